@@ -1,0 +1,64 @@
+//! Names of the physical files of a set (`spec/sion.md#multi-file-sets`).
+
+use core::fmt;
+
+/// What is appended to the name of a set to name its physical file with this number: nothing for
+/// file 0, `.000001` for file 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sibling(pub u32);
+
+impl fmt::Display for Sibling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            number => write!(f, ".{number:06}"),
+        }
+    }
+}
+
+impl Sibling {
+    /// The number that a file's name ends in, or `Sibling(0)`.
+    #[must_use]
+    pub fn of_name(name: &str) -> Self {
+        let digits = name.rsplit_once('.').map_or("", |(_, digits)| digits);
+        let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        Self(digits.parse().ok().filter(|_| is_number).unwrap_or(0))
+    }
+}
+
+/// What is appended to the name of a set to name its buddy set with this number: `_BUDDY_00`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buddy(pub u32);
+
+impl fmt::Display for Buddy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "_BUDDY_{:02}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn siblings_are_numbered_with_six_digits() {
+        assert_eq!(Sibling(0).to_string(), "");
+        assert_eq!(Sibling(1).to_string(), ".000001");
+        assert_eq!(Sibling(1_234_567).to_string(), ".1234567");
+        assert_eq!(Buddy(3).to_string(), "_BUDDY_03");
+    }
+
+    #[test]
+    fn a_name_says_its_number() {
+        for (name, number) in [
+            ("a.sion", 0),
+            ("a.sion.000002", 2),
+            ("a.1234567", 1_234_567),
+            ("a.00001", 0),
+            ("a.+00001", 0),
+        ] {
+            assert_eq!(Sibling::of_name(name), Sibling(number), "{name}");
+        }
+    }
+}

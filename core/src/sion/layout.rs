@@ -1,0 +1,159 @@
+//! Where everything is in a physical SIONlib file: numbers in, spans out (`spec/sion.md#layout`).
+//!
+//! ```text
+//! 0        META1: fixed part, globalrank[N], chunksize[N], commit fields
+//! first    block 0: chunk of task 0, chunk of task 1, ... chunk of task N-1
+//! +skip    block 1: the same once more, and so on
+//! varheader  META2: blockcount[N], blocksize[maxchunks][N]; then the mapping, if there is one
+//! ```
+
+use super::meta1::FormatVersion;
+use super::raw;
+use crate::span::{Span, round_up};
+use core::num::{NonZeroU32, NonZeroU64};
+
+/// Bytes of an entry of any table with one entry a task.
+pub const ENTRY_LEN: u64 = 8;
+
+/// Bytes that META1 has besides its tables. Data start behind so many bytes, and the tables, in
+/// every version, although META1 of fileformat_version 2 is shorter.
+const META1_FIXED_LEN: u64 = 1088;
+
+/// The places that META1 fixes: its own tables, and where chunks start.
+///
+/// Offsets cannot overflow: there are less than 2^31 tasks, and fsblksize is below 2^31.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Layout {
+    /// Version of the file format.
+    pub version: FormatVersion,
+    /// Block size of the file system in bytes.
+    pub fsblksize: NonZeroU32,
+    /// Tasks in the physical file.
+    pub ntasks: NonZeroU32,
+}
+
+impl Layout {
+    /// META1's fixed part.
+    #[must_use]
+    pub const fn fixed(&self) -> Span {
+        let table = match self.version {
+            FormatVersion::V2 => raw::Meta1V2::TABLE,
+            _ => raw::Meta1::TABLE,
+        };
+        span(0, widen(table.len))
+    }
+
+    /// The table of global ranks.
+    #[must_use]
+    pub const fn globalranks(&self) -> Span {
+        span(self.fixed().end(), self.table_len())
+    }
+
+    /// The table of chunk sizes.
+    #[must_use]
+    pub const fn chunksizes(&self) -> Span {
+        span(self.globalranks().end(), self.table_len())
+    }
+
+    /// `maxchunks` and `start_of_varheader`, which are written when the file is closed.
+    #[must_use]
+    pub const fn commit_fields(&self) -> Span {
+        span(self.chunksizes().end(), widen(raw::CommitFields::TABLE.len))
+    }
+
+    /// Where the layout takes META1 to end: `1088 + 16 N`, in every version.
+    #[must_use]
+    pub const fn meta1_end(&self) -> u64 {
+        META1_FIXED_LEN.saturating_add(self.table_len().saturating_mul(2))
+    }
+
+    /// Where the first chunk of the first task starts.
+    #[must_use]
+    pub const fn first_chunk(&self) -> u64 {
+        match self.align(self.meta1_end()) {
+            Some(first) => first,
+            None => u64::MAX,
+        }
+    }
+
+    /// The bytes that a chunk takes in the file if META1 says `chunksize`, or `None` if that is no
+    /// `u64`: before fileformat_version 4 it is rounded up to fsblksize when it is read.
+    #[must_use]
+    pub const fn stored_chunksize(&self, chunksize: u64) -> Option<u64> {
+        match self.version {
+            FormatVersion::V2 | FormatVersion::V3 => self.align(chunksize),
+            FormatVersion::V4 | FormatVersion::V5 => Some(chunksize),
+        }
+    }
+
+    /// The table of block counts of a META2 at `start`, or `None` if it has no place in a file.
+    #[must_use]
+    pub const fn blockcounts(&self, start: u64) -> Option<Span> {
+        Span::new(start, self.table_len())
+    }
+
+    /// The `maxchunks` rows of block sizes of a META2 at `start`, or `None` if they have no place in
+    /// a file.
+    #[must_use]
+    pub const fn blocksizes(&self, start: u64, maxchunks: u32) -> Option<Span> {
+        match self.blockcounts(start) {
+            Some(counts) => Span::of_table(counts.end(), widen_u32(maxchunks), self.table_len()),
+            None => None,
+        }
+    }
+
+    /// Bytes of a table with one entry a task.
+    #[must_use]
+    pub const fn table_len(&self) -> u64 {
+        widen_u32(self.ntasks.get()).saturating_mul(ENTRY_LEN)
+    }
+
+    const fn align(&self, value: u64) -> Option<u64> {
+        match NonZeroU64::new(widen_u32(self.fsblksize.get())) {
+            Some(unit) => round_up(value, unit),
+            None => None,
+        }
+    }
+}
+
+/// The chunks of one task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Chunks {
+    /// Offset of the task's first chunk in the physical file.
+    pub start: u64,
+    /// Bytes of each chunk.
+    pub chunksize: u64,
+    /// Bytes from a chunk to the task's next one, which is the sum of all tasks' chunks; `None` if
+    /// it was not read because the task has no second chunk.
+    pub globalskip: Option<u64>,
+}
+
+impl Chunks {
+    /// The whole place of chunk `chunk`, used or not, or `None` if it has no place in a file, or
+    /// `globalskip` is not known.
+    #[must_use]
+    pub fn chunk(&self, chunk: u64) -> Option<Span> {
+        let skip = if chunk == 0 { 0 } else { chunk.checked_mul(self.globalskip?)? };
+        Span::new(self.start.checked_add(skip)?, self.chunksize)
+    }
+}
+
+/// A span that cannot overflow.
+const fn span(offset: u64, len: u64) -> Span {
+    match Span::new(offset, len) {
+        Some(span) => span,
+        None => Span::ZERO,
+    }
+}
+
+#[allow(clippy::as_conversions, reason = "widening; From is not const")]
+const fn widen(n: u16) -> u64 {
+    n as u64
+}
+
+#[allow(clippy::as_conversions, reason = "widening; From is not const")]
+const fn widen_u32(n: u32) -> u64 {
+    n as u64
+}

@@ -1,0 +1,210 @@
+//! Finding one task among many, in windows of the caller's buffer.
+
+use super::error::Error;
+use super::layout::{Chunks, ENTRY_LEN, Layout};
+use super::meta2::entry;
+use super::open::Head;
+use super::raw;
+use crate::endian::I64;
+use crate::span::Span;
+use crate::step::{Machine, Step};
+use zerocopy::FromBytes;
+
+/// A task of a physical file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Task {
+    /// Its rank in the physical file, from 0.
+    pub local: u32,
+    /// The number that the writer gave it; any value, not always unique.
+    pub globalrank: i64,
+    /// Where its chunks are.
+    pub chunks: Chunks,
+    /// Chunks that it used; 0 in a file that was never closed.
+    pub blockcount: u64,
+}
+
+/// Walks the chunk sizes of META1 in order and adds them up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChunkSum {
+    layout: Layout,
+    /// Tasks that have been added.
+    pub(super) tasks: u32,
+    /// Sum of their chunks: the next task's first chunk, counted from the first task's.
+    pub(super) sum: u64,
+}
+
+impl ChunkSum {
+    pub(super) const fn new(layout: Layout) -> Self {
+        Self { layout, tasks: 0, sum: 0 }
+    }
+
+    /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.
+    pub(super) fn add(&mut self, value: i64) -> Result<u64, Error> {
+        let field = raw::ChunksizeEntry::chunksize;
+        let offset = entry(self.layout.chunksizes(), self.tasks).map_or(0, Span::offset);
+        let requested =
+            u64::try_from(value).map_err(|_| Error::TooSmall { field, offset, value, min: 0 })?;
+        // A block longer than i64::MAX has no place in any file.
+        let room = u64::try_from(i64::MAX).unwrap_or(0).saturating_sub(self.sum);
+        let chunksize = self.layout.stored_chunksize(requested).filter(|&size| size <= room);
+        let chunksize = chunksize.ok_or(Error::TooLarge {
+            field,
+            offset,
+            value,
+            max: i64::try_from(room).unwrap_or(i64::MAX),
+        })?;
+        self.sum = self.sum.saturating_add(chunksize);
+        self.tasks = self.tasks.saturating_add(1);
+        Ok(chunksize)
+    }
+}
+
+/// What META2 says of a task's blocks, checked: `value` is its entry at `offset`.
+pub(super) fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, Error> {
+    let field = raw::BlockcountEntry::blockcount;
+    match u64::try_from(value) {
+        Ok(count) if count <= u64::from(maxchunks) => Ok(count),
+        Ok(_) => Err(Error::TooLarge { field, offset, value, max: maxchunks.into() }),
+        Err(_) => Err(Error::TooSmall { field, offset, value, min: 0 }),
+    }
+}
+
+/// What META2 says of a used chunk at `place`, checked: `value` is its entry at `offset`.
+pub(super) fn check_blocksize(
+    value: i64,
+    offset: u64,
+    place: Option<Span>,
+    file_len: u64,
+) -> Result<u64, Error> {
+    let field = raw::BlocksizeEntry::blocksize;
+    let max = place.map_or(0, |place| place.len().min(file_len.saturating_sub(place.offset())));
+    match u64::try_from(value) {
+        Ok(0) => Ok(0), // an empty chunk has no byte that could lie outside
+        Ok(size) if size <= max => Ok(size),
+        Ok(_) => {
+            let max = i64::try_from(max).unwrap_or(i64::MAX);
+            Err(Error::TooLarge { field, offset, value, max })
+        }
+        Err(_) => Err(Error::TooSmall { field, offset, value, min: 0 }),
+    }
+}
+
+/// Finds a task by its local rank: its entries, and the sum of the chunks before it.
+///
+/// The chunk sizes behind the task are read only if it has a second chunk, or if the file was never
+/// closed and nobody knows. Memory is the driver's buffer, of at least 8 bytes.
+#[derive(Debug)]
+pub struct Locate {
+    head: Head,
+    local: u32,
+    state: State,
+    globalrank: i64,
+    blockcount: u64,
+    chunksize: u64,
+    start: u64,
+    sum: ChunkSum,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Globalrank,
+    Blockcount,
+    Chunksizes,
+}
+
+impl Locate {
+    /// Finds task `local` of the file that `head` was read from.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`] if there are not so many.
+    pub fn new(head: &Head, local: u32) -> Result<Self, Error> {
+        let ntasks = head.meta1.ntasks();
+        if local >= ntasks {
+            return Err(Error::NoTask { task: local.into(), ntasks: ntasks.into() });
+        }
+        Ok(Self {
+            head: *head,
+            local,
+            state: State::Globalrank,
+            globalrank: 0,
+            blockcount: 0,
+            chunksize: 0,
+            start: 0,
+            sum: ChunkSum::new(*head.meta1.layout()),
+        })
+    }
+
+    /// Whether chunks behind the first are of interest.
+    const fn needs_globalskip(&self) -> bool {
+        self.head.meta2.is_none() || self.blockcount > 1
+    }
+
+    fn task(&self) -> Task {
+        let globalskip = self.needs_globalskip().then_some(self.sum.sum);
+        let chunks = Chunks { start: self.start, chunksize: self.chunksize, globalskip };
+        Task { local: self.local, globalrank: self.globalrank, chunks, blockcount: self.blockcount }
+    }
+
+    fn add_chunksize(&mut self, value: i64) -> Result<(), Error> {
+        let is_wanted = self.sum.tasks == self.local;
+        let before = self.sum.sum;
+        let chunksize = self.sum.add(value)?;
+        if is_wanted {
+            self.chunksize = chunksize;
+            self.start = self.head.meta1.layout().first_chunk().saturating_add(before);
+        }
+        Ok(())
+    }
+}
+
+impl Machine for Locate {
+    type Output = Task;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Task> {
+        let layout = self.head.meta1.layout();
+        let one = |table: Span, local| {
+            let offset = entry(table, local).map_or(0, Span::offset);
+            Step::Read { offset, need: 8, want: ENTRY_LEN }
+        };
+        match (self.state, self.head.meta2) {
+            (State::Globalrank, _) => one(layout.globalranks(), self.local),
+            (State::Blockcount, Some(meta2)) => one(meta2.blockcounts(), self.local),
+            (State::Blockcount, None) | (State::Chunksizes, _) => {
+                let end = match self.needs_globalskip() {
+                    true => layout.ntasks.get(),
+                    false => self.local.saturating_add(1),
+                };
+                let want = u64::from(end.saturating_sub(self.sum.tasks)).saturating_mul(ENTRY_LEN);
+                match entry(layout.chunksizes(), self.sum.tasks) {
+                    Some(next) if want > 0 => Step::Read { offset: next.offset(), need: 8, want },
+                    _ => Step::Done(self.task()),
+                }
+            }
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let order = self.head.meta1.order();
+        let (entries, _) =
+            <[I64]>::ref_from_prefix_with_elems(bytes, bytes.len() >> 3).unwrap_or((&[], &[]));
+        let mut values = entries.iter().map(|entry| entry.get(order));
+        match (self.state, self.head.meta2) {
+            (State::Globalrank, meta2) => {
+                self.globalrank = values.next().unwrap_or_default();
+                self.state = if meta2.is_some() { State::Blockcount } else { State::Chunksizes };
+            }
+            (State::Blockcount, Some(meta2)) => {
+                let offset = entry(meta2.blockcounts(), self.local).map_or(0, Span::offset);
+                let value = values.next().unwrap_or_default();
+                self.blockcount = check_blockcount(value, offset, meta2.maxchunks())?;
+                self.state = State::Chunksizes;
+            }
+            (State::Blockcount, None) | (State::Chunksizes, _) => {
+                values.try_for_each(|value| self.add_chunksize(value))?;
+            }
+        }
+        Ok(())
+    }
+}

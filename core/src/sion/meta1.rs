@@ -1,0 +1,322 @@
+//! The fixed part of META1, checked (`spec/sion.md#meta1`).
+
+use super::error::Error;
+use super::layout::Layout;
+use super::raw;
+use crate::endian::{ByteOrder, I32};
+use crate::field::FieldId;
+use core::num::NonZeroU32;
+use zerocopy::FromBytes;
+
+/// Version of the file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FormatVersion {
+    /// META1 without filenumber and flags.
+    V2,
+    /// Chunk sizes are stored as requested.
+    V3,
+    /// Chunk sizes are stored as they are laid out.
+    V4,
+    /// Streams may be key-value records.
+    V5,
+}
+
+impl FormatVersion {
+    /// As it stands in `fileformat_version`.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::V2 => 2,
+            Self::V3 => 3,
+            Self::V4 => 4,
+            Self::V5 => 5,
+        }
+    }
+}
+
+/// Whether streams are key-value records (`spec/sion.md#key-value`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum KeyvalMode {
+    /// Plain streams.
+    None,
+    /// Every stream is a sequence of records.
+    Inline,
+    /// A mode that SIONlib names (52 meta, 53 hash, 54 unknown) or not, and never implemented:
+    /// streams are read as plain ones.
+    Other(i32),
+}
+
+impl KeyvalMode {
+    const fn from_flag1(flag1: i64) -> Self {
+        match flag1 >> 32 {
+            0 | 50 => Self::None,
+            51 => Self::Inline,
+            #[allow(clippy::as_conversions, reason = "the upper half of an i64 is an i32")]
+            other => Self::Other(other as i32),
+        }
+    }
+}
+
+impl core::fmt::Display for KeyvalMode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Inline => f.write_str("inline"),
+            Self::Other(52) => f.write_str("meta"),
+            Self::Other(53) => f.write_str("hash"),
+            Self::Other(mode) => write!(f, "unknown ({mode})"),
+        }
+    }
+}
+
+/// The name that the set was created under: at most 1024 bytes, of any encoding.
+pub type Prefix = heapless::Vec<u8, 1024>;
+
+/// What the fixed part of META1 says, without the prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Meta1 {
+    order: ByteOrder,
+    data_order: ByteOrder,
+    version: i32,
+    patchlevel: i32,
+    layout: Layout,
+    nfiles: NonZeroU32,
+    filenumber: Option<u32>,
+    flag1: i64,
+    flag2: i64,
+}
+
+impl Meta1 {
+    /// Bytes of the fixed part in its longest version; [`Meta1::parse`] needs no more.
+    pub const MAX_LEN: usize = size_of::<raw::Meta1>();
+
+    /// Reads the fixed part from the front of `bytes`: the first [`Meta1::MAX_LEN`] bytes of a
+    /// physical file of `file_len` bytes, or all of a shorter one.
+    ///
+    /// # Errors
+    /// [`Error::NotSion`], [`Error::FormatVersion`] and [`Error::Sionlib2`] for other files,
+    /// [`Error::Cut`] if the file ends inside META1's fixed part, tables or commit fields,
+    /// [`Error::TooSmall`] if fsblksize, ntasks or nfiles is below 1 or filenumber below 0.
+    pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
+        check_magic(bytes)?;
+        let ident: &raw::Ident = front(bytes, raw::Ident::TABLE.fields, 0, file_len)?;
+        // Only these two bits have a meaning; SIONlib looks at no other (sion_metadata.c:350).
+        let [order, data_order] = [ident.endianness[0], ident.endianness[1]]
+            .map(|byte| if byte & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big });
+        let version = format_version(ident, order)?;
+
+        let (fixed, number, flags) = if version == FormatVersion::V2 {
+            let meta1: &raw::Meta1V2 = front(bytes, raw::Meta1V2::FIELDS, 2, file_len)?;
+            ([meta1.fsblksize, meta1.ntasks, meta1.nfiles], None, None)
+        } else {
+            let meta1: &raw::Meta1 = front(bytes, raw::Meta1::FIELDS, 1, file_len)?;
+            (
+                [meta1.fsblksize, meta1.ntasks, meta1.nfiles],
+                Some(meta1.filenumber),
+                Some((meta1.flag1.get(order), meta1.flag2.get(order))),
+            )
+        };
+        let [fsblksize, ntasks, nfiles] = fixed;
+        let layout = Layout {
+            version,
+            fsblksize: positive(fsblksize.get(order), raw::Meta1::fsblksize)?,
+            ntasks: positive(ntasks.get(order), raw::Meta1::ntasks)?,
+        };
+        let nfiles = positive(nfiles.get(order), raw::Meta1::nfiles)?;
+        let filenumber = number.map(|number: I32| not_negative(number.get(order))).transpose()?;
+        check_tables(&layout, file_len)?;
+
+        let (flag1, flag2) = flags.unwrap_or((0, 0));
+        Ok(Self {
+            order,
+            data_order,
+            version: ident.version.get(order),
+            patchlevel: ident.patchlevel.get(order),
+            layout,
+            nfiles,
+            filenumber,
+            flag1,
+            flag2,
+        })
+    }
+
+    /// Byte order of all metadata, and of the headers of key-value records.
+    #[must_use]
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// Byte order that the writer states for its own data. Nothing swaps them.
+    #[must_use]
+    pub const fn data_order(&self) -> ByteOrder {
+        self.data_order
+    }
+
+    /// Version of the library that wrote the file: 1000 * main + sub, and its patch level.
+    #[must_use]
+    pub const fn library_version(&self) -> (i32, i32) {
+        (self.version, self.patchlevel)
+    }
+
+    /// Version of the file format.
+    #[must_use]
+    pub const fn fileformat_version(&self) -> FormatVersion {
+        self.layout.version
+    }
+
+    /// Block size of the file system in bytes, as the writer saw it.
+    #[must_use]
+    pub const fn fsblksize(&self) -> u32 {
+        self.layout.fsblksize.get()
+    }
+
+    /// Tasks in this physical file.
+    #[must_use]
+    pub const fn ntasks(&self) -> u32 {
+        self.layout.ntasks.get()
+    }
+
+    /// Physical files in the set.
+    #[must_use]
+    pub const fn nfiles(&self) -> u32 {
+        self.nfiles.get()
+    }
+
+    /// Number of this physical file, as it says; `None` in fileformat_version 2. A file that was
+    /// written serially says 1.
+    #[must_use]
+    pub const fn filenumber(&self) -> Option<u32> {
+        self.filenumber
+    }
+
+    /// Number of this physical file in its set: 0 unless it says that it is a later one of several.
+    #[must_use]
+    pub const fn number_in_set(&self) -> u32 {
+        match self.filenumber {
+            Some(number) if self.nfiles.get() > 1 => number,
+            _ => 0,
+        }
+    }
+
+    /// Whether streams are key-value records. No version before 5 has them.
+    #[must_use]
+    pub const fn keyval(&self) -> KeyvalMode {
+        match self.layout.version {
+            FormatVersion::V5 => KeyvalMode::from_flag1(self.flag1),
+            _ => KeyvalMode::None,
+        }
+    }
+
+    /// `flag1` and `flag2` as they stand in the file; 0 in fileformat_version 2.
+    #[must_use]
+    pub const fn flags(&self) -> (i64, i64) {
+        (self.flag1, self.flag2)
+    }
+
+    /// Where everything is.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The name that the set was created under, from the `bytes` that [`Meta1::parse`] was given.
+    ///
+    /// It need not be the name that the file has now, and siblings are not found by it.
+    #[must_use]
+    pub fn prefix<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let field = match self.layout.version {
+            FormatVersion::V2 => raw::Meta1V2::filenameprefix,
+            _ => raw::Meta1::filenameprefix,
+        };
+        let padded = bytes.get(usize::from(field.offset())..).unwrap_or_default();
+        let padded = padded.get(..1024).unwrap_or(padded);
+        // SIONlib pads by NULs, but does not insist on one behind 1024 bytes.
+        padded.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+}
+
+fn check_magic(bytes: &[u8]) -> Result<(), Error> {
+    if bytes.starts_with(&raw::Ident::MAGIC) {
+        return Ok(());
+    }
+    let mut magic = [0; 4];
+    magic.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    Err(Error::NotSion { magic })
+}
+
+/// The structure at the front of `bytes`, or the first of its fields that the file cuts off.
+fn front<'a, T>(
+    bytes: &'a [u8],
+    fields: &[crate::field::Field],
+    table: u8,
+    file_len: u64,
+) -> Result<&'a T, Error>
+where
+    T: FromBytes + zerocopy::KnownLayout + zerocopy::Immutable + zerocopy::Unaligned,
+{
+    T::ref_from_prefix(bytes).map(|(structure, _)| structure).map_err(|_| {
+        let have = crate::store::usize_to_u64(bytes.len());
+        let end =
+            |field: &crate::field::Field| u64::from(field.offset).saturating_add(field.size.into());
+        let cut = fields.iter().find(|field| end(field) > have);
+        let offset = cut.map_or(0, |field| field.offset);
+        Error::Cut { field: FieldId::new(table, offset), offset: offset.into(), count: 1, file_len }
+    })
+}
+
+fn format_version(ident: &raw::Ident, order: ByteOrder) -> Result<FormatVersion, Error> {
+    // SIONlib 2 puts all metadata into one block at the start of the file. It is told by the
+    // library's version, so that it is not mistaken for a damaged file.
+    let version = ident.version.get(order);
+    if version >= 2000 {
+        return Err(Error::Sionlib2 { version });
+    }
+    match ident.fileformat_version.get(order) {
+        2 => Ok(FormatVersion::V2),
+        3 => Ok(FormatVersion::V3),
+        4 => Ok(FormatVersion::V4),
+        5 => Ok(FormatVersion::V5),
+        fileformat_version => Err(Error::FormatVersion { fileformat_version }),
+    }
+}
+
+fn positive(value: i32, field: FieldId) -> Result<NonZeroU32, Error> {
+    u32::try_from(value).ok().and_then(NonZeroU32::new).ok_or(Error::TooSmall {
+        field,
+        offset: field.offset().into(),
+        value: value.into(),
+        min: 1,
+    })
+}
+
+fn not_negative(filenumber: i32) -> Result<u32, Error> {
+    let field = raw::Meta1::filenumber;
+    u32::try_from(filenumber).map_err(|_| Error::TooSmall {
+        field,
+        offset: field.offset().into(),
+        value: filenumber.into(),
+        min: 0,
+    })
+}
+
+/// The tables and commit fields must be in the file: all counts in it are bounded by that.
+fn check_tables(layout: &Layout, file_len: u64) -> Result<(), Error> {
+    let commit = layout.commit_fields();
+    let tables = [
+        (raw::GlobalrankEntry::globalrank, layout.globalranks(), layout.ntasks.get()),
+        (raw::ChunksizeEntry::chunksize, layout.chunksizes(), layout.ntasks.get()),
+        (raw::CommitFields::maxchunks, commit.part(0, 4).unwrap_or(commit), 1),
+        (raw::CommitFields::start_of_varheader, commit, 1),
+    ];
+    for (field, span, count) in tables {
+        if !span.fits(file_len) {
+            let within = if count == 1 { u64::from(field.offset()) } else { 0 };
+            let offset = span.offset().saturating_add(within);
+            return Err(Error::Cut { field, offset, count: count.into(), file_len });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! SIONlib files: the task-local streams of a parallel program in one or a few shared files.
+//!
+//! A physical file starts with META1, which says how many tasks there are and how large a chunk
+//! each of them has; then come blocks, each with one chunk for every task; behind them META2 says
+//! how much of each chunk is used. A task's stream is the used part of its chunks, one after
+//! another. The whole format is in `spec/sion.md`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`raw`] | the structures as they stand in the file |
+//! | [`meta1`], [`meta2`], [`mapping`] | checked readings of them |
+//! | [`layout`] | where everything is: numbers in, spans out |
+//! | [`position`] | stream position to (chunk, offset) and back |
+//! | [`open`], [`locate`] | machines: open a physical file, find one task |
+//! | [`reader`] | [`Physical`] files, sets of them ([`Reader`]), lists of tasks |
+//! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
+//! | [`keyval`] | key-value records in a stream |
+//! | [`filename`] | names of the files of a set |
+//!
+//! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
+//! is refused.
+
+pub mod error;
+pub mod filename;
+pub mod keyval;
+pub mod layout;
+pub mod locate;
+pub mod mapping;
+pub mod meta1;
+pub mod meta2;
+pub mod open;
+pub mod position;
+pub mod raw;
+pub mod reader;
+pub mod stream;
+
+pub use error::Error;
+pub use keyval::{Record, Records};
+pub use layout::{Chunks, Layout};
+pub use locate::Task;
+pub use meta1::{FormatVersion, KeyvalMode, Meta1};
+pub use meta2::Meta2;
+pub use open::Head;
+pub use reader::{Listed, Opened, Physical, Reader, Unclosed};
+pub use stream::Stream;
+
+/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

@@ -1,0 +1,72 @@
+//! Opening one physical file: META1, then where META2 is.
+
+use super::error::Error;
+use super::meta1::Meta1;
+use super::meta2::Meta2;
+use crate::step::{Machine, Step};
+
+/// What opening learns about a physical file: all that does not grow with the number of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Head {
+    /// Length of the physical file in bytes.
+    pub file_len: u64,
+    /// The fixed part of META1.
+    pub meta1: Meta1,
+    /// Where META2 is; `None` if the file was never closed.
+    pub meta2: Option<Meta2>,
+}
+
+/// Opens a physical file in two reads; needs a buffer of [`Meta1::MAX_LEN`] bytes.
+#[derive(Debug)]
+pub struct Open {
+    file_len: u64,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Fixed,
+    CommitFields(Meta1),
+    Done(Head),
+}
+
+impl Open {
+    /// Opens a physical file of `file_len` bytes.
+    #[must_use]
+    pub const fn new(file_len: u64) -> Self {
+        Self { file_len, state: State::Fixed }
+    }
+}
+
+impl Machine for Open {
+    type Output = Head;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Head> {
+        match self.state {
+            State::Fixed => {
+                let need = usize::try_from(self.file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
+                Step::Read { offset: 0, need, want: crate::store::usize_to_u64(need) }
+            }
+            State::CommitFields(meta1) => {
+                let span = meta1.layout().commit_fields();
+                let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
+                Step::Read { offset: span.offset(), need, want: span.len() }
+            }
+            State::Done(head) => Step::Done(head),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.state = match self.state {
+            State::Fixed => State::CommitFields(Meta1::parse(bytes, self.file_len)?),
+            State::CommitFields(meta1) => {
+                let meta2 = Meta2::parse(bytes, &meta1, self.file_len)?;
+                State::Done(Head { file_len: self.file_len, meta1, meta2 })
+            }
+            State::Done(head) => State::Done(head),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! A task's bytes, one after another over all of its chunks.
+
+use super::ReadError;
+use super::error::Error;
+use super::layout::Chunks;
+use super::position::{Lengths, Stretch};
+use crate::span::Span;
+use crate::step::DriveError;
+use crate::store::{ReadAt, usize_to_u64};
+use embedded_io::{ErrorType, Read, Seek, SeekFrom};
+
+/// The stream of one task, from a store `S` with chunk lengths `L`.
+///
+/// Reading never crosses a chunk, so one call returns at most what is left of the current one.
+#[derive(Debug, Clone)]
+pub struct Stream<S, L> {
+    store: S,
+    chunks: Chunks,
+    lengths: L,
+    position: u64,
+    stretch: Option<Stretch>,
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
+    /// The stream of the task whose chunks these are.
+    #[must_use]
+    pub const fn new(store: S, chunks: Chunks, lengths: L) -> Self {
+        Self { store, chunks, lengths, position: 0, stretch: None }
+    }
+
+    /// Bytes of the stream.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub fn total(&mut self) -> Result<u64, ReadError<S>> {
+        self.lengths.total()
+    }
+
+    /// Position of the next byte that is read.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes to `position`, which may be behind the end, where nothing is read.
+    pub const fn seek_to(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    /// The (chunk, offset) pointer of the next byte that is read, as SIONlib would give it; at the
+    /// end, the chunk that is used last and its length. `None` in an empty stream's end.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub fn location(&mut self) -> Result<Option<(u64, u64)>, ReadError<S>> {
+        let stretch = match self.lengths.stretch_at(self.position)? {
+            None if self.position > 0 => {
+                self.lengths.stretch_at(self.position.saturating_sub(1))?
+            }
+            stretch => stretch,
+        };
+        Ok(stretch.map(|s| (s.chunk, self.position.saturating_sub(s.begin))))
+    }
+
+    /// The stream position of a (chunk, offset) pointer. The offset may be the chunk's length: SIONlib
+    /// gives such pointers when a chunk is just full.
+    ///
+    /// # Errors
+    /// [`Error::NoChunk`] if the task did not use the chunk, [`Error::Position`] if it used less of
+    /// it; else the chunk lengths cannot be read.
+    pub fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, ReadError<S>> {
+        let stretch = self.chunk(chunk)?;
+        if offset > stretch.len {
+            return Err(DriveError::Format(Error::Position));
+        }
+        Ok(stretch.begin.saturating_add(offset))
+    }
+
+    /// The part of the stream that lies in chunk `chunk`.
+    ///
+    /// # Errors
+    /// [`Error::NoChunk`] if the task did not use the chunk; else the chunk lengths cannot be read.
+    pub fn chunk(&mut self, chunk: u64) -> Result<Stretch, ReadError<S>> {
+        if let Some(stretch) = self.lengths.stretch(chunk)? {
+            return Ok(stretch);
+        }
+        let total = self.lengths.total()?;
+        let last = self.lengths.stretch_at(total.saturating_sub(1))?;
+        let blockcount = last.map_or(0, |last| last.chunk.saturating_add(1));
+        Err(DriveError::Format(Error::NoChunk { chunk, blockcount }))
+    }
+
+    /// Where in the physical file the next bytes are, at most `len` of them and at most to the end
+    /// of their chunk; `None` at the end of the stream. The position moves behind them.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
+        let span = self.span_here(len)?;
+        self.position = self.position.saturating_add(span.map_or(0, Span::len));
+        Ok(span)
+    }
+
+    fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
+        let stretch = match self.stretch {
+            Some(stretch) if stretch.contains(self.position) => stretch,
+            _ => match self.lengths.stretch_at(self.position)? {
+                Some(stretch) => *self.stretch.insert(stretch),
+                None => return Ok(None),
+            },
+        };
+        let skip = self.position.saturating_sub(stretch.begin);
+        let len = len.min(stretch.len.saturating_sub(skip));
+        // The lengths were checked against the chunks when they were read.
+        Ok(self.chunks.chunk(stretch.chunk).and_then(|chunk| chunk.part(skip, len)))
+    }
+
+    /// Fills `buf` from the stream.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`] if the stream ends before; else the store or the lengths cannot be
+    /// read.
+    pub fn read_all(&mut self, mut buf: &mut [u8]) -> Result<(), ReadError<S>> {
+        while !buf.is_empty() {
+            let n = self.read(buf)?;
+            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
+                return Err(DriveError::Ended { offset: self.position });
+            };
+            buf = rest;
+        }
+        Ok(())
+    }
+}
+
+impl<S: ReadAt, L> ErrorType for Stream<S, L> {
+    type Error = ReadError<S>;
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Stream<S, L> {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let Some(span) = self.span_here(usize_to_u64(buf.len()))? else { return Ok(0) };
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+        let buf = buf.get_mut(..len).unwrap_or_default();
+        let n = self.store.read_at(span.offset(), buf).map_err(DriveError::Store)?;
+        if n == 0 {
+            return Err(DriveError::Ended { offset: span.offset() });
+        }
+        self.position = self.position.saturating_add(usize_to_u64(n));
+        Ok(n)
+    }
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Seek for Stream<S, L> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, Self::Error> {
+        let (base, by) = match to {
+            SeekFrom::Start(position) => (position, 0),
+            SeekFrom::Current(by) => (self.position, by),
+            SeekFrom::End(by) => (self.total()?, by),
+        };
+        self.position = base.checked_add_signed(by).ok_or(DriveError::Format(Error::Position))?;
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,207 @@
+//! Work in several steps, without doing it: machines and the driver that runs them.
+//!
+//! A machine says what it wants ([`Machine::poll`]); someone else does it and hands over what was
+//! read ([`Machine::feed`]). The order of writes on the disk is therefore part of the machine, where
+//! a test can cut it at every byte, and the same machine serves a file, a flash chip, an
+//! asynchronous runtime or a fuzzer.
+
+use crate::store::{ReadAt, WriteAt};
+
+/// What a machine wants next.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Step<'a, T> {
+    /// Feed at least `need` and at most `want` bytes that stand at `offset`.
+    ///
+    /// A machine that scans a table wants all of it and needs one entry: whoever drives it chooses
+    /// how much memory that takes.
+    Read {
+        /// Where the bytes are.
+        offset: u64,
+        /// Fewest bytes that help.
+        need: usize,
+        /// Most bytes that are of use; at least `need`.
+        want: u64,
+    },
+    /// Write `bytes` at `offset`.
+    Write {
+        /// Where the bytes go.
+        offset: u64,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// Make all earlier writes durable before anything else is written.
+    Sync,
+    /// The work is done.
+    Done(T),
+}
+
+/// Work in several steps.
+pub trait Machine {
+    /// Its result.
+    type Output;
+    /// Why the bytes that it was fed cannot be used.
+    type Error;
+
+    /// The next step. Asking again assumes that the last `Write` or `Sync` succeeded; a `Read` is
+    /// asked for again until it is fed.
+    fn poll(&mut self) -> Step<'_, Self::Output>;
+
+    /// Hands over the bytes of the last [`Step::Read`]: at least its `need`, at most its `want`.
+    ///
+    /// # Errors
+    /// The bytes are not of the format. The machine must not be used any more.
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Why a machine did not come to its end: the store's error `S`, or the format's error `F`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum DriveError<S, F> {
+    /// The store failed.
+    Store(S),
+    /// The bytes are not of the format.
+    Format(F),
+    /// The store ended before its length: it shrank while it was read.
+    Ended {
+        /// Where a byte was expected.
+        offset: u64,
+    },
+    /// The caller's buffer is shorter than the smallest read.
+    BufferTooSmall {
+        /// Bytes that are needed.
+        need: usize,
+    },
+    /// The machine wants to write, and the driver was given a store to read from.
+    ReadOnly,
+}
+
+impl<S: core::fmt::Display, F: core::fmt::Display> core::fmt::Display for DriveError<S, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Store(error) => error.fmt(f),
+            Self::Format(error) => error.fmt(f),
+            Self::Ended { offset } => {
+                write!(f, "the file ended at offset {offset} while it was read")
+            }
+            Self::BufferTooSmall { need } => {
+                write!(f, "the buffer is too small, must be at least {need} bytes")
+            }
+            Self::ReadOnly => f.write_str("the store was opened for reading only"),
+        }
+    }
+}
+
+impl<S, F> core::error::Error for DriveError<S, F>
+where
+    S: core::error::Error + 'static,
+    F: core::error::Error + 'static,
+{
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => error.source(),
+            Self::Format(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl<S, F> embedded_io::Error for DriveError<S, F>
+where
+    S: embedded_io::Error + 'static,
+    F: core::error::Error + 'static,
+{
+    fn kind(&self) -> embedded_io::ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Format(_) => embedded_io::ErrorKind::InvalidData,
+            Self::Ended { .. } => embedded_io::ErrorKind::Interrupted,
+            Self::BufferTooSmall { .. } => embedded_io::ErrorKind::OutOfMemory,
+            Self::ReadOnly => embedded_io::ErrorKind::PermissionDenied,
+        }
+    }
+}
+
+impl<S, F> DriveError<S, F> {
+    fn from_read(error: embedded_io::ReadExactError<S>, offset: u64) -> Self {
+        match error {
+            embedded_io::ReadExactError::UnexpectedEof => Self::Ended { offset },
+            embedded_io::ReadExactError::Other(error) => Self::Store(error),
+        }
+    }
+}
+
+/// Runs `machine` on `store`, with `buf` as the only memory.
+///
+/// # Errors
+/// See [`DriveError`].
+pub fn drive<M: Machine, S: WriteAt>(
+    machine: &mut M,
+    store: &mut S,
+    buf: &mut [u8],
+) -> Result<M::Output, DriveError<S::Error, M::Error>> {
+    loop {
+        let (offset, need, want) = match machine.poll() {
+            Step::Read { offset, need, want } => (offset, need, want),
+            Step::Write { offset, bytes } => {
+                store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+                continue;
+            }
+            Step::Sync => {
+                store.sync().map_err(DriveError::Store)?;
+                continue;
+            }
+            Step::Done(output) => return Ok(output),
+        };
+        read_and_feed(machine, &*store, buf, offset, need, want)?;
+    }
+}
+
+/// Runs a `machine` that only reads on `store`, with `buf` as the only memory.
+///
+/// # Errors
+/// See [`DriveError`].
+pub fn drive_read<M: Machine, S: ReadAt + ?Sized>(
+    machine: &mut M,
+    store: &S,
+    buf: &mut [u8],
+) -> Result<M::Output, DriveError<S::Error, M::Error>> {
+    loop {
+        let (offset, need, want) = match machine.poll() {
+            Step::Read { offset, need, want } => (offset, need, want),
+            Step::Write { .. } | Step::Sync => return Err(DriveError::ReadOnly),
+            Step::Done(output) => return Ok(output),
+        };
+        read_and_feed(machine, store, buf, offset, need, want)?;
+    }
+}
+
+fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
+    machine: &mut M,
+    store: &S,
+    buf: &mut [u8],
+    offset: u64,
+    need: usize,
+    want: u64,
+) -> Result<(), DriveError<S::Error, M::Error>> {
+    if buf.len() < need {
+        return Err(DriveError::BufferTooSmall { need });
+    }
+    let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
+    let bytes = buf.get_mut(..len).unwrap_or_default();
+    store.read_exact_at(offset, bytes).map_err(|error| DriveError::from_read(error, offset))?;
+    machine.feed(bytes).map_err(DriveError::Format)
+}
+
+/// Reads exactly `buf` from `store` for code that is no machine.
+///
+/// # Errors
+/// [`DriveError::Store`], or [`DriveError::Ended`] if the store is too short.
+pub(crate) fn read_exact<S: ReadAt + ?Sized, F>(
+    store: &S,
+    offset: u64,
+    buf: &mut [u8],
+) -> Result<(), DriveError<S::Error, F>> {
+    store.read_exact_at(offset, buf).map_err(|error| DriveError::from_read(error, offset))
+}

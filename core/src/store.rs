@@ -1,0 +1,336 @@
+//! Stores: bytes that are read and written by offset.
+//!
+//! [`ReadAt`] and [`WriteAt`] are all that striae asks of a file, a flash chip or a block of memory.
+//! Byte slices are stores; [`SeekStore`] makes one of anything with `embedded_io`'s `Read` and
+//! `Seek`; the adapter crates bring files.
+
+use core::cell::RefCell;
+use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
+
+/// Bytes that can be read by offset.
+///
+/// Reading takes `&self`, so that many readers share a store; what needs a cursor keeps it inside
+/// (see [`SeekStore`]).
+pub trait ReadAt {
+    /// The store's own error.
+    type Error: embedded_io::Error + 'static;
+
+    /// Reads some bytes from `offset` into `buf` and returns how many; 0 only if `buf` is empty or
+    /// `offset` is at or behind the end.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// Length of the store in bytes.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn size(&self) -> Result<u64, Self::Error>;
+
+    /// Fills `buf` from `offset`.
+    ///
+    /// # Errors
+    /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full.
+    fn read_exact_at(
+        &self,
+        mut offset: u64,
+        mut buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        while !buf.is_empty() {
+            let n = self.read_at(offset, buf).map_err(ReadExactError::Other)?;
+            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
+                return Err(ReadExactError::UnexpectedEof);
+            };
+            buf = rest;
+            offset = offset.saturating_add(usize_to_u64(n));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that can be written by offset.
+pub trait WriteAt: ReadAt {
+    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the gap.
+    ///
+    /// # Errors
+    /// The store's own. Some of the bytes may have been written.
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Cuts the store to `len` bytes, or grows it by zeros.
+    ///
+    /// # Errors
+    /// The store's own, also if it cannot do that.
+    fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
+
+    /// Makes all earlier writes durable.
+    ///
+    /// # Errors
+    /// The store's own. What was written since the last success may or may not be durable.
+    fn sync(&mut self) -> Result<(), Self::Error>;
+}
+
+impl<S: ReadAt + ?Sized> ReadAt for &S {
+    type Error = S::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        (**self).size()
+    }
+}
+
+impl<S: ReadAt + ?Sized> ReadAt for &mut S {
+    type Error = S::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        (**self).size()
+    }
+}
+
+impl<S: WriteAt + ?Sized> WriteAt for &mut S {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        (**self).write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
+        (**self).set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        (**self).sync()
+    }
+}
+
+/// What a byte slice cannot do: grow, or be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FixedSize {
+    /// The slice's length in bytes.
+    pub len: usize,
+    /// The length that was asked for.
+    pub wanted: u64,
+}
+
+impl core::fmt::Display for FixedSize {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "a slice of {} bytes cannot become one of {}", self.len, self.wanted)
+    }
+}
+
+impl core::error::Error for FixedSize {}
+
+impl embedded_io::Error for FixedSize {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::OutOfMemory
+    }
+}
+
+impl ReadAt for [u8] {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..));
+        Ok(rest.map_or(0, |rest| copy_front(rest, buf)))
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        Ok(usize_to_u64(self.len()))
+    }
+}
+
+impl WriteAt for [u8] {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        let len = self.len();
+        let wanted = offset.saturating_add(usize_to_u64(bytes.len()));
+        let place = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| self.get_mut(offset..))
+            .and_then(|rest| rest.get_mut(..bytes.len()))
+            .ok_or(FixedSize { len, wanted })?;
+        copy_front(bytes, place);
+        Ok(())
+    }
+
+    fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
+        let len = self.len();
+        if usize_to_u64(len) == wanted { Ok(()) } else { Err(FixedSize { len, wanted }) }
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// A store out of anything that reads and seeks, such as a file on an SD card.
+///
+/// It keeps the device in a [`RefCell`]: shared within one thread, not between threads.
+#[derive(Debug)]
+pub struct SeekStore<T>(RefCell<T>);
+
+impl<T> SeekStore<T> {
+    /// A store of all that `device` holds.
+    #[must_use]
+    pub const fn new(device: T) -> Self {
+        Self(RefCell::new(device))
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+/// Why a [`SeekStore`] failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SeekStoreError<E> {
+    /// The device failed.
+    Device(E),
+    /// The device took no byte of a write: it is full.
+    Full {
+        /// Where the first byte that it did not take belongs.
+        offset: u64,
+    },
+    /// `embedded_io` has no way to cut a file.
+    CannotShrink {
+        /// Length of the file in bytes.
+        len: u64,
+        /// The length that was asked for.
+        wanted: u64,
+    },
+    /// The device is in use by a call further up.
+    Busy,
+}
+
+impl<E: core::fmt::Display> core::fmt::Display for SeekStoreError<E> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Device(error) => error.fmt(f),
+            Self::Full { offset } => write!(f, "the device took no byte at offset {offset}"),
+            Self::CannotShrink { len, wanted } => {
+                write!(f, "the device cannot be cut from {len} to {wanted} bytes")
+            }
+            Self::Busy => f.write_str("the device is in use"),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for SeekStoreError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Device(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl<E: embedded_io::Error + 'static> embedded_io::Error for SeekStoreError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Device(error) => error.kind(),
+            Self::Full { .. } => ErrorKind::WriteZero,
+            Self::CannotShrink { .. } => ErrorKind::Unsupported,
+            Self::Busy => ErrorKind::Other,
+        }
+    }
+}
+
+impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
+    type Error = SeekStoreError<T::Error>;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
+        // A device may refuse to seek behind its end; there is nothing to read there anyway.
+        if device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)? <= offset {
+            return Ok(0);
+        }
+        device.seek(SeekFrom::Start(offset)).map_err(SeekStoreError::Device)?;
+        device.read(buf).map_err(SeekStoreError::Device)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
+        device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)
+    }
+}
+
+impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        let device = self.0.get_mut();
+        let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        if end < offset {
+            write_zeros(device, end, offset)?;
+        }
+        device.seek(SeekFrom::Start(offset)).map_err(SeekStoreError::Device)?;
+        write_all(device, offset, bytes)
+    }
+
+    fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
+        let device = self.0.get_mut();
+        let len = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        if wanted < len {
+            return Err(SeekStoreError::CannotShrink { len, wanted });
+        }
+        write_zeros(device, len, wanted)
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        self.0.get_mut().flush().map_err(SeekStoreError::Device)
+    }
+}
+
+/// Writes zeros at the device's cursor, which stands at `from`, up to `to`.
+fn write_zeros<T: Write>(
+    device: &mut T,
+    mut from: u64,
+    to: u64,
+) -> Result<(), SeekStoreError<T::Error>> {
+    const ZEROS: [u8; 64] = [0; 64];
+    while from < to {
+        let left = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+        let zeros = ZEROS.get(..left).unwrap_or(&ZEROS);
+        write_all(device, from, zeros)?;
+        from = from.saturating_add(usize_to_u64(zeros.len()));
+    }
+    Ok(())
+}
+
+/// `embedded_io::Write::write_all` panics when a device takes no byte; this one says so.
+fn write_all<T: Write>(
+    device: &mut T,
+    mut offset: u64,
+    mut bytes: &[u8],
+) -> Result<(), SeekStoreError<T::Error>> {
+    while !bytes.is_empty() {
+        let n = device.write(bytes).map_err(SeekStoreError::Device)?;
+        bytes = bytes.get(n..).filter(|_| n != 0).ok_or(SeekStoreError::Full { offset })?;
+        offset = offset.saturating_add(usize_to_u64(n));
+    }
+    Ok(())
+}
+
+/// Copies what fits from the front of `from` to the front of `to` and returns how much that was.
+fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
+    let n = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
+        to.copy_from_slice(from);
+    }
+    n
+}
+
+/// Exact on every target: `usize` has at most 64 bits.
+pub(crate) fn usize_to_u64(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
