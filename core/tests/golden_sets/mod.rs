@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 /// A file set that a reference program wrote, and what it put there.
 #[derive(Debug)]
-pub struct GoldenSet {
-    pub name: String,
+pub(crate) struct GoldenSet {
+    pub(crate) name: String,
     /// The JSON beside the files.
-    pub expected: Value,
+    pub(crate) expected: Value,
     /// The physical files of the set in order.
-    pub files: Vec<Vec<u8>>,
-    pub paths: Vec<PathBuf>,
+    pub(crate) files: Vec<Vec<u8>>,
+    pub(crate) paths: Vec<PathBuf>,
 }
 
-pub fn golden_dir() -> PathBuf {
+pub(crate) fn golden_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/sion")
 }
 
 impl GoldenSet {
     /// The expected tasks by (file, local rank), as striae numbers them; the JSON of a mapped set has
     /// them by global rank.
-    pub fn tasks(&self) -> Vec<&Value> {
+    pub(crate) fn tasks(&self) -> Vec<&Value> {
         let mut tasks: Vec<_> = self.expected["tasks"].as_array().unwrap().iter().collect();
         tasks.sort_by_key(|task| (task["file"].as_u64(), task["lrank"].as_u64()));
         tasks
@@ -30,7 +30,7 @@ impl GoldenSet {
 }
 
 /// All of them, in the order of their names.
-pub fn golden_sets() -> Vec<GoldenSet> {
+pub(crate) fn golden_sets() -> Vec<GoldenSet> {
     let entries = std::fs::read_dir(golden_dir()).unwrap().map(|entry| entry.unwrap().path());
     let mut jsons: Vec<_> =
         entries.filter(|path| path.extension().is_some_and(|ext| ext == "json")).collect();
@@ -40,7 +40,7 @@ pub fn golden_sets() -> Vec<GoldenSet> {
 }
 
 /// The one with this name.
-pub fn golden_set(name: &str) -> GoldenSet {
+pub(crate) fn golden_set(name: &str) -> GoldenSet {
     load(&golden_dir().join(format!("{name}.json")))
 }
 
@@ -56,7 +56,7 @@ fn load(json: &Path) -> GoldenSet {
 }
 
 /// Byte `i` of the stream of writer `g`, by the rule in the golden sets' README.
-pub fn payload(g: i64, i: u64) -> u8 {
+pub(crate) fn payload(g: i64, i: u64) -> u8 {
     let i = i64::try_from(i).unwrap();
     let sum = i.wrapping_mul(7) + (i >> 8).wrapping_mul(13) + g.wrapping_mul(37) + 11;
     u8::try_from(sum & 255).unwrap()
