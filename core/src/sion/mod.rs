@@ -12,7 +12,8 @@
 //! | [`layout`] | where everything is: numbers in, spans out |
 //! | [`position`] | stream position to (chunk, offset) and back |
 //! | [`open`], [`locate`] | machines: open a physical file, find one task |
-//! | [`reader`] | [`Physical`] files, sets of them ([`Reader`]), lists of tasks |
+//! | [`reader`], [`set`] | a [`Physical`] file, a set of them ([`Reader`]) |
+//! | [`tasks`], [`lengths`] | lists of tasks, lengths of a task's chunks |
 //! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
 //! | [`keyval`] | key-value records in a stream |
 //! | [`filename`] | names of the files of a set |
@@ -24,6 +25,7 @@ pub mod error;
 pub mod filename;
 pub mod keyval;
 pub mod layout;
+pub mod lengths;
 pub mod locate;
 pub mod mapping;
 pub mod meta1;
@@ -32,7 +34,9 @@ pub mod open;
 pub mod position;
 pub mod raw;
 pub mod reader;
+pub mod set;
 pub mod stream;
+pub mod tasks;
 
 pub use error::Error;
 pub use keyval::{Record, Records};
@@ -41,8 +45,10 @@ pub use locate::Task;
 pub use meta1::{FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
 pub use open::Head;
-pub use reader::{Listed, Opened, Physical, Reader, Unclosed};
+pub use reader::{Opened, Physical, Unclosed};
+pub use set::{Reader, check_set};
 pub use stream::Stream;
+pub use tasks::Listed;
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

@@ -1,0 +1,193 @@
+//! A whole set of physical files.
+
+use super::ReadError;
+use super::error::Error;
+use super::locate::Task;
+use super::mapping::Mapping;
+use super::meta1::KeyvalMode;
+use super::meta2::entry;
+use super::open::Head;
+use super::raw;
+use super::reader::Physical;
+use super::tasks::values;
+use crate::endian::I64;
+use crate::step::{DriveError, read_exact};
+use crate::store::ReadAt;
+use core::marker::PhantomData;
+
+/// A whole set: `files` are its physical files in order, opened, in anything that is a slice of them.
+///
+/// Tasks are numbered from 0 over (file, local rank).
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<F, S> {
+    files: F,
+    ntasks: u64,
+    store: PhantomData<fn() -> S>,
+}
+
+impl<S: ReadAt> Reader<[Physical<S>; 1], S> {
+    /// A set of one file, or one file of a set read alone.
+    #[must_use]
+    pub fn alone(file: Physical<S>) -> Self {
+        let ntasks = file.meta1().ntasks().into();
+        Self { files: [file], ntasks, store: PhantomData }
+    }
+}
+
+impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
+    /// The set of these files, in the order of their numbers.
+    ///
+    /// # Errors
+    /// [`Error::SetOf`] if they are not as many as they say, [`Error::Differs`] if one says another
+    /// number, or differs from file 0 in fileformat_version, nfiles or key-value mode.
+    pub fn of_set(files: F) -> Result<Self, Error> {
+        let heads = files.as_ref().iter().map(Physical::head);
+        check_set(heads)?;
+        let ntasks = files.as_ref().iter().map(|file| u64::from(file.meta1().ntasks()));
+        Ok(Self { ntasks: ntasks.fold(0, u64::saturating_add), files, store: PhantomData })
+    }
+
+    /// The physical files.
+    #[must_use]
+    pub fn files(&self) -> &[Physical<S>] {
+        self.files.as_ref()
+    }
+
+    /// Tasks of the whole set.
+    #[must_use]
+    pub const fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    /// Whether streams are key-value records.
+    #[must_use]
+    pub fn keyval(&self) -> KeyvalMode {
+        self.files().first().map_or(KeyvalMode::None, |file| file.meta1().keyval())
+    }
+
+    /// The physical file of task `task`, its number in the set, and the task's rank in it.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub fn address(&self, task: u64) -> Result<(&Physical<S>, u32, u32), Error> {
+        let mut left = task;
+        for (number, file) in (0..).zip(self.files()) {
+            match left.checked_sub(file.meta1().ntasks().into()) {
+                Some(rest) => left = rest,
+                None => return Ok((file, number, u32::try_from(left).unwrap_or(u32::MAX))),
+            }
+        }
+        Err(Error::NoTask { task, ntasks: self.ntasks })
+    }
+
+    /// Finds task `task` and its physical file. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// As [`Physical::task`].
+    pub fn task(&self, task: u64, window: &mut [u8]) -> Result<(&Physical<S>, Task), ReadError<S>> {
+        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
+        Ok((file, file.task(local, window)?))
+    }
+
+    /// The task with this global rank: where the mapping says, or else the first one. `None` if
+    /// there is none. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn find_globalrank(
+        &self,
+        globalrank: i64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, ReadError<S>> {
+        if let Some(task) = self.mapped(globalrank)? {
+            return Ok(Some(task));
+        }
+        let mut task = 0u64;
+        for file in self.files() {
+            let table = file.meta1().layout().globalranks();
+            let mut at = table.offset();
+            while at < table.end() {
+                let left = usize::try_from(table.end().saturating_sub(at)).unwrap_or(usize::MAX);
+                let len = left.min(window.len() & !7);
+                let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
+                let bytes = bytes.ok_or(DriveError::BufferTooSmall { need: 8 })?;
+                read_exact(file.store(), at, bytes)?;
+                for value in values(bytes) {
+                    if value.get(file.meta1().order()) == globalrank {
+                        return Ok(Some(task));
+                    }
+                    task = task.saturating_add(1);
+                }
+                at = at.saturating_add(crate::store::usize_to_u64(len));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The task that the mapping names for a global rank, if that task has it.
+    fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
+        let Some(first) = self.files().first() else { return Ok(None) };
+        let mapping = match first.mapping() {
+            Ok(Some(mapping)) => mapping,
+            Ok(None) | Err(DriveError::Format(_)) => return Ok(None), // no reason not to search
+            Err(error) => return Err(error),
+        };
+        let place = u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank));
+        let Some(place) = place else { return Ok(None) };
+        let mut bytes = [0; Mapping::ENTRY_LEN];
+        read_exact(first.store(), place.offset(), &mut bytes)?;
+
+        let Some((number, local)) = mapping.address(&bytes) else { return Ok(None) };
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(file) = self.files().get(number) else { return Ok(None) };
+        let Some(place) = entry(file.meta1().layout().globalranks(), local) else {
+            return Ok(None);
+        };
+        let mut bytes = [0; 8];
+        read_exact(file.store(), place.offset(), &mut bytes)?;
+        if I64::from(bytes).get(file.meta1().order()) != globalrank {
+            return Ok(None);
+        }
+        let before = self.files().iter().take(number);
+        let before = before.map(|file| u64::from(file.meta1().ntasks()));
+        Ok(Some(before.fold(local.into(), u64::saturating_add)))
+    }
+}
+
+/// Whether physical files, in order, are one set.
+///
+/// # Errors
+/// See [`Reader::of_set`].
+pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<(), Error> {
+    let given = u32::try_from(heads.clone().count()).unwrap_or(u32::MAX);
+    let Some(first) = heads.clone().next() else {
+        return Err(Error::SetOf { given: 0, nfiles: 1 });
+    };
+    let nfiles = first.meta1.nfiles();
+    if given != nfiles {
+        return Err(Error::SetOf { given, nfiles });
+    }
+    for (file, head) in (0..).zip(heads) {
+        let is_serial = nfiles == 1; // SIONlib writes 1 then
+        let pairs = [
+            (
+                raw::Ident::fileformat_version,
+                head.meta1.fileformat_version().number().into(),
+                first.meta1.fileformat_version().number().into(),
+            ),
+            (raw::Meta1::nfiles, head.meta1.nfiles().into(), nfiles.into()),
+            (
+                raw::Meta1::filenumber,
+                head.meta1.filenumber().filter(|_| !is_serial).unwrap_or(file).into(),
+                file.into(),
+            ),
+            (raw::Meta1::flag1, head.meta1.flags().0, first.meta1.flags().0),
+        ];
+        for (field, value, expected) in pairs {
+            if value != expected {
+                return Err(Error::Differs { field, file, value, expected });
+            }
+        }
+    }
+    Ok(())
+}
