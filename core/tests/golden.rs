@@ -345,6 +345,6 @@ fn parts_of_a_set_are_refused_or_read_alone() {
     let alone = Reader::alone(files[2]);
     assert_eq!(alone.ntasks(), 4);
     assert_eq!(alone.find_globalrank(4, &mut [0; 8]).unwrap(), Some(0));
-    assert_eq!(alone.files()[0].meta1().number_in_set(), 2);
+    assert_eq!(alone.files()[0].meta1().filenumber(), Some(2));
     assert_eq!(closed(&set.files[0]).meta1().order(), ByteOrder::Little);
 }

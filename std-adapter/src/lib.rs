@@ -1,1 +1,37 @@
-//! x
+//! Files of many streams on a POSIX system.
+//!
+//! [`striae_core`] knows where every byte is; this crate opens the files and moves the bytes.
+//!
+//! ```
+//! use std::io::Read;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion/m05_np8_3files.sion");
+//! let file = striae::sion::File::open(path)?; // and the other two files of the set
+//! assert_eq!(file.ntasks(), 8);
+//! for task in file.tasks()? {
+//!     let task = task?;
+//!     let mut bytes = Vec::new();
+//!     file.stream(task.task)?.read_to_end(&mut bytes)?;
+//!     assert_eq!(bytes.len() as u64, task.bytes);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`posix`] | one file, read by offset |
+//! | [`files`] | a set of files, opened when needed, a bounded number at a time |
+//! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify |
+//! | [`error`] | errors that name the file |
+//!
+//! # Features
+//!
+//! `cli` (default): the `striae` program and what only it needs.
+#![deny(unsafe_code)]
+
+pub mod error;
+pub mod files;
+pub mod posix;
+pub mod sion;
+
+pub use error::Error;

@@ -64,9 +64,11 @@ impl ChunkSum {
 pub(super) fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, Error> {
     let field = raw::BlockcountEntry::blockcount;
     match u64::try_from(value) {
+        // SIONlib writes the commit fields first when it closes a file, and 1 for a task without
+        // data: a 0 is a META2 that was never written.
+        Ok(0) | Err(_) => Err(Error::TooSmall { field, offset, value, min: 1 }),
         Ok(count) if count <= u64::from(maxchunks) => Ok(count),
         Ok(_) => Err(Error::TooLarge { field, offset, value, max: maxchunks.into() }),
-        Err(_) => Err(Error::TooSmall { field, offset, value, min: 0 }),
     }
 }
 

@@ -25,8 +25,7 @@ impl Mapping {
     /// whatever stands there.
     #[must_use]
     pub fn place(head: &Head) -> Option<u64> {
-        let is_first_of_several = head.meta1.nfiles() > 1 && head.meta1.number_in_set() == 0;
-        head.meta2.filter(|_| is_first_of_several).map(|meta2| meta2.end())
+        head.meta2.filter(|_| head.meta1.is_first_of_several()).map(|meta2| meta2.end())
     }
 
     /// Reads the head of the mapping, the bytes at [`Mapping::place`].

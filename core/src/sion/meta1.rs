@@ -98,7 +98,7 @@ impl Meta1 {
     ///
     /// # Errors
     /// [`Error::NotSion`], [`Error::FormatVersion`] and [`Error::Sionlib2`] for other files,
-    /// [`Error::Cut`] if the file ends inside META1's fixed part, tables or commit fields,
+    /// [`Error::Cut`] if the file ends inside META1's fixed part or tables,
     /// [`Error::TooSmall`] if fsblksize, ntasks or nfiles is below 1 or filenumber below 0.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         check_magic(bytes)?;
@@ -185,20 +185,19 @@ impl Meta1 {
         self.nfiles.get()
     }
 
-    /// Number of this physical file, as it says; `None` in fileformat_version 2. A file that was
-    /// written serially says 1.
+    /// Number of this physical file in its set; `None` in fileformat_version 2. A file that was
+    /// written serially says 1, although it is the only one.
     #[must_use]
     pub const fn filenumber(&self) -> Option<u32> {
         self.filenumber
     }
 
-    /// Number of this physical file in its set: 0 unless it says that it is a later one of several.
+    /// Whether this is the file that a set of several is opened by, and that holds its mapping.
+    ///
+    /// A file of fileformat_version 2 does not say which one it is; like SIONlib, we take it alone.
     #[must_use]
-    pub const fn number_in_set(&self) -> u32 {
-        match self.filenumber {
-            Some(number) if self.nfiles.get() > 1 => number,
-            _ => 0,
-        }
+    pub const fn is_first_of_several(&self) -> bool {
+        self.nfiles.get() > 1 && matches!(self.filenumber, Some(0))
     }
 
     /// Whether streams are key-value records. No version before 5 has them.
@@ -302,20 +301,17 @@ fn not_negative(filenumber: i32) -> Result<u32, Error> {
     })
 }
 
-/// The tables and commit fields must be in the file: all counts in it are bounded by that.
+/// The tables must be in the file: all counts in it are bounded by that. The commit fields need not
+/// be: they are first written when the file is closed.
 fn check_tables(layout: &Layout, file_len: u64) -> Result<(), Error> {
-    let commit = layout.commit_fields();
     let tables = [
-        (raw::GlobalrankEntry::globalrank, layout.globalranks(), layout.ntasks.get()),
-        (raw::ChunksizeEntry::chunksize, layout.chunksizes(), layout.ntasks.get()),
-        (raw::CommitFields::maxchunks, commit.part(0, 4).unwrap_or(commit), 1),
-        (raw::CommitFields::start_of_varheader, commit, 1),
+        (raw::GlobalrankEntry::globalrank, layout.globalranks()),
+        (raw::ChunksizeEntry::chunksize, layout.chunksizes()),
     ];
-    for (field, span, count) in tables {
+    for (field, span) in tables {
         if !span.fits(file_len) {
-            let within = if count == 1 { u64::from(field.offset()) } else { 0 };
-            let offset = span.offset().saturating_add(within);
-            return Err(Error::Cut { field, offset, count: count.into(), file_len });
+            let count = layout.ntasks.get().into();
+            return Err(Error::Cut { field, offset: span.offset(), count, file_len });
         }
     }
     Ok(())

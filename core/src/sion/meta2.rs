@@ -17,18 +17,17 @@ pub struct Meta2 {
 }
 
 impl Meta2 {
-    /// Reads the commit fields, the 12 bytes at [`Layout::commit_fields`], of a file of `file_len`
-    /// bytes. `None` says that the file was never closed.
+    /// Reads the commit fields, the 12 bytes at [`Layout::commit_fields`] or what there is of them,
+    /// of a file of `file_len` bytes. `None` says that the file was never closed: they are zero, or
+    /// not there, since SIONlib first writes them when it closes the file.
     ///
     /// # Errors
     /// [`Error::TooSmall`] and [`Error::TooLarge`] for a `start_of_varheader` inside META1 or behind
-    /// the end and for a negative `maxchunks`, [`Error::Cut`] if the file ends inside META2.
+    /// the end and for a `maxchunks` below 1, [`Error::Cut`] if the file ends inside META2.
     pub fn parse(bytes: &[u8], meta1: &Meta1, file_len: u64) -> Result<Option<Self>, Error> {
         let (layout, order) = (meta1.layout(), meta1.order());
         let at = layout.commit_fields().offset();
-        let Ok((commit, _)) = raw::CommitFields::ref_from_prefix(bytes) else {
-            return Err(cut(raw::CommitFields::maxchunks, at, 1, file_len));
-        };
+        let Ok((commit, _)) = raw::CommitFields::ref_from_prefix(bytes) else { return Ok(None) };
         let start = commit.start_of_varheader.get(order);
         if start == 0 {
             return Ok(None);

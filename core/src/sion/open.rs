@@ -51,8 +51,9 @@ impl Machine for Open {
             }
             State::CommitFields(meta1) => {
                 let span = meta1.layout().commit_fields();
-                let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
-                Step::Read { offset: span.offset(), need, want: span.len() }
+                let want = span.len().min(self.file_len.saturating_sub(span.offset()));
+                let need = usize::try_from(want).unwrap_or(usize::MAX);
+                Step::Read { offset: span.offset(), need, want }
             }
             State::Done(head) => Step::Done(head),
         }

@@ -40,6 +40,42 @@ pub struct Unclosed<S> {
     head: Head,
 }
 
+impl<S: ReadAt> Opened<S> {
+    /// What opening learned.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        match self {
+            Self::Closed(file) => file.head(),
+            Self::Unclosed(file) => file.head(),
+        }
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        match self {
+            Self::Closed(file) => file.store(),
+            Self::Unclosed(file) => file.store(),
+        }
+    }
+
+    /// All tasks in order. `window` needs 40 bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if a chunk size is wrong; the store's own.
+    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(self.store(), self.head(), window)
+    }
+
+    /// The name that the set was created under.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(self.store(), self.head())
+    }
+}
+
 impl<S: ReadAt> Physical<S> {
     /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
     ///

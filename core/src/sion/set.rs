@@ -2,6 +2,7 @@
 
 use super::ReadError;
 use super::error::Error;
+use super::layout::ENTRY_LEN;
 use super::locate::Task;
 use super::mapping::Mapping;
 use super::meta1::KeyvalMode;
@@ -12,7 +13,7 @@ use super::reader::Physical;
 use super::tasks::values;
 use crate::endian::I64;
 use crate::step::{DriveError, read_exact};
-use crate::store::ReadAt;
+use crate::store::{ReadAt, usize_to_u64};
 use core::marker::PhantomData;
 
 /// A whole set: `files` are its physical files in order, opened, in anything that is a slice of them.
@@ -29,8 +30,7 @@ impl<S: ReadAt> Reader<[Physical<S>; 1], S> {
     /// A set of one file, or one file of a set read alone.
     #[must_use]
     pub fn alone(file: Physical<S>) -> Self {
-        let ntasks = file.meta1().ntasks().into();
-        Self { files: [file], ntasks, store: PhantomData }
+        Self::of_parts([file])
     }
 }
 
@@ -41,10 +41,15 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     /// [`Error::SetOf`] if they are not as many as they say, [`Error::Differs`] if one says another
     /// number, or differs from file 0 in fileformat_version, nfiles or key-value mode.
     pub fn of_set(files: F) -> Result<Self, Error> {
-        let heads = files.as_ref().iter().map(Physical::head);
-        check_set(heads)?;
+        check_set(files.as_ref().iter().map(Physical::head))?;
+        Ok(Self::of_parts(files))
+    }
+
+    /// These files as they are, whether they are a whole set or not.
+    #[must_use]
+    pub fn of_parts(files: F) -> Self {
         let ntasks = files.as_ref().iter().map(|file| u64::from(file.meta1().ntasks()));
-        Ok(Self { ntasks: ntasks.fold(0, u64::saturating_add), files, store: PhantomData })
+        Self { ntasks: ntasks.fold(0, u64::saturating_add), files, store: PhantomData }
     }
 
     /// The physical files.
@@ -89,8 +94,8 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         Ok((file, file.task(local, window)?))
     }
 
-    /// The task with this global rank: where the mapping says, or else the first one. `None` if
-    /// there is none. `window` needs 8 bytes.
+    /// The task with this global rank: the one that the mapping names, or else the first one. `None`
+    /// if there is none. `window` needs 8 bytes.
     ///
     /// # Errors
     /// The store's own.
@@ -99,33 +104,51 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         globalrank: i64,
         window: &mut [u8],
     ) -> Result<Option<u64>, ReadError<S>> {
-        if let Some(task) = self.mapped(globalrank)? {
-            return Ok(Some(task));
+        match self.mapped(globalrank)? {
+            Some(task) => Ok(Some(task)),
+            None => self.search_globalrank(globalrank, 0, window),
         }
-        let mut task = 0u64;
+    }
+
+    /// The first task from `from` on with this global rank. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn search_globalrank(
+        &self,
+        globalrank: i64,
+        from: u64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let mut first = 0u64; // task of the file's first entry
         for file in self.files() {
             let table = file.meta1().layout().globalranks();
-            let mut at = table.offset();
+            let skip = from.saturating_sub(first).saturating_mul(ENTRY_LEN).min(table.len());
+            let mut at = table.offset().saturating_add(skip);
             while at < table.end() {
                 let left = usize::try_from(table.end().saturating_sub(at)).unwrap_or(usize::MAX);
                 let len = left.min(window.len() & !7);
                 let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
                 let bytes = bytes.ok_or(DriveError::BufferTooSmall { need: 8 })?;
                 read_exact(file.store(), at, bytes)?;
-                for value in values(bytes) {
-                    if value.get(file.meta1().order()) == globalrank {
-                        return Ok(Some(task));
-                    }
-                    task = task.saturating_add(1);
+                let order = file.meta1().order();
+                if let Some(index) = values(bytes).position(|rank| rank.get(order) == globalrank) {
+                    let local = at.saturating_sub(table.offset()) >> 3;
+                    let local = local.saturating_add(usize_to_u64(index));
+                    return Ok(Some(first.saturating_add(local)));
                 }
-                at = at.saturating_add(crate::store::usize_to_u64(len));
+                at = at.saturating_add(usize_to_u64(len));
             }
+            first = first.saturating_add(file.meta1().ntasks().into());
         }
         Ok(None)
     }
 
     /// The task that the mapping names for a global rank, if that task has it.
-    fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
         let Some(first) = self.files().first() else { return Ok(None) };
         let mapping = match first.mapping() {
             Ok(Some(mapping)) => mapping,

@@ -1,0 +1,137 @@
+//! Errors that name the file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use striae_core::sion;
+use striae_core::step::DriveError;
+
+/// What went wrong with which file.
+#[derive(Debug)]
+pub struct Error {
+    path: PathBuf,
+    kind: Box<ErrorKind>,
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused or failed.
+    Io(io::Error),
+    /// The file is no SIONlib file, or a damaged one; or the caller asked for what is not there.
+    Sion(sion::Error),
+    /// The file became shorter while it was read.
+    Ended {
+        /// Where a byte was expected.
+        offset: u64,
+    },
+    /// It exists, and may not be overwritten.
+    Exists,
+    /// Several tasks have this global rank.
+    Ambiguous {
+        /// The global rank.
+        globalrank: i64,
+        /// The first two tasks that have it.
+        tasks: [u64; 2],
+    },
+    /// No task has this global rank.
+    NoGlobalrank {
+        /// The global rank.
+        globalrank: i64,
+    },
+    /// The task has no record with this key.
+    NoKey {
+        /// The task.
+        task: u64,
+        /// The key.
+        key: u64,
+    },
+}
+
+impl Error {
+    /// An error of the file at `path`.
+    #[must_use]
+    pub fn new(path: &Path, kind: impl Into<ErrorKind>) -> Self {
+        Self { path: path.to_owned(), kind: Box::new(kind.into()) }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What went wrong with it.
+    #[must_use]
+    pub const fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.kind)
+    }
+}
+
+impl std::fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Sion(error) => error.fmt(f),
+            Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
+            Self::Exists => f.write_str("exists already"),
+            Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
+                f,
+                "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
+            ),
+            Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
+            Self::NoKey { task, key } => write!(f, "task {task} has no record with key {key}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.kind {
+            ErrorKind::Io(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for ErrorKind {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<sion::Error> for ErrorKind {
+    fn from(error: sion::Error) -> Self {
+        Self::Sion(error)
+    }
+}
+
+impl From<DriveError<io::Error, sion::Error>> for ErrorKind {
+    fn from(error: DriveError<io::Error, sion::Error>) -> Self {
+        match error {
+            DriveError::Store(error) => Self::Io(error),
+            DriveError::Format(error) => Self::Sion(error),
+            DriveError::Ended { offset } => Self::Ended { offset },
+            error => Self::Io(io::Error::other(error.to_string())),
+        }
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &*error.kind {
+            ErrorKind::Io(error) => error.kind(),
+            ErrorKind::Sion(_) | ErrorKind::Ambiguous { .. } => io::ErrorKind::InvalidData,
+            ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
+            ErrorKind::Exists => io::ErrorKind::AlreadyExists,
+            ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => io::ErrorKind::NotFound,
+        };
+        Self::new(kind, error)
+    }
+}

@@ -1,0 +1,125 @@
+//! A set of files, opened when needed, a bounded number at a time.
+
+use crate::error::Error;
+use crate::posix::PosixFile;
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use striae_core::store::ReadAt;
+
+/// Files that are kept open at once, unless a set is told otherwise.
+///
+/// A process may often have no more than 1024 descriptors; sets have been seen with thousands of
+/// files.
+pub const MAX_OPEN_FILES: usize = 128;
+
+/// The files of a set: opened when they are read, closed again when too many are open.
+#[derive(Debug)]
+pub struct Files {
+    slots: Vec<Slot>,
+    /// Numbers of the files that are open, in the order in which they were opened.
+    open: Mutex<VecDeque<usize>>,
+    max_open: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    path: PathBuf,
+    /// Of the file that was found first, so that another one under its name is noticed.
+    identity: (u64, u64),
+    file: RwLock<Option<Arc<PosixFile>>>,
+}
+
+impl Files {
+    /// Opens each of `paths` once; keeps at most `max_open` of them open, but at least one.
+    ///
+    /// Asks for a path only when the one before it was found: how many there are may be a claim.
+    ///
+    /// # Errors
+    /// The first path that cannot be opened, and why.
+    pub fn new(paths: impl Iterator<Item = PathBuf>, max_open: usize) -> Result<Arc<Self>, Error> {
+        let max_open = max_open.max(1);
+        let mut slots = Vec::new();
+        let mut open = VecDeque::new();
+        for (number, path) in paths.enumerate() {
+            let found = PosixFile::open(&path).and_then(|file| Ok((file.identity()?, file)));
+            let (identity, file) = found.map_err(|error| Error::new(&path, error))?;
+            let keep = number < max_open;
+            if keep {
+                open.push_back(number);
+            }
+            let file = RwLock::new(keep.then(|| Arc::new(file)));
+            slots.push(Slot { path, identity, file });
+        }
+        Ok(Arc::new(Self { slots, open: Mutex::new(open), max_open }))
+    }
+
+    /// A store for each file, in order.
+    pub fn stores(self: &Arc<Self>) -> impl Iterator<Item = FileStore> {
+        (0..self.slots.len()).map(|number| FileStore { files: Arc::clone(self), number })
+    }
+
+    fn get(&self, number: usize) -> io::Result<Arc<PosixFile>> {
+        let slot = self.slots.get(number).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(file) = &*slot.file.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(file));
+        }
+        let mut place = slot.file.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*place {
+            return Ok(Arc::clone(file)); // another thread was faster
+        }
+        let file = Arc::new(PosixFile::open(&slot.path)?);
+        if file.identity()? != slot.identity {
+            return Err(io::Error::other("was replaced while the set was open"));
+        }
+        *place = Some(Arc::clone(&file));
+        drop(place);
+
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.push_back(number);
+        let too_many = open.len().saturating_sub(self.max_open);
+        let oldest: Vec<_> = open.drain(..too_many).collect();
+        drop(open);
+        for slot in oldest.into_iter().filter_map(|number| self.slots.get(number)) {
+            // It is closed as soon as no read is under way.
+            slot.file.write().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        Ok(file)
+    }
+}
+
+/// One file of [`Files`]; clones share it.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    files: Arc<Files>,
+    number: usize,
+}
+
+impl FileStore {
+    /// Name of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.files.slots.get(self.number).map_or(Path::new(""), |slot| &slot.path)
+    }
+
+    /// The file, open.
+    ///
+    /// # Errors
+    /// The operating system's, if it had to be opened again.
+    pub fn file(&self) -> io::Result<Arc<PosixFile>> {
+        self.files.get(self.number)
+    }
+}
+
+impl ReadAt for FileStore {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.file()?.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file()?.size()
+    }
+}

@@ -1,0 +1,391 @@
+//! Sets of physical files, found from the name of one.
+
+use super::stream::{KeyReader, TaskStream};
+use crate::error::{Error, ErrorKind};
+use crate::files::{FileStore, Files, MAX_OPEN_FILES};
+use crate::posix::PosixFile;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use striae_core::sion::filename::Sibling;
+use striae_core::sion::{
+    self as core_sion, Head, KeyvalMode, Listed, Meta1, Physical, Reader, Record, Task, tasks,
+};
+
+/// Bytes of a window that tables are read in.
+pub(crate) const WINDOW: usize = 1 << 20;
+
+/// A physical file of a set.
+pub(crate) type Part = core_sion::Opened<FileStore>;
+
+/// What a name turned out to be.
+#[derive(Debug)]
+pub enum Opened {
+    /// A set that was closed.
+    Closed(File),
+    /// A set that was not.
+    Unclosed(UnclosedSet),
+}
+
+/// A closed set, open for reading. All of its methods may be called by many threads at once.
+///
+/// Tasks are numbered from 0 over (file, local rank).
+#[derive(Debug)]
+pub struct File {
+    path: PathBuf,
+    reader: Reader<Vec<Physical<FileStore>>, FileStore>,
+}
+
+/// A set of which at least one physical file was never closed.
+///
+/// Its tasks are known, and where their chunks are, but not how much of them is used.
+#[derive(Debug)]
+pub struct UnclosedSet {
+    path: PathBuf,
+    parts: Vec<Part>,
+}
+
+/// A task of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskEntry {
+    /// Number of the task in the set.
+    pub task: u64,
+    /// Number of its physical file in the set.
+    pub file: u32,
+    /// Its place in that file.
+    pub place: Task,
+    /// Bytes of its stream; 0 in a file that was never closed.
+    pub bytes: u64,
+}
+
+/// The tasks of a set in order.
+#[derive(Debug)]
+pub struct Tasks<'a> {
+    files: Source<'a>,
+    current: Option<(&'a Path, tasks::Tasks<'a, FileStore, Vec<u8>>)>,
+    file: u32,
+    task: u64,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    Closed(std::slice::Iter<'a, Physical<FileStore>>),
+    Mixed(std::slice::Iter<'a, Part>),
+}
+
+/// How to open a set.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    max_open_files: usize,
+    alone: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { max_open_files: MAX_OPEN_FILES, alone: false }
+    }
+}
+
+impl OpenOptions {
+    /// The whole set; at most [`MAX_OPEN_FILES`] files open at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps at most so many files of the set open at once, but at least one.
+    #[must_use]
+    pub const fn max_open_files(mut self, files: usize) -> Self {
+        self.max_open_files = files;
+        self
+    }
+
+    /// Opens only the named physical file, even if it is the first of several.
+    #[must_use]
+    pub const fn alone(mut self, alone: bool) -> Self {
+        self.alone = alone;
+        self
+    }
+
+    /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
+    ///
+    /// # Errors
+    /// The file that is missing, unreadable, damaged, or of another set.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Opened, Error> {
+        let path = path.as_ref();
+        let nfiles = self.nfiles(path)?;
+        let paths = (0..nfiles).map(|number| sibling_path(path, number));
+        let files = Files::new(paths, self.max_open_files)?;
+        let parts = files.stores().map(open_part).collect::<Result<Vec<_>, _>>()?;
+        if nfiles > 1 {
+            core_sion::check_set(parts.iter().map(Part::head))
+                .map_err(|error| Error::new(path, error))?;
+        }
+        Ok(Opened::new(path, parts))
+    }
+
+    /// Files of the set whose first one is at `path`; 1 if it is to be opened alone.
+    fn nfiles(&self, path: &Path) -> Result<u32, Error> {
+        let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]);
+        let meta1 = opened.map_err(|error| Error::new(path, error))?.head().meta1;
+        Ok(if meta1.is_first_of_several() && !self.alone { meta1.nfiles() } else { 1 })
+    }
+}
+
+impl File {
+    /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
+    ///
+    /// # Errors
+    /// The file that is missing, unreadable, damaged, or of another set;
+    /// [`core_sion::Error::NotClosed`] if it was never closed: see [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match OpenOptions::new().open(path)? {
+            Opened::Closed(file) => Ok(file),
+            Opened::Unclosed(set) => Err(set.not_closed()),
+        }
+    }
+
+    /// The name that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The set as core reads it.
+    #[must_use]
+    pub const fn reader(&self) -> &Reader<Vec<Physical<FileStore>>, FileStore> {
+        &self.reader
+    }
+
+    /// Tasks of the whole set.
+    #[must_use]
+    pub const fn ntasks(&self) -> u64 {
+        self.reader.ntasks()
+    }
+
+    /// What opening learned of each physical file, and its path.
+    #[must_use]
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (&Path, &Head)> {
+        self.reader.files().iter().map(|file| (file.store().path(), file.head()))
+    }
+
+    /// All tasks in order.
+    ///
+    /// # Errors
+    /// A damaged table, or the operating system's.
+    pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
+        Tasks::new(Source::Closed(self.reader.files().iter()))
+    }
+
+    /// The place of task `task`.
+    ///
+    /// # Errors
+    /// [`core_sion::Error::NoTask`]; a damaged entry; the operating system's.
+    pub fn task(&self, task: u64) -> Result<TaskEntry, Error> {
+        let (physical, file, local) = self.address(task)?;
+        let at = |error| Error::new(physical.store().path(), error);
+        let place = physical.task(local, &mut window(physical.head())).map_err(at)?;
+        let lens = physical.chunk_lens(place, [0; 4096]);
+        let bytes = lens.into_iter().try_fold(0u64, |sum, len| Ok(sum.saturating_add(len?)));
+        let bytes = bytes.map_err(at)?;
+        Ok(TaskEntry { task, file, place, bytes })
+    }
+
+    /// The task with this global rank: the one that the mapping names, or the only one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoGlobalrank`], [`ErrorKind::Ambiguous`]; the operating system's.
+    pub fn find_globalrank(&self, globalrank: i64) -> Result<u64, Error> {
+        let at = |error| Error::new(&self.path, error);
+        if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
+            return Ok(task);
+        }
+        let mut window = vec![0; 1 << 16];
+        let mut next = |from| self.reader.search_globalrank(globalrank, from, &mut window);
+        let Some(first) = next(0).map_err(at)? else {
+            return Err(Error::new(&self.path, ErrorKind::NoGlobalrank { globalrank }));
+        };
+        match next(first.saturating_add(1)).map_err(at)? {
+            None => Ok(first),
+            Some(second) => {
+                let tasks = [first, second];
+                Err(Error::new(&self.path, ErrorKind::Ambiguous { globalrank, tasks }))
+            }
+        }
+    }
+
+    /// The stream of task `task`.
+    ///
+    /// # Errors
+    /// As [`File::task`].
+    pub fn stream(&self, task: u64) -> Result<TaskStream, Error> {
+        let (file, _, local) = self.address(task)?;
+        let place = file.task(local, &mut window(file.head()));
+        let place = place.map_err(|error| Error::new(file.store().path(), error))?;
+        TaskStream::new(file, place)
+    }
+
+    /// The stream of a task that is known already, from a list of this set.
+    ///
+    /// # Errors
+    /// As [`File::task`].
+    pub fn stream_of(&self, entry: &TaskEntry) -> Result<TaskStream, Error> {
+        let (file, _, _) = self.address(entry.task)?;
+        TaskStream::new(file, entry.place)
+    }
+
+    /// The key-value records of task `task` in stream order.
+    ///
+    /// # Errors
+    /// [`core_sion::Error::NoKeyval`] if the set has none; a damaged record; as [`File::task`].
+    pub fn records(&self, task: u64) -> Result<Vec<Record>, Error> {
+        self.stream(task)?.records()
+    }
+
+    /// The value of `key` in task `task`: all of its records, one after another.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoKey`]; as [`File::records`].
+    pub fn value(&self, task: u64, key: u64) -> Result<KeyReader, Error> {
+        let mut stream = self.stream(task)?;
+        let mut records = stream.records()?;
+        records.retain(|record| record.key == key);
+        if records.is_empty() {
+            return Err(Error::new(&self.path, ErrorKind::NoKey { task, key }));
+        }
+        Ok(KeyReader::new(stream, records))
+    }
+
+    /// Whether streams are key-value records.
+    #[must_use]
+    pub fn keyval(&self) -> KeyvalMode {
+        self.reader.keyval()
+    }
+
+    fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
+        self.reader.address(task).map_err(|error| Error::new(&self.path, error))
+    }
+}
+
+impl UnclosedSet {
+    /// The name that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The physical files as core reads them.
+    #[must_use]
+    pub fn parts(&self) -> &[core_sion::Opened<FileStore>] {
+        &self.parts
+    }
+
+    /// What opening learned of each physical file, and its path.
+    #[must_use]
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (&Path, &Head)> {
+        self.parts.iter().map(|part| (part.store().path(), part.head()))
+    }
+
+    /// All tasks in order. Those of a file that was never closed have no chunks and no bytes.
+    ///
+    /// # Errors
+    /// A damaged table, or the operating system's.
+    pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
+        Tasks::new(Source::Mixed(self.parts.iter()))
+    }
+
+    /// The error that says so.
+    #[must_use]
+    pub fn not_closed(&self) -> Error {
+        let is_unclosed = |(_, part): &(u32, &Part)| part.head().meta2.is_none();
+        let (file, part) = (0..).zip(&self.parts).find(is_unclosed).unzip();
+        let path = part.map_or(&*self.path, |part| part.store().path());
+        Error::new(path, core_sion::Error::NotClosed { file: file.unwrap_or(0) })
+    }
+}
+
+impl<'a> Tasks<'a> {
+    fn new(files: Source<'a>) -> Result<Self, Error> {
+        let mut tasks = Self { files, current: None, file: 0, task: 0 };
+        tasks.enter_file()?;
+        Ok(tasks)
+    }
+
+    /// Goes on with the next physical file, if there is one.
+    fn enter_file(&mut self) -> Result<(), Error> {
+        let next = match &mut self.files {
+            Source::Closed(files) => {
+                files.next().map(|file| (file.store().path(), file.tasks(window(file.head()))))
+            }
+            Source::Mixed(parts) => {
+                parts.next().map(|part| (part.store().path(), part.tasks(window(part.head()))))
+            }
+        };
+        self.current = match next {
+            Some((path, tasks)) => Some((path, tasks.map_err(|error| Error::new(path, error))?)),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+impl Iterator for Tasks<'_> {
+    type Item = Result<TaskEntry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (path, tasks) = self.current.as_mut()?;
+            if let Some(listed) = tasks.next() {
+                let entry = listed.map(|Listed { task: place, bytes }| TaskEntry {
+                    task: self.task,
+                    file: self.file,
+                    place,
+                    bytes,
+                });
+                self.task = self.task.saturating_add(1);
+                return Some(entry.map_err(|error| Error::new(path, error)));
+            }
+            self.file = self.file.saturating_add(1);
+            if let Err(error) = self.enter_file() {
+                self.current = None;
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+/// Memory to read a physical file's tables in: for all of them, but at most [`WINDOW`] bytes.
+fn window(head: &Head) -> Vec<u8> {
+    let all = usize::try_from(head.meta1.ntasks()).unwrap_or(usize::MAX).saturating_mul(40);
+    vec![0; all.min(WINDOW)]
+}
+
+/// Name of the physical file `number` of the set at `path`.
+fn sibling_path(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(Sibling(number).to_string());
+    name.into()
+}
+
+fn open_part(store: FileStore) -> Result<Part, Error> {
+    let path = store.path().to_owned();
+    let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN]);
+    opened.map_err(|error| Error::new(&path, error))
+}
+
+impl Opened {
+    fn new(path: &Path, parts: Vec<Part>) -> Self {
+        let path = path.to_owned();
+        let is_closed = |part: &Part| matches!(part, Part::Closed(_));
+        if !parts.iter().all(is_closed) {
+            return Self::Unclosed(UnclosedSet { path, parts });
+        }
+        let files = parts.into_iter().filter_map(|part| match part {
+            Part::Closed(file) => Some(file),
+            Part::Unclosed(_) => None,
+        });
+        // One file of a set may be here alone, so this is no check.
+        let reader = Reader::of_parts(files.collect());
+        Self::Closed(File { path, reader })
+    }
+}

@@ -1,0 +1,192 @@
+//! A task's bytes as a `std::io` stream.
+
+use crate::error::Error;
+use crate::files::FileStore;
+use embedded_io::Seek as _;
+use std::io::{self, Read, Seek, SeekFrom};
+use striae_core::endian::ByteOrder;
+use striae_core::sion::position::Ends;
+use striae_core::sion::{self as core_sion, KeyvalMode, Physical, Record, Records, Stream, Task};
+use striae_core::span::Span;
+
+/// The stream of one task. It owns what it needs, so that it may go to another thread.
+#[derive(Debug, Clone)]
+pub struct TaskStream {
+    store: FileStore,
+    stream: Stream<FileStore, Ends<Vec<u64>>>,
+    keyval: KeyvalMode,
+    order: ByteOrder,
+    len: u64,
+}
+
+impl TaskStream {
+    /// Reads the lengths of the task's chunks: 8 bytes of memory for each that it used.
+    pub(super) fn new(file: &Physical<FileStore>, task: Task) -> Result<Self, Error> {
+        let store = file.store().clone();
+        let at = |error| Error::new(store.path(), error);
+        let mut ends = Vec::new();
+        let mut end = 0u64;
+        for len in file.chunk_lens(task, vec![0; 1 << 16]) {
+            end = end.saturating_add(len.map_err(at)?);
+            ends.push(end);
+        }
+        let position = core_sion::Error::Position; // sums of lengths are in order
+        let ends = Ends::new(ends).ok_or_else(|| Error::new(store.path(), position))?;
+        Ok(Self {
+            stream: Stream::new(store.clone(), task.chunks, ends),
+            store,
+            keyval: file.meta1().keyval(),
+            order: file.meta1().order(),
+            len: end,
+        })
+    }
+
+    /// Bytes of the stream.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The physical file that it lies in.
+    #[must_use]
+    pub const fn store(&self) -> &FileStore {
+        &self.store
+    }
+
+    /// Stream position and length of chunk `chunk`.
+    ///
+    /// # Errors
+    /// [`core_sion::Error::NoChunk`] if the task did not use it.
+    pub fn chunk(&mut self, chunk: u64) -> Result<(u64, u64), Error> {
+        let stretch = self.stream.chunk(chunk);
+        let stretch = stretch.map_err(|error| Error::new(self.store.path(), error))?;
+        Ok((stretch.begin, stretch.len))
+    }
+
+    /// The stream position of a (chunk, offset) pointer as SIONlib's users store them.
+    ///
+    /// # Errors
+    /// [`core_sion::Error::NoChunk`], [`core_sion::Error::Position`] if there is no such place.
+    pub fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, Error> {
+        let position = self.stream.position_of(chunk, offset);
+        position.map_err(|error| Error::new(self.store.path(), error))
+    }
+
+    /// Where in the physical file the next bytes are, at most `len` of them and at most to the end
+    /// of their chunk; `None` at the end of the stream. The position moves behind them.
+    ///
+    /// # Errors
+    /// None at present; the chunk lengths are in memory.
+    pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, Error> {
+        let span = self.stream.next_span(len);
+        span.map_err(|error| Error::new(self.store.path(), error))
+    }
+
+    /// All key-value records, in stream order. The position is lost.
+    ///
+    /// # Errors
+    /// [`core_sion::Error::NoKeyval`] if the file has none; a damaged record; the operating
+    /// system's.
+    pub fn records(&mut self) -> Result<Vec<Record>, Error> {
+        if self.keyval != KeyvalMode::Inline {
+            return Err(Error::new(self.store.path(), core_sion::Error::NoKeyval));
+        }
+        let records = Records::new(&mut self.stream, self.order);
+        let records = records.and_then(Iterator::collect);
+        records.map_err(|error| Error::new(self.store.path(), error))
+    }
+}
+
+impl Read for TaskStream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = embedded_io::Read::read(&mut self.stream, buf);
+        read.map_err(|error| Error::new(self.store.path(), error).into())
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
+        let left = self.len.saturating_sub(self.stream.position());
+        let left = usize::try_from(left).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        buf.try_reserve(left)?;
+        let start = buf.len();
+        let end = start.saturating_add(left);
+        buf.resize(end, 0);
+        let result = self.read_exact(buf.get_mut(start..).unwrap_or_default());
+        if result.is_err() {
+            buf.truncate(start);
+        }
+        result.map(|()| left)
+    }
+}
+
+impl Seek for TaskStream {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Start(position) => embedded_io::SeekFrom::Start(position),
+            SeekFrom::End(by) => embedded_io::SeekFrom::End(by),
+            SeekFrom::Current(by) => embedded_io::SeekFrom::Current(by),
+        };
+        let position = self.stream.seek(to);
+        position.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))
+    }
+}
+
+/// The value of a key: its records, one after another.
+#[derive(Debug)]
+pub struct KeyReader {
+    stream: TaskStream,
+    records: std::vec::IntoIter<Record>,
+    left: u64,
+}
+
+impl KeyReader {
+    pub(super) fn new(stream: TaskStream, records: Vec<Record>) -> Self {
+        Self { stream, records: records.into_iter(), left: 0 }
+    }
+
+    /// Bytes that are still to come.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        let records = self.records.as_slice().iter().map(|record| record.len);
+        records.fold(self.left, u64::saturating_add)
+    }
+
+    /// Where in the physical file the next bytes are: a part of one record in one chunk.
+    ///
+    /// # Errors
+    /// As [`TaskStream::next_span`].
+    pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, Error> {
+        if !self.enter_record() {
+            return Ok(None);
+        }
+        let span = self.stream.next_span(len.min(self.left))?;
+        self.left = self.left.saturating_sub(span.map_or(0, Span::len));
+        Ok(span)
+    }
+
+    /// Goes to the next byte that is to come; `false` if there is none.
+    fn enter_record(&mut self) -> bool {
+        while self.left == 0 {
+            let Some(record) = self.records.next() else { return false };
+            self.left = record.len;
+            self.stream.stream.seek_to(record.position);
+        }
+        true
+    }
+}
+
+impl Read for KeyReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() || !self.enter_record() {
+            return Ok(0);
+        }
+        let n = (&mut self.stream).take(self.left).read(buf)?;
+        self.left = self.left.saturating_sub(n.try_into().unwrap_or(u64::MAX));
+        Ok(n)
+    }
+}
