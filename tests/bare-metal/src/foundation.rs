@@ -1,0 +1,111 @@
+//! What all formats share: stored integers, spans, tables, stores, drivers.
+
+use crate::host::{Cursor, Host};
+use crate::{Fail, entries};
+use core::num::NonZeroU64;
+use striae_core::endian::{ByteOrder, I32, I64, U64};
+use striae_core::field::FieldId;
+use striae_core::span::{Span, round_up};
+use striae_core::step::{Machine, Step, drive};
+use striae_core::store::{ReadAt, SeekStore, WriteAt};
+
+fn order(big: bool) -> ByteOrder {
+    if big { ByteOrder::Big } else { ByteOrder::Little }
+}
+
+entries! {
+    fn gate_endian(_bytes, value: i64, big: bool) {
+        let low = i32::try_from(value & 0xffff).unwrap_or(0);
+        let (a, b) = (I64::new(value, order(big)), I32::new(low, order(big)));
+        let c = U64::new(value.unsigned_abs(), ByteOrder::HOST);
+        let sum = a.get(order(!big)) ^ i64::from(b.get(order(!big)));
+        Ok(sum.unsigned_abs() ^ c.get(order(big)))
+    }
+
+    fn gate_span_new(_bytes, offset: u64, len: u64) {
+        let span = Span::new(offset, len).ok_or(Fail)?;
+        Ok(span.offset() ^ span.len() ^ span.end() ^ u64::from(span.is_empty()))
+    }
+
+    fn gate_span_of_table(_bytes, offset: u64, count: u64, entry_len: u64, skip: u64, len: u64) {
+        let table = Span::of_table(offset, count, entry_len).ok_or(Fail)?;
+        let part = table.part(skip, len).ok_or(Fail)?;
+        Ok(part.end() ^ u64::from(part.overlaps(table)) ^ u64::from(part.fits(count)))
+    }
+
+    fn gate_round_up(_bytes, value: u64, unit: u64) {
+        round_up(value, NonZeroU64::new(unit).ok_or(Fail)?).ok_or(Fail)
+    }
+
+    fn gate_field_find(_bytes, table: u8, offset: u16) {
+        let id = FieldId::new(table, offset);
+        let (table, field) = id.find(striae_core::sion::raw::TABLES).ok_or(Fail)?;
+        Ok(u64::from(table.len ^ field.size ^ id.offset() ^ u16::from(id.table())))
+    }
+
+    fn gate_slice_store(bytes, offset: u64, value: u64, wanted: u64) {
+        let mut stored = [0; 8];
+        bytes.write_all_at(offset, &value.to_le_bytes())?;
+        bytes.set_size(wanted)?;
+        bytes.sync()?;
+        bytes.read_exact_at(offset, &mut stored).map_err(|_| Fail)?;
+        let n = bytes.read_at(offset, &mut stored)?;
+        Ok(bytes.size()? ^ u64::from_le_bytes(stored) ^ u64::try_from(n).unwrap_or(0))
+    }
+
+    fn gate_seek_store_read(bytes, offset: u64) {
+        let store = SeekStore::new(Cursor::default());
+        store.read_exact_at(offset, bytes).map_err(|_| Fail)?;
+        let n = store.read_at(offset, bytes)?;
+        core::hint::black_box(store.into_inner());
+        Ok(u64::try_from(n).unwrap_or(0))
+    }
+
+    fn gate_seek_store_write(bytes, offset: u64, len: u64) {
+        let mut store = SeekStore::new(Cursor::default());
+        store.write_all_at(offset, bytes)?;
+        store.set_size(len)?;
+        store.sync()?;
+        Ok(store.size()?)
+    }
+
+    fn gate_drive(bytes, offset: u64, need: usize, want: u64) {
+        let (window, value) = bytes.split_at_mut_checked(need).ok_or(Fail)?;
+        let mut machine = Copies { offset, need, want, bytes: value, state: 0 };
+        Ok(drive(&mut machine, &mut Host { file: 0 }, window)?)
+    }
+}
+
+/// A machine with all kinds of steps: reads, writes, syncs.
+struct Copies<'a> {
+    offset: u64,
+    need: usize,
+    want: u64,
+    bytes: &'a [u8],
+    state: u64,
+}
+
+impl Machine for Copies<'_> {
+    type Output = u64;
+    type Error = core::num::TryFromIntError;
+
+    fn poll(&mut self) -> Step<'_, u64> {
+        match self.state {
+            0 => Step::Read { offset: self.offset, need: self.need, want: self.want },
+            1 => {
+                self.state = 2;
+                Step::Write { offset: self.offset, bytes: self.bytes }
+            }
+            2 => {
+                self.state = 3;
+                Step::Sync
+            }
+            state => Step::Done(state),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.state = u64::try_from(bytes.len())? | 1;
+        Ok(())
+    }
+}
