@@ -1,0 +1,118 @@
+# Cortex-M: no public function of core can panic; prints the size of its code.
+
+readonly triple=thumbv7em-none-eabihf
+readonly dir=tests/bare-metal
+readonly build="$target/bare-metal"
+readonly library="$build/$triple/release/libstriae_bare_metal.a"
+readonly cpu=(-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16)
+
+# Builds the library. Arguments: optimisation level, then cargo's.
+build() {
+    local level=$1
+    shift
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=$level debian_cargo build --release --target "$triple" \
+        -Zbuild-std=core --target-dir "$build" --manifest-path "$dir/Cargo.toml" "$@"
+}
+
+# The library's C functions. All of them: the linker is told about what the library has, not about
+# what somebody remembered to write down.
+entries() {
+    arm-none-eabi-nm --defined-only "$library" 2>/dev/null |
+        awk '$2 == "T" && $3 ~ /^gate_/ { print $3 }' | sort -u
+}
+
+# Links a program of these functions, and of nothing that they do not need.
+link_options=()
+link() {
+    local program=$1 entry options=("${link_options[@]}")
+    shift
+    for entry; do
+        options+=("-Wl,-u,$entry")
+    done
+    arm-none-eabi-gcc "${cpu[@]}" -ffreestanding -nostdlib -Wl,--gc-sections,--entry=0 \
+        "${options[@]}" "$dir/host.c" "$library" -o "$build/$program.elf"
+}
+
+# Every one of these functions must link; if not, says which do not, and who would panic there.
+must_link() {
+    local entry
+    link "$@" >"$build/link.log" 2>&1 && return
+    echo "a panic can be reached:"
+    for entry in "${@:2}"; do
+        link one "$entry" >/dev/null 2>&1 || panic_path "$entry"
+    done
+    return 1
+}
+
+# The functions between an entry and its panic.
+panic_path() {
+    echo "  $1 through"
+    local link_options=("-Wl,--unresolved-symbols=ignore-all")
+    link one "$1" 2>/dev/null
+    arm-none-eabi-objdump -d -C "$build/one.elf" | awk '
+        /^[0-9a-f]+ <.*>:$/ { caller = $0; sub(/^[0-9a-f]+ </, "", caller); sub(/>:$/, "", caller) }
+        /\tb[a-z.]*\t.*<.*panic|\tb[a-z.]*\t.*<.*_fail/ {
+            callee = $0; sub(/^[^<]*</, "", callee); sub(/>[^>]*$/, "", callee)
+            if (caller !~ /panic|_fail/) print "    " caller " -> " callee
+        }' | sort -u
+}
+
+# A library with this feature must not link, because of the panic and for no other reason.
+must_not_link() {
+    local all
+    build s --features "$1"
+    mapfile -t all < <(entries_at_s)
+    if link "$1" "${all[@]}" >"$build/link.log" 2>&1; then
+        fail "the negative control $1 links: the gate sees nothing"
+    fi
+    grep -q 'undefined reference to .striae_panic_reached' "$build/link.log" ||
+        { cat "$build/link.log"; fail "the negative control $1 does not link for another reason"; }
+}
+
+# At opt-level s the text of a u64 keeps a bounds check of core's own (see src/text.rs).
+entries_at_s() {
+    entries | grep -v '^gate_text64_'
+}
+
+# Every public function of core must be named in the gate's sources.
+check_names() {
+    local name missing=()
+    while read -r name; do
+        grep -rqw -e "$name" "$dir/src" || missing+=("$name")
+    done < <(find core/src -name '*.rs' -exec awk '
+        FNR == 1 { tests = 0 }
+        /^#\[cfg\(test\)\]/ { tests = 1 }
+        !tests && /^ *pub (const )?fn / { sub(/^ *pub (const )?fn /, ""); sub(/[<(].*/, ""); print }
+    ' {} + | sort -u)
+    ((${#missing[@]} == 0)) || fail "no entry in $dir/src calls: ${missing[*]}"
+}
+
+text_size() {
+    arm-none-eabi-size "$build/$1.elf" | awk 'NR == 2 { print $1 }'
+}
+
+report() {
+    arm-none-eabi-size "$build/all.elf" "$build/one_task.elf"
+    echo "the biggest functions:"
+    arm-none-eabi-nm -S --size-sort -C "$build/all.elf" | tail -n 15
+    note "$1 entries link without a panic"
+    note "$(text_size all) bytes of code"
+    note "$(text_size one_task) to read a task"
+}
+
+check_names
+need_debian_rust gcc-arm-none-eabi
+
+build 3
+mapfile -t at_3 < <(entries)
+((${#at_3[@]} > 0)) || fail "the library has no entry"
+must_link all_at_3 "${at_3[@]}"
+
+must_not_link bad
+must_not_link badwrite
+
+build s
+mapfile -t at_s < <(entries_at_s)
+must_link all "${at_s[@]}"
+must_link one_task gate_sion_read_one_task
+report "${#at_3[@]}"

@@ -1,0 +1,123 @@
+# What the jobs share. tests/run sources this file, then the job's, in a bash of its own with
+# errexit, nounset and pipefail, in the top folder of the repository.
+
+readonly target=$CARGO_TARGET_DIR
+
+# Ends the job: what it needs cannot be had.
+skip() {
+    echo "$*" >"$RUN_STATE/skip"
+    echo "skipped: $*"
+    exit 77
+}
+
+# Says something about the job in the summary.
+note() {
+    echo "$*" >>"$RUN_STATE/note"
+    echo "note: $*"
+}
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# ---- what jobs need ----
+
+# Debian packages; those that are missing are installed.
+need_debian() {
+    local missing=() package
+    command -v dpkg-query >/dev/null || skip "needs the Debian packages $*"
+    for package; do
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+            missing+=("$package")
+    done
+    if ((${#missing[@]})); then
+        install_debian "${missing[@]}"
+    fi
+}
+
+install_debian() {
+    [[ $(id -u) == 0 ]] || skip "needs the Debian packages $*; not root, so not installed"
+    export DEBIAN_FRONTEND=noninteractive
+    if [[ ! -f $RUN_STATE/apt-updated ]]; then
+        apt-get update -q || skip "apt-get update failed"
+        touch "$RUN_STATE/apt-updated"
+    fi
+    apt-get install -q -y --no-install-recommends "$@" || skip "cannot install $*"
+}
+
+# A program, else the Debian package that has it.
+need_program() {
+    command -v "$1" >/dev/null || need_debian "$2"
+}
+
+# Python in a virtual environment, with these packages.
+need_python() {
+    need_program python3 python3
+    if [[ ! -x $target/venv/bin/pip ]]; then
+        python3 -m venv "$target/venv" || { need_debian python3-venv; python3 -m venv "$target/venv"; }
+    fi
+    "$target/venv/bin/pip" install --quiet --disable-pip-version-check "$@" ||
+        skip "pip cannot install $*"
+}
+
+# These npm packages, and node; NODE_PATH leads to them.
+need_node() {
+    need_program node nodejs
+    need_program npm npm
+    npm install --prefix "$target/npm" --silent --no-audit --no-fund "$@" ||
+        skip "npm cannot install $*"
+    export NODE_PATH="$target/npm/node_modules"
+}
+
+need_nightly() {
+    cargo +nightly --version || skip "needs a nightly toolchain of rustup"
+}
+
+need_cargo_fuzz() {
+    need_nightly
+    cargo fuzz --version || cargo install --locked cargo-fuzz || skip "cannot install cargo-fuzz"
+}
+
+# Targets whose standard library rustup may not have are built from Debian's sources of it, by the
+# compiler of the same version: rustc and its library must match. See `debian_cargo`.
+need_debian_rust() {
+    need_debian rustc-web cargo-web rust-web-src "$@"
+}
+
+debian_cargo() {
+    PATH=/usr/bin:$PATH RUSTC_BOOTSTRAP=1 cargo "$@"
+}
+
+# ---- tests that must be there ----
+
+# Runs a command that runs Rust tests. It fails as well if there is no test, or none in one of the
+# test programs that $must_run names.
+rust_tests() {
+    local output="$RUN_STATE/tests" count program
+    "$@" 2>&1 | tee "$output"
+    count=$(count_tests '.*' <"$output")
+    ((count > 0)) || fail "no test ran: $*"
+    for program in ${must_run-}; do
+        (($(count_tests "$program" <"$output") > 0)) || fail "no test of $program ran: $*"
+    done
+    note "$count tests"
+}
+
+# How many tests the programs ran whose sources match, by cargo's own words.
+count_tests() {
+    awk -v source="$1" '
+        /^ *(Running|Doc-tests) / { wanted = $0 ~ source }
+        /^running [0-9]+ tests?$/ && wanted { count += $2 }
+        END { print count + 0 }
+    '
+}
+
+# core's tests on a foreign host, emulated or not. Arguments: target, linker, runner.
+foreign_tests() {
+    local triple=$1 variable
+    variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
+    export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
+    must_run=tests/golden.rs rust_tests debian_cargo test -p striae-core --target "$triple" \
+        -Zbuild-std=std,panic_unwind --target-dir "$target/cross"
+}

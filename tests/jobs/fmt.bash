@@ -1,0 +1,6 @@
+# All crates are formatted by rustfmt.
+
+cargo fmt --all --check
+for manifest in fuzz/Cargo.toml tests/bare-metal/Cargo.toml; do
+    cargo fmt --check --manifest-path "$manifest"
+done
