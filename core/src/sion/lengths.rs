@@ -54,22 +54,32 @@ impl<'a, S: ReadAt> Walk<'a, S> {
         }
         Ok(None)
     }
+
+    /// Goes back, chunk by chunk, until `is_found` or the first one.
+    fn backward(&mut self, is_found: impl Fn(&Stretch) -> bool) -> Result<(), ReadError<S>> {
+        while let Some(at) = self.at.filter(|at| !is_found(at)) {
+            let Some(chunk) = at.chunk.checked_sub(1) else { break };
+            let len = self.file.chunk_len(&self.task, chunk)?;
+            self.at = Some(Stretch { chunk, begin: at.begin.saturating_sub(len), len });
+        }
+        Ok(())
+    }
 }
 
 impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        while let Some(at) = self.at.filter(|at| at.begin > position) {
-            let chunk = at.chunk.saturating_sub(1);
-            let len = self.file.chunk_len(&self.task, chunk)?;
-            self.at = Some(Stretch { chunk, begin: at.begin.saturating_sub(len), len });
+        if self.at.is_some_and(|at| position < at.begin >> 1) {
+            self.at = None; // the start is nearer, as far as one can tell
         }
+        self.backward(|stretch| stretch.begin <= position)?;
         self.forward(|stretch| stretch.contains(position))
     }
 
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        if self.at.is_some_and(|at| at.chunk > chunk) {
-            self.at = None;
+        if self.at.is_some_and(|at| chunk < at.chunk >> 1) {
+            self.at = None; // the start is nearer
         }
+        self.backward(|stretch| stretch.chunk <= chunk)?;
         self.forward(|stretch| stretch.chunk == chunk)
     }
 

@@ -33,12 +33,13 @@ impl Meta2 {
             return Ok(None);
         }
         let start = check_start(start, layout, file_len)?;
+        let value = commit.maxchunks.get(order);
         let maxchunks =
-            u32::try_from(commit.maxchunks.get(order)).map_err(|_| Error::TooSmall {
+            u32::try_from(value).ok().filter(|&rows| rows != 0).ok_or(Error::TooSmall {
                 field: raw::CommitFields::maxchunks,
                 offset: at,
-                value: commit.maxchunks.get(order).into(),
-                min: 0,
+                value: value.into(),
+                min: 1,
             })?;
 
         let ntasks = u64::from(meta1.ntasks());

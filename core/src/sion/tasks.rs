@@ -1,6 +1,7 @@
 //! All tasks of a physical file, read in windows of the caller's buffer.
 
 use super::ReadError;
+use super::error::Error;
 use super::layout::Chunks;
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use super::meta2::{Meta2, entry};
@@ -22,6 +23,9 @@ pub struct Listed {
 }
 
 /// All tasks of a physical file in order, read in windows.
+///
+/// What META2 says wrong of a task is an error in its place, and the tasks behind it follow. Another
+/// error, such as the store's, ends the list.
 #[derive(Debug)]
 pub struct Tasks<'a, S, W> {
     store: &'a S,
@@ -32,9 +36,12 @@ pub struct Tasks<'a, S, W> {
     /// The tasks that are in the window.
     first: u32,
     count: u32,
-    /// Set behind an error.
+    /// Set behind an error that is not one task's own.
     failed: bool,
 }
+
+/// In place of a sum: META2 is wrong about this task. No right sum is as large as this.
+const WRONG: u64 = u64::MAX;
 
 /// The columns of a window: `count` entries each of the tables, then sums of block sizes, then room
 /// for a row of them.
@@ -95,44 +102,75 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         Ok(())
     }
 
-    /// Adds up the block sizes of the tasks in the window, row by row.
+    /// Adds up the block sizes of the tasks in the window, row by row. Sums of tasks that META2 is
+    /// wrong about become [`WRONG`]: which error comes first must not depend on the window.
     fn sum_rows(&mut self, meta2: &Meta2) -> Result<(), ReadError<S>> {
         let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
         let need = DriveError::BufferTooSmall { need: Self::NEED };
         let columns = Self::columns(self.window.as_mut(), self.count).ok_or(need)?;
+        let sums = <[U64]>::mut_from_bytes(columns.sums).unwrap_or_default();
         let mut rows = 0;
-        for (local, count) in (self.first..).zip(values(columns.blockcounts)) {
-            let offset = entry(meta2.blockcounts(), local).map_or(0, Span::offset);
-            let count = check_blockcount(count.get(order), offset, meta2.maxchunks());
-            rows = rows.max(count.map_err(DriveError::Format)?);
+        for (count, total) in values(columns.blockcounts).zip(sums.iter_mut()) {
+            match check_blockcount(count.get(order), 0, meta2.maxchunks()) {
+                Ok(count) => rows = rows.max(count),
+                Err(_) => *total = U64::new(WRONG, order),
+            }
         }
         for chunk in 0..rows {
             let Some(row) = meta2.blocksizes(chunk) else { break };
             let offset = entry(row, self.first).map_or(0, Span::offset);
             read_exact(self.store, offset, columns.row)?;
             let mut sum = self.sum; // the same tasks once more, to know where their chunks are
-            let tasks = (self.first..)
-                .zip(values(columns.row))
+            let tasks = values(columns.row)
                 .zip(values(columns.chunksizes))
                 .zip(values(columns.blockcounts));
-            let sums = <[U64]>::mut_from_bytes(columns.sums).unwrap_or_default();
-            for ((((local, size), chunksize), count), total) in tasks.zip(sums) {
+            for (((size, chunksize), count), total) in tasks.zip(sums.iter_mut()) {
                 let start = self.head.meta1.layout().first_chunk().saturating_add(sum.sum);
                 let chunksize = sum.add(chunksize.get(order)).map_err(DriveError::Format)?;
-                if i64::try_from(chunk).unwrap_or(i64::MAX) >= count.get(order) {
-                    continue; // 0 or -1: the task did not use this chunk
+                let is_used = i64::try_from(chunk).unwrap_or(i64::MAX) < count.get(order);
+                if !is_used || total.get(order) == WRONG {
+                    continue; // an unused entry is 0 or -1, or anything
                 }
                 let chunks = Chunks { start, chunksize, globalskip: Some(self.globalskip) };
-                let offset = entry(row, local).map_or(0, Span::offset);
-                let size = check_blocksize(size.get(order), offset, chunks.chunk(chunk), file_len);
-                let bytes = total.get(order).saturating_add(size.map_err(DriveError::Format)?);
+                let size = check_blocksize(size.get(order), 0, chunks.chunk(chunk), file_len);
+                let bytes = size.map_or(WRONG, |size| total.get(order).saturating_add(size));
                 *total = U64::new(bytes, order);
             }
         }
         Ok(())
     }
 
-    fn next_task(&mut self) -> Result<Listed, ReadError<S>> {
+    /// The sum of a task's block sizes by itself, or the first thing that is wrong: its block count,
+    /// or one of the sizes.
+    fn recount(
+        &self,
+        meta2: &Meta2,
+        task: &Task,
+        count: i64,
+    ) -> Result<Result<u64, Error>, ReadError<S>> {
+        let place = entry(meta2.blockcounts(), task.local).map_or(0, Span::offset);
+        let count = match check_blockcount(count, place, meta2.maxchunks()) {
+            Ok(count) => count,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut sum = 0u64;
+        for chunk in 0..count {
+            let place = meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
+            let place = place.map_or(0, Span::offset);
+            let mut bytes = [0; 8];
+            read_exact(self.store, place, &mut bytes)?;
+            let value = I64::from(bytes).get(self.head.meta1.order());
+            let span = task.chunks.chunk(chunk);
+            match check_blocksize(value, place, span, self.head.file_len) {
+                Ok(size) => sum = sum.saturating_add(size),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(sum))
+    }
+
+    /// The next task, or what is wrong with it.
+    fn next_task(&mut self) -> Result<Result<Listed, Error>, ReadError<S>> {
         let local = self.sum.tasks;
         if local >= self.first.saturating_add(self.count) {
             self.load()?;
@@ -146,9 +184,15 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         let start = self.head.meta1.layout().first_chunk().saturating_add(self.sum.sum);
         let chunksize = self.sum.add(at(columns.chunksizes)).map_err(DriveError::Format)?;
         let chunks = Chunks { start, chunksize, globalskip: Some(self.globalskip) };
-        let blockcount = u64::try_from(at(columns.blockcounts)).unwrap_or(0);
-        let task = Task { local, globalrank: at(columns.globalranks), chunks, blockcount };
-        Ok(Listed { task, bytes: u64::try_from(at(columns.sums)).unwrap_or(0) })
+        let (globalrank, count, sum) =
+            (at(columns.globalranks), at(columns.blockcounts), at(columns.sums));
+        let blockcount = u64::try_from(count).unwrap_or(0);
+        let task = Task { local, globalrank, chunks, blockcount };
+        let bytes = match (u64::try_from(sum), self.head.meta2) {
+            (Err(_), Some(meta2)) => self.recount(&meta2, &task, count)?,
+            (sum, _) => Ok(sum.unwrap_or(0)),
+        };
+        Ok(bytes.map(|bytes| Listed { task, bytes }))
     }
 }
 
@@ -159,9 +203,13 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
         if self.failed || self.sum.tasks >= self.head.meta1.ntasks() {
             return None;
         }
-        let task = self.next_task();
-        self.failed = task.is_err();
-        Some(task)
+        Some(match self.next_task() {
+            Ok(task) => task.map_err(DriveError::Format),
+            Err(error) => {
+                self.failed = true;
+                Err(error)
+            }
+        })
     }
 }
 
