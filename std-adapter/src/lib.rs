@@ -29,6 +29,7 @@
 //! `cli` (default): the `striae` program and what only it needs.
 #![deny(unsafe_code)]
 
+mod copy;
 pub mod error;
 pub mod files;
 pub mod posix;

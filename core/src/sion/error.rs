@@ -1,6 +1,6 @@
 //! What can be wrong with a SIONlib file, or with what was asked of it.
 
-use super::raw::{Ident, TABLES};
+use super::raw::{CommitFields, Ident, TABLES};
 use crate::field::FieldId;
 use core::fmt;
 
@@ -80,10 +80,10 @@ pub enum Error {
         /// Bytes that are left in the stream from `position`.
         left: u64,
     },
-    /// The file: it, or a file of its set, was never closed, so there is no META2.
+    /// The file: it was never closed, so there is no META2.
     NotClosed {
-        /// Number of the physical file in its set.
-        file: u32,
+        /// Where `start_of_varheader` is, or would be.
+        offset: u64,
     },
     /// The caller: fewer or more physical files than the set has.
     SetOf {
@@ -169,10 +169,10 @@ impl fmt::Display for Error {
                 "the record at stream position {position} has {len} bytes, \
                  must have at most the {left} that are left of the stream"
             ),
-            Self::NotClosed { file } => write!(
-                f,
-                "META1.start_of_varheader of file {file} of the set is 0: it was never closed"
-            ),
+            Self::NotClosed { offset } => {
+                let at = At(CommitFields::start_of_varheader, offset);
+                write!(f, "{at} is 0, must be that of META2: the file was never closed")
+            }
             Self::SetOf { given, nfiles } => {
                 write!(f, "{given} physical files given, the set has {nfiles}")
             }

@@ -234,6 +234,19 @@ impl File {
         TaskStream::new(file, entry.place)
     }
 
+    /// Bytes used of each chunk of a task, from a list of this set.
+    ///
+    /// # Errors
+    /// A damaged entry; the operating system's.
+    pub fn chunk_lens(&self, entry: &TaskEntry) -> Result<Vec<u64>, Error> {
+        let (file, _, _) = self.address(entry.task)?;
+        if entry.place.blockcount == 1 {
+            return Ok(vec![entry.bytes]); // checked when it was listed
+        }
+        let lens = file.chunk_lens(entry.place, vec![0; 1 << 16]).collect::<Result<_, _>>();
+        lens.map_err(|error| Error::new(file.store().path(), error))
+    }
+
     /// The key-value records of task `task` in stream order.
     ///
     /// # Errors
@@ -262,7 +275,8 @@ impl File {
         self.reader.keyval()
     }
 
-    fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
+    /// The physical file of task `task`, its number, and the task's rank in it.
+    pub(super) fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
         self.reader.address(task).map_err(|error| Error::new(&self.path, error))
     }
 }
@@ -297,10 +311,12 @@ impl UnclosedSet {
     /// The error that says so.
     #[must_use]
     pub fn not_closed(&self) -> Error {
-        let is_unclosed = |(_, part): &(u32, &Part)| part.head().meta2.is_none();
-        let (file, part) = (0..).zip(&self.parts).find(is_unclosed).unzip();
+        let part = self.parts.iter().find(|part| part.head().meta2.is_none());
         let path = part.map_or(&*self.path, |part| part.store().path());
-        Error::new(path, core_sion::Error::NotClosed { file: file.unwrap_or(0) })
+        let at = part.map_or(0, |part| part.head().meta1.layout().commit_fields().offset());
+        let field = core_sion::raw::CommitFields::start_of_varheader;
+        let offset = at.saturating_add(field.offset().into());
+        Error::new(path, core_sion::Error::NotClosed { offset })
     }
 }
 
@@ -374,6 +390,44 @@ fn open_part(store: FileStore) -> Result<Part, Error> {
 }
 
 impl Opened {
+    /// What opening learned of each physical file, and its path.
+    #[must_use]
+    pub fn files(&self) -> Vec<(&Path, &Head)> {
+        match self {
+            Self::Closed(file) => file.files().collect(),
+            Self::Unclosed(set) => set.files().collect(),
+        }
+    }
+
+    /// All tasks in order. Those of a file that was never closed have no chunks and no bytes.
+    ///
+    /// # Errors
+    /// A damaged table, or the operating system's.
+    pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
+        match self {
+            Self::Closed(file) => file.tasks(),
+            Self::Unclosed(set) => set.tasks(),
+        }
+    }
+
+    /// The name that the set was created under, from its first file.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn prefix(&self) -> Result<Vec<u8>, Error> {
+        let (path, prefix) = match self {
+            Self::Closed(file) => match file.reader.files().first() {
+                Some(first) => (first.store().path(), first.prefix()),
+                None => return Ok(Vec::new()),
+            },
+            Self::Unclosed(set) => match set.parts.first() {
+                Some(first) => (first.store().path(), first.prefix()),
+                None => return Ok(Vec::new()),
+            },
+        };
+        prefix.map(|prefix| prefix.to_vec()).map_err(|error| Error::new(path, error))
+    }
+
     fn new(path: &Path, parts: Vec<Part>) -> Self {
         let path = path.to_owned();
         let is_closed = |part: &Part| matches!(part, Part::Closed(_));

@@ -1,7 +1,9 @@
 //! SIONlib files: open a set by its name, list its tasks, read their streams.
 
+mod extract;
 mod file;
 mod stream;
 
+pub use extract::{Extract, Extracted};
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
 pub use stream::{KeyReader, TaskStream};

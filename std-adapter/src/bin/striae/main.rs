@@ -1,2 +1,53 @@
-//! x
-fn main() {}
+//! The `striae` program: arguments in, library calls, words or JSON out.
+//!
+//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O error.
+
+mod args;
+mod cat;
+mod dump;
+mod extract;
+mod failure;
+mod list;
+mod text;
+mod verify;
+
+use args::{Args, Verb};
+use clap::{CommandFactory, Parser};
+use failure::{Failure, Sound};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = run(&Args::parse());
+    match outcome {
+        Ok(Sound::Yes) => ExitCode::SUCCESS,
+        Ok(Sound::No) => ExitCode::from(1),
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(args: &Args) -> Result<Sound, Failure> {
+    match &args.verb {
+        Verb::Info(args) => list::info(args),
+        Verb::Ls(args) => list::ls(args),
+        Verb::Dump(args) => dump::dump(args),
+        Verb::Cat(args) => cat::cat(args),
+        Verb::Extract(args) => extract::extract(args),
+        Verb::Verify(args) => verify::verify(args),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);
+            print(&script)
+        }
+        Verb::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Args::command()).render(&mut page).map_err(Failure::stdout)?;
+            print(&page)
+        }
+    }
+}
+
+fn print(text: &[u8]) -> Result<Sound, Failure> {
+    std::io::stdout().lock().write_all(text).map_err(Failure::stdout)?;
+    Ok(Sound::Yes)
+}

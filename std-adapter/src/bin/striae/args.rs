@@ -1,0 +1,146 @@
+//! The arguments.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Look into files of many streams, take them apart, and check them.
+#[derive(Debug, Parser)]
+#[command(
+    name = "striae",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no, \
+                  2 usage or I/O error.\nThe file names the first physical file of a set; the \
+                  others are found from its name."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Say in words what a file is.
+    #[command(after_help = "Example:\n  striae info run.sion")]
+    Info(InfoArgs),
+    /// List the tasks and their chunks.
+    #[command(after_help = "Examples:\n  striae ls run.sion\n  \
+                            striae ls --json --keys run.sion | jq '.tasks[].bytes'")]
+    Ls(LsArgs),
+    /// Print every metadata field of a physical file with offset, bytes, name and value.
+    #[command(after_help = "Example:\n  striae dump run.sion.000001")]
+    Dump(DumpArgs),
+    /// Write a task's stream, or a part of it, to standard output.
+    #[command(after_help = "Examples:\n  striae cat run.sion --task 3 > task3\n  \
+                            striae cat run.sion --globalrank 42 --chunk 0\n  \
+                            striae cat run.sion --task 0 --key 7 --offset 100 --length 16")]
+    Cat(CatArgs),
+    /// Write every task's stream into a file of its own.
+    #[command(
+        after_help = "Example:\n  striae extract run.sion tasks/\n\nMakes task_00000 and so \
+                            on; of a set with key-value records task_00000.key_1 and so on. \
+                            Nothing is left behind if anything fails."
+    )]
+    Extract(ExtractArgs),
+    /// Check all that can be checked, and list what is found.
+    #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]
+    Verify(VerifyArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  striae completions bash > \
+                            ~/.local/share/bash-completion/completions/striae")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    #[command(after_help = "Example:\n  striae man | man -l -")]
+    Man,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InfoArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LsArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// List the key-value records of each task too.
+    #[arg(long)]
+    pub(crate) keys: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DumpArgs {
+    /// The physical file.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CatArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Only this chunk of the task, counted from 0.
+    #[arg(long, value_name = "K", conflicts_with = "key")]
+    pub(crate) chunk: Option<u64>,
+    /// The value of this key: all of its records, one after another.
+    #[arg(long, value_name = "K")]
+    pub(crate) key: Option<u64>,
+    /// Leave out so many bytes in front.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub(crate) offset: u64,
+    /// Write at most so many bytes.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) length: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// The task, counted from 0 over the files of the set.
+    #[arg(long, value_name = "N")]
+    pub(crate) task: Option<u64>,
+    /// The task that has this global rank.
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    pub(crate) globalrank: Option<i64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExtractArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The folder; it is made if it is not there.
+    pub(crate) dir: PathBuf,
+    /// Replace files that exist already.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Copy with so many threads; all processors unless told.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print at most so many findings; all are counted.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) limit: u64,
+}

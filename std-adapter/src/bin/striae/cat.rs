@@ -1,0 +1,69 @@
+//! `striae cat`.
+
+use crate::args::{CatArgs, Which};
+use crate::failure::{Failure, Sound};
+use std::io::{self, Read, Seek, SeekFrom};
+use striae::sion::File;
+
+pub(crate) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
+    let file = File::open(&args.file)?;
+    let task = match args.which {
+        Which { task: Some(task), .. } => task,
+        Which { globalrank, .. } => file.find_globalrank(globalrank.unwrap_or_default())?,
+    };
+    if let Some(key) = args.key {
+        let mut value = file.value(task, key)?;
+        let wanted = Part::of(args, value.left())?;
+        io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink()).map_err(failure(args))?;
+        return write(args, value.take(wanted.len));
+    }
+    let mut stream = file.stream(task)?;
+    let (begin, len) = match args.chunk {
+        Some(chunk) => stream.chunk(chunk)?,
+        None => (0, stream.len()),
+    };
+    let wanted = Part::of(args, len)?;
+    let position = begin.saturating_add(wanted.skip);
+    stream.seek(SeekFrom::Start(position)).map_err(failure(args))?;
+    write(args, stream.take(wanted.len))
+}
+
+/// What `--offset` and `--length` leave of a stream.
+struct Part {
+    skip: u64,
+    len: u64,
+}
+
+impl Part {
+    fn of(args: &CatArgs, len: u64) -> Result<Self, Failure> {
+        let skip = args.offset;
+        let Some(left) = len.checked_sub(skip) else {
+            let file = args.file.display();
+            let text = format!("{file}: --offset is {skip}, must be at most the length, {len}");
+            return Err(Failure::Usage(text));
+        };
+        Ok(Self { skip, len: args.length.map_or(left, |len| len.min(left)) })
+    }
+}
+
+fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
+    let mut stdout = io::stdout().lock();
+    let mut buf = vec![0; 1 << 20];
+    loop {
+        let n = bytes.read(&mut buf).map_err(failure(args))?;
+        if n == 0 {
+            io::Write::flush(&mut stdout).map_err(Failure::stdout)?;
+            return Ok(Sound::Yes);
+        }
+        let bytes = buf.get(..n).unwrap_or_default();
+        io::Write::write_all(&mut stdout, bytes).map_err(Failure::stdout)?;
+    }
+}
+
+/// A failed read: the library's own error if it is one.
+fn failure(args: &CatArgs) -> impl Fn(io::Error) -> Failure + '_ {
+    |error| match error.downcast::<striae::Error>() {
+        Ok(error) => Failure::File(error),
+        Err(error) => Failure::File(striae::Error::new(&args.file, error)),
+    }
+}

@@ -1,0 +1,79 @@
+//! How the program ends.
+
+use std::io;
+use std::process::ExitCode;
+use striae::Error;
+use striae::error::ErrorKind;
+use striae_core::sion;
+
+/// Whether what was asked for is sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sound {
+    Yes,
+    /// It is damaged, or the answer is no; this has been said already.
+    No,
+}
+
+/// Why the program stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Of a file.
+    File(Error),
+    /// Of the arguments, beyond what clap sees.
+    Usage(String),
+    /// Of standard output.
+    Stdout(io::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl Failure {
+    pub(crate) const fn stdout(error: io::Error) -> Self {
+        Self::Stdout(error)
+    }
+
+    /// Says why, in one line, and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let text = match &self {
+            // Whoever read our output has seen enough.
+            Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
+            Self::File(error) => error.to_string(),
+            Self::Usage(text) => text.clone(),
+            Self::Stdout(error) => format!("standard output: {error}"),
+        };
+        complain(&text);
+        ExitCode::from(if self.blames_file() { 1 } else { 2 })
+    }
+
+    /// Whether the file is to blame, or the answer is no.
+    fn blames_file(&self) -> bool {
+        let Self::File(error) = self else { return false };
+        match error.kind() {
+            ErrorKind::Sion(error) => !matches!(
+                error,
+                sion::Error::NoTask { .. }
+                    | sion::Error::NoChunk { .. }
+                    | sion::Error::NoKeyval
+                    | sion::Error::Position
+            ),
+            ErrorKind::Ended { .. } | ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => {
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// One line on standard error.
+pub(crate) fn complain(text: &str) {
+    use std::io::Write;
+    let style = anstyle::AnsiColor::Red.on_default();
+    // If standard error is gone, there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{style}striae:{style:#} {text}");
+}
