@@ -1,0 +1,166 @@
+//! What the fuzz targets of striae do with their input, as plain functions.
+//!
+//! A body takes any bytes and panics if striae breaks a promise. The targets in `fuzz_targets` hand
+//! libFuzzer's inputs to them; `tests/tests/fuzz_replay.rs` hands them the saved seeds, and
+//! mutations of these, in an ordinary test run.
+#![forbid(unsafe_code)]
+#![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
+
+pub mod everything;
+pub mod sion_file;
+
+use arbitrary::{Arbitrary, Unstructured};
+use everything::{parse_records, read_set, read_within_budget};
+use sion_file::{SionFile, SionTask};
+use striae_core::endian::ByteOrder;
+use striae_core::sion::position::Ends;
+use striae_core::sion::{Chunks, Error, Record, Records, Stream};
+use striae_core::step::DriveError;
+
+/// A fuzz target by its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Name of the target, and of the folder of its seeds.
+    pub name: &'static str,
+    /// Its body.
+    pub body: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "sion_open", body: sion_open },
+    Target { name: "sion_keyval", body: sion_keyval },
+    Target { name: "sion_set", body: sion_set },
+];
+
+/// The input is a physical SIONlib file.
+pub fn sion_open(data: &[u8]) {
+    if let Err(error) = read_within_budget(data) {
+        assert!(!error.to_string().contains('\n'));
+    }
+}
+
+/// The input is a set of one to four physical files: their number less 1 in two bits, a little-endian
+/// 16-bit length for each but the last, then the files.
+pub fn sion_set(data: &[u8]) {
+    let Some((&first, mut rest)) = data.split_first() else { return };
+    let mut lens = Vec::new();
+    for _ in 0..first & 3 {
+        let Some((len, behind)) = rest.split_first_chunk() else { return };
+        lens.push(usize::from(u16::from_le_bytes(*len)));
+        rest = behind;
+    }
+    let mut files = Vec::new();
+    for len in lens {
+        let (file, behind) = rest.split_at(len.min(rest.len()));
+        files.push(file);
+        rest = behind;
+    }
+    files.push(rest);
+    read_set(&files);
+}
+
+/// A stream of key-value records in chunks.
+#[derive(Debug, Clone, Default)]
+struct Keyval {
+    big_endian: bool,
+    /// Bytes used of each chunk.
+    lens: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Arbitrary<'a> for Keyval {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let mut keyval = Self { big_endian: u.arbitrary()?, ..Self::default() };
+        let chunks = u.int_in_range(0..=12)?;
+        for _ in 0..chunks {
+            // SIONlib splits headers at any byte, so small chunks are of interest
+            keyval.lens.push(u.int_in_range(0..=40)?);
+        }
+        let order = SionFile { big_endian: keyval.big_endian, ..SionFile::default() };
+        while let Ok(what) = u.arbitrary::<u8>() {
+            match what {
+                // a record that is right, of a few keys so that they repeat
+                0..=191 => {
+                    let value = u.bytes(usize::from(what % 24).min(u.len()))?;
+                    let len = u64::try_from(value.len()).unwrap();
+                    let header = order.record_header(u64::from(what % 5), len);
+                    keyval.bytes.extend_from_slice(&header);
+                    keyval.bytes.extend_from_slice(value);
+                }
+                // a header of any numbers
+                192..=223 => {
+                    let header = order.record_header(u.arbitrary()?, u.arbitrary()?);
+                    keyval.bytes.extend_from_slice(&header);
+                }
+                // any bytes
+                _ => keyval.bytes.extend_from_slice(u.bytes(usize::from(what % 32).min(u.len()))?),
+            }
+        }
+        Ok(keyval)
+    }
+}
+
+/// The input tells chunk sizes and the bytes of a key-value stream; see `Keyval`.
+pub fn sion_keyval(data: &[u8]) {
+    let Ok(mut keyval) = Keyval::arbitrary(&mut Unstructured::new(data)) else { return };
+    let used: usize = keyval.lens.iter().sum();
+    keyval.lens.push(keyval.bytes.len().saturating_sub(used)); // the last chunk takes the rest
+    let chunksize = keyval.lens.iter().copied().max().unwrap_or(0);
+
+    let mut rest = keyval.bytes.as_slice();
+    let chunks = keyval.lens.iter().map(|&len| {
+        let (chunk, behind) = rest.split_at(len.min(rest.len()));
+        rest = behind;
+        chunk.to_vec()
+    });
+    let task = SionTask {
+        globalrank: 0,
+        chunksize: u64::try_from(chunksize).unwrap(),
+        chunks: chunks.collect(),
+    };
+    let file = SionFile {
+        big_endian: keyval.big_endian,
+        fsblksize: 1,
+        flag1: 51 << 32,
+        tasks: vec![task],
+        ..SionFile::default()
+    };
+    let order = if keyval.big_endian { ByteOrder::Big } else { ByteOrder::Little };
+    let summary = read_within_budget(&file.bytes()).unwrap();
+    let Ok(Ok(task)) = summary.tasks.as_ref().map(|tasks| &tasks[0]) else {
+        panic!("a sound file was refused: {summary:?}");
+    };
+    let (records, error) = task.records.as_ref().unwrap();
+    assert_eq!(task.stream, keyval.bytes);
+    assert_eq!(*records, parse_records(&keyval.bytes, order).0);
+    assert_eq!((records.clone(), *error), records_in_memory(&file, order));
+}
+
+/// The records of the first task, with the lengths of its chunks in memory.
+fn records_in_memory(file: &SionFile, order: ByteOrder) -> (Vec<Record>, Option<Error>) {
+    let (bytes, places) = (file.bytes(), file.places());
+    let chunks = Chunks {
+        start: places.starts[0],
+        chunksize: places.sizes[0],
+        globalskip: Some(places.globalskip),
+    };
+    let ends: Vec<u64> = file.tasks[0]
+        .chunks
+        .iter()
+        .scan(0, |end, chunk| {
+            *end += u64::try_from(chunk.len()).unwrap();
+            Some(*end)
+        })
+        .collect();
+    let mut stream = Stream::new(bytes.as_slice(), chunks, Ends::new(ends).unwrap());
+    let (mut records, mut error) = (Vec::new(), None);
+    for record in Records::new(&mut stream, order).unwrap() {
+        match record {
+            Ok(record) => records.push(record),
+            Err(DriveError::Format(wrong)) => error = Some(wrong),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    (records, error)
+}
