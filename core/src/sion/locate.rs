@@ -24,9 +24,12 @@ pub struct Task {
     pub blockcount: u64,
 }
 
+/// A block longer than `i64::MAX` has no place in any file.
+const LONGEST_BLOCK: u64 = i64::MAX.unsigned_abs();
+
 /// Walks the chunk sizes of META1 in order and adds them up.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ChunkSum {
+pub struct ChunkSum {
     layout: Layout,
     /// Tasks that have been added.
     pub(super) tasks: u32,
@@ -35,33 +38,51 @@ pub(super) struct ChunkSum {
 }
 
 impl ChunkSum {
-    pub(super) const fn new(layout: Layout) -> Self {
+    /// Starts before the first task of a file with this layout.
+    #[must_use]
+    pub const fn new(layout: Layout) -> Self {
         Self { layout, tasks: 0, sum: 0 }
+    }
+
+    /// Sum of the chunks so far: the next task's first chunk, counted from the first task's; behind
+    /// the last task, globalskip.
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.
     pub(super) fn add(&mut self, value: i64) -> Result<u64, Error> {
+        let requested = u64::try_from(value).ok();
+        let chunksize = requested.and_then(|requested| self.layout.stored_chunksize(requested));
+        let sum = chunksize.and_then(|chunksize| self.sum.checked_add(chunksize));
+        match (chunksize, sum) {
+            (Some(chunksize), Some(sum)) if sum <= LONGEST_BLOCK => {
+                self.sum = sum;
+                self.tasks = self.tasks.saturating_add(1);
+                Ok(chunksize)
+            }
+            _ => Err(self.refusal(value)),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, value: i64) -> Error {
         let field = raw::ChunksizeEntry::chunksize;
         let offset = entry(self.layout.chunksizes(), self.tasks).map_or(0, Span::offset);
-        let requested =
-            u64::try_from(value).map_err(|_| Error::TooSmall { field, offset, value, min: 0 })?;
-        // A block longer than i64::MAX has no place in any file.
-        let room = u64::try_from(i64::MAX).unwrap_or(0).saturating_sub(self.sum);
-        let chunksize = self.layout.stored_chunksize(requested).filter(|&size| size <= room);
-        let chunksize = chunksize.ok_or(Error::TooLarge {
-            field,
-            offset,
-            value,
-            max: i64::try_from(room).unwrap_or(i64::MAX),
-        })?;
-        self.sum = self.sum.saturating_add(chunksize);
-        self.tasks = self.tasks.saturating_add(1);
-        Ok(chunksize)
+        if value < 0 {
+            return Error::TooSmall { field, offset, value, min: 0 };
+        }
+        let room = LONGEST_BLOCK.saturating_sub(self.sum);
+        Error::TooLarge { field, offset, value, max: i64::try_from(room).unwrap_or(i64::MAX) }
     }
 }
 
 /// What META2 says of a task's blocks, checked: `value` is its entry at `offset`.
-pub(super) fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, Error> {
+///
+/// # Errors
+/// [`Error::TooSmall`] and [`Error::TooLarge`].
+pub fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, Error> {
     let field = raw::BlockcountEntry::blockcount;
     match u64::try_from(value) {
         // SIONlib writes the commit fields first when it closes a file, and 1 for a task without
@@ -73,7 +94,10 @@ pub(super) fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Resul
 }
 
 /// What META2 says of a used chunk at `place`, checked: `value` is its entry at `offset`.
-pub(super) fn check_blocksize(
+///
+/// # Errors
+/// [`Error::TooSmall`] and [`Error::TooLarge`].
+pub fn check_blocksize(
     value: i64,
     offset: u64,
     place: Option<Span>,

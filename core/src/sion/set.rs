@@ -5,7 +5,7 @@ use super::error::Error;
 use super::layout::ENTRY_LEN;
 use super::locate::Task;
 use super::mapping::Mapping;
-use super::meta1::KeyvalMode;
+use super::meta1::{KeyvalMode, Meta1};
 use super::meta2::entry;
 use super::open::Head;
 use super::raw;
@@ -191,26 +191,37 @@ pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<()
         return Err(Error::SetOf { given, nfiles });
     }
     for (file, head) in (0..).zip(heads) {
-        let is_serial = nfiles == 1; // SIONlib writes 1 then
-        let pairs = [
-            (
-                raw::Ident::fileformat_version,
-                head.meta1.fileformat_version().number().into(),
-                first.meta1.fileformat_version().number().into(),
-            ),
-            (raw::Meta1::nfiles, head.meta1.nfiles().into(), nfiles.into()),
-            (
-                raw::Meta1::filenumber,
-                head.meta1.filenumber().filter(|_| !is_serial).unwrap_or(file).into(),
-                file.into(),
-            ),
-            (raw::Meta1::flag1, head.meta1.flags().0, first.meta1.flags().0),
-        ];
-        for (field, value, expected) in pairs {
-            if value != expected {
-                return Err(Error::Differs { field, file, value, expected });
-            }
+        if let Some(error) = differences(&first.meta1, file, &head.meta1).next() {
+            return Err(error);
         }
     }
     Ok(())
+}
+
+/// What keeps the physical file that says `meta1` from being number `file` of the set of `first`:
+/// an [`Error::Differs`] for each field.
+pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Item = Error> {
+    let is_serial = first.nfiles() == 1; // SIONlib writes 1 then
+    [
+        (
+            raw::Ident::fileformat_version,
+            meta1.fileformat_version().number().into(),
+            first.fileformat_version().number().into(),
+        ),
+        (raw::Meta1::nfiles, meta1.nfiles().into(), first.nfiles().into()),
+        (
+            raw::Meta1::filenumber,
+            meta1.filenumber().filter(|_| !is_serial).unwrap_or(file).into(),
+            file.into(),
+        ),
+        (raw::Meta1::flag1, meta1.flags().0, first.flags().0),
+    ]
+    .into_iter()
+    .filter(|(_, value, expected)| value != expected)
+    .map(move |(field, value, expected): (_, i64, i64)| Error::Differs {
+        field,
+        file,
+        value,
+        expected,
+    })
 }
