@@ -53,7 +53,7 @@ panic_path() {
         /^[0-9a-f]+ <.*>:$/ { caller = $0; sub(/^[0-9a-f]+ </, "", caller); sub(/>:$/, "", caller) }
         /\tb[a-z.]*\t.*<.*panic|\tb[a-z.]*\t.*<.*_fail/ {
             callee = $0; sub(/^[^<]*</, "", callee); sub(/>[^>]*$/, "", callee)
-            if (caller !~ /panic|_fail/) print "    " caller " -> " callee
+            if (caller !~ /panic|_fail|rust_begin_unwind/) print "    " caller " -> " callee
         }' | sort -u
 }
 
