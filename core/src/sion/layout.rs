@@ -80,6 +80,7 @@ impl Layout {
     /// The bytes that a chunk takes in the file if META1 says `chunksize`, or `None` if that is no
     /// `u64`: before fileformat_version 4 it is rounded up to fsblksize when it is read.
     #[must_use]
+    #[inline]
     pub const fn stored_chunksize(&self, chunksize: u64) -> Option<u64> {
         match self.version {
             FormatVersion::V2 | FormatVersion::V3 => self.align(chunksize),

@@ -52,6 +52,7 @@ impl ChunkSum {
     }
 
     /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.
+    #[inline]
     pub(super) fn add(&mut self, value: i64) -> Result<u64, Error> {
         let requested = u64::try_from(value).ok();
         let chunksize = requested.and_then(|requested| self.layout.stored_chunksize(requested));
@@ -82,6 +83,7 @@ impl ChunkSum {
 ///
 /// # Errors
 /// [`Error::TooSmall`] and [`Error::TooLarge`].
+#[inline]
 pub fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, Error> {
     let field = raw::BlockcountEntry::blockcount;
     match u64::try_from(value) {
@@ -97,6 +99,7 @@ pub fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, 
 ///
 /// # Errors
 /// [`Error::TooSmall`] and [`Error::TooLarge`].
+#[inline]
 pub fn check_blocksize(
     value: i64,
     offset: u64,

@@ -1,16 +1,15 @@
 //! All tasks of a physical file, read in windows of the caller's buffer.
 
 use super::ReadError;
-use super::error::Error;
 use super::layout::Chunks;
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use super::meta2::{Meta2, entry};
 use super::open::Head;
-use crate::endian::{I64, U64};
+use crate::endian::{ByteOrder, I64};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::ReadAt;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// A task and the length of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,73 +30,99 @@ pub struct Tasks<'a, S, W> {
     store: &'a S,
     head: &'a Head,
     window: W,
-    sum: ChunkSum,
     globalskip: u64,
     /// The tasks that are in the window.
     first: u32,
     count: u32,
+    /// The next task, and where the first chunk of the first task behind the window starts.
+    next: u32,
+    start: u64,
     /// Set behind an error that is not one task's own.
     failed: bool,
 }
 
 /// In place of a sum: META2 is wrong about this task. No right sum is as large as this.
-const WRONG: u64 = u64::MAX;
+const WRONG: i64 = -1;
 
-/// The columns of a window: `count` entries each of the tables, then sums of block sizes, then room
-/// for a row of them.
+/// The columns of a window, an entry a task in each: three of the file's tables, then sums of block
+/// sizes, then a row of block sizes, and when those are summed, offsets of first chunks.
+///
+/// The entries are in the host's byte order, once they have been read; only rows are left as they are.
 struct Columns<'w> {
-    globalranks: &'w mut [u8],
-    chunksizes: &'w mut [u8],
-    blockcounts: &'w mut [u8],
-    sums: &'w mut [u8],
-    row: &'w mut [u8],
+    globalranks: &'w mut [I64],
+    chunksizes: &'w mut [I64],
+    blockcounts: &'w mut [I64],
+    sums: &'w mut [I64],
+    row: &'w mut [I64],
+}
+
+const COLUMNS: usize = 5;
+const NEED: usize = 40;
+
+impl<'w> Columns<'w> {
+    fn new(window: &'w mut [u8], count: u32) -> Option<Self> {
+        let count = usize::try_from(count).ok()?;
+        let (all, _) =
+            <[I64]>::mut_from_prefix_with_elems(window, count.checked_mul(COLUMNS)?).ok()?;
+        let (globalranks, rest) = all.split_at_mut_checked(count)?;
+        let (chunksizes, rest) = rest.split_at_mut_checked(count)?;
+        let (blockcounts, rest) = rest.split_at_mut_checked(count)?;
+        let (sums, row) = rest.split_at_mut_checked(count)?;
+        Some(Self { globalranks, chunksizes, blockcounts, sums, row })
+    }
 }
 
 impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    const COLUMNS: usize = 5;
-    const NEED: usize = 40;
-
     pub(super) fn new(store: &'a S, head: &'a Head, mut window: W) -> Result<Self, ReadError<S>> {
-        if window.as_mut().len() < Self::NEED {
-            return Err(DriveError::BufferTooSmall { need: Self::NEED });
+        if window.as_mut().len() < NEED {
+            return Err(DriveError::BufferTooSmall { need: NEED });
         }
         let globalskip = globalskip(store, head, window.as_mut())?;
-        let sum = ChunkSum::new(*head.meta1.layout());
-        Ok(Self { store, head, window, sum, globalskip, first: 0, count: 0, failed: false })
-    }
-
-    fn columns(window: &mut [u8], count: u32) -> Option<Columns<'_>> {
-        let len = usize::try_from(count).ok()?.checked_mul(8)?;
-        let (globalranks, rest) = window.split_at_mut_checked(len)?;
-        let (chunksizes, rest) = rest.split_at_mut_checked(len)?;
-        let (blockcounts, rest) = rest.split_at_mut_checked(len)?;
-        let (sums, rest) = rest.split_at_mut_checked(len)?;
-        let (row, _) = rest.split_at_mut_checked(len)?;
-        Some(Columns { globalranks, chunksizes, blockcounts, sums, row })
+        let start = head.meta1.layout().first_chunk();
+        Ok(Self {
+            store,
+            head,
+            window,
+            globalskip,
+            first: 0,
+            count: 0,
+            next: 0,
+            start,
+            failed: false,
+        })
     }
 
     /// Reads the entries of the next tasks into the window.
     fn load(&mut self) -> Result<(), ReadError<S>> {
-        let first = self.sum.tasks;
-        let left = self.head.meta1.ntasks().saturating_sub(first);
-        let fit = (self.window.as_mut().len() >> 3).checked_div(Self::COLUMNS).unwrap_or(0);
+        let left = self.head.meta1.ntasks().saturating_sub(self.next);
+        let window = self.window.as_mut();
+        let fit = (window.len() >> 3).checked_div(COLUMNS).unwrap_or(0);
         let count = u32::try_from(fit).unwrap_or(u32::MAX).min(left);
-        (self.first, self.count) = (first, count);
+        (self.first, self.count) = (self.next, count);
 
-        let need = DriveError::BufferTooSmall { need: Self::NEED };
-        let columns = Self::columns(self.window.as_mut(), count).ok_or(need)?;
-        let layout = self.head.meta1.layout();
-        let column_of = |table, bytes: &mut [u8]| {
-            let offset = entry(table, first).map_or(0, Span::offset);
-            read_exact(self.store, offset, bytes)
-        };
-        column_of(layout.globalranks(), columns.globalranks)?;
-        column_of(layout.chunksizes(), columns.chunksizes)?;
-        columns.blockcounts.fill(0);
-        columns.sums.fill(0);
+        let need = DriveError::BufferTooSmall { need: NEED };
+        let mut columns = Columns::new(window, count).ok_or(need)?;
+        let (layout, order) = (self.head.meta1.layout(), self.head.meta1.order());
+        read_column(self.store, layout.globalranks(), self.first, columns.globalranks)?;
+        read_column(self.store, layout.chunksizes(), self.first, columns.chunksizes)?;
+        convert(columns.globalranks, order, |globalrank| globalrank);
+        convert(columns.chunksizes, order, |requested| {
+            // All of them were checked when they were added up.
+            let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
+            i64::try_from(stored).unwrap_or(i64::MAX)
+        });
+        columns.blockcounts.as_mut_bytes().fill(0);
+        columns.sums.as_mut_bytes().fill(0);
         if let Some(meta2) = self.head.meta2 {
-            column_of(meta2.blockcounts(), columns.blockcounts)?;
+            read_column(self.store, meta2.blockcounts(), self.first, columns.blockcounts)?;
+            convert(columns.blockcounts, order, |count| count);
             self.sum_rows(&meta2)?;
+            columns = Columns::new(self.window.as_mut(), count)
+                .ok_or(DriveError::BufferTooSmall { need: NEED })?;
+        }
+        for (size, start) in columns.chunksizes.iter().zip(columns.row) {
+            *start = I64::new(i64::try_from(self.start).unwrap_or(i64::MAX), ByteOrder::HOST);
+            self.start = self.start.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
         }
         Ok(())
     }
@@ -106,35 +131,35 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
     /// wrong about become [`WRONG`]: which error comes first must not depend on the window.
     fn sum_rows(&mut self, meta2: &Meta2) -> Result<(), ReadError<S>> {
         let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
-        let need = DriveError::BufferTooSmall { need: Self::NEED };
-        let columns = Self::columns(self.window.as_mut(), self.count).ok_or(need)?;
-        let sums = <[U64]>::mut_from_bytes(columns.sums).unwrap_or_default();
+        let need = DriveError::BufferTooSmall { need: NEED };
+        let columns = Columns::new(self.window.as_mut(), self.count).ok_or(need)?;
         let mut rows = 0;
-        for (count, total) in values(columns.blockcounts).zip(sums.iter_mut()) {
-            match check_blockcount(count.get(order), 0, meta2.maxchunks()) {
+        for (count, sum) in columns.blockcounts.iter().zip(columns.sums.iter_mut()) {
+            match check_blockcount(count.get(ByteOrder::HOST), 0, meta2.maxchunks()) {
                 Ok(count) => rows = rows.max(count),
-                Err(_) => *total = U64::new(WRONG, order),
+                Err(_) => *sum = I64::new(WRONG, ByteOrder::HOST),
             }
         }
         for chunk in 0..rows {
             let Some(row) = meta2.blocksizes(chunk) else { break };
-            let offset = entry(row, self.first).map_or(0, Span::offset);
-            read_exact(self.store, offset, columns.row)?;
-            let mut sum = self.sum; // the same tasks once more, to know where their chunks are
-            let tasks = values(columns.row)
-                .zip(values(columns.chunksizes))
-                .zip(values(columns.blockcounts));
-            for (((size, chunksize), count), total) in tasks.zip(sums.iter_mut()) {
-                let start = self.head.meta1.layout().first_chunk().saturating_add(sum.sum);
-                let chunksize = sum.add(chunksize.get(order)).map_err(DriveError::Format)?;
-                let is_used = i64::try_from(chunk).unwrap_or(i64::MAX) < count.get(order);
-                if !is_used || total.get(order) == WRONG {
-                    continue; // an unused entry is 0 or -1, or anything
+            read_column(self.store, row, self.first, columns.row)?;
+            convert(columns.row, order, |size| size);
+            let skip = chunk.saturating_mul(self.globalskip);
+            let mut start = self.start.saturating_add(skip);
+            let used = i64::try_from(chunk).unwrap_or(i64::MAX);
+            let sizes = columns.row.iter().zip(columns.chunksizes.iter());
+            let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
+            for (((size, chunksize), count), sum) in tasks {
+                let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
+                let before = sum.get(ByteOrder::HOST);
+                // an entry of a chunk that is not used is 0 or -1, or anything
+                if used < count.get(ByteOrder::HOST) && before != WRONG {
+                    let place = Span::new(start, chunksize);
+                    let size = check_blocksize(size.get(ByteOrder::HOST), 0, place, file_len);
+                    let size = size.ok().and_then(|size| before.checked_add_unsigned(size));
+                    *sum = I64::new(size.unwrap_or(WRONG), ByteOrder::HOST);
                 }
-                let chunks = Chunks { start, chunksize, globalskip: Some(self.globalskip) };
-                let size = check_blocksize(size.get(order), 0, chunks.chunk(chunk), file_len);
-                let bytes = size.map_or(WRONG, |size| total.get(order).saturating_add(size));
-                *total = U64::new(bytes, order);
+                start = start.saturating_add(chunksize);
             }
         }
         Ok(())
@@ -142,75 +167,102 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
 
     /// The sum of a task's block sizes by itself, or the first thing that is wrong: its block count,
     /// or one of the sizes.
-    fn recount(
-        &self,
-        meta2: &Meta2,
-        task: &Task,
-        count: i64,
-    ) -> Result<Result<u64, Error>, ReadError<S>> {
-        let place = entry(meta2.blockcounts(), task.local).map_or(0, Span::offset);
-        let count = match check_blockcount(count, place, meta2.maxchunks()) {
-            Ok(count) => count,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut sum = 0u64;
-        for chunk in 0..count {
-            let place = meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
-            let place = place.map_or(0, Span::offset);
+    fn recount(&self, meta2: &Meta2, task: &Task) -> Result<u64, ReadError<S>> {
+        let read = |place: u64| {
             let mut bytes = [0; 8];
             read_exact(self.store, place, &mut bytes)?;
-            let value = I64::from(bytes).get(self.head.meta1.order());
+            Ok(I64::from(bytes).get(self.head.meta1.order()))
+        };
+        let place = entry(meta2.blockcounts(), task.local).map_or(0, Span::offset);
+        let count = check_blockcount(read(place)?, place, meta2.maxchunks());
+        let mut sum = 0u64;
+        for chunk in 0..count.map_err(DriveError::Format)? {
+            let place = meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
+            let place = place.map_or(0, Span::offset);
             let span = task.chunks.chunk(chunk);
-            match check_blocksize(value, place, span, self.head.file_len) {
-                Ok(size) => sum = sum.saturating_add(size),
-                Err(error) => return Ok(Err(error)),
-            }
+            let size = check_blocksize(read(place)?, place, span, self.head.file_len);
+            sum = sum.saturating_add(size.map_err(DriveError::Format)?);
         }
-        Ok(Ok(sum))
+        Ok(sum)
     }
 
-    /// The next task, or what is wrong with it.
-    fn next_task(&mut self) -> Result<Result<Listed, Error>, ReadError<S>> {
-        let local = self.sum.tasks;
-        if local >= self.first.saturating_add(self.count) {
-            self.load()?;
-        }
-        let order = self.head.meta1.order();
-        let need = DriveError::BufferTooSmall { need: Self::NEED };
-        let columns = Self::columns(self.window.as_mut(), self.count).ok_or(need)?;
+    /// The task `local`, which is in the window, and the sum of its block sizes.
+    #[inline]
+    fn in_window(&mut self, local: u32) -> (Task, i64) {
         let index = usize::try_from(local.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        let at = |column: &[u8]| values(column).nth(index).map_or(0, |value| value.get(order));
-
-        let start = self.head.meta1.layout().first_chunk().saturating_add(self.sum.sum);
-        let chunksize = self.sum.add(at(columns.chunksizes)).map_err(DriveError::Format)?;
-        let chunks = Chunks { start, chunksize, globalskip: Some(self.globalskip) };
-        let (globalrank, count, sum) =
-            (at(columns.globalranks), at(columns.blockcounts), at(columns.sums));
-        let blockcount = u64::try_from(count).unwrap_or(0);
-        let task = Task { local, globalrank, chunks, blockcount };
-        let bytes = match (u64::try_from(sum), self.head.meta2) {
-            (Err(_), Some(meta2)) => self.recount(&meta2, &task, count)?,
-            (sum, _) => Ok(sum.unwrap_or(0)),
+        let stride = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let window = self.window.as_mut();
+        let (entries, _) =
+            <[I64]>::ref_from_prefix_with_elems(window, window.len() >> 3).unwrap_or_default();
+        let mut at = index;
+        let [globalrank, chunksize, count, sum, start] = [(); COLUMNS].map(|()| {
+            let value = entries.get(at).map_or(0, |entry| entry.get(ByteOrder::HOST));
+            at = at.saturating_add(stride);
+            value
+        });
+        let chunks = Chunks {
+            start: start.unsigned_abs(),
+            chunksize: chunksize.unsigned_abs(),
+            globalskip: Some(self.globalskip),
         };
-        Ok(bytes.map(|bytes| Listed { task, bytes }))
+        let blockcount = u64::try_from(count).unwrap_or(0);
+        (Task { local, globalrank, chunks, blockcount }, sum)
+    }
+
+    /// A task that META2 is wrong about: what is wrong, or the sum after all.
+    #[cold]
+    fn wrong(&self, task: Task) -> Result<Listed, ReadError<S>> {
+        let Some(meta2) = self.head.meta2 else { return Ok(Listed { task, bytes: 0 }) };
+        let bytes = self.recount(&meta2, &task)?;
+        Ok(Listed { task, bytes })
     }
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
     type Item = Result<Listed, ReadError<S>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed || self.sum.tasks >= self.head.meta1.ntasks() {
+        if self.failed || self.next >= self.head.meta1.ntasks() {
             return None;
         }
-        Some(match self.next_task() {
-            Ok(task) => task.map_err(DriveError::Format),
-            Err(error) => {
+        if self.next >= self.first.saturating_add(self.count) {
+            if let Err(error) = self.load() {
                 self.failed = true;
-                Err(error)
+                return Some(Err(error));
             }
-        })
+        }
+        let (task, sum) = self.in_window(self.next);
+        self.next = self.next.saturating_add(1);
+        match u64::try_from(sum) {
+            Ok(bytes) => Some(Ok(Listed { task, bytes })),
+            Err(_) => {
+                let listed = self.wrong(task);
+                // What is wrong in the file ends this task, what is wrong with the store the list.
+                self.failed =
+                    matches!(listed, Err(ref error) if !matches!(error, DriveError::Format(_)));
+                Some(listed)
+            }
+        }
     }
+}
+
+/// Brings the entries of a column, as read in `order`, into the host's order.
+fn convert(column: &mut [I64], order: ByteOrder, change: impl Fn(i64) -> i64) {
+    for entry in column {
+        *entry = I64::new(change(entry.get(order)), ByteOrder::HOST);
+    }
+}
+
+/// Fills `column` with the entries of a table from task `first` on.
+fn read_column<S: ReadAt>(
+    store: &S,
+    table: Span,
+    first: u32,
+    column: &mut [I64],
+) -> Result<(), ReadError<S>> {
+    let offset = entry(table, first).map_or(0, Span::offset);
+    read_exact(store, offset, column.as_mut_bytes())
 }
 
 /// The stored integers of a column.

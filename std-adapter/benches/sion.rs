@@ -1,0 +1,196 @@
+//! Speed of reading SIONlib files, as ratios to a named baseline measured in the same run.
+//!
+//! `cargo bench -p striae --bench sion`; files go to `STRIAE_BENCH_DIR`, or else to the folder for
+//! temporary files. Ours and the baseline take turns, so that a noisy machine disturbs both; a row
+//! shows the median of the ratios of [`ROUNDS`] turns. Times are not shown: they would be those of
+//! this machine.
+#![allow(
+    missing_docs,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark: it runs by hand, on files of its own"
+)]
+
+use std::fs;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use striae::sion::{Extract, File};
+
+const ROUNDS: usize = 11;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, what, path] = &args[..] {
+        return peak_memory(what, Path::new(path));
+    }
+    let dir = std::env::var_os("STRIAE_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let dir = tempfile::tempdir_in(dir).unwrap();
+    println!("| what | baseline | ours / baseline, median of {ROUNDS} |");
+    println!("|---|---|---|");
+    for ntasks in [1 << 10, 1 << 14, 1 << 18] {
+        opening(dir.path(), ntasks);
+    }
+    streaming(dir.path());
+    extracting(dir.path());
+}
+
+/// Open and list all tasks, or one of them, against reading the bytes of META1 and META2.
+fn opening(dir: &Path, ntasks: u64) {
+    let path = dir.join("open.sion");
+    write_sion(&path, ntasks, 512, 1, 512);
+    let size = fs::metadata(&path).unwrap().len();
+    let tables = 16 * ntasks;
+    let read_tables = || {
+        let file = fs::File::open(&path).unwrap();
+        let mut bytes = vec![0; usize::try_from(1088 + tables).unwrap()];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let mut bytes = vec![0; usize::try_from(tables).unwrap()];
+        file.read_exact_at(&mut bytes, size - tables).unwrap();
+        black_box(bytes);
+    };
+    let list = || {
+        let file = File::open(&path).unwrap();
+        assert_eq!(list_all(&file).len() as u64, ntasks);
+    };
+    let one = || {
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.task(ntasks / 2).unwrap().bytes, 512);
+    };
+    let what = format!("open, list all of {ntasks} tasks");
+    row(&what, "read of META1 and META2", ROUNDS, list, read_tables);
+    let what = format!("open one of {ntasks} tasks");
+    row(&what, "read of META1 and META2", ROUNDS, one, read_tables);
+    for (what, name) in
+        [("list", "list all of"), ("one", "open one of"), ("none", "start, then no")]
+    {
+        let me = std::env::current_exe().unwrap();
+        let peak = Command::new(me).arg(what).arg(&path).output().unwrap();
+        let peak = String::from_utf8(peak.stdout).unwrap();
+        println!("| peak memory: {name} {ntasks} tasks | | {} |", peak.trim());
+    }
+}
+
+/// What a reader of all tasks keeps of each: globalrank, offset, chunk size and bytes.
+fn list_all(file: &File) -> Vec<(i64, u64, u64, u64)> {
+    let tasks = file.tasks().unwrap().map(Result::unwrap);
+    tasks
+        .map(|task| {
+            let chunks = task.place.chunks;
+            (task.place.globalrank, chunks.start, chunks.chunksize, task.bytes)
+        })
+        .collect()
+}
+
+/// Runs in a process of its own: prints the most memory that it had.
+fn peak_memory(what: &str, path: &Path) {
+    if what != "none" {
+        let file = File::open(path).unwrap();
+        if what == "list" {
+            black_box(list_all(&file));
+        } else {
+            black_box(file.task(file.ntasks() / 2).unwrap());
+        }
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    println!("{}", peak.trim());
+}
+
+/// Read one task's stream from start to end, against pread of the same bytes.
+fn streaming(dir: &Path) {
+    let path = dir.join("stream.sion");
+    let (ntasks, chunk, chunks) = (4, 4 << 20, 16);
+    write_sion(&path, ntasks, chunk, chunks, chunk);
+    let mut buf = vec![0; 1 << 20];
+    let mut raw_buf = buf.clone();
+    let ours = || {
+        let mut stream = File::open(&path).unwrap().stream(1).unwrap();
+        let mut sum = 0;
+        while let n @ 1.. = stream.read(&mut buf).unwrap() {
+            sum += n as u64;
+        }
+        assert_eq!(sum, chunk * chunks);
+    };
+    let first = (1088 + 16 * ntasks).next_multiple_of(512);
+    let raw = || {
+        let file = fs::File::open(&path).unwrap();
+        for k in 0..chunks {
+            let start = first + chunk + k * ntasks * chunk;
+            for at in (start..start + chunk).step_by(raw_buf.len()) {
+                file.read_exact_at(&mut raw_buf, at).unwrap();
+            }
+        }
+    };
+    row("read a task of 64 MiB in 1 MiB reads", "pread of the same bytes", 31, ours, raw);
+}
+
+/// Extract 1 GiB in 64 tasks, against `cp` of the file.
+fn extracting(dir: &Path) {
+    let path = dir.join("extract.sion");
+    write_sion(&path, 64, 4 << 20, 4, 4 << 20);
+    let out = dir.join("out");
+    let ours = || {
+        let _ = fs::remove_dir_all(&out);
+        let file = File::open(&path).unwrap();
+        assert_eq!(Extract::new().run(&file, &out, &|_| {}).unwrap().files, 64);
+    };
+    let copy = dir.join("copy.sion");
+    let cp = || {
+        let _ = fs::remove_file(&copy);
+        assert!(Command::new("cp").arg(&path).arg(&copy).status().unwrap().success());
+    };
+    row("extract 1 GiB in 64 tasks", "cp of the file", 7, ours, cp);
+}
+
+/// Times both in turns and prints the median of the ratios.
+fn row(what: &str, baseline: &str, rounds: usize, mut ours: impl FnMut(), mut base: impl FnMut()) {
+    let time = |work: &mut dyn FnMut()| -> Duration {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    time(&mut ours); // both find the file in the page cache
+    time(&mut base);
+    let mut ratios: Vec<f64> = (0..rounds)
+        .map(|_| time(&mut ours).as_secs_f64() / time(&mut base).as_secs_f64())
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    println!("| {what} | {baseline} | {:.2} |", ratios[rounds / 2]);
+}
+
+/// A closed file of `ntasks` tasks with `chunks` chunks each, of which `used` bytes are used.
+fn write_sion(path: &Path, ntasks: u64, chunk: u64, chunks: u64, used: u64) {
+    let mut out = std::io::BufWriter::new(fs::File::create(path).unwrap());
+    let mut meta = Vec::new();
+    meta.extend(b"sion\0\0\0\0");
+    let first = (1088 + 16 * ntasks).next_multiple_of(512);
+    for field in [1007, 6, 5, 512, i32::try_from(ntasks).unwrap(), 1, 1] {
+        meta.extend(field.to_le_bytes());
+    }
+    meta.extend((50u64 << 32).to_le_bytes());
+    meta.resize(1076, 0);
+    meta.extend((0..ntasks).flat_map(u64::to_le_bytes));
+    meta.extend((0..ntasks).flat_map(|_| chunk.to_le_bytes()));
+    meta.extend(u32::try_from(chunks).unwrap().to_le_bytes());
+    meta.extend((first + chunks * ntasks * chunk).to_le_bytes());
+    meta.resize(usize::try_from(first).unwrap(), 0);
+    out.write_all(&meta).unwrap();
+    let data = vec![7; usize::try_from(chunk).unwrap()];
+    for _ in 0..ntasks * chunks {
+        out.write_all(&data).unwrap();
+    }
+    for _ in 0..ntasks {
+        out.write_all(&chunks.to_le_bytes()).unwrap();
+    }
+    for _ in 0..ntasks * chunks {
+        out.write_all(&used.to_le_bytes()).unwrap();
+    }
+    out.flush().unwrap();
+}
