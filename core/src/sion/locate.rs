@@ -52,8 +52,11 @@ impl ChunkSum {
     }
 
     /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`] and [`Error::TooLarge`]; the task is not added.
     #[inline]
-    pub(super) fn add(&mut self, value: i64) -> Result<u64, Error> {
+    pub fn add(&mut self, value: i64) -> Result<u64, Error> {
         let requested = u64::try_from(value).ok();
         let chunksize = requested.and_then(|requested| self.layout.stored_chunksize(requested));
         let sum = chunksize.and_then(|chunksize| self.sum.checked_add(chunksize));
