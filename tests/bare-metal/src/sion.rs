@@ -270,10 +270,10 @@ entries! {
     }
 
     fn gate_sion_stream_of_ends(
-        window, local: u32, end0: u64, end1: u64, end2: u64, whence: u8, by: i64, chunk: u64,
+        window, local: u32, end0: u64, end1: u64, whence: u8, by: i64, chunk: u64,
     ) {
         let file = closed(0, window)?;
-        let ends = Ends::new([end0, end1, end2]).ok_or(Fail)?;
+        let ends = Ends::new([end0, end1]).ok_or(Fail)?;
         let mut stream = Stream::new(file.store(), file.task(local, window)?.chunks, ends);
         stream.seek(seek_from(whence, by))?;
         let n = count(stream.read(window)?);
