@@ -1,8 +1,10 @@
 //! SIONlib files: open a set by its name, list its tasks, read their streams.
 
+pub mod dump;
 mod extract;
 mod file;
 mod stream;
+pub mod verify;
 
 pub use extract::{Extract, Extracted};
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};

@@ -1,0 +1,376 @@
+//! Every metadata field of a physical file, with its place, its bytes and its value.
+//!
+//! The fields are those of core's tables ([`striae_core::sion::raw`]), which are also those of
+//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it. Headers of
+//! key-value records come last, task by task, as they lie scattered between META1 and META2. Data
+//! are not shown.
+
+use super::verify::{Behind, Fixed, look_behind, stream};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::Path;
+use striae_core::endian::{ByteOrder, I32, I64, U64};
+use striae_core::field::{Field, FieldId, Table};
+use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::{
+    self as core_sion, FormatVersion, Head, KeyvalMode, Listed, Meta1, Meta2, Opened, Physical, raw,
+};
+use striae_core::store::ReadAt;
+use zerocopy::FromBytes;
+
+/// Bytes of a window that tables are read in.
+const WINDOW: usize = 1 << 16;
+
+/// A line of a dump.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A field as it stands in the file.
+    Field {
+        /// The part of the file, a dot, the specification's name, and in a table the index:
+        /// `META1.ntasks`, `META1.globalrank[task]`, `META2.blocksize[chunk][task]`,
+        /// `mapping.lrank[globalrank]`, `record.key[task][record]`. Tasks are local ranks.
+        name: String,
+        /// Where its first byte is in the physical file.
+        offset: u64,
+        /// Bytes that it has in the file. A record's may go on in the task's next chunk.
+        len: u64,
+        /// The bytes; of filenameprefix without the zeros at its end.
+        bytes: Vec<u8>,
+        /// What they mean.
+        value: String,
+        /// Position in the task's stream, for a record's fields.
+        position: Option<u64>,
+    },
+    /// What follows from the fields, and is not in the file.
+    Derived {
+        /// The specification's name, or what it is.
+        name: &'static str,
+        /// The value.
+        value: String,
+    },
+}
+
+/// Hands over every metadata field of the physical file at `path`, which may be damaged, cut, or not
+/// closed: as many as can be found.
+///
+/// # Errors
+/// What kept it from finding more, or the first thing that a reader would refuse; the operating
+/// system's; whatever `each` returned.
+pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    let result = store.size().map_err(ErrorKind::Io).and_then(|file_len| {
+        let order = ByteOrder::Little; // until the field is read that says it
+        Dump { store: &store, file_len, order, each, window: Vec::new(), window_at: 0 }.file()
+    });
+    result.map_err(|kind| Error::new(path, kind))
+}
+
+struct Dump<'a> {
+    store: &'a PosixFile,
+    file_len: u64,
+    order: ByteOrder,
+    each: &'a mut dyn FnMut(Line) -> io::Result<()>,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+impl Dump<'_> {
+    fn file(&mut self) -> Result<(), ErrorKind> {
+        let fixed = self.fixed()?;
+        let refused = || fixed.errors.first().map_or(Ok(()), |error| Err((*error).into()));
+        let Some(meta1) = fixed.meta1 else { return refused() };
+        let layout = meta1.layout();
+        let ntasks = u64::from(meta1.ntasks());
+        let mut sum = Some(ChunkSum::new(*layout));
+        self.table(raw::GlobalrankEntry::TABLE, layout.globalranks().offset(), ntasks, &[])?;
+        for task in 0..ntasks {
+            let offset = layout.chunksizes().offset().saturating_add(task.saturating_mul(8));
+            self.structure(raw::ChunksizeEntry::TABLE, offset, &[task])?;
+            let value = self.bytes(offset, 8)?;
+            let value = I64::read_from_bytes(&value).map_or(0, |value| value.get(self.order));
+            sum = sum.and_then(|mut sum| sum.add(value).is_ok().then_some(sum));
+        }
+        let at = layout.commit_fields().offset();
+        let commit_fields = self.structure(raw::CommitFields::TABLE, at, &[]);
+        if !fixed.is_wrong(raw::Meta1::fsblksize) {
+            self.derived("first", layout.first_chunk())?;
+            sum.map_or(Ok(()), |sum| self.derived("globalskip", sum.sum()))?;
+        }
+        match commit_fields {
+            Err(ErrorKind::Sion(core_sion::Error::Cut { .. })) => return Err(not_closed(&meta1)),
+            result => result?,
+        }
+        let head = self.meta2(&meta1)?;
+        self.behind(&head)?;
+        refused()?;
+        if meta1.keyval() == KeyvalMode::Inline { self.records() } else { Ok(()) }
+    }
+
+    /// The fixed part of META1, by its version.
+    fn fixed(&mut self) -> Result<Fixed, ErrorKind> {
+        self.structure(raw::Ident::TABLE, 0, &[])?;
+        let len = usize::try_from(self.file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
+        // How long the file is, is seen when the tables are read.
+        let fixed = Fixed::parse(self.bytes(0, len)?, u64::MAX);
+        for error in &fixed.errors {
+            use core_sion::Error::{FormatVersion, NotSion, Sionlib2};
+            if matches!(error, NotSion { .. } | Sionlib2 { .. } | FormatVersion { .. }) {
+                return Err((*error).into()); // what follows is laid out in another way
+            }
+        }
+        let is_v2 = match (&fixed.meta1, raw::Ident::ref_from_prefix(&fixed.bytes)) {
+            (Some(meta1), _) => meta1.fileformat_version() == FormatVersion::V2,
+            (None, Ok((ident, _))) => ident.fileformat_version.get(self.order) == 2,
+            (None, Err(_)) => false,
+        };
+        let table = if is_v2 { raw::Meta1V2::TABLE } else { raw::Meta1::TABLE };
+        for field in table.fields.iter().filter(|field| structure_of(field).is_none()) {
+            self.field(table, field, 0, &[])?;
+        }
+        Ok(fixed)
+    }
+
+    /// META2, as far as the file goes.
+    fn meta2(&mut self, meta1: &Meta1) -> Result<Head, ErrorKind> {
+        let layout = meta1.layout();
+        let bytes = self.bytes(layout.commit_fields().offset(), 12)?;
+        let meta2 = Meta2::parse(&bytes, meta1, self.file_len);
+        let commit_fields = raw::CommitFields::read_from_bytes(&bytes);
+        let (Ok(commit_fields), false) = (commit_fields, matches!(meta2, Ok(None))) else {
+            return Err(not_closed(meta1));
+        };
+        let field = raw::CommitFields::start_of_varheader;
+        if let Err(error) = meta2 {
+            use core_sion::Error::{TooLarge, TooSmall};
+            match error {
+                TooSmall { field: wrong, .. } | TooLarge { field: wrong, .. } if wrong == field => {
+                    return Err(error.into());
+                }
+                _ => {} // some of it is in the file
+            }
+        }
+        let start = u64::try_from(commit_fields.start_of_varheader.get(self.order)).unwrap_or(0);
+        let ntasks = u64::from(meta1.ntasks());
+        self.table(raw::BlockcountEntry::TABLE, start, ntasks, &[])?;
+        let maxchunks = u64::try_from(commit_fields.maxchunks.get(self.order)).unwrap_or(0);
+        let mut row = start.saturating_add(layout.table_len());
+        for chunk in 0..maxchunks {
+            self.table(raw::BlocksizeEntry::TABLE, row, ntasks, &[chunk])?;
+            row = row.saturating_add(layout.table_len());
+        }
+        Ok(Head { file_len: self.file_len, meta1: *meta1, meta2: meta2? })
+    }
+
+    /// The mapping, or what else stands behind META2.
+    fn behind(&mut self, head: &Head) -> Result<(), ErrorKind> {
+        let Some(meta2) = head.meta2 else { return Ok(()) };
+        let behind = look_behind(self.store, head)?;
+        if !matches!(behind, Behind::Nothing) {
+            self.structure(raw::MappingSize::TABLE, meta2.end(), &[])?;
+        }
+        let entries = meta2.end().saturating_add(raw::MappingSize::TABLE.len.into());
+        match behind {
+            Behind::Mapping(mapping) => {
+                self.table(raw::MappingEntry::TABLE, entries, mapping.len(), &[])?;
+            }
+            Behind::Wrong(error @ core_sion::Error::Cut { count, .. }) => {
+                self.table(raw::MappingEntry::TABLE, entries, count, &[])?;
+                return Err(error.into());
+            }
+            Behind::Wrong(error) => return Err(error.into()),
+            Behind::Size(_) | Behind::Nothing => {}
+        }
+        let end = behind.end(head);
+        match self.file_len.checked_sub(end).and_then(NonZeroU64::new) {
+            Some(len) => self.derived("trailing", format_args!("{len} bytes at offset {end}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The headers of all key-value records.
+    fn records(&mut self) -> Result<(), ErrorKind> {
+        let store = self.store;
+        let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN])?;
+        let Opened::Closed(file) = opened else { return Ok(()) };
+        for listed in file.tasks(vec![0; WINDOW])? {
+            self.records_of(&file, listed?)?;
+        }
+        Ok(())
+    }
+
+    /// The headers of one task's records. A header of which the value is cut is shown.
+    fn records_of(
+        &mut self,
+        file: &Physical<&PosixFile>,
+        Listed { task, bytes: total }: Listed,
+    ) -> Result<(), ErrorKind> {
+        let table = raw::RecordHeader::TABLE;
+        let header_len = u64::from(table.len);
+        let mut stream = stream(file, self.store, &task, total);
+        let (mut position, mut record) = (0u64, 0u64);
+        while position < total {
+            let left = total.saturating_sub(position);
+            let cut = |len| ErrorKind::Sion(core_sion::Error::RecordCut { position, len, left });
+            if left < header_len {
+                return Err(cut(header_len));
+            }
+            let mut header = [0; size_of::<raw::RecordHeader>()];
+            for field in table.fields {
+                let place = position.saturating_add(field.offset.into());
+                stream.seek_to(place);
+                let offset = stream.next_span(1)?.map_or(0, |span| span.offset());
+                stream.seek_to(place);
+                let bytes = header.get_mut(usize::from(field.offset)..).unwrap_or_default();
+                let bytes = bytes.get_mut(..usize::from(field.size)).unwrap_or_default();
+                stream.read_all(bytes)?;
+                let name = name_of(table, field, &[task.local.into(), record]);
+                self.line(field, name, offset, bytes.to_vec(), Some(place))?;
+            }
+            let header = raw::RecordHeader::read_from_bytes(&header);
+            let len = header.map_or(0, |header| header.len.get(self.order));
+            let whole = header_len.saturating_add(len);
+            if whole > left {
+                return Err(cut(whole));
+            }
+            position = position.saturating_add(whole);
+            record = record.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// `count` structures one behind the other. Ends where the file ends, whatever `count` claims.
+    fn table(
+        &mut self,
+        table: &'static Table,
+        offset: u64,
+        count: u64,
+        index: &[u64],
+    ) -> Result<(), ErrorKind> {
+        let mut index = index.to_vec();
+        for number in 0..count {
+            let offset = offset.saturating_add(number.saturating_mul(table.len.into()));
+            index.push(number);
+            self.structure(table, offset, &index)?;
+            index.pop();
+        }
+        Ok(())
+    }
+
+    /// The fields of the structure at `base`, and those of structures in it.
+    fn structure(
+        &mut self,
+        table: &'static Table,
+        base: u64,
+        index: &[u64],
+    ) -> Result<(), ErrorKind> {
+        for field in table.fields {
+            self.field(table, field, base, index)?;
+        }
+        Ok(())
+    }
+
+    fn field(
+        &mut self,
+        table: &'static Table,
+        field: &'static Field,
+        base: u64,
+        index: &[u64],
+    ) -> Result<(), ErrorKind> {
+        let offset = base.saturating_add(field.offset.into());
+        if offset.saturating_add(field.size.into()) > self.file_len {
+            let field = id_of(table, field);
+            let file_len = self.file_len;
+            return Err(core_sion::Error::Cut { field, offset, count: 1, file_len }.into());
+        }
+        let bytes = self.bytes(offset, field.size.into())?;
+        if id_of(table, field) == raw::Ident::endianness {
+            let is_big = bytes.first().is_some_and(|byte| byte & 1 != 0);
+            self.order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
+        }
+        self.line(field, name_of(table, field, index), offset, bytes, None)
+    }
+
+    fn line(
+        &mut self,
+        field: &Field,
+        name: String,
+        offset: u64,
+        mut bytes: Vec<u8>,
+        position: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        let value = value_of(field, &bytes, self.order);
+        if field.name == "filenameprefix" {
+            let end = bytes.iter().rposition(|byte| *byte != 0);
+            bytes.truncate(end.map_or(0, |end| end.saturating_add(1)));
+        }
+        let len = field.size.into();
+        Ok((self.each)(Line::Field { name, offset, len, bytes, value, position })?)
+    }
+
+    fn derived(&mut self, name: &'static str, value: impl ToString) -> Result<(), ErrorKind> {
+        Ok((self.each)(Line::Derived { name, value: value.to_string() })?)
+    }
+
+    /// `len` bytes of the file, which has them.
+    fn bytes(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, ErrorKind> {
+        let in_window = |dump: &Self| {
+            let skip = usize::try_from(offset.checked_sub(dump.window_at)?).ok()?;
+            Some(dump.window.get(skip..)?.get(..len)?.to_vec())
+        };
+        if let Some(bytes) = in_window(self) {
+            return Ok(bytes);
+        }
+        let left = usize::try_from(self.file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        self.window.resize(left.min(WINDOW), 0);
+        self.window_at = offset;
+        match self.store.read_exact_at(offset, &mut self.window) {
+            Ok(()) => in_window(self).ok_or(ErrorKind::Ended { offset }),
+            Err(embedded_io::ReadExactError::UnexpectedEof) => Err(ErrorKind::Ended { offset }),
+            Err(embedded_io::ReadExactError::Other(error)) => Err(error.into()),
+        }
+    }
+}
+
+fn not_closed(meta1: &Meta1) -> ErrorKind {
+    let field = raw::CommitFields::start_of_varheader;
+    let offset = meta1.layout().commit_fields().offset().saturating_add(field.offset().into());
+    core_sion::Error::NotClosed { offset }.into()
+}
+
+/// The structure that a field is, if it is one.
+fn structure_of(field: &Field) -> Option<&'static Table> {
+    raw::TABLES.iter().find(|table| table.name == field.ty).copied()
+}
+
+fn id_of(table: &Table, field: &Field) -> FieldId {
+    let number = (0u8..).zip(raw::TABLES).find(|(_, other)| other.name == table.name);
+    FieldId::new(number.map_or(u8::MAX, |(number, _)| number), field.offset)
+}
+
+/// The name as error texts have it, with the index of a table's entry.
+fn name_of(table: &Table, field: &Field, index: &[u64]) -> String {
+    let index: String = index.iter().map(|index| format!("[{index}]")).collect();
+    format!("{}.{}{index}", table.part, field.name)
+}
+
+fn value_of(field: &Field, bytes: &[u8], order: ByteOrder) -> String {
+    let integer = match field.ty {
+        "I32" => I32::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
+        "I64" => I64::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
+        "U64" => U64::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
+        _ => None,
+    };
+    match (integer, field.name, bytes) {
+        (Some(integer), ..) => integer,
+        (None, "endianness", [meta, data, ..]) => {
+            let order = |byte| if byte & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
+            format!("{}-endian, user data {}-endian", order(meta), order(data))
+        }
+        _ => {
+            let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(text).escape_debug().to_string()
+        }
+    }
+}

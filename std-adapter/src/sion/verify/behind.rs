@@ -1,0 +1,142 @@
+//! What stands behind META2: a mapping, the head of one, or bytes that nobody reads.
+
+use super::{Failed, FindingKind, Report, WINDOW, read};
+use crate::posix::PosixFile;
+use striae_core::endian::{ByteOrder, I32};
+use striae_core::sion::mapping::Mapping;
+use striae_core::sion::{Error, FormatVersion, Head, raw};
+use striae_core::span::Span;
+use zerocopy::FromBytes;
+
+/// What stands behind META2.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sion) enum Behind {
+    /// Nothing of the format's.
+    Nothing,
+    /// A file that was written serially: `mapping_size`, which should be 0, and no entries.
+    Size(i32),
+    /// The mapping.
+    Mapping(Mapping),
+    /// A set of several has a mapping, but not this one.
+    Wrong(Error),
+}
+
+/// Looks behind META2 of the file that `head` was read from.
+pub(in crate::sion) fn look_behind(store: &PosixFile, head: &Head) -> Result<Behind, Failed> {
+    let Some(meta2) = head.meta2 else { return Ok(Behind::Nothing) };
+    let left = head.file_len.saturating_sub(meta2.end());
+    let mut bytes = [0; Mapping::HEAD_LEN];
+    let len = usize::try_from(left).unwrap_or(usize::MAX).min(Mapping::HEAD_LEN);
+    let bytes = bytes.get_mut(..len).unwrap_or_default();
+    read(store, meta2.end(), bytes)?;
+
+    let mapping = Mapping::parse(bytes, meta2.end(), head);
+    if head.meta1.is_first_of_several() {
+        return Ok(mapping.map_or_else(Behind::Wrong, Behind::Mapping));
+    }
+    if is_serial(head) {
+        let size = I32::ref_from_bytes(bytes).ok().map(|size| size.get(head.meta1.order()));
+        return Ok(size.map_or(Behind::Nothing, Behind::Size));
+    }
+    // The only file of a mapped writer has a mapping (sion_generic_mapped.c:1570), that of other
+    // parallel writers has none, and nobody reads it: it is one if it makes sense.
+    match mapping {
+        Ok(mapping) if head.meta1.nfiles() == 1 && is_sensible(store, &mapping, head)? => {
+            Ok(Behind::Mapping(mapping))
+        }
+        _ => Ok(Behind::Nothing),
+    }
+}
+
+impl Behind {
+    /// Where the part of the file that is read ends.
+    pub(in crate::sion) fn end(&self, head: &Head) -> u64 {
+        let end = head.meta2.map_or(0, |meta2| meta2.end());
+        let head_len = u64::from(raw::MappingSize::TABLE.len);
+        match self {
+            Self::Nothing | Self::Wrong(_) => end,
+            Self::Size(_) => end.saturating_add(head_len),
+            Self::Mapping(mapping) => {
+                let entries = mapping.len().saturating_mul(raw::MappingEntry::TABLE.len.into());
+                end.saturating_add(head_len).saturating_add(entries)
+            }
+        }
+    }
+}
+
+/// Whether `mapping_size` stands behind META2, and no mapping.
+fn is_serial(head: &Head) -> bool {
+    let meta1 = &head.meta1;
+    let is_only = meta1.nfiles() == 1 || meta1.fileformat_version() == FormatVersion::V2;
+    is_only && meta1.filenumber() != Some(0)
+}
+
+/// Whether a mapping of one file leads to each of its tasks once, or at least as often.
+fn is_sensible(store: &PosixFile, mapping: &Mapping, head: &Head) -> Result<bool, Failed> {
+    let ntasks = head.meta1.ntasks();
+    if mapping.len() != u64::from(ntasks) {
+        return Ok(false);
+    }
+    let mut all = true;
+    each_entry(store, mapping, head.meta1.order(), |_, _, [file, lrank]| {
+        all &= file == 0 && u32::try_from(lrank).is_ok_and(|lrank| lrank < ntasks);
+    })?;
+    Ok(all)
+}
+
+/// Reads a mapping in windows: calls `each` with an entry's index, its offset, and its two fields.
+pub(super) fn each_entry(
+    store: &PosixFile,
+    mapping: &Mapping,
+    order: ByteOrder,
+    mut each: impl FnMut(u64, u64, [i32; 2]),
+) -> Result<(), Failed> {
+    let entry_len = u64::from(raw::MappingEntry::TABLE.len);
+    let all = usize::try_from(mapping.len().saturating_mul(entry_len)).unwrap_or(usize::MAX);
+    let mut window = vec![0; all.min(WINDOW)];
+    let mut index = 0;
+    while let Some(next) = mapping.entry(index) {
+        let left = mapping.len().saturating_sub(index).saturating_mul(entry_len);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let bytes = window.get_mut(..left.min(WINDOW)).unwrap_or_default();
+        read(store, next.offset(), bytes)?;
+        let mut offset = next.offset();
+        for entry in <[raw::MappingEntry]>::ref_from_bytes(bytes).unwrap_or_default() {
+            let fields = [entry.filenumber, entry.lrank].map(|field| field.get(order));
+            each(index, offset, fields);
+            index = index.saturating_add(1);
+            offset = offset.saturating_add(entry_len);
+        }
+    }
+    Ok(())
+}
+
+/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known.
+pub(super) fn check(behind: &Behind, head: &Head, report: &mut Report<'_>) -> Option<Mapping> {
+    let place = head.meta2.map_or(0, |meta2| meta2.end());
+    let field = raw::MappingSize::mapping_size;
+    match behind {
+        Behind::Wrong(error) => {
+            report.wrong(*error);
+            return None; // what else stands there is the damaged mapping
+        }
+        Behind::Size(size) if *size != 0 => {
+            report.unusual(field, place, size, "0 in a file that was written serially");
+        }
+        Behind::Nothing if is_serial(head) && head.meta1.filenumber().is_some() => {
+            report.unusual(field, place, "not there", "0 in a file that was written serially");
+        }
+        _ => {}
+    }
+    let offset = behind.end(head);
+    match head.file_len.checked_sub(offset).and_then(|len| Span::new(offset, len)) {
+        Some(rest) if !rest.is_empty() => {
+            report.note(FindingKind::Trailing { offset, len: rest.len() });
+        }
+        _ => {}
+    }
+    match behind {
+        Behind::Mapping(mapping) if head.meta1.is_first_of_several() => Some(*mapping),
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! The fixed part of META1.
+
+use super::{Failed, Report, read};
+use crate::posix::PosixFile;
+use striae_core::endian::{ByteOrder, I32};
+use striae_core::field::FieldId;
+use striae_core::sion::{Error, FormatVersion, KeyvalMode, Meta1, raw};
+use striae_core::store::ReadAt;
+use zerocopy::IntoBytes;
+
+/// The fixed part of META1, also if some of its fields are wrong.
+#[derive(Debug)]
+pub(in crate::sion) struct Fixed {
+    /// Its bytes as they stand in the file, and as many as there are.
+    pub(in crate::sion) bytes: Vec<u8>,
+    /// Length of the file.
+    pub(in crate::sion) file_len: u64,
+    /// What they say, where a wrong field reads as the smallest right value; `None` if the rest
+    /// cannot be found without knowing what is wrong.
+    pub(in crate::sion) meta1: Option<Meta1>,
+    /// All that is wrong with them.
+    pub(in crate::sion) errors: Vec<Error>,
+}
+
+impl Fixed {
+    /// Reads it, and goes on reading behind a wrong field by mending a copy of it.
+    pub(in crate::sion) fn read(store: &PosixFile) -> Result<Self, Failed> {
+        let file_len = store.size().map_err(Failed::Store)?;
+        let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
+        let mut bytes = vec![0; len];
+        read(store, 0, &mut bytes)?;
+
+        Ok(Self::parse(bytes, file_len))
+    }
+
+    /// The same of the first `bytes` of a file of `file_len` bytes.
+    pub(in crate::sion) fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
+        let mut copy = bytes.clone();
+        let mut errors = Vec::new();
+        let meta1 = loop {
+            match Meta1::parse(&copy, file_len) {
+                Ok(meta1) => break Some(meta1),
+                Err(error) => {
+                    errors.push(error);
+                    if !mend(&mut copy, error) {
+                        break None;
+                    }
+                }
+            }
+        };
+        Self { bytes, file_len, meta1, errors }
+    }
+
+    /// Whether this field is wrong.
+    pub(in crate::sion) fn is_wrong(&self, wanted: FieldId) -> bool {
+        let is_it =
+            |error: &Error| matches!(*error, Error::TooSmall { field, .. } if field == wanted);
+        self.errors.iter().any(is_it)
+    }
+
+    /// Reports what is wrong, and what is unusual.
+    pub(super) fn check(&self, report: &mut Report<'_>) {
+        for error in &self.errors {
+            report.wrong(*error);
+        }
+        if let Some(meta1) = &self.meta1 {
+            self.check_ident(meta1, report);
+            check_filenumber(meta1, report);
+            check_flags(meta1, report);
+            self.check_prefix(meta1, report);
+        }
+    }
+
+    fn check_ident(&self, meta1: &Meta1, report: &mut Report<'_>) {
+        let field = raw::Ident::endianness;
+        if let Some(&[b0, b1, b2, b3]) = self.bytes.get(4..8) {
+            // sion_internal.c:1140 writes 0 or 1, and the same in reverse.
+            let usual = [b0 & 1, b1 & 1, b1 & 1, b0 & 1];
+            if [b0, b1, b2, b3] != usual {
+                let text = |bytes: [u8; 4]| format!("{bytes:02x?}");
+                report.unusual(field, 4, text([b0, b1, b2, b3]), text(usual));
+            }
+        }
+        let (version, _) = meta1.library_version();
+        if version < 1000 {
+            report.unusual(raw::Ident::version, 8, version, "1000 to 1999");
+        }
+    }
+
+    fn check_prefix(&self, meta1: &Meta1, report: &mut Report<'_>) {
+        let field = prefix_field(meta1);
+        let padded = self.bytes.get(usize::from(field.offset())..).unwrap_or_default();
+        let padded = padded.get(..1024).unwrap_or(padded);
+        let Some(nul) = padded.iter().position(|&byte| byte == 0) else {
+            let usual = "ended by one";
+            return report.unusual(field, field.offset().into(), "1024 bytes without a NUL", usual);
+        };
+        let behind = padded.iter().zip(u64::from(field.offset())..).skip(nul);
+        if let Some((byte, offset)) = behind.into_iter().find(|(byte, _)| **byte != 0) {
+            report.unusual(field, offset, format_args!("{byte:#04x} behind its NUL"), 0);
+        }
+    }
+}
+
+/// Puts the smallest right value where `error` found one that is too small. Not for ntasks: what
+/// follows could not be told from what it claims.
+fn mend(bytes: &mut [u8], error: Error) -> bool {
+    let Error::TooSmall { field, offset, min, .. } = error else { return false };
+    if field == raw::Meta1::ntasks {
+        return false;
+    }
+    let order = bytes.get(4).is_some_and(|byte| byte & 1 != 0);
+    let order = if order { ByteOrder::Big } else { ByteOrder::Little };
+    let place = usize::try_from(offset).ok().and_then(|at| bytes.get_mut(at..)?.get_mut(..4));
+    let (Some(place), Ok(min)) = (place, i32::try_from(min)) else { return false };
+    place.copy_from_slice(I32::new(min, order).as_bytes());
+    true
+}
+
+/// The field that holds the prefix in this file's version.
+pub(super) const fn prefix_field(meta1: &Meta1) -> FieldId {
+    match meta1.fileformat_version() {
+        FormatVersion::V2 => raw::Meta1V2::filenameprefix,
+        _ => raw::Meta1::filenameprefix,
+    }
+}
+
+/// The only file of a set is number 1 if it was written serially, else 0; nothing looks at it.
+fn check_filenumber(meta1: &Meta1, report: &mut Report<'_>) {
+    let (Some(number), nfiles) = (meta1.filenumber(), meta1.nfiles()) else { return };
+    let field = raw::Meta1::filenumber;
+    if nfiles == 1 && number > 1 {
+        report.unusual(field, field.offset().into(), number, "0 or 1 in the only file of a set");
+    } else if nfiles > 1 && number >= nfiles {
+        let usual = format_args!("below {nfiles}, the number of files");
+        report.unusual(field, field.offset().into(), number, usual);
+    }
+}
+
+/// The flags mean something in fileformat_version 5 only, and flag2 nothing at all.
+fn check_flags(meta1: &Meta1, report: &mut Report<'_>) {
+    let (flag1, flag2) = meta1.flags();
+    if meta1.fileformat_version() == FormatVersion::V5 {
+        let (field, offset) = (raw::Meta1::flag1, u64::from(raw::Meta1::flag1.offset()));
+        if flag1 & 0xffff_ffff != 0 {
+            let usual = "a multiple of 2^32";
+            report.unusual(field, offset, flag1, usual);
+        }
+        if let KeyvalMode::Other(mode) = meta1.keyval() {
+            let value = format_args!("{mode} times 2^32, a mode that was never implemented");
+            report.unusual(field, offset, value, "50 or 51 times 2^32");
+        }
+    }
+    if flag2 != 0 {
+        let field = raw::Meta1::flag2;
+        report.unusual(field, field.offset().into(), flag2, 0);
+    }
+}

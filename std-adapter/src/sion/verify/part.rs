@@ -1,0 +1,149 @@
+//! One physical file, from front to back.
+
+use super::behind::{self, look_behind};
+use super::fixed::Fixed;
+use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, meta2, read};
+use crate::posix::PosixFile;
+use striae_core::endian::{ByteOrder, I64};
+use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::mapping::Mapping;
+use striae_core::sion::{Head, Layout, Meta1, Meta2, raw};
+use striae_core::span::Span;
+use zerocopy::FromBytes;
+
+/// What the checks of the set need to know of a physical file.
+pub(super) struct Part {
+    pub(super) fixed: Fixed,
+    /// What is known of it; without META2 if that is damaged.
+    pub(super) head: Head,
+    /// Global ranks of its tasks; `None` if they are too many to be kept.
+    pub(super) ranks: Option<Vec<i64>>,
+    pub(super) mapping: Option<Mapping>,
+}
+
+/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept` is
+/// how many global ranks of other files are kept already.
+pub(super) fn check(
+    store: &PosixFile,
+    kept: u64,
+    report: &mut Report<'_>,
+) -> Result<Option<Part>, Failed> {
+    report.summary.files = report.summary.files.saturating_add(1);
+    let fixed = Fixed::read(store)?;
+    fixed.check(report);
+    let Some(meta1) = fixed.meta1 else { return Ok(None) };
+    report.summary.tasks = report.summary.tasks.saturating_add(meta1.ntasks().into());
+
+    let ranks = global_ranks(store, &meta1, kept)?;
+    let globalskip = check_chunksizes(store, &meta1, report)?;
+    let globalskip = globalskip.filter(|_| !fixed.is_wrong(raw::Meta1::fsblksize));
+    let mut head = Head { file_len: fixed.file_len, meta1, meta2: None };
+    head.meta2 = check_commit_fields(store, &head, globalskip, report)?;
+
+    let mut mapping = None;
+    if head.meta2.is_some() {
+        let behind = look_behind(store, &head)?;
+        let place = meta2::Place { head, globalskip, end: behind.end(&head) };
+        meta2::check(store, &place, report)?;
+        mapping = behind::check(&behind, &head, report);
+    }
+    Ok(Some(Part { fixed, head, ranks, mapping }))
+}
+
+/// Reads a table with one entry a task in windows: calls `each` with an entry's offset and value.
+pub(super) fn each_entry(
+    store: &PosixFile,
+    table: Span,
+    order: ByteOrder,
+    mut each: impl FnMut(u64, i64),
+) -> Result<(), Failed> {
+    let len = usize::try_from(table.len()).unwrap_or(usize::MAX).min(WINDOW);
+    let mut window = vec![0; len];
+    let mut offset = table.offset();
+    while offset < table.end() {
+        let left = usize::try_from(table.end().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = window.get_mut(..left.min(len)).unwrap_or_default();
+        read(store, offset, bytes)?;
+        for value in <[I64]>::ref_from_bytes(bytes).unwrap_or_default() {
+            each(offset, value.get(order));
+            offset = offset.saturating_add(8);
+        }
+    }
+    Ok(())
+}
+
+fn global_ranks(store: &PosixFile, meta1: &Meta1, kept: u64) -> Result<Option<Vec<i64>>, Failed> {
+    let ntasks = u64::from(meta1.ntasks());
+    if kept.saturating_add(ntasks) > MAX_COMPARED_RANKS {
+        return Ok(None);
+    }
+    let mut ranks = Vec::with_capacity(usize::try_from(ntasks).unwrap_or(0));
+    let table = meta1.layout().globalranks();
+    each_entry(store, table, meta1.order(), |_, rank| ranks.push(rank))?;
+    Ok(Some(ranks))
+}
+
+/// Returns globalskip, if all chunk sizes are right.
+fn check_chunksizes(
+    store: &PosixFile,
+    meta1: &Meta1,
+    report: &mut Report<'_>,
+) -> Result<Option<u64>, Failed> {
+    let mut sum = ChunkSum::new(*meta1.layout());
+    let mut is_right = true;
+    each_entry(store, meta1.layout().chunksizes(), meta1.order(), |_, value| {
+        if let Err(error) = sum.add(value) {
+            report.wrong(error);
+            is_right = false;
+            skip_task(&mut sum);
+        }
+    })?;
+    Ok(is_right.then_some(sum.sum()))
+}
+
+/// Goes on behind a task whose chunk size is wrong.
+pub(super) fn skip_task(sum: &mut ChunkSum) {
+    let _added = sum.add(0); // a chunk of no bytes fits anywhere
+}
+
+/// Returns where META2 is, if it is in the file.
+fn check_commit_fields(
+    store: &PosixFile,
+    head: &Head,
+    globalskip: Option<u64>,
+    report: &mut Report<'_>,
+) -> Result<Option<Meta2>, Failed> {
+    let (meta1, file_len) = (&head.meta1, head.file_len);
+    let span = meta1.layout().commit_fields();
+    let mut bytes = [0; 12];
+    let left = usize::try_from(file_len.saturating_sub(span.offset())).unwrap_or(usize::MAX);
+    let bytes = bytes.get_mut(..left.min(12)).unwrap_or_default();
+    read(store, span.offset(), bytes)?;
+
+    let field = raw::CommitFields::start_of_varheader;
+    let offset = span.offset().saturating_add(field.offset().into());
+    let meta2 = match Meta2::parse(bytes, meta1, file_len) {
+        Ok(Some(meta2)) => meta2,
+        Ok(None) => {
+            report.damage(FindingKind::NotClosed { offset });
+            return Ok(None);
+        }
+        Err(error) => {
+            report.wrong(error);
+            return Ok(None);
+        }
+    };
+    if let Some(usual) = globalskip.and_then(|skip| end_of_blocks(meta1.layout(), skip, &meta2)) {
+        if usual != meta2.start() {
+            let usual = format_args!("{usual}, right behind the last block");
+            report.unusual(field, offset, meta2.start(), usual);
+        }
+    }
+    Ok(Some(meta2))
+}
+
+/// Where SIONlib would put META2 (sion_internal.c:843); it may be elsewhere.
+fn end_of_blocks(layout: &Layout, globalskip: u64, meta2: &Meta2) -> Option<u64> {
+    let blocks = globalskip.checked_mul(meta2.maxchunks().into())?;
+    layout.first_chunk().checked_add(blocks)
+}

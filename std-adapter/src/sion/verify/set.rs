@@ -1,0 +1,276 @@
+//! The files of a set against each other, the mapping, and global ranks.
+
+use super::behind;
+use super::fixed::prefix_field;
+use super::part::{self, Part};
+use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
+use crate::posix::PosixFile;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use striae_core::field::FieldId;
+use striae_core::sion::filename::Sibling;
+use striae_core::sion::mapping::Mapping;
+use striae_core::sion::set::differences;
+use striae_core::sion::{Error, Head, Meta1, raw};
+
+/// The tasks of the files that could be read, by the files' numbers.
+struct Tasks {
+    files: BTreeMap<u32, FileTasks>,
+    /// Files that there should be.
+    nfiles: u32,
+    /// Tasks of all of them.
+    ntasks: u64,
+}
+
+struct FileTasks {
+    ntasks: u32,
+    /// `None` if there are too many to be kept.
+    ranks: Option<Vec<i64>>,
+}
+
+/// Checks the file at `path`, open as `store`, and the set that it is the first file of.
+pub(super) fn check(path: &Path, store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
+    let Some(mut first) = part::check(store, 0, report)? else { return Ok(()) };
+    let is_set = first.head.meta1.is_first_of_several() && first.fixed.errors.is_empty();
+    let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
+    tasks.add(0, &mut first);
+    if is_set {
+        check_siblings(path, &first, &mut tasks, report)?;
+        report.enter(path);
+    } else {
+        check_name(path, &first.head.meta1, report);
+    }
+    if let Some(mapping) = first.mapping {
+        check_mapping_size(&first.head, &mapping, &tasks, report);
+        check_mapping(store, &first.head, &mapping, &tasks, report)?;
+    }
+    check_ranks(tasks, report);
+    Ok(())
+}
+
+/// A later file of a set, opened alone, has its number in its name; a reader asks for it by that.
+fn check_name(path: &Path, meta1: &Meta1, report: &mut Report<'_>) {
+    let Some(number) = meta1.filenumber().filter(|_| meta1.nfiles() > 1) else { return };
+    let Sibling(named) = Sibling::of_name(&path.to_string_lossy());
+    if number != 0 && number != named {
+        let field = raw::Meta1::filenumber;
+        report.unusual(field, field.offset().into(), number, format_args!("{named} by its name"));
+    }
+}
+
+/// Checks all files but the first.
+fn check_siblings(
+    path: &Path,
+    first: &Part,
+    tasks: &mut Tasks,
+    report: &mut Report<'_>,
+) -> Result<(), Failed> {
+    let there = match siblings_of(path) {
+        Ok(there) => there,
+        Err(error) => {
+            report.failed(Failed::Store(error));
+            return Ok(());
+        }
+    };
+    let mut next = 1;
+    for number in there.range(1..tasks.nfiles) {
+        report_missing(path, next, *number, report);
+        next = number.saturating_add(1);
+
+        let sibling = sibling_path(path, *number);
+        report.enter(&sibling);
+        let kept = tasks.ntasks;
+        let checked = PosixFile::open(&sibling).map_err(Failed::Store);
+        match checked.and_then(|store| part::check(&store, kept, report)) {
+            Ok(Some(mut part)) => {
+                compare(first, *number, &part, report);
+                tasks.add(*number, &mut part);
+            }
+            Ok(None) => {}
+            Err(error) => report.failed(error),
+        }
+    }
+    report_missing(path, next, tasks.nfiles, report);
+    Ok(())
+}
+
+/// Files `first` to `end`, without that, are missing, if there are any.
+fn report_missing(path: &Path, first: u32, end: u32, report: &mut Report<'_>) {
+    if first < end {
+        report.enter(&sibling_path(path, first));
+        report.damage(FindingKind::Missing { first, last: end.saturating_sub(1) });
+    }
+}
+
+/// Numbers of the files beside `path` that are named like files of its set. How many files the set
+/// claims to have does not matter to the time that this takes.
+fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
+    let name = path.file_name().unwrap_or_default();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let mut numbers = BTreeSet::new();
+    for entry in std::fs::read_dir(parent.unwrap_or(Path::new(".")))? {
+        numbers.extend(sibling_number(name, &entry?.file_name()));
+    }
+    Ok(numbers)
+}
+
+/// The number of the file called `other` in the set called `name`.
+fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
+    let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
+    let suffix = std::str::from_utf8(suffix).ok()?;
+    let number = Sibling::of_name(suffix);
+    (number.to_string() == suffix).then_some(number.0)
+}
+
+fn sibling_path(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(Sibling(number).to_string());
+    name.into()
+}
+
+/// What keeps `part` from being file `number` of the set, and what else is not as in the first one.
+fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
+    if part.fixed.errors.is_empty() {
+        for error in differences(&first.head.meta1, number, &part.head.meta1) {
+            report.wrong(error);
+        }
+        let [usual, value] = [first, part].map(|part| part.head.meta1.fsblksize());
+        if value != usual {
+            let field = raw::Meta1::fsblksize;
+            let usual = format_args!("{usual} as in the first file");
+            report.unusual(field, field.offset().into(), value, usual);
+        }
+    }
+    let orders = |part: &Part| {
+        let (meta, data) = (part.head.meta1.order(), part.head.meta1.data_order());
+        format!("{meta}-endian with {data}-endian data")
+    };
+    let prefix = |part: &Part| {
+        let prefix =
+            String::from_utf8_lossy(part.head.meta1.prefix(&part.fixed.bytes)).into_owned();
+        format!("{prefix:?}")
+    };
+    let field = prefix_field(&part.head.meta1);
+    for (field, [usual, value]) in [
+        (raw::Ident::endianness, [orders(first), orders(part)]),
+        (field, [prefix(first), prefix(part)]),
+    ] {
+        if value != usual {
+            let usual = format_args!("{usual} as in the first file");
+            report.unusual(field, field.offset().into(), value, usual);
+        }
+    }
+}
+
+/// The mapping names no more tasks than there are, and all that have a global rank. Those who only
+/// collected the data of a buddy set have a negative one, and no entry.
+fn check_mapping_size(head: &Head, mapping: &Mapping, tasks: &Tasks, report: &mut Report<'_>) {
+    if !tasks.is_complete() {
+        return;
+    }
+    let field = raw::MappingSize::mapping_size;
+    let offset = head.meta2.map_or(0, |meta2| meta2.end());
+    let [value, max] = [mapping.len(), tasks.ntasks].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+    if value > max {
+        report.wrong(Error::TooLarge { field, offset, value, max });
+    }
+    if let Some(ranked) = tasks.ranked().filter(|&ranked| mapping.len() < ranked) {
+        let usual = format_args!("{ranked}, the tasks with a global rank");
+        report.unusual(field, offset, value, usual);
+    }
+}
+
+/// Each entry leads to a task that there is, and that has the entry's global rank.
+fn check_mapping(
+    store: &PosixFile,
+    head: &Head,
+    mapping: &Mapping,
+    tasks: &Tasks,
+    report: &mut Report<'_>,
+) -> Result<(), Failed> {
+    behind::each_entry(store, mapping, head.meta1.order(), |entry, offset, [file, lrank]| {
+        match tasks.find((file, lrank), offset) {
+            Err(error) => report.wrong(error),
+            Ok(Some((filenumber, lrank, globalrank))) if u64::try_from(globalrank) != Ok(entry) => {
+                let misled = FindingKind::Misled { offset, entry, filenumber, lrank, globalrank };
+                report.damage(misled);
+            }
+            Ok(_) => {}
+        }
+    })
+}
+
+/// Global ranks are unique, but for serial writers, which may store any number.
+fn check_ranks(tasks: Tasks, report: &mut Report<'_>) {
+    let (ntasks, limit) = (tasks.ntasks, MAX_COMPARED_RANKS);
+    let mut all = Vec::new();
+    for file in tasks.files.into_values() {
+        match file.ranks {
+            Some(mut ranks) => all.append(&mut ranks),
+            None => return report.note(FindingKind::TooManyTasks { ntasks, limit }),
+        }
+    }
+    all.sort_unstable();
+    for same in all.chunk_by(|a, b| a == b) {
+        if let [globalrank, _, ..] = same {
+            let tasks = u64::try_from(same.len()).unwrap_or(u64::MAX);
+            report.note(FindingKind::Repeated { globalrank: *globalrank, tasks });
+        }
+    }
+}
+
+impl Tasks {
+    const fn new(nfiles: u32) -> Self {
+        Self { files: BTreeMap::new(), nfiles, ntasks: 0 }
+    }
+
+    fn add(&mut self, number: u32, part: &mut Part) {
+        let ntasks = part.head.meta1.ntasks();
+        self.ntasks = self.ntasks.saturating_add(ntasks.into());
+        self.files.insert(number, FileTasks { ntasks, ranks: part.ranks.take() });
+    }
+
+    /// Whether the tasks of all files are known.
+    fn is_complete(&self) -> bool {
+        u32::try_from(self.files.len()) == Ok(self.nfiles)
+    }
+
+    /// Tasks with a global rank that is not negative, if all are known.
+    fn ranked(&self) -> Option<u64> {
+        let mut ranked = 0usize;
+        for file in self.files.values() {
+            let ranks = file.ranks.as_ref()?;
+            ranked = ranked.saturating_add(ranks.iter().filter(|rank| **rank >= 0).count());
+        }
+        u64::try_from(ranked).ok()
+    }
+
+    /// The task that the mapping's entry at `offset` names, and its global rank; `None` if nothing
+    /// is known of it, as its file is damaged.
+    fn find(&self, entry: (i32, i32), offset: u64) -> Result<Option<(u32, u32, i64)>, Error> {
+        let (filenumber, lrank) = (raw::MappingEntry::filenumber, raw::MappingEntry::lrank);
+        let number = below(entry.0, self.nfiles, filenumber, offset)?;
+        let offset = offset.saturating_add(lrank.offset().into());
+        let ntasks = self.files.get(&number).map(|file| file.ntasks);
+        let local = below(entry.1, ntasks.unwrap_or(u32::MAX), lrank, offset)?;
+
+        let ranks = self.files.get(&number).and_then(|file| file.ranks.as_ref());
+        let rank = ranks.and_then(|ranks| ranks.get(usize::try_from(local).ok()?));
+        Ok(rank.map(|rank| (number, local, *rank)))
+    }
+}
+
+/// `value`, if it is from 0 to below `end`.
+fn below(value: i32, end: u32, field: FieldId, offset: u64) -> Result<u32, Error> {
+    let found = i64::from(value);
+    match u32::try_from(value) {
+        Ok(value) if value < end => Ok(value),
+        Ok(_) => {
+            let max = i64::from(end).saturating_sub(1);
+            Err(Error::TooLarge { field, offset, value: found, max })
+        }
+        Err(_) => Err(Error::TooSmall { field, offset, value: found, min: 0 }),
+    }
+}
