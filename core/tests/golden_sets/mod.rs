@@ -58,6 +58,7 @@ fn load(json: &Path) -> GoldenSet {
 /// Byte `i` of the stream of writer `g`, by the rule in the golden sets' README.
 pub(crate) fn payload(g: i64, i: u64) -> u8 {
     let i = i64::try_from(i).unwrap();
-    let sum = i.wrapping_mul(7) + (i >> 8).wrapping_mul(13) + g.wrapping_mul(37) + 11;
+    let parts = [i.wrapping_mul(7), (i >> 8).wrapping_mul(13), g.wrapping_mul(37), 11];
+    let sum = parts.into_iter().fold(0, i64::wrapping_add);
     u8::try_from(sum & 255).unwrap()
 }
