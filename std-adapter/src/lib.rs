@@ -36,3 +36,8 @@ pub mod posix;
 pub mod sion;
 
 pub use error::Error;
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -12,7 +12,7 @@ use striae_core::sion::{
 };
 
 /// Bytes of a window that tables are read in.
-pub(crate) const WINDOW: usize = 1 << 20;
+pub(crate) const WINDOW: usize = 1 << 18;
 
 /// A physical file of a set.
 pub(crate) type Part = core_sion::Opened<FileStore>;
