@@ -1,7 +1,7 @@
 //! A file may hold any bytes: it is read right, or the answer is an error that names what is wrong.
 //!
-//! What is expected here was computed by hand from `spec/sion.md` and the files' bytes, never by the
-//! code under test.
+//! What is expected here was computed by hand from `spec/sion.md` and the files' bytes, never by
+//! the code under test.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -591,7 +591,7 @@ fn extreme_mappings_are_refused() {
 fn a_mapping_that_lies_is_not_believed() {
     let set = golden_set("m05_np8_3files");
     let mut files = set.files.clone();
-    // every global rank is said to be task 0 of file 0, then of a file and a task that are not there
+    // all global ranks are said to be task 0 of file 0, then of a file and a task that are not there
     for (filenumber, lrank) in [(0, 0), (7, 0), (1, 2), (i32::MAX, i32::MAX), (-1, -1)] {
         for entry in files[0][3636..].chunks_exact_mut(8) {
             entry[..4].copy_from_slice(&i32::to_le_bytes(filenumber));

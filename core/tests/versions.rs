@@ -1,7 +1,7 @@
 //! Every variant of a SIONlib file that the specification allows is read.
 //!
-//! Golden files show what SIONlib 1.7.6 wrote; the rest is made here, by a writer that was made from
-//! `spec/sion.md` and not from striae's layout.
+//! Golden files show what SIONlib 1.7.6 wrote; the rest is made here, by a writer that was made
+//! from `spec/sion.md` and not from striae's layout.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
