@@ -58,7 +58,8 @@ pub(super) fn check(
             })
             .collect();
         for state in &tasks {
-            largest = largest.filter(|_| state.is_known).max(Some(state.task.blockcount));
+            let known = largest.filter(|_| state.is_known);
+            largest = known.map(|largest: u64| largest.max(state.task.blockcount));
         }
         check_sizes(store, place, &meta2, &mut tasks, report)?;
         if meta1.keyval() == KeyvalMode::Inline && place.globalskip.is_some() {

@@ -10,6 +10,9 @@ use striae_core::step::DriveError;
 /// Bytes of a window that a task's block sizes are read in.
 const WINDOW: usize = 1 << 16;
 
+/// Bytes of a row of block sizes that is not read as a whole for the sake of one task.
+const LONG_ROW: u64 = 1 << 12;
+
 /// Checks the streams of `tasks`, whose block sizes are right and add up to so many bytes.
 pub(super) fn check(
     store: &PosixFile,
@@ -81,9 +84,11 @@ impl Forward<'_> {
             }
             let lens = self.lens.get_or_insert_with(|| {
                 let row_len = self.file.meta2().blockcounts().len();
-                let all = self.task.blockcount.saturating_mul(row_len);
-                let len = usize::try_from(all).unwrap_or(usize::MAX).clamp(8, WINDOW);
-                self.file.chunk_lens(self.task, vec![0; len])
+                // Lengths of one task are a row apart: reading long rows for one entry of each would
+                // take longer than to ask for the entries one by one.
+                let all = if row_len > LONG_ROW { 0 } else { self.task.blockcount };
+                let len = usize::try_from(all.saturating_mul(row_len)).unwrap_or(usize::MAX);
+                self.file.chunk_lens(self.task, vec![0; len.clamp(8, WINDOW)])
             });
             let Some(len) = lens.next().transpose()? else { return Ok(None) };
             self.at = Some(match self.at {

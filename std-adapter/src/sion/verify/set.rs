@@ -33,7 +33,8 @@ struct FileTasks {
 /// Checks the file at `path`, open as `store`, and the set that it is the first file of.
 pub(super) fn check(path: &Path, store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
     let Some(mut first) = part::check(store, 0, report)? else { return Ok(()) };
-    let is_set = first.head.meta1.is_first_of_several() && first.fixed.errors.is_empty();
+    let is_numbered = !first.fixed.is_wrong(raw::Meta1::filenumber);
+    let is_set = first.head.meta1.is_first_of_several() && is_numbered;
     let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
     tasks.add(0, &mut first);
     if is_set {
@@ -42,7 +43,7 @@ pub(super) fn check(path: &Path, store: &PosixFile, report: &mut Report<'_>) -> 
     } else {
         check_name(path, &first.head.meta1, report);
     }
-    if let Some(mapping) = first.mapping {
+    if let Some(mapping) = first.mapping.filter(|_| is_set) {
         check_mapping_size(&first.head, &mapping, &tasks, report);
         check_mapping(store, &first.head, &mapping, &tasks, report)?;
     }
@@ -132,7 +133,7 @@ fn sibling_path(path: &Path, number: u32) -> PathBuf {
 
 /// What keeps `part` from being file `number` of the set, and what else is not as in the first one.
 fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
-    if part.fixed.errors.is_empty() {
+    if first.fixed.errors.is_empty() && part.fixed.errors.is_empty() {
         for error in differences(&first.head.meta1, number, &part.head.meta1) {
             report.wrong(error);
         }
