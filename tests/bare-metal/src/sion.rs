@@ -7,15 +7,17 @@ use embedded_io::{Read, Seek, SeekFrom};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::filename::Sibling;
 use striae_core::sion::layout::{Chunks, Layout};
-use striae_core::sion::locate::Locate;
+use striae_core::sion::locate::{ChunkSum, Locate, check_blockcount, check_blocksize};
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::meta2::entry;
 use striae_core::sion::open::Open;
 use striae_core::sion::position::{Ends, Lengths};
+use striae_core::sion::set::differences;
 use striae_core::sion::{
     FormatVersion, Head, Meta1, Meta2, Opened, Physical, Reader, Records, Stream, Unclosed,
     check_set,
 };
+use striae_core::span::Span;
 use striae_core::step::drive_read;
 use striae_core::store::{ReadAt, SeekStore};
 
@@ -152,6 +154,22 @@ entries! {
         let globalskip = has_skip.then_some(globalskip);
         let span = Chunks { start, chunksize, globalskip }.chunk(chunk).ok_or(Fail)?;
         Ok(span.end())
+    }
+
+    fn gate_sion_chunk_sum(_bytes, version: u8, fsblksize: u32, ntasks: u32, a: i64, b: i64) {
+        let mut sum = ChunkSum::new(layout(version, fsblksize, ntasks)?);
+        let (a, b) = (sum.add(a)?, sum.add(b)?);
+        Ok(a ^ b ^ sum.sum())
+    }
+
+    fn gate_sion_check_blockcount(_bytes, value: i64, offset: u64, maxchunks: u32) {
+        Ok(check_blockcount(value, offset, maxchunks)?)
+    }
+
+    fn gate_sion_check_blocksize(
+        _bytes, value: i64, offset: u64, start: u64, len: u64, file_len: u64,
+    ) {
+        Ok(check_blocksize(value, offset, Span::new(start, len), file_len)?)
     }
 }
 
@@ -357,6 +375,11 @@ entries! {
         let set = set_of_two(window)?;
         check_set(set.files().iter().map(Physical::head))?;
         Ok(0)
+    }
+
+    fn gate_sion_differences(window, number: u32) {
+        let (first, file) = (closed(0, window)?, closed(1, window)?);
+        Ok(count(differences(first.meta1(), number, file.meta1()).count()))
     }
 
     fn gate_sion_alone(window, globalrank: i64) {
