@@ -279,7 +279,7 @@ fn bytes_of_data_that_are_also_bytes_of_the_tables_are_damage() {
     };
     assert!(copy.found().iter().any(|finding| finding.what == used), "{:?}", copy.lines());
 
-    // Moved behind the last used byte, which is at 7355, it is only unusual; and so it is far behind.
+    // Moved behind the last used byte, at 7355, it is only unusual; and so it is far behind.
     for start in [7356, 9000] {
         let copy = Copy::of(S02);
         copy.put(0, start, &meta2).put(0, 1128, &i64_le(start as i64)).cut(0, start + 100);
@@ -409,8 +409,8 @@ fn a_mapping_entry_that_leads_elsewhere_is_damage() {
     assert_eq!(
         lines,
         [
-            "mapping.filenumber at offset 3652 is 0 and lrank is 0: that task has globalrank 0, must \
-             have 2",
+            "mapping.filenumber at offset 3652 is 0 and lrank is 0: that task has globalrank 0, \
+             must have 2",
             "mapping.filenumber at offset 3660 is 3, must be at most 2",
             "mapping.lrank at offset 3672 is 4, must be at most 3",
             "mapping.filenumber at offset 3676 is -1, must be at least 0",
@@ -490,7 +490,7 @@ fn only_the_named_file_may_fail_to_open() {
     assert_eq!(*finding.file, *copy.file(2));
 }
 
-/// Tables of so many tasks that global ranks are not compared, in a file with hardly a byte on disk.
+/// Tables of so many tasks that global ranks are not compared, and hardly a byte on the disk.
 #[test]
 fn a_sparse_file_of_very_many_tasks_is_checked_entry_by_entry() {
     let copy = Copy::of(S02);
@@ -528,8 +528,9 @@ fn undetectable() -> BTreeMap<&'static str, usize> {
         ("globalrank", 3 * 64 - 2),
         // Tasks 0 and 1 have 1; 3 is at most maxchunks, and the chunks more are empty.
         ("blockcount", 2),
-        // 350 of 512 becomes another number below 512 by bits 0 to 8; 0 of 512 takes bits 0 to 9; 1024
-        // of 1024 becomes 0; 700 of 1024, twice, becomes another number below 1024 by bits 0 to 9.
+        // 350 of 512 becomes another number below 512 by bits 0 to 8; 0 of 512 takes bits 0 to 9;
+        // 1024 of 1024 becomes 0; 700 of 1024, twice, becomes another number below 1024 by bits 0
+        // to 9.
         ("blocksize", 9 + 10 + 1 + 10 + 10),
     ])
 }

@@ -76,8 +76,8 @@ impl Summary {
 /// later file of a set is checked alone.
 ///
 /// # Errors
-/// The operating system's, for the file at `path`. Whatever is wrong with the contents of that file,
-/// or with other files of the set, is a finding.
+/// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
+/// file, or with other files of the set, is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
     let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
     let failed = |error| Error::new(path, error);

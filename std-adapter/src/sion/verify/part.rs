@@ -21,8 +21,8 @@ pub(super) struct Part {
     pub(super) mapping: Option<Mapping>,
 }
 
-/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept` is
-/// how many global ranks of other files are kept already.
+/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept`
+/// is how many global ranks of other files are kept already.
 pub(super) fn check(
     store: &PosixFile,
     kept: u64,

@@ -84,8 +84,8 @@ impl Forward<'_> {
             }
             let lens = self.lens.get_or_insert_with(|| {
                 let row_len = self.file.meta2().blockcounts().len();
-                // Lengths of one task are a row apart: reading long rows for one entry of each would
-                // take longer than to ask for the entries one by one.
+                // Lengths of one task are a row apart: reading long rows for one entry of each
+                // would take longer than to ask for the entries one by one.
                 let all = if row_len > LONG_ROW { 0 } else { self.task.blockcount };
                 let len = usize::try_from(all.saturating_mul(row_len)).unwrap_or(usize::MAX);
                 self.file.chunk_lens(self.task, vec![0; len.clamp(8, WINDOW)])
