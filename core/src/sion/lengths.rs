@@ -91,9 +91,14 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     }
 }
 
+/// Bytes of a row that takes longer to read than to ask for one entry of it: with rows read whole,
+/// reading the lengths of every task would read META2 once for each.
+const LONG_ROW: u64 = 4096;
+
 /// The lengths of a task's chunks, read in windows.
 ///
-/// They stand one row of META2 apart: if the window holds several rows, one read gets several.
+/// They stand one row of META2 apart. If rows are short and the window holds several, one read gets
+/// several; for long rows the entries are read one by one.
 #[derive(Debug)]
 pub struct ChunkLens<'a, S, W> {
     file: &'a Physical<S>,
@@ -118,7 +123,8 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
 
         if chunk >= self.first.saturating_add(self.rows) {
             let room = crate::store::usize_to_u64(self.window.as_mut().len());
-            let more = room.saturating_sub(ENTRY_LEN).checked_div(row_len).unwrap_or(0);
+            let room = if row_len > LONG_ROW { 0 } else { room.saturating_sub(ENTRY_LEN) };
+            let more = room.checked_div(row_len).unwrap_or(0);
             let left = self.task.blockcount.saturating_sub(chunk).saturating_sub(1);
             let more = more.min(left);
             let len = more.saturating_mul(row_len).saturating_add(ENTRY_LEN);

@@ -5,7 +5,7 @@
 //! key-value records come last, task by task, as they lie scattered between META1 and META2. Data
 //! are not shown.
 
-use super::verify::{Behind, Fixed, look_behind, stream};
+use super::verify::{Behind, Fixed, look_behind};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
@@ -208,7 +208,7 @@ impl Dump<'_> {
     ) -> Result<(), ErrorKind> {
         let table = raw::RecordHeader::TABLE;
         let header_len = u64::from(table.len);
-        let mut stream = stream(file, self.store, &task, total);
+        let mut stream = file.stream(task);
         let (mut position, mut record) = (0u64, 0u64);
         while position < total {
             let left = total.saturating_sub(position);

@@ -348,18 +348,21 @@ impl<'a> Tasks<'a> {
 impl Iterator for Tasks<'_> {
     type Item = Result<TaskEntry, Error>;
 
+    #[inline] // a list of all tasks is a loop over this
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let (path, tasks) = self.current.as_mut()?;
-            if let Some(listed) = tasks.next() {
-                let entry = listed.map(|Listed { task: place, bytes }| TaskEntry {
-                    task: self.task,
-                    file: self.file,
-                    place,
-                    bytes,
-                });
-                self.task = self.task.saturating_add(1);
-                return Some(entry.map_err(|error| Error::new(path, error)));
+            match tasks.next() {
+                Some(Ok(Listed { task: place, bytes })) => {
+                    let task = self.task;
+                    self.task = task.saturating_add(1);
+                    return Some(Ok(TaskEntry { task, file: self.file, place, bytes }));
+                }
+                Some(Err(error)) => {
+                    self.task = self.task.saturating_add(1);
+                    return Some(Err(Error::new(path, error)));
+                }
+                None => {}
             }
             self.file = self.file.saturating_add(1);
             if let Err(error) = self.enter_file() {

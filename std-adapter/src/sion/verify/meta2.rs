@@ -28,8 +28,6 @@ struct State {
     task: Task,
     /// Whether its chunk size and its block count are right.
     is_known: bool,
-    /// Bytes of its stream so far.
-    bytes: u64,
     /// Whether nothing was wrong with its entries so far.
     is_sound: bool,
 }
@@ -64,7 +62,7 @@ pub(super) fn check(
         check_sizes(store, place, &meta2, &mut tasks, report)?;
         if meta1.keyval() == KeyvalMode::Inline && place.globalskip.is_some() {
             let sound = tasks.iter().filter(|state| state.is_sound);
-            records::check(store, sound.map(|state| (state.task, state.bytes)), report)?;
+            records::check(store, sound.map(|state| state.task), report)?;
         }
         first = first.saturating_add(count);
     }
@@ -125,7 +123,7 @@ fn check_task(
     let chunksize = chunksize.unwrap_or(0);
     let chunks = Chunks { start, chunksize, globalskip: place.globalskip };
     let task = Task { local, globalrank: 0, chunks, blockcount: blockcount.unwrap_or(0) };
-    State { task, is_known, bytes: 0, is_sound: is_known }
+    State { task, is_known, is_sound: is_known }
 }
 
 /// Checks the block sizes of these tasks, row by row; of a few tasks, many rows at once.
@@ -189,7 +187,6 @@ fn check_size(
     };
     match size {
         Ok(size) => {
-            state.bytes = state.bytes.saturating_add(size);
             let used = chunks.chunk(chunk).and_then(|chunk| chunk.part(0, size));
             let tables = Span::new(meta2.start(), place.end.saturating_sub(meta2.start()));
             let both = used.zip(tables).filter(|_| place.globalskip.is_some());

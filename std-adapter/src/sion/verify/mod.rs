@@ -30,7 +30,6 @@ pub use finding::{Finding, FindingKind, Severity};
 
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
-pub(super) use records::stream;
 
 use crate::error::Error;
 use crate::posix::PosixFile;
