@@ -1,1 +1,3 @@
-//! x
+//! Checks that need more than one of striae's crates; they are in `tests/tests`, and `tests/run` runs
+//! them and all others.
+#![forbid(unsafe_code)]
