@@ -451,15 +451,39 @@ fn extreme_values_of_the_tables_are_refused_or_read() {
 }
 
 #[test]
-fn two_chunks_that_fill_all_offsets_are_refused() {
+fn chunks_that_end_behind_all_offsets_are_refused() {
     for file in specimens().into_iter().filter(|file| file.version == 5) {
         let offset = file.tables() + 8 * file.ntasks;
-        let mut bytes = file.with_i64(offset, i64::MAX - 5);
-        let other = Specimen { bytes: bytes.clone(), ..file.clone() };
-        bytes = other.with_i64(offset + 8, 6);
-        let (field, value) = (ChunksizeEntry::chunksize, 6);
-        let error = Error::TooLarge { field, offset: offset + 8, value, max: 5 };
-        assert_eq!(first_error(&bytes), Some(error), "{}", file.name);
+        let first = if file.ntasks == 4 { 1152 } else { 1536 }; // 1088 + 16 N, rounded up
+        let most = i64::MAX - first;
+        let field = ChunksizeEntry::chunksize;
+        let error = Error::TooLarge { field, offset, value: most + 1, max: most };
+        assert_eq!(first_error(&file.with_i64(offset, most + 1)), Some(error), "{}", file.name);
+
+        let other = Specimen { bytes: file.with_i64(offset, most - 5), ..file.clone() };
+        let error = Error::TooLarge { field, offset: offset + 8, value: 6, max: 5 };
+        assert_eq!(first_error(&other.with_i64(offset + 8, 6)), Some(error), "{}", file.name);
+    }
+}
+
+#[test]
+fn an_unclosed_file_of_enormous_chunks_is_listed_as_its_tasks_are_found() {
+    // nothing bounds them but the largest offset: found by fuzzing, as a start of i64::MAX
+    let file = specimens().swap_remove(0);
+    let unclosed = Specimen { bytes: file.with_i64(1128, 0), ..file };
+    for sizes in [[i64::MAX - 1536, 0, 0], [0, i64::MAX - 1536, 0], [1 << 62, 1 << 61, 1 << 60]] {
+        let mut bytes = unclosed.bytes.clone();
+        for (place, size) in bytes[1100..].chunks_exact_mut(8).zip(sizes) {
+            place.copy_from_slice(&size.to_le_bytes());
+        }
+        let summary = read_within_budget(&bytes).unwrap();
+        let tasks = summary.tasks.unwrap();
+        let mut start = 1536;
+        for (task, size) in tasks.iter().zip(sizes) {
+            let chunks = task.as_ref().unwrap().listed.task.chunks;
+            assert_eq!((chunks.start, chunks.chunksize), (start, size.unsigned_abs()));
+            start += chunks.chunksize;
+        }
     }
 }
 
@@ -591,7 +615,7 @@ fn extreme_mappings_are_refused() {
 fn a_mapping_that_lies_is_not_believed() {
     let set = golden_set("m05_np8_3files");
     let mut files = set.files.clone();
-    // all global ranks are said to be task 0 of file 0, then of a file and a task that are not there
+    // all global ranks are said to be task 0 of file 0, then of files and tasks that are not there
     for (filenumber, lrank) in [(0, 0), (7, 0), (1, 2), (i32::MAX, i32::MAX), (-1, -1)] {
         for entry in files[0][3636..].chunks_exact_mut(8) {
             entry[..4].copy_from_slice(&i32::to_le_bytes(filenumber));

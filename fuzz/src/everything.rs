@@ -43,8 +43,8 @@ impl<'a> Counted<'a> {
 
     /// What [`read_everything`] may spend on a file of `len` bytes, whatever is in it.
     ///
-    /// Nothing costs more than a few reads for each 8-byte entry of a table, so a file of nothing but
-    /// entries is the worst case.
+    /// Nothing costs more than a few reads for each 8-byte entry of a table, so a file of nothing
+    /// but entries is the worst case.
     #[must_use]
     pub const fn budget(len: u64) -> (u64, u64) {
         (64 + 5 * len, 8192 + 80 * len)

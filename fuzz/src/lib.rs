@@ -40,8 +40,8 @@ pub fn sion_open(data: &[u8]) {
     }
 }
 
-/// The input is a set of one to four physical files: their number less 1 in two bits, a little-endian
-/// 16-bit length for each but the last, then the files.
+/// The input is a set of one to four physical files: their number less 1 in two bits, a
+/// little-endian 16-bit length for each but the last, then the files.
 pub fn sion_set(data: &[u8]) {
     let Some((&first, mut rest)) = data.split_first() else { return };
     let mut lens = Vec::new();
@@ -78,7 +78,8 @@ impl<'a> Arbitrary<'a> for Keyval {
             keyval.lens.push(u.int_in_range(0..=40)?);
         }
         let order = SionFile { big_endian: keyval.big_endian, ..SionFile::default() };
-        while let Ok(what) = u.arbitrary::<u8>() {
+        while !u.is_empty() {
+            let what: u8 = u.arbitrary()?;
             match what {
                 // a record that is right, of a few keys so that they repeat
                 0..=191 => {

@@ -24,8 +24,8 @@ pub struct Task {
     pub blockcount: u64,
 }
 
-/// A block longer than `i64::MAX` has no place in any file.
-const LONGEST_BLOCK: u64 = i64::MAX.unsigned_abs();
+/// A file's last offset, to SIONlib and to operating systems.
+const LAST_OFFSET: u64 = i64::MAX.unsigned_abs();
 
 /// Walks the chunk sizes of META1 in order and adds them up.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +35,16 @@ pub struct ChunkSum {
     pub(super) tasks: u32,
     /// Sum of their chunks: the next task's first chunk, counted from the first task's.
     pub(super) sum: u64,
+    /// The longest block that has a place in a file: one that ends at [`LAST_OFFSET`].
+    longest: u64,
 }
 
 impl ChunkSum {
     /// Starts before the first task of a file with this layout.
     #[must_use]
     pub const fn new(layout: Layout) -> Self {
-        Self { layout, tasks: 0, sum: 0 }
+        let longest = LAST_OFFSET.saturating_sub(layout.first_chunk());
+        Self { layout, tasks: 0, sum: 0, longest }
     }
 
     /// Sum of the chunks so far: the next task's first chunk, counted from the first task's; behind
@@ -61,7 +64,7 @@ impl ChunkSum {
         let chunksize = requested.and_then(|requested| self.layout.stored_chunksize(requested));
         let sum = chunksize.and_then(|chunksize| self.sum.checked_add(chunksize));
         match (chunksize, sum) {
-            (Some(chunksize), Some(sum)) if sum <= LONGEST_BLOCK => {
+            (Some(chunksize), Some(sum)) if sum <= self.longest => {
                 self.sum = sum;
                 self.tasks = self.tasks.saturating_add(1);
                 Ok(chunksize)
@@ -77,7 +80,7 @@ impl ChunkSum {
         if value < 0 {
             return Error::TooSmall { field, offset, value, min: 0 };
         }
-        let room = LONGEST_BLOCK.saturating_sub(self.sum);
+        let room = self.longest.saturating_sub(self.sum);
         Error::TooLarge { field, offset, value, max: i64::try_from(room).unwrap_or(i64::MAX) }
     }
 }
