@@ -19,7 +19,8 @@
 //!
 //! # Example
 //!
-//! ```
+#![cfg_attr(feature = "sion", doc = "```")]
+#![cfg_attr(not(feature = "sion"), doc = "```ignore")]
 //! use embedded_io::Read;
 //! use striae_core::sion::{Opened, Physical};
 //!

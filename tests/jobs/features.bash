@@ -28,6 +28,7 @@ test_core() {
     while read -ra arguments; do
         rust_tests cargo test -p striae-core --lib "${arguments[@]}" </dev/null
     done < <(feature_sets core/Cargo.toml)
+    cargo test -p striae-core --no-default-features
 }
 
 check striae-core core/Cargo.toml
