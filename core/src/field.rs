@@ -33,7 +33,7 @@ pub struct Table {
 
 /// Names a field of one format in few bytes, so that an error can afford it.
 ///
-/// It is looked up in the list of that format's tables, such as [`crate::sion::raw::TABLES`].
+/// It is looked up in the list of that format's tables, such as `sion::raw::TABLES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FieldId {

@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
-//! | formats | [`sion`] | one folder a format, the same kinds of module in each |
+//! | formats | `sion` | one folder a format, the same kinds of module in each |
 //!
 //! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
 //! checked readings of bytes, `layout` turns numbers into [`span::Span`]s, the machines (`open`,
