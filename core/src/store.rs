@@ -15,8 +15,8 @@ pub trait ReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
 
-    /// Reads some bytes from `offset` into `buf` and returns how many; 0 only if `buf` is empty or
-    /// `offset` is at or behind the end.
+    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only if
+    /// `buf` is empty or `offset` is at or behind the end.
     ///
     /// # Errors
     /// The store's own.
@@ -252,11 +252,17 @@ impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
             return Ok(0);
         }
         let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        // A device may refuse to seek behind its end; there is nothing to read there anyway.
-        if device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)? <= offset {
-            return Ok(0);
+        match device.seek(SeekFrom::Start(offset)) {
+            Ok(position) if position == offset => {}
+            // A device may refuse to seek behind its end, or stay there: nothing can be read then.
+            moved => {
+                let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+                return match moved {
+                    Err(error) if offset < end => Err(SeekStoreError::Device(error)),
+                    _ => Ok(0),
+                };
+            }
         }
-        device.seek(SeekFrom::Start(offset)).map_err(SeekStoreError::Device)?;
         device.read(buf).map_err(SeekStoreError::Device)
     }
 

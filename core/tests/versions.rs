@@ -306,3 +306,13 @@ fn the_same_key_in_another_task_is_another_key() {
         assert_eq!(value, [byte; 4]);
     }
 }
+
+#[test]
+fn a_file_of_version_2_is_a_set_of_its_own() {
+    let set = golden_set("m05_np8_3files");
+    let file = as_v2(&set.files[0], 2);
+    let reader = Reader::of_set([closed(&file)]).unwrap();
+    assert_eq!((reader.ntasks(), reader.files()[0].meta1().nfiles()), (2, 3));
+    let two = Reader::of_set([closed(&file), closed(&file)]).err();
+    assert_eq!(two, Some(Error::SetOf { given: 2, nfiles: 1 }));
+}

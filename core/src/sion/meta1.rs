@@ -185,6 +185,16 @@ impl Meta1 {
         self.nfiles.get()
     }
 
+    /// Physical files that are opened together with this one: `nfiles`, but 1 in fileformat_version
+    /// 2, whose files do not say which one of a set they are.
+    #[must_use]
+    pub const fn files_in_set(&self) -> u32 {
+        match self.filenumber {
+            Some(_) => self.nfiles.get(),
+            None => 1,
+        }
+    }
+
     /// Number of this physical file in its set; `None` in fileformat_version 2. A file that was
     /// written serially says 1, although it is the only one.
     #[must_use]
@@ -197,7 +207,7 @@ impl Meta1 {
     /// A file of fileformat_version 2 does not say which one it is; like SIONlib, we take it alone.
     #[must_use]
     pub const fn is_first_of_several(&self) -> bool {
-        self.nfiles.get() > 1 && matches!(self.filenumber, Some(0))
+        self.files_in_set() > 1 && matches!(self.filenumber, Some(0))
     }
 
     /// Whether streams are key-value records. No version before 5 has them.

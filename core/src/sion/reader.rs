@@ -128,7 +128,7 @@ impl<S: ReadAt> Physical<S> {
     /// All tasks in order, with the lengths of their streams. `window` needs 40 bytes.
     ///
     /// # Errors
-    /// [`Error`] if a chunk size is wrong; the store's own.
+    /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
     pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
         Tasks::new(&self.store, &self.head, window)
     }

@@ -85,7 +85,8 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         Err(Error::NoTask { task, ntasks: self.ntasks })
     }
 
-    /// Finds task `task` and its physical file. `window` needs 8 bytes.
+    /// Finds task `task` and its physical file. `window` needs 8 bytes. What it reads grows with the
+    /// number of tasks before it: to see all tasks, use [`Physical::tasks`] of each file.
     ///
     /// # Errors
     /// As [`Physical::task`].
@@ -186,7 +187,7 @@ pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<()
     let Some(first) = heads.clone().next() else {
         return Err(Error::SetOf { given: 0, nfiles: 1 });
     };
-    let nfiles = first.meta1.nfiles();
+    let nfiles = first.meta1.files_in_set();
     if given != nfiles {
         return Err(Error::SetOf { given, nfiles });
     }

@@ -144,7 +144,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Stream<S, L> {
         let Some(span) = self.span_here(usize_to_u64(buf.len()))? else { return Ok(0) };
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let buf = buf.get_mut(..len).unwrap_or_default();
-        let n = self.store.read_at(span.offset(), buf).map_err(DriveError::Store)?;
+        let n = self.store.read_at(span.offset(), buf).map_err(DriveError::Store)?.min(buf.len());
         if n == 0 {
             return Err(DriveError::Ended { offset: span.offset() });
         }

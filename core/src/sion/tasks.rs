@@ -93,6 +93,7 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
     }
 
     /// Reads the entries of the next tasks into the window.
+    #[cold]
     fn load(&mut self) -> Result<(), ReadError<S>> {
         let left = self.head.meta1.ntasks().saturating_sub(self.next);
         let window = self.window.as_mut();
@@ -209,19 +210,21 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         (Task { local, globalrank, chunks, blockcount }, sum)
     }
 
-    /// A task that META2 is wrong about: what is wrong, or the sum after all.
+    /// The sum of a task that META2 is wrong about, if it is right after all.
     #[cold]
-    fn wrong(&self, task: Task) -> Result<Listed, ReadError<S>> {
-        let Some(meta2) = self.head.meta2 else { return Ok(Listed { task, bytes: 0 }) };
-        let bytes = self.recount(&meta2, &task)?;
-        Ok(Listed { task, bytes })
+    fn wrong(&mut self, task: &Task) -> Result<u64, ReadError<S>> {
+        let Some(meta2) = self.head.meta2 else { return Ok(0) };
+        let sum = self.recount(&meta2, task);
+        // What is wrong in the file ends this task, what is wrong with the store the list.
+        self.failed = matches!(sum, Err(DriveError::Store(_) | DriveError::Ended { .. }));
+        sum
     }
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
     type Item = Result<Listed, ReadError<S>>;
 
-    #[inline]
+    #[inline] // a list of all tasks is a loop over this
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed || self.next >= self.head.meta1.ntasks() {
             return None;
@@ -234,16 +237,14 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
         }
         let (task, sum) = self.in_window(self.next);
         self.next = self.next.saturating_add(1);
-        match u64::try_from(sum) {
-            Ok(bytes) => Some(Ok(Listed { task, bytes })),
-            Err(_) => {
-                let listed = self.wrong(task);
-                // What is wrong in the file ends this task, what is wrong with the store the list.
-                self.failed =
-                    matches!(listed, Err(ref error) if !matches!(error, DriveError::Format(_)));
-                Some(listed)
-            }
-        }
+        let bytes = match u64::try_from(sum) {
+            Ok(bytes) => bytes,
+            Err(_) => match self.wrong(&task) {
+                Ok(bytes) => bytes,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        Some(Ok(Listed { task, bytes }))
     }
 }
 

@@ -328,6 +328,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// Goes on with the next physical file, if there is one.
+    #[cold]
     fn enter_file(&mut self) -> Result<(), Error> {
         let next = match &mut self.files {
             Source::Closed(files) => {
@@ -352,17 +353,15 @@ impl Iterator for Tasks<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let (path, tasks) = self.current.as_mut()?;
-            match tasks.next() {
-                Some(Ok(Listed { task: place, bytes })) => {
-                    let task = self.task;
-                    self.task = task.saturating_add(1);
-                    return Some(Ok(TaskEntry { task, file: self.file, place, bytes }));
-                }
-                Some(Err(error)) => {
-                    self.task = self.task.saturating_add(1);
-                    return Some(Err(Error::new(path, error)));
-                }
-                None => {}
+            if let Some(listed) = tasks.next() {
+                let task = self.task;
+                self.task = task.saturating_add(1);
+                return Some(match listed {
+                    Ok(Listed { task: place, bytes }) => {
+                        Ok(TaskEntry { task, file: self.file, place, bytes })
+                    }
+                    Err(error) => Err(Error::new(path, error)),
+                });
             }
             self.file = self.file.saturating_add(1);
             if let Err(error) = self.enter_file() {

@@ -4,7 +4,7 @@ use super::{Failed, FindingKind, Report, WINDOW, read};
 use crate::posix::PosixFile;
 use striae_core::endian::{ByteOrder, I32};
 use striae_core::sion::mapping::Mapping;
-use striae_core::sion::{Error, FormatVersion, Head, raw};
+use striae_core::sion::{Error, Head, raw};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
 
@@ -67,7 +67,7 @@ impl Behind {
 /// Whether `mapping_size` stands behind META2, and no mapping.
 fn is_serial(head: &Head) -> bool {
     let meta1 = &head.meta1;
-    let is_only = meta1.nfiles() == 1 || meta1.fileformat_version() == FormatVersion::V2;
+    let is_only = meta1.files_in_set() == 1;
     is_only && meta1.filenumber() != Some(0)
 }
 
