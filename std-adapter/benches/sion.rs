@@ -131,27 +131,43 @@ fn streaming(dir: &Path) {
     row("read a task of 64 MiB in 1 MiB reads", "pread of the same bytes", 31, ours, raw);
 }
 
-/// Extract 1 GiB in 64 tasks, against `cp` of the file.
+/// Extract 1 GiB in 64 tasks, against `cp` of the file. Each starts without its old output, and
+/// without unwritten pages of the other's.
 fn extracting(dir: &Path) {
     let path = dir.join("extract.sion");
     write_sion(&path, 64, 4 << 20, 4, 4 << 20);
-    let out = dir.join("out");
-    let ours = || {
+    let (out, copy) = (dir.join("out"), dir.join("copy.sion"));
+    let clean = || {
         let _ = fs::remove_dir_all(&out);
+        let _ = fs::remove_file(&copy);
+        rustix::fs::sync();
+    };
+    let ours = || {
         let file = File::open(&path).unwrap();
         assert_eq!(Extract::new().run(&file, &out, &|_| {}).unwrap().files, 64);
     };
-    let copy = dir.join("copy.sion");
     let cp = || {
-        let _ = fs::remove_file(&copy);
         assert!(Command::new("cp").arg(&path).arg(&copy).status().unwrap().success());
     };
-    row("extract 1 GiB in 64 tasks", "cp of the file", 7, ours, cp);
+    row_prepared("extract 1 GiB in 64 tasks", "cp of the file", ROUNDS, clean, ours, cp);
 }
 
 /// Times both in turns and prints the median of the ratios.
-fn row(what: &str, baseline: &str, rounds: usize, mut ours: impl FnMut(), mut base: impl FnMut()) {
-    let time = |work: &mut dyn FnMut()| -> Duration {
+fn row(what: &str, baseline: &str, rounds: usize, ours: impl FnMut(), base: impl FnMut()) {
+    row_prepared(what, baseline, rounds, || {}, ours, base);
+}
+
+/// As [`row`], with something to do before each, which is not timed.
+fn row_prepared(
+    what: &str,
+    baseline: &str,
+    rounds: usize,
+    mut prepare: impl FnMut(),
+    mut ours: impl FnMut(),
+    mut base: impl FnMut(),
+) {
+    let mut time = |work: &mut dyn FnMut()| -> Duration {
+        prepare();
         let start = Instant::now();
         work();
         start.elapsed()
