@@ -86,7 +86,7 @@ entries! {
         core::hint::black_box((meta1.order(), meta1.data_order(), meta1.library_version()));
         core::hint::black_box((meta1.fileformat_version().number(), meta1.fsblksize()));
         core::hint::black_box((meta1.ntasks(), meta1.nfiles(), meta1.filenumber(), meta1.flags()));
-        core::hint::black_box((meta1.is_first_of_several(), meta1.keyval()));
+        core::hint::black_box((meta1.is_first_of_several(), meta1.files_in_set(), meta1.keyval()));
         Ok(count(meta1.prefix(bytes).len()))
     }
 
