@@ -115,8 +115,8 @@ where
     fn kind(&self) -> embedded_io::ErrorKind {
         match self {
             Self::Store(error) => error.kind(),
-            Self::Format(_) => embedded_io::ErrorKind::InvalidData,
-            Self::Ended { .. } => embedded_io::ErrorKind::Interrupted,
+            // not `Interrupted`, which asks to try again
+            Self::Format(_) | Self::Ended { .. } => embedded_io::ErrorKind::InvalidData,
             Self::BufferTooSmall { .. } => embedded_io::ErrorKind::OutOfMemory,
             Self::ReadOnly => embedded_io::ErrorKind::PermissionDenied,
         }

@@ -348,3 +348,31 @@ fn parts_of_a_set_are_refused_or_read_alone() {
     assert_eq!(alone.files()[0].meta1().filenumber(), Some(2));
     assert_eq!(closed(&set.files[0]).meta1().order(), ByteOrder::Little);
 }
+
+#[test]
+fn spans_are_where_the_bytes_are() {
+    let set = golden_set("s02_three_unequal_noncontig");
+    let file = closed(&set.files[0]);
+    let mut stream = file.stream(file.task(2, &mut [0; 64]).unwrap());
+    for (position, len) in [(0, 2424), (1000, 800), (1023, 1), (1024, 700), (2400, 99), (2424, 1)] {
+        let spans: Vec<_> = stream.spans(position, len).map(Result::unwrap).collect();
+        let bytes = spans.iter().flat_map(|span| {
+            let range =
+                usize::try_from(span.offset()).unwrap()..usize::try_from(span.end()).unwrap();
+            set.files[0][range].to_vec()
+        });
+        let expected = (position..2424.min(position + len)).map(|i| payload(42, i));
+        assert_eq!(bytes.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert!(spans.len() <= 3); // one for each chunk
+    }
+}
+
+#[test]
+fn an_empty_chunk_is_a_chunk() {
+    let set = golden_set("s08_all_empty");
+    let file = closed(&set.files[0]);
+    let mut stream = file.stream(file.task(0, &mut [0; 64]).unwrap());
+    assert_eq!(stream.chunk(0).unwrap().len, 0);
+    let no_chunk = Error::NoChunk { chunk: 5, blockcount: 1 };
+    assert_eq!(stream.chunk(5), Err(DriveError::Format(no_chunk)));
+}

@@ -292,8 +292,9 @@ fn check_positions<S: ReadAt>(file: &Physical<&S>, task: Task, lens: &[u64]) {
             assert_eq!(stream.location().map_err(of_file), Ok(Some((stretch.chunk, 0))));
         }
     }
-    let no_chunk = stream.chunk(task.blockcount).map_err(of_file);
-    assert!(matches!(no_chunk, Err(Error::NoChunk { chunk, .. }) if chunk == task.blockcount));
+    let blockcount = task.blockcount;
+    let no_chunk = stream.chunk(blockcount).map_err(of_file);
+    assert_eq!(no_chunk.err(), Some(Error::NoChunk { chunk: blockcount, blockcount }));
 }
 
 fn read_records<S: ReadAt>(

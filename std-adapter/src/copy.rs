@@ -12,16 +12,16 @@ const PIECE: u64 = 8 << 20;
 
 /// Appends spans of other files to a file.
 #[derive(Debug)]
-pub(crate) struct Appender<'a> {
-    to: &'a File,
+pub(crate) struct Appender {
+    to: File,
     /// Whether copy_file_range(2) has not refused yet.
     in_kernel: bool,
     buf: Vec<u8>,
 }
 
-impl<'a> Appender<'a> {
+impl Appender {
     /// Appends to `to`, at its cursor.
-    pub(crate) const fn new(to: &'a File) -> Self {
+    pub(crate) const fn new(to: File) -> Self {
         Self { to, in_kernel: true, buf: Vec::new() }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Appender<'a> {
         if self.in_kernel {
             let mut at = offset;
             let copied = rustix::io::retry_on_intr(|| {
-                rustix::fs::copy_file_range(from, Some(&mut at), self.to, None, len)
+                rustix::fs::copy_file_range(from, Some(&mut at), &self.to, None, len)
             });
             match copied {
                 // Other file systems, old kernels, containers: copy_file_range(2), ERRORS.

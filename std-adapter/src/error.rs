@@ -39,6 +39,20 @@ pub enum ErrorKind {
         /// The global rank.
         globalrank: i64,
     },
+    /// A task's stream is damaged.
+    Task {
+        /// The task.
+        task: u64,
+        /// What is wrong with it.
+        error: sion::Error,
+    },
+    /// A task has more chunks than are kept in memory.
+    TooManyChunks {
+        /// Chunks that it used.
+        blockcount: u64,
+        /// The most that are kept.
+        limit: u64,
+    },
     /// The task has no record with this key.
     NoKey {
         /// The task.
@@ -53,6 +67,15 @@ impl Error {
     #[must_use]
     pub fn new(path: &Path, kind: impl Into<ErrorKind>) -> Self {
         Self { path: path.to_owned(), kind: Box::new(kind.into()) }
+    }
+
+    /// The same, with the number of the task if a record of its stream is wrong.
+    #[must_use]
+    pub fn of_task(mut self, task: u64) -> Self {
+        if let ErrorKind::Sion(error @ sion::Error::RecordCut { .. }) = *self.kind {
+            *self.kind = ErrorKind::Task { task, error };
+        }
+        self
     }
 
     /// The file.
@@ -86,6 +109,10 @@ impl std::fmt::Display for ErrorKind {
                 "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
             ),
             Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
+            Self::Task { task, error } => write!(f, "task {task}: {error}"),
+            Self::TooManyChunks { blockcount, limit } => {
+                write!(f, "a task has {blockcount} chunks, must have at most {limit}")
+            }
             Self::NoKey { task, key } => write!(f, "task {task} has no record with key {key}"),
         }
     }
@@ -127,7 +154,10 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.kind {
             ErrorKind::Io(error) => error.kind(),
-            ErrorKind::Sion(_) | ErrorKind::Ambiguous { .. } => io::ErrorKind::InvalidData,
+            ErrorKind::Sion(_) | ErrorKind::Task { .. } | ErrorKind::Ambiguous { .. } => {
+                io::ErrorKind::InvalidData
+            }
+            ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
             ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => io::ErrorKind::NotFound,

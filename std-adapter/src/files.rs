@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use striae_core::store::ReadAt;
 
-/// Files that are kept open at once, unless a set is told otherwise.
-///
-/// A process may often have no more than 1024 descriptors; sets have been seen with thousands of
-/// files.
-pub const MAX_OPEN_FILES: usize = 128;
+/// Files of a set that are kept open at once, unless it is told otherwise: 128, or a quarter of the
+/// descriptors that the process may have, if that is less.
+#[must_use]
+pub fn max_open_files() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let quarter = limit.map_or(u64::MAX, |limit| limit >> 2);
+    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, 128)
+}
 
 /// The files of a set: opened when they are read, closed again when too many are open.
 #[derive(Debug)]

@@ -36,6 +36,7 @@ pub mod posix;
 pub mod sion;
 
 pub use error::Error;
+pub use striae_core; // its types are in this crate's interfaces
 
 /// The README's examples compile.
 #[cfg(doctest)]

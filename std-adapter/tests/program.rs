@@ -440,3 +440,104 @@ fn dump_shows_what_there_is_of_a_damaged_file() {
     assert!(names.contains(&&Value::from("META1.filenameprefix")));
     refused(&["dump", "/nonexistent"], 2, "No such file");
 }
+
+#[test]
+fn a_damaged_task_is_listed_as_such_and_the_others_as_ever() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(7688, &9i64.to_le_bytes()); // blockcount of task 1
+    let says = "META2.blockcount at offset 7688 is 9, must be at most 3";
+    refused(&["ls", copy.main()], 1, says);
+    let assert = striae(&["ls", "--json", copy.main()]).assert().code(1);
+    let listed = json(&assert.get_output().stdout);
+    assert_eq!(listed["tasks"][0]["bytes"], 350);
+    assert!(listed["tasks"][1]["error"].as_str().unwrap().contains(says));
+    assert_eq!(listed["tasks"][2]["chunks"], serde_json::json!([1024, 700, 700]));
+    refused(&["dump", copy.main()], 1, says);
+    assert_eq!(output(&["cat", copy.main(), "--task", "2"]).len(), 2424);
+}
+
+#[test]
+fn a_damaged_record_names_its_task() {
+    let copy = Copy::of("s17_keyval_straddle");
+    copy.overwrite(2048 + 8, &9999u64.to_le_bytes()); // len of the first record of task 1
+    let says = "task 1: record.len at stream position 8 is 9999, must be at most the 1043 bytes";
+    refused(&["ls", "--keys", copy.main()], 1, says);
+    let assert = striae(&["ls", "--json", "--keys", copy.main()]).assert().code(1);
+    let listed = json(&assert.get_output().stdout);
+    assert_eq!(listed["tasks"][0]["keys"].as_array().unwrap().len(), 4);
+    assert_eq!(listed["tasks"][1]["keys"], serde_json::json!([]));
+    let out = copy.path("out");
+    refused(&["extract", copy.main(), &out], 1, says);
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
+fn a_verdict_does_not_need_a_reader() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(7680, &7i64.to_le_bytes());
+    for args in [&["verify"][..], &["verify", "--json"], &["ls", "--json"]] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
+            .args(args)
+            .arg(&copy.main)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
+fn a_terminal_is_not_obeyed_by_what_a_file_says() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(52, b"\x1b]0;title\x07\rclosed  no\n");
+    let text = String::from_utf8(output(&["info", copy.main()])).unwrap();
+    assert!(text.lines().all(|line| !line.contains(['\x1b', '\x07', '\r'])), "{text:?}");
+    assert!(text.contains("\\u{1b}]0;title\\u{7}\\rclosed  no\\n"), "{text:?}");
+}
+
+#[test]
+fn nothing_is_replaced_if_something_cannot_be() {
+    let set = golden_set("m05_np8_3files");
+    let out = tempfile::tempdir().unwrap();
+    fs::write(out.path().join("task_00000"), b"mine").unwrap();
+    fs::create_dir(out.path().join("task_00003")).unwrap();
+    let dir = out.path().to_str().unwrap();
+    let before = names(dir);
+    refused(&["extract", "--force", main_file(&set), dir], 2, "task_00003: is a directory");
+    assert_eq!(names(dir), before);
+    assert_eq!(fs::read(out.path().join("task_00000")).unwrap(), b"mine");
+    let file = out.path().join("task_00000");
+    refused(&["extract", main_file(&set), file.to_str().unwrap()], 2, "not a directory");
+}
+
+#[test]
+fn one_file_is_read_alone_when_its_siblings_are_gone() {
+    let copy = Copy::of("m05_np8_3files");
+    fs::remove_file(format!("{}.000001", copy.main())).unwrap();
+    refused(&["ls", copy.main()], 2, "; the set has 3 files, says ");
+    let alone = json(&output(&["ls", "--json", "--alone", copy.main()]));
+    assert_eq!(alone["ntasks"], 2);
+    assert_eq!(output(&["cat", "--alone", copy.main(), "--task", "1"]).len(), 610);
+}
+
+#[test]
+fn a_claim_of_many_chunks_costs_no_memory() {
+    let copy = Copy::of("s01_one_task");
+    let bytes = fs::read(&copy.main).unwrap();
+    let start = u64::from_le_bytes(bytes[1096..1104].try_into().unwrap());
+    copy.overwrite(1092, &i32::MAX.to_le_bytes());
+    copy.overwrite(usize::try_from(start).unwrap(), &i64::from(i32::MAX).to_le_bytes());
+    let file = fs::OpenOptions::new().write(true).open(&copy.main).unwrap();
+    file.set_len(start + (8 << 31)).unwrap(); // sparse
+    let says = "a task has 2147483647 chunks, must have at most 16777216";
+    refused(&["cat", copy.main(), "--task", "0"], 2, says);
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let page = String::from_utf8(output(&["man", "cat"])).unwrap();
+    assert!(page.contains("globalrank"), "{page}");
+    refused(&["man", "dog"], 2, "there is no verb dog");
+}

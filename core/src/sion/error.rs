@@ -1,6 +1,6 @@
 //! What can be wrong with a SIONlib file, or with what was asked of it.
 
-use super::raw::{CommitFields, Ident, TABLES};
+use super::raw::{CommitFields, Ident, RecordHeader, TABLES};
 use crate::field::FieldId;
 use core::fmt;
 
@@ -164,11 +164,23 @@ impl fmt::Display for Error {
                 let at = At(field, u64::from(field.offset()));
                 write!(f, "{at} of file {file} of the set is {value}, must be {expected}")
             }
-            Self::RecordCut { position, len, left } => write!(
-                f,
-                "the record at stream position {position} has {len} bytes, \
-                 must have at most the {left} that are left of the stream"
-            ),
+            Self::RecordCut { position, len, left } => {
+                let header = u64::from(RecordHeader::TABLE.len);
+                match left.checked_sub(header) {
+                    None => write!(
+                        f,
+                        "record.key at stream position {position} needs {header} bytes with \
+                         record.len, but the stream ends {left} bytes behind it"
+                    ),
+                    Some(left) => write!(
+                        f,
+                        "record.len at stream position {} is {}, must be at most the {left} bytes \
+                         that are left of the stream",
+                        position.saturating_add(RecordHeader::len.offset().into()),
+                        len.saturating_sub(header),
+                    ),
+                }
+            }
             Self::NotClosed { offset } => {
                 let at = At(CommitFields::start_of_varheader, offset);
                 write!(f, "{at} is 0, must be that of META2: the file was never closed")

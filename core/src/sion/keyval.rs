@@ -43,8 +43,21 @@ impl<'s, S: ReadAt, L: Lengths<ReadError<S>>> Records<'s, S, L> {
     /// # Errors
     /// The chunk lengths cannot be read.
     pub fn new(stream: &'s mut Stream<S, L>, order: ByteOrder) -> Result<Self, ReadError<S>> {
+        Self::behind(stream, order, 0)
+    }
+
+    /// The records of `stream` that start at stream position `next` or behind it, which must be where
+    /// a record starts: behind the value of another one.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub fn behind(
+        stream: &'s mut Stream<S, L>,
+        order: ByteOrder,
+        next: u64,
+    ) -> Result<Self, ReadError<S>> {
         let total = stream.total()?;
-        Ok(Self { stream, order, next: 0, total })
+        Ok(Self { stream, order, next, total })
     }
 
     /// The stream; where it stands does not matter to the iteration.

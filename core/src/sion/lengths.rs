@@ -83,6 +83,10 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
         self.forward(|stretch| stretch.chunk == chunk)
     }
 
+    fn count(&self) -> u64 {
+        self.task.blockcount
+    }
+
     fn total(&mut self) -> Result<u64, ReadError<S>> {
         if self.total.is_none() {
             self.forward(|_| false)?;

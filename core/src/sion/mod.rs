@@ -45,9 +45,9 @@ pub use locate::Task;
 pub use meta1::{FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
 pub use open::Head;
-pub use reader::{Opened, Physical, Unclosed};
+pub use reader::{Opened, Physical, TASKS_WINDOW, Unclosed};
 pub use set::{Reader, check_set};
-pub use stream::Stream;
+pub use stream::{Spans, Stream};
 pub use tasks::Listed;
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.

@@ -44,6 +44,9 @@ pub trait Lengths<E> {
     /// The lengths cannot be read.
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E>;
 
+    /// Chunks that the task used.
+    fn count(&self) -> u64;
+
     /// Bytes of the stream.
     ///
     /// # Errors
@@ -78,6 +81,10 @@ impl<T: AsRef<[u64]>, E> Lengths<E> for Ends<T> {
 
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E> {
         Ok(usize::try_from(chunk).ok().and_then(|chunk| self.get(chunk)))
+    }
+
+    fn count(&self) -> u64 {
+        crate::store::usize_to_u64(self.0.as_ref().len())
     }
 
     fn total(&mut self) -> Result<u64, E> {

@@ -59,7 +59,7 @@ impl<S: ReadAt> Opened<S> {
         }
     }
 
-    /// All tasks in order. `window` needs 40 bytes.
+    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`] if a chunk size is wrong; the store's own.
@@ -75,6 +75,9 @@ impl<S: ReadAt> Opened<S> {
         prefix(self.store(), self.head())
     }
 }
+
+/// Bytes that the window of [`Physical::tasks`] must have; a larger one makes fewer reads.
+pub const TASKS_WINDOW: usize = super::tasks::NEED;
 
 impl<S: ReadAt> Physical<S> {
     /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
@@ -125,7 +128,7 @@ impl<S: ReadAt> Physical<S> {
         drive_read(&mut locate, &self.store, window)
     }
 
-    /// All tasks in order, with the lengths of their streams. `window` needs 40 bytes.
+    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
@@ -213,7 +216,7 @@ impl<S: ReadAt> Unclosed<S> {
         drive_read(&mut locate, &self.store, window)
     }
 
-    /// All tasks in order. `window` needs 40 bytes.
+    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`] if a chunk size is wrong; the store's own.

@@ -47,8 +47,11 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         self.position = position;
     }
 
-    /// The (chunk, offset) pointer of the next byte that is read, as SIONlib would give it; at the
-    /// end, the chunk that is used last and its length. `None` in an empty stream's end.
+    /// The (chunk, offset) pointer of the next byte that is read; at the end of the stream, the last
+    /// chunk with a byte in it and its length. `None` at the end of an empty stream.
+    ///
+    /// At the end of a chunk, SIONlib names that chunk and its length; this names the next chunk and
+    /// 0. [`Stream::position_of`] takes both for the same place.
     ///
     /// # Errors
     /// The chunk lengths cannot be read.
@@ -84,9 +87,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         if let Some(stretch) = self.lengths.stretch(chunk)? {
             return Ok(stretch);
         }
-        let total = self.lengths.total()?;
-        let last = self.lengths.stretch_at(total.saturating_sub(1))?;
-        let blockcount = last.map_or(0, |last| last.chunk.saturating_add(1));
+        let blockcount = self.lengths.count();
         Err(DriveError::Format(Error::NoChunk { chunk, blockcount }))
     }
 
@@ -99,6 +100,13 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         let span = self.span_here(len)?;
         self.position = self.position.saturating_add(span.map_or(0, Span::len));
         Ok(span)
+    }
+
+    /// Where in the physical file the `len` bytes from stream position `position` are, or as many of
+    /// them as there are: one span for each chunk, in order. The position moves behind them.
+    pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
+        self.position = position;
+        Spans { stream: self, left: len }
     }
 
     fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
@@ -129,6 +137,29 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
             buf = rest;
         }
         Ok(())
+    }
+}
+
+/// The places of a range of a stream's bytes: see [`Stream::spans`].
+#[derive(Debug)]
+pub struct Spans<'s, S, L> {
+    stream: &'s mut Stream<S, L>,
+    left: u64,
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Iterator for Spans<'_, S, L> {
+    type Item = Result<Span, ReadError<S>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        let span = self.stream.next_span(self.left);
+        self.left = match span {
+            Ok(Some(span)) => self.left.saturating_sub(span.len()),
+            _ => 0,
+        };
+        span.transpose()
     }
 }
 

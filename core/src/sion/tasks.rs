@@ -53,22 +53,23 @@ struct Columns<'w> {
     chunksizes: &'w mut [I64],
     blockcounts: &'w mut [I64],
     sums: &'w mut [I64],
-    row: &'w mut [I64],
+    /// All that is left of the window: several rows if there are few tasks.
+    rows: &'w mut [I64],
 }
 
 const COLUMNS: usize = 5;
-const NEED: usize = 40;
+pub(super) const NEED: usize = 40;
 
 impl<'w> Columns<'w> {
     fn new(window: &'w mut [u8], count: u32) -> Option<Self> {
         let count = usize::try_from(count).ok()?;
-        let (all, _) =
-            <[I64]>::mut_from_prefix_with_elems(window, count.checked_mul(COLUMNS)?).ok()?;
+        let entries = window.len() >> 3;
+        let (all, _) = <[I64]>::mut_from_prefix_with_elems(window, entries).ok()?;
         let (globalranks, rest) = all.split_at_mut_checked(count)?;
         let (chunksizes, rest) = rest.split_at_mut_checked(count)?;
         let (blockcounts, rest) = rest.split_at_mut_checked(count)?;
-        let (sums, row) = rest.split_at_mut_checked(count)?;
-        Some(Self { globalranks, chunksizes, blockcounts, sums, row })
+        let (sums, rows) = rest.split_at_mut_checked(count)?;
+        Some(Self { globalranks, chunksizes, blockcounts, sums, rows })
     }
 }
 
@@ -121,7 +122,7 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
             columns = Columns::new(self.window.as_mut(), count)
                 .ok_or(DriveError::BufferTooSmall { need: NEED })?;
         }
-        for (size, start) in columns.chunksizes.iter().zip(columns.row) {
+        for (size, start) in columns.chunksizes.iter().zip(columns.rows) {
             *start = I64::new(i64::try_from(self.start).unwrap_or(i64::MAX), ByteOrder::HOST);
             self.start = self.start.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
         }
@@ -141,26 +142,37 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
                 Err(_) => *sum = I64::new(WRONG, ByteOrder::HOST),
             }
         }
-        for chunk in 0..rows {
-            let Some(row) = meta2.blocksizes(chunk) else { break };
-            read_column(self.store, row, self.first, columns.row)?;
-            convert(columns.row, order, |size| size);
-            let skip = chunk.saturating_mul(self.globalskip);
-            let mut start = self.start.saturating_add(skip);
-            let used = i64::try_from(chunk).unwrap_or(i64::MAX);
-            let sizes = columns.row.iter().zip(columns.chunksizes.iter());
-            let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
-            for (((size, chunksize), count), sum) in tasks {
-                let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
-                let before = sum.get(ByteOrder::HOST);
-                // an entry of a chunk that is not used is 0 or -1, or anything
-                if used < count.get(ByteOrder::HOST) && before != WRONG {
-                    let place = Span::new(start, chunksize);
-                    let size = check_blocksize(size.get(ByteOrder::HOST), 0, place, file_len);
-                    let size = size.ok().and_then(|size| before.checked_add_unsigned(size));
-                    *sum = I64::new(size.unwrap_or(WRONG), ByteOrder::HOST);
+        let tasks = columns.sums.len().max(1);
+        // If the window holds all tasks, the next row stands right behind one.
+        let is_all = self.count == self.head.meta1.ntasks();
+        let batch = if is_all { columns.rows.len().checked_div(tasks).unwrap_or(1) } else { 1 };
+        let mut chunk = 0;
+        while chunk < rows {
+            let Some(table) = meta2.blocksizes(chunk) else { break };
+            let left = usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX);
+            let len = batch.min(left).saturating_mul(tasks);
+            let sizes = columns.rows.get_mut(..len).unwrap_or_default();
+            read_column(self.store, table, self.first, sizes)?;
+            convert(sizes, order, |size| size);
+            for row in sizes.chunks_exact(tasks) {
+                let skip = chunk.saturating_mul(self.globalskip);
+                let mut start = self.start.saturating_add(skip);
+                let used = i64::try_from(chunk).unwrap_or(i64::MAX);
+                let sizes = row.iter().zip(columns.chunksizes.iter());
+                let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
+                for (((size, chunksize), count), sum) in tasks {
+                    let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
+                    let before = sum.get(ByteOrder::HOST);
+                    // an entry of a chunk that is not used is 0 or -1, or anything
+                    if used < count.get(ByteOrder::HOST) && before != WRONG {
+                        let place = Span::new(start, chunksize);
+                        let size = check_blocksize(size.get(ByteOrder::HOST), 0, place, file_len);
+                        let size = size.ok().and_then(|size| before.checked_add_unsigned(size));
+                        *sum = I64::new(size.unwrap_or(WRONG), ByteOrder::HOST);
+                    }
+                    start = start.saturating_add(chunksize);
                 }
-                start = start.saturating_add(chunksize);
+                chunk = chunk.saturating_add(1);
             }
         }
         Ok(())

@@ -62,9 +62,21 @@ pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result
     let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
     let result = store.size().map_err(ErrorKind::Io).and_then(|file_len| {
         let order = ByteOrder::Little; // until the field is read that says it
-        Dump { store: &store, file_len, order, each, window: Vec::new(), window_at: 0 }.file()
+        Dump { store: &store, file_len, order, each, window: Vec::new(), window_at: 0 }.file()?;
+        first_refusal(&store)
     });
     result.map_err(|kind| Error::new(path, kind))
+}
+
+/// What a reader of all tasks would stop at.
+fn first_refusal(store: &PosixFile) -> Result<(), ErrorKind> {
+    match Physical::open(store, &mut [0; Meta1::MAX_LEN])? {
+        Opened::Closed(file) => file.tasks(vec![0; WINDOW])?.try_for_each(|task| {
+            task?;
+            Ok(())
+        }),
+        Opened::Unclosed(file) => file.tasks(vec![0; WINDOW]).map(drop).map_err(Into::into),
+    }
 }
 
 struct Dump<'a> {

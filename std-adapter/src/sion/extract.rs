@@ -3,24 +3,24 @@
 use super::file::{File, TaskEntry, Tasks};
 use crate::copy::Appender;
 use crate::error::{Error, ErrorKind};
+use crate::files::FileStore;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use striae_core::sion::{KeyvalMode, Record};
+use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use tempfile::TempDir;
 
 /// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
 /// key-value records one file a task and key, `task_00000.key_1`.
 ///
-/// All files are made in a hidden folder inside the target and renamed when all of them are whole:
-/// if anything fails, the target is as it was.
+/// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
+/// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Copy)]
 pub struct Extract {
     force: bool,
@@ -143,9 +143,13 @@ impl Extract {
                 }
             }
         };
+        let threads = u64::try_from(self.threads.get()).unwrap_or(u64::MAX).min(set.ntasks());
         std::thread::scope(|scope| {
-            for _ in 1..self.threads.get() {
-                scope.spawn(work);
+            for _ in 1..threads {
+                // Fewer threads than asked for do the work as well.
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
             }
             work();
         });
@@ -154,22 +158,31 @@ impl Extract {
 
     /// Renames all files into `dir`; takes back what it did if one of them must not be replaced.
     fn publish(&self, hidden: &TempDir, dir: &Path) -> Result<u64, Error> {
-        let at = |error| Error::new(hidden.path(), error);
-        let mut published: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(hidden.path()).map_err(at)? {
-            let from = entry.map_err(at)?.path();
-            let to = dir.join(from.file_name().unwrap_or_default());
-            if let Err(error) = self.rename(&from, &to) {
-                if !self.force {
-                    for path in published {
-                        let _ = fs::remove_file(path); // made by this call; no other may be lost
-                    }
+        // All names first: what a folder lists while files leave it is not certain.
+        let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
+        let entries: Vec<fs::DirEntry> = entries.map_err(|error| Error::new(dir, error))?;
+        let names: Vec<_> = entries.into_iter().map(|entry| entry.file_name()).collect();
+        for name in &names {
+            let to = dir.join(name);
+            match fs::symlink_metadata(&to) {
+                Ok(there) if there.is_dir() => {
+                    let error = io::Error::from(io::ErrorKind::IsADirectory);
+                    return Err(Error::new(&to, error));
                 }
-                return Err(error);
+                Ok(_) if !self.force => return Err(Error::new(&to, ErrorKind::Exists)),
+                _ => {}
             }
-            published.push(to);
         }
-        Ok(u64::try_from(published.len()).unwrap_or(u64::MAX))
+        for (index, name) in names.iter().enumerate() {
+            let renamed = self.rename(&hidden.path().join(name), &dir.join(name));
+            if renamed.is_err() && !self.force {
+                for name in names.iter().take(index) {
+                    let _ = fs::remove_file(dir.join(name)); // made by this call
+                }
+            }
+            renamed?;
+        }
+        Ok(u64::try_from(names.len()).unwrap_or(u64::MAX))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
@@ -193,7 +206,10 @@ impl Extract {
 fn make_dir(dir: &Path) -> Result<bool, Error> {
     match fs::create_dir(dir) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.is_dir() {
+            true => Ok(false),
+            false => Err(Error::new(dir, io::Error::from(io::ErrorKind::NotADirectory))),
+        },
         Err(error) => Err(Error::new(dir, error)),
     }
 }
@@ -211,42 +227,55 @@ fn copy_task(
     let name = task_name(task.task);
     let mut stream = set.stream_of(task)?;
     if set.keyval() != KeyvalMode::Inline {
-        return copy_spans(set, task, &hidden.join(name), count, || stream.next_span(u64::MAX));
+        let mut out = Output::new(set, task, hidden, &name)?;
+        while let Some(span) = stream.next_span(u64::MAX)? {
+            out.append(span, count)?;
+        }
+        return Ok(());
     }
-    let mut keys: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
-    for record in stream.records()? {
-        keys.entry(record.key).or_default().push(record);
-    }
-    for (key, records) in keys {
-        let mut value = super::stream::KeyReader::new(stream.clone(), records);
-        let path = hidden.join(format!("{name}.key_{key}"));
-        copy_spans(set, task, &path, count, || value.next_span(u64::MAX))?;
+    // One file a key; that of the last record stays open, as records of a key often follow another.
+    let mut last: Option<(u64, Output<'_>)> = None;
+    let mut records = stream.records()?;
+    while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
+        let mut out = match last.take() {
+            Some((key, out)) if key == record.key => out,
+            _ => Output::new(set, task, hidden, &format!("{name}.key_{}", record.key))?,
+        };
+        for span in records.spans(&record) {
+            out.append(span?, count)?;
+        }
+        last = Some((record.key, out));
     }
     Ok(())
 }
 
-/// Writes the spans of a task's physical file, one after another, into a new file at `path`.
-fn copy_spans(
-    set: &File,
-    task: &TaskEntry,
-    path: &Path,
-    count: &dyn Fn(u64),
-    mut next: impl FnMut() -> Result<Option<Span>, Error>,
-) -> Result<(), Error> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let file = file.map_err(|error| Error::new(path, error))?;
-    let mut to = Appender::new(&file);
-    while let Some(span) = next()? {
+/// A file that grows by spans of a task's physical file.
+struct Output<'a> {
+    store: &'a FileStore,
+    to: Appender,
+    path: PathBuf,
+}
+
+impl<'a> Output<'a> {
+    /// Opens the file with this name, which may be there already, to go on at its end.
+    fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
+        let path = dir.join(name);
         let (source, _, _) = set.address(task.task)?;
-        let from = source.store().file();
-        let from = from.map_err(|error| Error::new(source.store().path(), error))?;
-        to.append(&from, span, count).map_err(|error| match error.kind() {
+        // No O_APPEND: copy_file_range(2) refuses such a file.
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
+        let to = Appender::new(file.map_err(|error| Error::new(&path, error))?);
+        Ok(Self { store: source.store(), to, path })
+    }
+
+    fn append(&mut self, span: Span, count: &dyn Fn(u64)) -> Result<(), Error> {
+        let from = self.store.file().map_err(|error| Error::new(self.store.path(), error))?;
+        self.to.append(&from, span, count).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
                 let offset = span.offset();
-                Error::new(source.store().path(), ErrorKind::Ended { offset })
+                Error::new(self.store.path(), ErrorKind::Ended { offset })
             }
-            _ => Error::new(path, error),
-        })?;
+            _ => Error::new(&self.path, error),
+        })
     }
-    Ok(())
 }

@@ -2,13 +2,13 @@
 
 use super::stream::{KeyReader, TaskStream};
 use crate::error::{Error, ErrorKind};
-use crate::files::{FileStore, Files, MAX_OPEN_FILES};
+use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use striae_core::sion::filename::Sibling;
 use striae_core::sion::{
-    self as core_sion, Head, KeyvalMode, Listed, Meta1, Physical, Reader, Record, Task, tasks,
+    self as core_sion, Head, KeyvalMode, Listed, Meta1, Physical, Reader, Task, tasks,
 };
 
 /// Bytes of a window that tables are read in.
@@ -81,12 +81,12 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { max_open_files: MAX_OPEN_FILES, alone: false }
+        Self { max_open_files: max_open_files(), alone: false }
     }
 }
 
 impl OpenOptions {
-    /// The whole set; at most [`MAX_OPEN_FILES`] files open at once.
+    /// The whole set; with as many files open at once as [`max_open_files`] says.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -114,7 +114,8 @@ impl OpenOptions {
         let path = path.as_ref();
         let nfiles = self.nfiles(path)?;
         let paths = (0..nfiles).map(|number| sibling_path(path, number));
-        let files = Files::new(paths, self.max_open_files)?;
+        let files = Files::new(paths, self.max_open_files);
+        let files = files.map_err(|error| of_sibling(error, path, nfiles))?;
         let parts = files.stores().map(open_part).collect::<Result<Vec<_>, _>>()?;
         if nfiles > 1 {
             core_sion::check_set(parts.iter().map(Part::head))
@@ -234,39 +235,31 @@ impl File {
         TaskStream::new(file, entry.place)
     }
 
-    /// Bytes used of each chunk of a task, from a list of this set.
+    /// Bytes used of each chunk of a task, from a list of this set, in order.
     ///
     /// # Errors
-    /// A damaged entry; the operating system's.
-    pub fn chunk_lens(&self, entry: &TaskEntry) -> Result<Vec<u64>, Error> {
+    /// [`core_sion::Error::NoTask`]. An item is an error if its entry is damaged or cannot be read;
+    /// it is the last one then.
+    pub fn chunk_lens(
+        &self,
+        entry: &TaskEntry,
+    ) -> Result<impl Iterator<Item = Result<u64, Error>>, Error> {
         let (file, _, _) = self.address(entry.task)?;
-        if entry.place.blockcount == 1 {
-            return Ok(vec![entry.bytes]); // checked when it was listed
-        }
-        let lens = file.chunk_lens(entry.place, vec![0; 1 << 16]).collect::<Result<_, _>>();
-        lens.map_err(|error| Error::new(file.store().path(), error))
-    }
-
-    /// The key-value records of task `task` in stream order.
-    ///
-    /// # Errors
-    /// [`core_sion::Error::NoKeyval`] if the set has none; a damaged record; as [`File::task`].
-    pub fn records(&self, task: u64) -> Result<Vec<Record>, Error> {
-        self.stream(task)?.records()
+        let lens = file.chunk_lens(entry.place, vec![0; 1 << 12]);
+        Ok(lens.map(|len| len.map_err(|error| Error::new(file.store().path(), error))))
     }
 
     /// The value of `key` in task `task`: all of its records, one after another.
     ///
     /// # Errors
-    /// [`ErrorKind::NoKey`]; as [`File::records`].
+    /// [`core_sion::Error::NoKeyval`] if the set has none, [`ErrorKind::NoKey`]; a damaged record; as
+    /// [`File::task`].
     pub fn value(&self, task: u64, key: u64) -> Result<KeyReader, Error> {
-        let mut stream = self.stream(task)?;
-        let mut records = stream.records()?;
-        records.retain(|record| record.key == key);
-        if records.is_empty() {
-            return Err(Error::new(&self.path, ErrorKind::NoKey { task, key }));
+        let mut value = KeyReader::new(self.stream(task)?, key);
+        match value.total().map_err(|error| error.of_task(task))? {
+            Some(_) => Ok(value),
+            None => Err(Error::new(&self.path, ErrorKind::NoKey { task, key })),
         }
-        Ok(KeyReader::new(stream, records))
     }
 
     /// Whether streams are key-value records.
@@ -372,17 +365,29 @@ impl Iterator for Tasks<'_> {
     }
 }
 
-/// Memory to read a physical file's tables in: for all of them, but at most [`WINDOW`] bytes.
+/// Memory to read a physical file's tables in: for all of them, but at most [`WINDOW`] bytes,
+/// and so many at least that several rows of short tables are read at once.
 fn window(head: &Head) -> Vec<u8> {
     let all = usize::try_from(head.meta1.ntasks()).unwrap_or(usize::MAX).saturating_mul(40);
-    vec![0; all.min(WINDOW)]
+    vec![0; all.clamp(1 << 14, WINDOW)]
 }
 
 /// Name of the physical file `number` of the set at `path`.
-fn sibling_path(path: &Path, number: u32) -> PathBuf {
+pub(super) fn sibling_path(path: &Path, number: u32) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(Sibling(number).to_string());
     name.into()
+}
+
+/// A file of a set that cannot be opened: says why it should be there.
+fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
+    match error.kind() {
+        ErrorKind::Io(why) if error.path() != first => {
+            let text = format!("{why}; the set has {nfiles} files, says {}", first.display());
+            Error::new(error.path(), std::io::Error::new(why.kind(), text))
+        }
+        _ => error,
+    }
 }
 
 fn open_part(store: FileStore) -> Result<Part, Error> {

@@ -8,4 +8,4 @@ pub mod verify;
 
 pub use extract::{Extract, Extracted};
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
-pub use stream::{KeyReader, TaskStream};
+pub use stream::{KeyReader, TaskRecords, TaskStream};

@@ -1,6 +1,6 @@
 //! A task's bytes as a `std::io` stream.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
 use embedded_io::Seek as _;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,6 +8,10 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{self as core_sion, KeyvalMode, Physical, Record, Records, Stream, Task};
 use striae_core::span::Span;
+
+/// Chunks of a task whose lengths are kept in memory, at most. A file may claim 2^31 of them and be
+/// sparse.
+const MAX_CHUNKS: u64 = 1 << 24;
 
 /// The stream of one task. It owns what it needs, so that it may go to another thread.
 #[derive(Debug, Clone)]
@@ -24,6 +28,10 @@ impl TaskStream {
     pub(super) fn new(file: &Physical<FileStore>, task: Task) -> Result<Self, Error> {
         let store = file.store().clone();
         let at = |error| Error::new(store.path(), error);
+        if task.blockcount > MAX_CHUNKS {
+            let (blockcount, limit) = (task.blockcount, MAX_CHUNKS);
+            return Err(Error::new(store.path(), ErrorKind::TooManyChunks { blockcount, limit }));
+        }
         let mut ends = Vec::new();
         let mut end = 0u64;
         for len in file.chunk_lens(task, vec![0; 1 << 16]) {
@@ -88,18 +96,47 @@ impl TaskStream {
         span.map_err(|error| Error::new(self.store.path(), error))
     }
 
-    /// All key-value records, in stream order. The position is lost.
+    /// All key-value records, in stream order, read while they are asked for. The position is lost.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoKeyval`] if the file has none; a damaged record; the operating
-    /// system's.
-    pub fn records(&mut self) -> Result<Vec<Record>, Error> {
+    /// [`core_sion::Error::NoKeyval`] if the file has none. A record may be damaged, or not be
+    /// readable; it is the last one then.
+    pub fn records(&mut self) -> Result<TaskRecords<'_>, Error> {
+        let path = self.store.path();
         if self.keyval != KeyvalMode::Inline {
-            return Err(Error::new(self.store.path(), core_sion::Error::NoKeyval));
+            return Err(Error::new(path, core_sion::Error::NoKeyval));
         }
         let records = Records::new(&mut self.stream, self.order);
-        let records = records.and_then(Iterator::collect);
-        records.map_err(|error| Error::new(self.store.path(), error))
+        let records = records.map_err(|error| Error::new(path, error))?;
+        Ok(TaskRecords { store: &self.store, records })
+    }
+}
+
+/// The key-value records of a task.
+#[derive(Debug)]
+pub struct TaskRecords<'a> {
+    store: &'a FileStore,
+    records: Records<'a, FileStore, Ends<Vec<u64>>>,
+}
+
+impl TaskRecords<'_> {
+    /// The spans of a record's value in the physical file: one for each chunk that it lies in.
+    ///
+    /// # Errors
+    /// None at present; the chunk lengths are in memory.
+    pub fn spans(&mut self, record: &Record) -> impl Iterator<Item = Result<Span, Error>> {
+        let path = self.store.path();
+        let spans = self.records.stream().spans(record.position, record.len);
+        spans.map(move |span| span.map_err(|error| Error::new(path, error)))
+    }
+}
+
+impl Iterator for TaskRecords<'_> {
+    type Item = Result<Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.records.next()?;
+        Some(record.map_err(|error| Error::new(self.store.path(), error)))
     }
 }
 
@@ -112,15 +149,8 @@ impl Read for TaskStream {
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
         let left = self.len.saturating_sub(self.stream.position());
         let left = usize::try_from(left).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        buf.try_reserve(left)?;
-        let start = buf.len();
-        let end = start.saturating_add(left);
-        buf.resize(end, 0);
-        let result = self.read_exact(buf.get_mut(start..).unwrap_or_default());
-        if result.is_err() {
-            buf.truncate(start);
-        }
-        result.map(|()| left)
+        buf.try_reserve(left)?; // all at once, or an error instead of an abort
+        self.take(u64::MAX).read_to_end(buf)
     }
 }
 
@@ -140,49 +170,56 @@ impl Seek for TaskStream {
 #[derive(Debug)]
 pub struct KeyReader {
     stream: TaskStream,
-    records: std::vec::IntoIter<Record>,
+    key: u64,
+    /// Stream position of the next record's header.
+    next: u64,
     left: u64,
 }
 
 impl KeyReader {
-    pub(super) fn new(stream: TaskStream, records: Vec<Record>) -> Self {
-        Self { stream, records: records.into_iter(), left: 0 }
+    pub(super) const fn new(stream: TaskStream, key: u64) -> Self {
+        Self { stream, key, next: 0, left: 0 }
     }
 
-    /// Bytes that are still to come.
-    #[must_use]
-    pub fn left(&self) -> u64 {
-        let records = self.records.as_slice().iter().map(|record| record.len);
-        records.fold(self.left, u64::saturating_add)
-    }
-
-    /// Where in the physical file the next bytes are: a part of one record in one chunk.
+    /// Bytes of the whole value, and whether the task has a record with the key at all.
     ///
     /// # Errors
-    /// As [`TaskStream::next_span`].
-    pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, Error> {
-        if !self.enter_record() {
-            return Ok(None);
+    /// A damaged record; the operating system's.
+    pub fn total(&mut self) -> Result<Option<u64>, Error> {
+        let position = self.stream.stream.position();
+        let mut total = None;
+        for record in self.stream.records()? {
+            let record = record?;
+            if record.key == self.key {
+                total = Some(total.unwrap_or(0u64).saturating_add(record.len));
+            }
         }
-        let span = self.stream.next_span(len.min(self.left))?;
-        self.left = self.left.saturating_sub(span.map_or(0, Span::len));
-        Ok(span)
+        self.stream.stream.seek_to(position);
+        Ok(total)
     }
 
     /// Goes to the next byte that is to come; `false` if there is none.
-    fn enter_record(&mut self) -> bool {
+    fn enter_record(&mut self) -> Result<bool, Error> {
         while self.left == 0 {
-            let Some(record) = self.records.next() else { return false };
+            let key = self.key;
+            let order = self.stream.order;
+            let records = Records::behind(&mut self.stream.stream, order, self.next);
+            let mut records =
+                records.map_err(|error| Error::new(self.stream.store.path(), error))?;
+            let found = records.find(|record| !matches!(record, Ok(record) if record.key != key));
+            let Some(record) = found else { return Ok(false) };
+            let record = record.map_err(|error| Error::new(self.stream.store.path(), error))?;
+            self.next = record.position.saturating_add(record.len);
             self.left = record.len;
             self.stream.stream.seek_to(record.position);
         }
-        true
+        Ok(true)
     }
 }
 
 impl Read for KeyReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() || !self.enter_record() {
+        if buf.is_empty() || !self.enter_record()? {
             return Ok(0);
         }
         let n = (&mut self.stream).take(self.left).read(buf)?;

@@ -279,6 +279,16 @@ entries! {
         Ok(sum)
     }
 
+    fn gate_sion_stream_spans(window, local: u32, position: u64, len: u64) {
+        let file = closed(0, window)?;
+        let task = file.task(local, window)?;
+        let mut sum = file.walk(task).count();
+        for span in file.stream(task).spans(position, len) {
+            sum ^= span?.end();
+        }
+        Ok(sum)
+    }
+
     fn gate_sion_walk(window, local: u32, position: u64, chunk: u64) {
         let file = closed(0, window)?;
         let mut walk = file.walk(file.task(local, window)?);
@@ -306,6 +316,7 @@ entries! {
         let file = closed(0, window)?;
         let mut stream = file.stream(file.task(local, window)?);
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        core::hint::black_box(Records::behind(&mut stream, order, u64::from(local))?.next());
         let mut records = Records::new(&mut stream, order)?;
         let mut sum = 0;
         while let Some(record) = records.next() {

@@ -2,13 +2,14 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
+use striae::Error;
+use striae::sion::{File, OpenOptions, Opened};
 
 /// Look into files of many streams, take them apart, and check them.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
     version,
-    about,
     max_term_width = 100,
     after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no, \
                   2 usage or I/O error.\nThe file names the first physical file of a set; the \
@@ -53,15 +54,44 @@ pub(crate) enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
-    #[command(after_help = "Example:\n  striae man | man -l -")]
-    Man,
+    /// Print the manual page, of the program or of one of its verbs.
+    #[command(after_help = "Examples:\n  striae man | man -l -\n  striae man cat > striae-cat.1")]
+    Man {
+        /// The verb.
+        verb: Option<String>,
+    },
+}
+
+/// A set, or one file of it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Set {
+    /// The file; of a set of several, the first one.
+    #[arg(id = "FILE")]
+    pub(crate) path: PathBuf,
+    /// Open this file alone, even if it is the first of several.
+    #[arg(long)]
+    alone: bool,
+}
+
+impl Set {
+    /// Opens it, closed or not.
+    pub(crate) fn open_any(&self) -> Result<Opened, Error> {
+        OpenOptions::new().alone(self.alone).open(&self.path)
+    }
+
+    /// Opens it if it was closed.
+    pub(crate) fn open(&self) -> Result<File, Error> {
+        match self.open_any()? {
+            Opened::Closed(file) => Ok(file),
+            Opened::Unclosed(set) => Err(set.not_closed()),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InfoArgs {
-    /// The file.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: Set,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -69,8 +99,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LsArgs {
-    /// The file.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: Set,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -90,8 +120,8 @@ pub(crate) struct DumpArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CatArgs {
-    /// The file.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: Set,
     #[command(flatten)]
     pub(crate) which: Which,
     /// Only this chunk of the task, counted from 0.
@@ -121,8 +151,8 @@ pub(crate) struct Which {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExtractArgs {
-    /// The file.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: Set,
     /// The folder; it is made if it is not there.
     pub(crate) dir: PathBuf,
     /// Replace files that exist already.

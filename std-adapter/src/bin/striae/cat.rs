@@ -3,17 +3,16 @@
 use crate::args::{CatArgs, Which};
 use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
-use striae::sion::File;
 
 pub(crate) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let file = File::open(&args.file)?;
+    let file = args.file.open()?;
     let task = match args.which {
         Which { task: Some(task), .. } => task,
         Which { globalrank, .. } => file.find_globalrank(globalrank.unwrap_or_default())?,
     };
     if let Some(key) = args.key {
         let mut value = file.value(task, key)?;
-        let wanted = Part::of(args, value.left())?;
+        let wanted = Part::of(args, value.total()?.unwrap_or(0))?;
         io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink()).map_err(failure(args))?;
         return write(args, value.take(wanted.len));
     }
@@ -38,7 +37,7 @@ impl Part {
     fn of(args: &CatArgs, len: u64) -> Result<Self, Failure> {
         let skip = args.offset;
         let Some(left) = len.checked_sub(skip) else {
-            let file = args.file.display();
+            let file = args.file.path.display();
             let text = format!("{file}: --offset is {skip}, must be at most the length, {len}");
             return Err(Failure::Usage(text));
         };
@@ -64,6 +63,6 @@ fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
 fn failure(args: &CatArgs) -> impl Fn(io::Error) -> Failure + '_ {
     |error| match error.downcast::<striae::Error>() {
         Ok(error) => Failure::File(error),
-        Err(error) => Failure::File(striae::Error::new(&args.file, error)),
+        Err(error) => Failure::File(striae::Error::new(&args.file.path, error)),
     }
 }

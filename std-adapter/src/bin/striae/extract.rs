@@ -3,10 +3,10 @@
 use crate::args::ExtractArgs;
 use crate::failure::{Failure, Sound};
 use indicatif::{ProgressBar, ProgressStyle};
-use striae::sion::{Extract, File};
+use striae::sion::Extract;
 
 pub(crate) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
-    let file = File::open(&args.file)?;
+    let file = args.file.open()?;
     let total = file.tasks()?.try_fold(0u64, |sum, task| Ok(sum.saturating_add(task?.bytes)));
     let progress = ProgressBar::new(total.map_err(Failure::File)?);
     let template = "{bar:40} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";

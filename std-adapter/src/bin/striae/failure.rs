@@ -1,5 +1,6 @@
 //! How the program ends.
 
+use crate::text::printable;
 use std::io;
 use std::process::ExitCode;
 use striae::Error;
@@ -62,9 +63,10 @@ impl Failure {
                     | sion::Error::NoKeyval
                     | sion::Error::Position
             ),
-            ErrorKind::Ended { .. } | ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => {
-                true
-            }
+            ErrorKind::Ended { .. }
+            | ErrorKind::Task { .. }
+            | ErrorKind::NoGlobalrank { .. }
+            | ErrorKind::NoKey { .. } => true,
             _ => false,
         }
     }
@@ -75,5 +77,5 @@ pub(crate) fn complain(text: &str) {
     use std::io::Write;
     let style = anstyle::AnsiColor::Red.on_default();
     // If standard error is gone, there is nobody to tell.
-    let _ = writeln!(anstream::stderr(), "{style}striae:{style:#} {text}");
+    let _ = writeln!(anstream::stderr(), "{style}striae:{style:#} {}", printable(text));
 }

@@ -2,24 +2,19 @@
 
 use crate::args::{InfoArgs, LsArgs};
 use crate::failure::{Failure, Sound, complain};
-use crate::text::{print_json, stdout};
-use serde::ser::{Error as _, SerializeSeq};
+use crate::text::{print_json, printable, stdout, unless_gone};
+use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
 use std::io::{self, Write};
-use std::path::Path;
 use striae::Error;
-use striae::sion::{File, OpenOptions, Opened, TaskEntry};
-use striae_core::sion::{KeyvalMode, Record};
+use striae::sion::{File, Opened, TaskEntry};
+use striae_core::sion::KeyvalMode;
 
 /// A set, closed or not.
 struct Set(Opened);
 
 impl Set {
-    fn open(path: &Path) -> Result<Self, Error> {
-        OpenOptions::new().open(path).map(Self)
-    }
-
     fn closed(&self) -> Option<&File> {
         match &self.0 {
             Opened::Closed(file) => Some(file),
@@ -93,22 +88,107 @@ struct Listing<'a> {
 struct Rows<'a> {
     set: &'a Set,
     keys: bool,
-    /// The error that ended the list, which JSON has no place for.
-    failed: RefCell<Option<Error>>,
+    failed: &'a FirstError,
 }
 
-#[derive(Serialize)]
-struct Row {
+/// The first error of a list. What cannot be listed gets a row with its error, and the list goes on.
+#[derive(Default)]
+struct FirstError(RefCell<Option<Error>>);
+
+impl FirstError {
+    fn keep(&self, error: Error) -> String {
+        let text = error.to_string();
+        self.0.borrow_mut().get_or_insert(error);
+        text
+    }
+
+    fn into_failure(self) -> Result<(), Failure> {
+        self.0.into_inner().map_or(Ok(()), |error| Err(Failure::File(error)))
+    }
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(None)?;
+        match self.set.0.tasks() {
+            Ok(tasks) => {
+                for (task, entry) in (0..).zip(tasks) {
+                    rows.serialize_element(&Row {
+                        list: self,
+                        task,
+                        entry: RefCell::new(entry.map_err(Some)),
+                    })?;
+                }
+            }
+            Err(error) => {
+                self.failed.keep(error);
+            }
+        }
+        rows.end()
+    }
+}
+
+/// A task, or why it cannot be listed.
+struct Row<'a> {
+    list: &'a Rows<'a>,
     task: u64,
-    globalrank: i64,
-    file: u32,
-    local: u32,
-    chunksize: u64,
-    /// Unknown in a set that was never closed.
-    chunks: Option<Vec<u64>>,
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    keys: Option<Vec<Key>>,
+    entry: RefCell<Result<TaskEntry, Option<Error>>>,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("task", &self.task)?;
+        let mut entry = self.entry.borrow_mut();
+        let (entry, file) = match (&mut *entry, self.list.set.closed()) {
+            (Ok(entry), file) => (*entry, file),
+            (Err(error), _) => {
+                let text = error.take().map(|error| self.list.failed.keep(error));
+                row.serialize_entry("error", &text)?;
+                return row.end();
+            }
+        };
+        row.serialize_entry("globalrank", &entry.place.globalrank)?;
+        row.serialize_entry("file", &entry.file)?;
+        row.serialize_entry("local", &entry.place.local)?;
+        row.serialize_entry("chunksize", &entry.place.chunks.chunksize)?;
+        // Lengths are unknown in a set that was never closed.
+        let error = RefCell::new(None);
+        row.serialize_entry("chunks", &file.map(|file| Lens { file, entry, error: &error }))?;
+        row.serialize_entry("bytes", &file.map(|_| entry.bytes))?;
+        if let Some(file) = file.filter(|_| self.list.keys) {
+            row.serialize_entry("keys", &Keys { file, entry, error: &error })?;
+        }
+        if let Some(error) = error.into_inner() {
+            row.serialize_entry("error", &self.list.failed.keep(error))?;
+        }
+        row.end()
+    }
+}
+
+/// The chunk lengths of a task. What goes wrong ends them and is left in `error`.
+struct Lens<'a> {
+    file: &'a File,
+    entry: TaskEntry,
+    error: &'a RefCell<Option<Error>>,
+}
+
+impl Serialize for Lens<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let lens = self.file.chunk_lens(&self.entry).map_err(|error| keep::<()>(self.error, error));
+        let lens = lens.into_iter().flatten();
+        serializer.collect_seq(lens.map_while(|len| match len {
+            Ok(len) => Some(len),
+            Err(error) => keep(self.error, error),
+        }))
+    }
+}
+
+/// The key-value records of a task. What goes wrong ends them and is left in `error`.
+struct Keys<'a> {
+    file: &'a File,
+    entry: TaskEntry,
+    error: &'a RefCell<Option<Error>>,
 }
 
 #[derive(Serialize)]
@@ -117,112 +197,98 @@ struct Key {
     bytes: u64,
 }
 
-impl Row {
-    fn new(set: &Set, entry: &TaskEntry, keys: bool) -> Result<Self, Error> {
-        let mut row = Self {
-            task: entry.task,
-            globalrank: entry.place.globalrank,
-            file: entry.file,
-            local: entry.place.local,
-            chunksize: entry.place.chunks.chunksize,
-            chunks: None,
-            bytes: None,
-            keys: None,
-        };
-        if let Some(file) = set.closed() {
-            row.chunks = Some(file.chunk_lens(entry)?);
-            row.bytes = Some(entry.bytes);
-            if keys {
-                let records = match file.keyval() {
-                    KeyvalMode::Inline => file.stream_of(entry)?.records()?,
-                    _ => Vec::new(),
-                };
-                let key = |record: &Record| Key { key: record.key, bytes: record.len };
-                row.keys = Some(records.iter().map(key).collect());
-            }
+impl Serialize for Keys<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = serializer.serialize_seq(None)?;
+        let listed = each_key(self.file, &self.entry, |key| Ok(keys.serialize_element(&key)));
+        match listed {
+            Ok(written) => written?,
+            Err(error) => drop(keep::<()>(self.error, error)),
         }
-        Ok(row)
+        keys.end()
     }
 }
 
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let failed = |error| {
-            *self.failed.borrow_mut() = Some(error);
-            S::Error::custom("the list ends here")
-        };
-        let mut rows = serializer.serialize_seq(None)?;
-        for entry in self.set.0.tasks().map_err(failed)? {
-            let row = entry.and_then(|entry| Row::new(self.set, &entry, self.keys));
-            rows.serialize_element(&row.map_err(failed)?)?;
-        }
-        rows.end()
+fn keep<T>(place: &RefCell<Option<Error>>, error: Error) -> Option<T> {
+    place.borrow_mut().get_or_insert(error);
+    None
+}
+
+/// Hands over the records of a task until `each` fails; a set without records has none.
+fn each_key<E>(
+    file: &File,
+    entry: &TaskEntry,
+    mut each: impl FnMut(Key) -> Result<Result<(), E>, Error>,
+) -> Result<Result<(), E>, Error> {
+    if file.keyval() != KeyvalMode::Inline {
+        return Ok(Ok(()));
     }
+    for record in file.stream_of(entry)?.records()? {
+        let record = record.map_err(|error| error.of_task(entry.task))?;
+        if let Err(error) = each(Key { key: record.key, bytes: record.len })? {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
 }
 
 pub(crate) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
-    let set = Set::open(&args.file)?;
+    let set = Set(args.file.open_any()?);
+    let failed = FirstError::default();
     if args.json {
-        ls_json(&set, args.keys)?;
+        if let Some(summary) = set.summary() {
+            let tasks = Rows { set: &set, keys: args.keys, failed: &failed };
+            print_json(&Listing { summary, tasks })?;
+        }
     } else {
-        ls_text(&set, args.keys)?;
+        let mut out = stdout();
+        let written = ls_text(&mut out, &set, args.keys, &failed).and_then(|()| out.flush());
+        unless_gone(written)?;
     }
+    failed.into_failure()?;
     Ok(set.soundness())
 }
 
-fn ls_json(set: &Set, keys: bool) -> Result<(), Failure> {
-    let Some(summary) = set.summary() else { return Ok(()) };
-    let tasks = Rows { set, keys, failed: RefCell::new(None) };
-    let listing = Listing { summary, tasks };
-    let printed = print_json(&listing);
-    match listing.tasks.failed.into_inner() {
-        Some(error) => Err(Failure::File(error)),
-        None => printed.map(drop),
-    }
-}
-
-fn ls_text(set: &Set, keys: bool) -> Result<(), Failure> {
-    let mut out = stdout();
-    let heading = format_args!(
-        "{:>8} {:>12} {:>6} {:>8} {:>14} {:>8} {:>16}",
-        "task", "globalrank", "file", "local", "chunksize", "chunks", "bytes"
-    )
-    .to_string();
-    writeln!(out, "{heading}{}", if keys { "  keys" } else { "" }).map_err(Failure::stdout)?;
-    for entry in set.0.tasks()? {
-        let row = match entry.and_then(|entry| Ok((entry, Row::new(set, &entry, keys)?))) {
-            Ok(row) => row,
+fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> io::Result<()> {
+    write!(out, "{:>8} {:>12} {:>6} {:>8} ", "task", "globalrank", "file", "local")?;
+    write!(out, "{:>14} {:>8} {:>16}", "chunksize", "chunks", "bytes")?;
+    writeln!(out, "{}", if keys { "  keys" } else { "" })?;
+    let tasks = match set.0.tasks() {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            failed.keep(error);
+            return Ok(());
+        }
+    };
+    for (task, entry) in (0u64..).zip(tasks) {
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(error) => {
-                out.flush().map_err(Failure::stdout)?;
-                return Err(Failure::File(error));
+                writeln!(out, "{task:>8} {}", printable(&failed.keep(error)))?;
+                continue;
             }
         };
-        write_row(&mut out, &row.0, &row.1).map_err(Failure::stdout)?;
+        let known =
+            |number: u64| set.closed().map_or_else(|| "?".to_owned(), |_| number.to_string());
+        let (place, chunks) = (entry.place, entry.place.chunks);
+        write!(out, "{task:>8} {:>12} {:>6} {:>8} ", place.globalrank, entry.file, place.local)?;
+        write!(out, "{:>14} {:>8} ", chunks.chunksize, known(place.blockcount))?;
+        write!(out, "{:>16}", known(entry.bytes))?;
+        if let Some(file) = set.closed().filter(|_| keys) {
+            let written =
+                each_key(file, &entry, |Key { key, bytes }| Ok(write!(out, "  {key}:{bytes}")));
+            match written {
+                Ok(written) => written?,
+                Err(error) => write!(out, "  {}", printable(&failed.keep(error)))?,
+            }
+        }
+        writeln!(out)?;
     }
-    out.flush().map_err(Failure::stdout)
-}
-
-fn write_row(out: &mut impl Write, entry: &TaskEntry, row: &Row) -> io::Result<()> {
-    let known = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
-    write!(
-        out,
-        "{:>8} {:>12} {:>6} {:>8} {:>14} {:>8} {:>16}",
-        row.task,
-        row.globalrank,
-        row.file,
-        row.local,
-        row.chunksize,
-        known(row.bytes.map(|_| entry.place.blockcount)),
-        known(row.bytes),
-    )?;
-    for (index, Key { key, bytes }) in row.keys.iter().flatten().enumerate() {
-        write!(out, "{}{key}:{bytes}", if index == 0 { "  " } else { " " })?;
-    }
-    writeln!(out)
+    Ok(())
 }
 
 pub(crate) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
-    let set = Set::open(&args.file)?;
+    let set = Set(args.file.open_any()?);
     let Some(summary) = set.summary() else { return Ok(Sound::Yes) };
     if args.json {
         print_json(&summary)?;
@@ -251,7 +317,7 @@ fn info_text(set: &Set, summary: &Summary<'_>) -> Result<(), Failure> {
     let lines = [
         ("format", format!("SIONlib, fileformat_version {}", summary.fileformat_version)),
         ("written by", format!("SIONlib {main}.{sub}p{patch}")),
-        ("created as", String::from_utf8_lossy(&set.0.prefix()?).into_owned()),
+        ("created as", printable(&String::from_utf8_lossy(&set.0.prefix()?))),
         ("closed", if summary.closed { "yes" } else { "no" }.to_owned()),
         ("physical files", format!("{} of {}", number(files.len()), head.meta1.nfiles())),
         ("tasks", summary.ntasks.to_string()),

@@ -39,12 +39,23 @@ fn run(args: &Args) -> Result<Sound, Failure> {
             clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);
             print(&script)
         }
-        Verb::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Args::command()).render(&mut page).map_err(Failure::stdout)?;
-            print(&page)
-        }
+        Verb::Man { verb } => man(verb.as_deref()),
     }
+}
+
+/// The manual page of the program, or of a verb.
+fn man(verb: Option<&str>) -> Result<Sound, Failure> {
+    let program = Args::command();
+    let command = match verb {
+        None => program,
+        Some(verb) => match program.find_subcommand(verb) {
+            Some(command) => command.clone().display_name(format!("striae-{verb}")),
+            None => return Err(Failure::Usage(format!("there is no verb {verb}"))),
+        },
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).map_err(Failure::stdout)?;
+    print(&page)
 }
 
 fn print(text: &[u8]) -> Result<Sound, Failure> {

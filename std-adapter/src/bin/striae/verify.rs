@@ -2,7 +2,7 @@
 
 use crate::args::VerifyArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::print_json;
+use crate::text::{print_json, printable, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::Write;
@@ -57,8 +57,7 @@ fn verify_text(args: &VerifyArgs) -> Result<Summary, Failure> {
             printed = write_finding(&mut out, &finding);
         }
     })?;
-    printed.map_err(Failure::stdout)?;
-    write_summary(&mut out, args, &summary).map_err(Failure::stdout)?;
+    unless_gone(printed.and_then(|()| write_summary(&mut out, args, &summary)))?;
     Ok(summary)
 }
 
@@ -67,7 +66,8 @@ fn write_finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()>
         Severity::Damage => AnsiColor::Red.on_default().bold(),
         Severity::Note => AnsiColor::Yellow.on_default(),
     };
-    writeln!(out, "{style}{:<6}{style:#} {finding}", finding.severity)
+    let text = printable(&finding.to_string());
+    writeln!(out, "{style}{:<6}{style:#} {text}", finding.severity)
 }
 
 fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std::io::Result<()> {
@@ -79,7 +79,7 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
     writeln!(
         out,
         "{}: {verdict}: {} physical files, {} tasks, {} damage, {} notes",
-        args.file.display(),
+        printable(&args.file.to_string_lossy()),
         sum.files,
         sum.tasks,
         sum.damage,

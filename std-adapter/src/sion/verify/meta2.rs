@@ -7,7 +7,7 @@ use striae_core::endian::I64;
 use striae_core::sion::layout::{Chunks, ENTRY_LEN};
 use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
-use striae_core::sion::{Error, Head, KeyvalMode, Meta2, Task, raw};
+use striae_core::sion::{Head, KeyvalMode, Meta2, Task, raw};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
 
@@ -40,8 +40,6 @@ pub(super) fn check(
 ) -> Result<(), Failed> {
     let Some(meta2) = place.head.meta2 else { return Ok(()) };
     let meta1 = &place.head.meta1;
-    check_maxchunks(place, &meta2, report);
-
     let mut sum = ChunkSum::new(*meta1.layout());
     let mut largest = Some(0); // of all block counts, if all are right
     let mut first = 0;
@@ -73,15 +71,6 @@ pub(super) fn check(
         report.unusual(field, offset, meta2.maxchunks(), usual);
     }
     Ok(())
-}
-
-/// No file has no block at all: a task without data has one empty chunk.
-fn check_maxchunks(place: &Place, meta2: &Meta2, report: &mut Report<'_>) {
-    if meta2.maxchunks() == 0 {
-        let field = raw::CommitFields::maxchunks;
-        let offset = place.head.meta1.layout().commit_fields().offset();
-        report.wrong(Error::TooSmall { field, offset, value: 0, min: 1 });
-    }
 }
 
 /// Reads chunk sizes and block counts of `count` tasks from `first` on.

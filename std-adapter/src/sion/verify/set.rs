@@ -1,14 +1,15 @@
 //! The files of a set against each other, the mapping, and global ranks.
 
+use super::super::file::sibling_path;
 use super::behind;
 use super::fixed::prefix_field;
 use super::part::{self, Part};
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use striae_core::field::FieldId;
 use striae_core::sion::filename::Sibling;
 use striae_core::sion::mapping::Mapping;
@@ -123,12 +124,6 @@ fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
     let suffix = std::str::from_utf8(suffix).ok()?;
     let number = Sibling::of_name(suffix);
     (number.to_string() == suffix).then_some(number.0)
-}
-
-fn sibling_path(path: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(Sibling(number).to_string());
-    name.into()
 }
 
 /// What keeps `part` from being file `number` of the set, and what else is not as in the first one.
