@@ -29,6 +29,7 @@ pub struct Extract {
 
 /// What was extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extracted {
     /// Files that were made.
     pub files: u64,

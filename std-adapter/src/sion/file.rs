@@ -46,6 +46,7 @@ pub struct UnclosedSet {
 
 /// A task of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TaskEntry {
     /// Number of the task in the set.
     pub task: u64,
