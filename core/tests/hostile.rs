@@ -271,7 +271,7 @@ fn touches(file: &Specimen, at: u64, bit: u8) -> Touches {
 
 #[test]
 fn a_flipped_bit_of_the_metadata_touches_only_what_it_says() {
-    for file in specimens() {
+    for (number, file) in specimens().into_iter().enumerate() {
         let whole = file.whole();
         let streams = |summary: &Summary, but: &Touches| -> Vec<_> {
             let others = (0..file.ntasks).filter(|&task| *but != Touches::One(task));
@@ -279,8 +279,9 @@ fn a_flipped_bit_of_the_metadata_touches_only_what_it_says() {
             others.map(stream).collect()
         };
         for at in (0..file.commit() + 12).chain(file.varheader..file.len()) {
-            let is_prefix = (52..1056).contains(&at); // 1024 times the same
-            for bit in (0..8).filter(|&bit| !is_prefix || at % 80 == 9 * u64::from(bit)) {
+            // The prefix is 1024 times the same: every bit of it in one file, some in the others.
+            let is_sampled = number > 0 && (52..1056).contains(&at);
+            for bit in (0..8).filter(|&bit| !is_sampled || at % 80 == 9 * u64::from(bit)) {
                 let flipped = file.bytes[usize::try_from(at).unwrap()] ^ (1 << bit);
                 let touches = touches(&file, at, bit);
                 let read = read_within_budget(&file.with(at, &[flipped]));
