@@ -254,16 +254,18 @@ fn copy_task(
 struct Output<'a> {
     store: &'a FileStore,
     to: Appender,
+    /// Its name in errors.
     path: PathBuf,
 }
 
 impl<'a> Output<'a> {
     /// Opens the file with this name, which may be there already, to go on at its end.
     fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
-        let path = dir.join(name);
+        let hidden = dir.join(name);
+        let path = dir.parent().unwrap_or(dir).join(name); // as it will be called
         let (source, _, _) = set.address(task.task)?;
         // No O_APPEND: copy_file_range(2) refuses such a file.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(hidden);
         let file = file.and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
         let to = Appender::new(file.map_err(|error| Error::new(&path, error))?);
         Ok(Self { store: source.store(), to, path })
