@@ -45,9 +45,9 @@ pub struct Tasks<'a, S, W> {
 const WRONG: i64 = -1;
 
 /// The columns of a window, an entry a task in each: three of the file's tables, then sums of block
-/// sizes, then a row of block sizes, and when those are summed, offsets of first chunks.
+/// sizes, then rows of block sizes, and when those are summed, offsets of first chunks.
 ///
-/// The entries are in the host's byte order, once they have been read; only rows are left as they are.
+/// Entries are brought into the host's byte order as soon as they have been read.
 struct Columns<'w> {
     globalranks: &'w mut [I64],
     chunksizes: &'w mut [I64],

@@ -187,8 +187,10 @@ impl Extract {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        let flags = if self.force { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-        match rustix::fs::renameat_with(CWD, from, CWD, to, flags) {
+        if self.force {
+            return fs::rename(from, to).map_err(|error| Error::new(to, error));
+        }
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(Error::new(to, ErrorKind::Exists)),
             // A file system without the flag: link(2) does not replace either.

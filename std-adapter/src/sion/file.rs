@@ -1,6 +1,6 @@
 //! Sets of physical files, found from the name of one.
 
-use super::stream::{KeyReader, TaskStream};
+use super::stream::{KeyReader, TaskStream, lens_window};
 use crate::error::{Error, ErrorKind};
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
@@ -187,7 +187,7 @@ impl File {
         let (physical, file, local) = self.address(task)?;
         let at = |error| Error::new(physical.store().path(), error);
         let place = physical.task(local, &mut window(physical.head())).map_err(at)?;
-        let lens = physical.chunk_lens(place, [0; 4096]);
+        let lens = physical.chunk_lens(place, lens_window(physical, &place));
         let bytes = lens.into_iter().try_fold(0u64, |sum, len| Ok(sum.saturating_add(len?)));
         let bytes = bytes.map_err(at)?;
         Ok(TaskEntry { task, file, place, bytes })
@@ -246,7 +246,7 @@ impl File {
         entry: &TaskEntry,
     ) -> Result<impl Iterator<Item = Result<u64, Error>>, Error> {
         let (file, _, _) = self.address(entry.task)?;
-        let lens = file.chunk_lens(entry.place, vec![0; 1 << 12]);
+        let lens = file.chunk_lens(entry.place, lens_window(file, &entry.place));
         Ok(lens.map(|len| len.map_err(|error| Error::new(file.store().path(), error))))
     }
 
@@ -256,11 +256,8 @@ impl File {
     /// [`core_sion::Error::NoKeyval`] if the set has none, [`ErrorKind::NoKey`]; a damaged record; as
     /// [`File::task`].
     pub fn value(&self, task: u64, key: u64) -> Result<KeyReader, Error> {
-        let mut value = KeyReader::new(self.stream(task)?, key);
-        match value.total().map_err(|error| error.of_task(task))? {
-            Some(_) => Ok(value),
-            None => Err(Error::new(&self.path, ErrorKind::NoKey { task, key })),
-        }
+        let value = KeyReader::new(self.stream(task)?, key).map_err(|error| error.of_task(task))?;
+        value.ok_or_else(|| Error::new(&self.path, ErrorKind::NoKey { task, key }))
     }
 
     /// Whether streams are key-value records.

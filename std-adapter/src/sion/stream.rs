@@ -34,7 +34,7 @@ impl TaskStream {
         }
         let mut ends = Vec::new();
         let mut end = 0u64;
-        for len in file.chunk_lens(task, vec![0; 1 << 16]) {
+        for len in file.chunk_lens(task, lens_window(file, &task)) {
             end = end.saturating_add(len.map_err(at)?);
             ends.push(end);
         }
@@ -112,6 +112,12 @@ impl TaskStream {
     }
 }
 
+/// Memory to read the lengths of a task's chunks in: for all of them, but at most 64 KiB.
+pub(super) fn lens_window(file: &Physical<FileStore>, task: &Task) -> Vec<u8> {
+    let all = task.blockcount.saturating_mul(file.meta2().blockcounts().len());
+    vec![0; usize::try_from(all).unwrap_or(usize::MAX).clamp(8, 1 << 16)]
+}
+
 /// The key-value records of a task.
 #[derive(Debug)]
 pub struct TaskRecords<'a> {
@@ -171,31 +177,36 @@ impl Seek for TaskStream {
 pub struct KeyReader {
     stream: TaskStream,
     key: u64,
+    len: u64,
     /// Stream position of the next record's header.
     next: u64,
+    /// Bytes of the current record that are still to come.
     left: u64,
 }
 
 impl KeyReader {
-    pub(super) const fn new(stream: TaskStream, key: u64) -> Self {
-        Self { stream, key, next: 0, left: 0 }
-    }
-
-    /// Bytes of the whole value, and whether the task has a record with the key at all.
-    ///
-    /// # Errors
-    /// A damaged record; the operating system's.
-    pub fn total(&mut self) -> Result<Option<u64>, Error> {
-        let position = self.stream.stream.position();
+    /// Adds up the records of `key`; `None` if the task has none.
+    pub(super) fn new(mut stream: TaskStream, key: u64) -> Result<Option<Self>, Error> {
         let mut total = None;
-        for record in self.stream.records()? {
+        for record in stream.records()? {
             let record = record?;
-            if record.key == self.key {
+            if record.key == key {
                 total = Some(total.unwrap_or(0u64).saturating_add(record.len));
             }
         }
-        self.stream.stream.seek_to(position);
-        Ok(total)
+        Ok(total.map(|len| Self { stream, key, len, next: 0, left: 0 }))
+    }
+
+    /// Bytes of the value.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has none: the task has the key, with empty records only.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Goes to the next byte that is to come; `false` if there is none.

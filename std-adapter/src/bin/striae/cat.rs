@@ -12,7 +12,7 @@ pub(crate) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     };
     if let Some(key) = args.key {
         let mut value = file.value(task, key)?;
-        let wanted = Part::of(args, value.total()?.unwrap_or(0))?;
+        let wanted = Part::of(args, value.len())?;
         io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink()).map_err(failure(args))?;
         return write(args, value.take(wanted.len));
     }

@@ -113,11 +113,13 @@ impl Serialize for Rows<'_> {
         match self.set.0.tasks() {
             Ok(tasks) => {
                 for (task, entry) in (0..).zip(tasks) {
-                    rows.serialize_element(&Row {
-                        list: self,
-                        task,
-                        entry: RefCell::new(entry.map_err(Some)),
-                    })?;
+                    match entry {
+                        Ok(entry) => rows.serialize_element(&Row { list: self, entry })?,
+                        Err(error) => {
+                            let error = self.failed.keep(error);
+                            rows.serialize_element(&WrongRow { task, error })?;
+                        }
+                    }
                 }
             }
             Err(error) => {
@@ -128,26 +130,24 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// A task, or why it cannot be listed.
+/// A task that cannot be listed, and why.
+#[derive(Serialize)]
+struct WrongRow {
+    task: u64,
+    error: String,
+}
+
+/// A task.
 struct Row<'a> {
     list: &'a Rows<'a>,
-    task: u64,
-    entry: RefCell<Result<TaskEntry, Option<Error>>>,
+    entry: TaskEntry,
 }
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (entry, file) = (self.entry, self.list.set.closed());
         let mut row = serializer.serialize_map(None)?;
-        row.serialize_entry("task", &self.task)?;
-        let mut entry = self.entry.borrow_mut();
-        let (entry, file) = match (&mut *entry, self.list.set.closed()) {
-            (Ok(entry), file) => (*entry, file),
-            (Err(error), _) => {
-                let text = error.take().map(|error| self.list.failed.keep(error));
-                row.serialize_entry("error", &text)?;
-                return row.end();
-            }
-        };
+        row.serialize_entry("task", &entry.task)?;
         row.serialize_entry("globalrank", &entry.place.globalrank)?;
         row.serialize_entry("file", &entry.file)?;
         row.serialize_entry("local", &entry.place.local)?;
@@ -200,7 +200,7 @@ struct Key {
 impl Serialize for Keys<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut keys = serializer.serialize_seq(None)?;
-        let listed = each_key(self.file, &self.entry, |key| Ok(keys.serialize_element(&key)));
+        let listed = each_key(self.file, &self.entry, |key| keys.serialize_element(&key));
         match listed {
             Ok(written) => written?,
             Err(error) => drop(keep::<()>(self.error, error)),
@@ -218,15 +218,16 @@ fn keep<T>(place: &RefCell<Option<Error>>, error: Error) -> Option<T> {
 fn each_key<E>(
     file: &File,
     entry: &TaskEntry,
-    mut each: impl FnMut(Key) -> Result<Result<(), E>, Error>,
+    mut each: impl FnMut(Key) -> Result<(), E>,
 ) -> Result<Result<(), E>, Error> {
     if file.keyval() != KeyvalMode::Inline {
         return Ok(Ok(()));
     }
     for record in file.stream_of(entry)?.records()? {
         let record = record.map_err(|error| error.of_task(entry.task))?;
-        if let Err(error) = each(Key { key: record.key, bytes: record.len })? {
-            return Ok(Err(error));
+        let written = each(Key { key: record.key, bytes: record.len });
+        if written.is_err() {
+            return Ok(written);
         }
     }
     Ok(Ok(()))
@@ -276,7 +277,7 @@ fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> 
         write!(out, "{:>16}", known(entry.bytes))?;
         if let Some(file) = set.closed().filter(|_| keys) {
             let written =
-                each_key(file, &entry, |Key { key, bytes }| Ok(write!(out, "  {key}:{bytes}")));
+                each_key(file, &entry, |Key { key, bytes }| write!(out, "  {key}:{bytes}"));
             match written {
                 Ok(written) => written?,
                 Err(error) => write!(out, "  {}", printable(&failed.keep(error)))?,
