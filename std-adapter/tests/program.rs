@@ -391,6 +391,24 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let set = golden_set("s11_130_chunks");
+    for args in [&["ls"][..], &["ls", "--json"], &["dump"], &["verify"], &["info"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
+            .args(args)
+            .arg(main_file(&set))
+            .stdout(full)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?} {stderr}");
+        assert!(stderr.starts_with("striae: standard output: No space left"), "{args:?} {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?} {stderr}");
+    }
+}
+
+#[test]
 fn usage_is_explained() {
     striae(&[]).assert().code(2);
     striae(&["cat", "file"]).assert().code(2).stderr(predicate::str::contains("--task"));

@@ -1,7 +1,7 @@
 //! Every task's stream into a file of its own.
 
 use super::file::{File, TaskEntry, Tasks};
-use crate::copy::Appender;
+use crate::copy::{Appender, CopyError};
 use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
 use rustix::fs::{CWD, RenameFlags};
@@ -275,12 +275,12 @@ impl<'a> Output<'a> {
 
     fn append(&mut self, span: Span, count: &dyn Fn(u64)) -> Result<(), Error> {
         let from = self.store.file().map_err(|error| Error::new(self.store.path(), error))?;
-        self.to.append(&from, span, count).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                let offset = span.offset();
+        self.to.append(&from, span, count).map_err(|error| match error {
+            CopyError::Read(error) => Error::new(self.store.path(), error),
+            CopyError::Ended { offset } => {
                 Error::new(self.store.path(), ErrorKind::Ended { offset })
             }
-            _ => Error::new(&self.path, error),
+            CopyError::Write(error) => Error::new(&self.path, error),
         })
     }
 }
