@@ -19,7 +19,7 @@ mod golden_sets;
 mod sion_file;
 
 use everything::{Summary, TaskSummary, read_within_budget};
-use golden_sets::{golden_set, payload};
+use golden_sets::{as_v2, golden_set, payload};
 use sion_file::{SionFile, SionTask};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Error, FormatVersion, KeyvalMode, Opened, Physical, Reader, Record};
@@ -35,14 +35,6 @@ fn read(bytes: &[u8]) -> Summary {
     let summary = read_within_budget(bytes).unwrap();
     assert_eq!(summary.error(), None);
     summary
-}
-
-/// As fileformat_version 2 has it: without filenumber and flags, with data where they were.
-fn as_v2(bytes: &[u8], ntasks: usize) -> Vec<u8> {
-    let commit_end = 1088 + 16 * ntasks;
-    let mut file = [&bytes[..32], &bytes[52..commit_end], &[0; 20], &bytes[commit_end..]].concat();
-    file[16..20].copy_from_slice(&2i32.to_le_bytes());
-    file
 }
 
 fn written(globalrank: i64, len: u64) -> Vec<u8> {

@@ -62,3 +62,12 @@ pub(crate) fn payload(g: i64, i: u64) -> u8 {
     let sum = parts.into_iter().fold(0, i64::wrapping_add);
     u8::try_from(sum & 255).unwrap()
 }
+
+/// A little-endian file as fileformat_version 2 has it, as far as anyone knows: without filenumber
+/// and flags, with data where they were.
+pub(crate) fn as_v2(bytes: &[u8], ntasks: usize) -> Vec<u8> {
+    let commit_end = 1088 + 16 * ntasks;
+    let mut file = [&bytes[..32], &bytes[52..commit_end], &[0; 20], &bytes[commit_end..]].concat();
+    file[16..20].copy_from_slice(&2i32.to_le_bytes());
+    file
+}

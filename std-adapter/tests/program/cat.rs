@@ -1,0 +1,80 @@
+//! `cat`.
+
+use super::*;
+
+#[test]
+fn cat_writes_every_stream() {
+    for set in closed_sets() {
+        for (index, task) in set.tasks().into_iter().enumerate() {
+            let args = ["cat", main_file(&set), "--task", &index.to_string()];
+            let bytes = output(&args);
+            assert_eq!(hex_sha256(&bytes), task["sha256"].as_str().unwrap(), "{}", set.name);
+        }
+    }
+}
+
+#[test]
+fn cat_finds_tasks_by_global_rank_also_negative_ones() {
+    let file = golden_dir().join("m11_np4_buddy.sion_BUDDY_00");
+    let file = file.to_str().unwrap();
+    assert_eq!(output(&["cat", file, "--globalrank", "-3"]), b"");
+    let bytes = output(&["cat", file, "--globalrank", "2"]);
+    let expected: Vec<_> = (0..552).map(|i| payload(2, i)).collect();
+    assert_eq!(bytes, expected);
+    refused(&["cat", file, "--globalrank", "9"], 1, "no task has globalrank 9");
+}
+
+#[test]
+fn a_repeated_global_rank_is_refused() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(1076 + 16, &10i64.to_le_bytes()); // task 2 as task 0
+    let says = "globalrank 10 is that of several tasks, of 0 and 2 at least";
+    refused(&["cat", copy.main(), "--globalrank", "10"], 2, says);
+    assert_eq!(output(&["cat", copy.main(), "--globalrank", "7"]), b"");
+}
+
+#[test]
+fn cat_writes_parts() {
+    let set = golden_set("s02_three_unequal_noncontig");
+    let file = main_file(&set);
+    let part = |from: u64, to: u64| (from..to).map(|i| payload(42, i)).collect::<Vec<_>>();
+    let cat = |more: &[&str]| output(&[&["cat", file, "--task", "2"], more].concat());
+    assert_eq!(cat(&["--chunk", "1"]), part(1024, 1724));
+    assert_eq!(cat(&["--chunk", "1", "--offset", "690"]), part(1714, 1724));
+    assert_eq!(cat(&["--offset", "1000", "--length", "100"]), part(1000, 1100));
+    assert_eq!(cat(&["--offset", "2400", "--length", "100"]), part(2400, 2424));
+    assert_eq!(cat(&["--offset", "2424"]), b"");
+    let says = "--offset is 2425, must be at most the length, 2424";
+    refused(&["cat", file, "--task", "2", "--offset", "2425"], 2, says);
+    refused(&["cat", file, "--task", "2", "--chunk", "3"], 2, "no chunk 3, the task has 3");
+    refused(&["cat", file, "--task", "3"], 2, "there is no task 3, tasks are 0 to 2");
+    refused(&["cat", file, "--task", "2", "--key", "1"], 2, "no key-value records");
+}
+
+#[test]
+fn cat_writes_the_value_of_a_key_from_all_of_its_records() {
+    let set = golden_set("s17_keyval_straddle");
+    let file = main_file(&set);
+    let value = |n: u64, len: u64| {
+        let byte = |j: u64| (j * 7 + (j >> 8) * 13 + 3 * 37 + 5 * 101 + n * 59 + 11) & 255;
+        (0..len).map(|j| u8::try_from(byte(j)).unwrap()).collect::<Vec<_>>()
+    };
+    let whole = [value(0, 480), value(1, 16)].concat();
+    let cat = |more: &[&str]| output(&[&["cat", file, "--task", "1", "--key", "5"], more].concat());
+    assert_eq!(cat(&[]), whole);
+    assert_eq!(cat(&["--offset", "470", "--length", "20"]), whole[470..490]);
+    refused(&["cat", file, "--task", "1", "--key", "8"], 1, "task 1 has no record with key 8");
+}
+
+#[test]
+fn a_claim_of_many_chunks_costs_no_memory() {
+    let copy = Copy::of("s01_one_task");
+    let bytes = fs::read(&copy.main).unwrap();
+    let start = u64::from_le_bytes(bytes[1096..1104].try_into().unwrap());
+    copy.overwrite(1092, &i32::MAX.to_le_bytes());
+    copy.overwrite(usize::try_from(start).unwrap(), &i64::from(i32::MAX).to_le_bytes());
+    let file = fs::OpenOptions::new().write(true).open(&copy.main).unwrap();
+    file.set_len(start + (8 << 31)).unwrap(); // sparse
+    let says = "a task has 2147483647 chunks, must have at most 16777216";
+    refused(&["cat", copy.main(), "--task", "0"], 2, says);
+}

@@ -1,0 +1,130 @@
+//! `info` and `ls`.
+
+use super::*;
+
+#[test]
+fn ls_prints_what_was_written() {
+    for set in closed_sets() {
+        let listed = json(&output(&["ls", "--json", "--keys", main_file(&set)]));
+        let meta = &set.expected["meta"];
+        assert_eq!(listed["format"], "sion");
+        assert_eq!(listed["fileformat_version"], meta["ffv"], "{}", set.name);
+        assert_eq!(listed["meta_order"], meta["meta_endian"]);
+        assert_eq!(listed["data_order"], meta["data_endian"]);
+        assert_eq!(listed["keyval"], if is_keyval(&set) { "inline" } else { "none" });
+        assert_eq!(listed["closed"], true);
+        assert_eq!(listed["fsblksize"], meta["fsblksize"]);
+        assert_eq!(listed["files"].as_array().unwrap().len(), set.files.len());
+        assert_eq!(listed["files"][0]["path"], main_file(&set));
+        assert_eq!(listed["files"][0]["ntasks"], meta["ntasks"]);
+
+        let tasks = set.tasks();
+        assert_eq!(listed["ntasks"], tasks.len());
+        let listed = listed["tasks"].as_array().unwrap();
+        assert_eq!(listed.len(), tasks.len());
+        for (index, (row, task)) in listed.iter().zip(tasks).enumerate() {
+            assert_eq!(row["task"], index);
+            assert_eq!(row["globalrank"], task["globalrank"], "{}", set.name);
+            let serial = set.expected["api"] == "serial" || set.files.len() == 1;
+            assert_eq!(row["file"], if serial { 0.into() } else { task["file"].clone() });
+            assert_eq!(row["local"], task["lrank"]);
+            assert_eq!(row["chunks"], task["chunks"], "{} task {index}", set.name);
+            assert_eq!(row["bytes"], task["length"]);
+            let keys = task["keyval"].as_array().cloned().unwrap_or_default();
+            let keys: Vec<_> = keys
+                .iter()
+                .map(|key| serde_json::json!({"key": key["key"], "bytes": key["length"]}))
+                .collect();
+            assert_eq!(row["keys"], Value::Array(keys), "{} task {index}", set.name);
+        }
+    }
+}
+
+#[test]
+fn ls_json_has_the_promised_keys() {
+    let file = main_file(&golden_set("m05_np8_3files")).to_owned();
+    let listed = json(&output(&["ls", "--json", &file]));
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let of_set = "closed data_order fileformat_version files format fsblksize keyval meta_order \
+                  ntasks tasks";
+    assert_eq!(keys(&listed).join(" "), of_set);
+    assert_eq!(keys(&listed["files"][0]).join(" "), "ntasks path");
+    let of_task = "bytes chunks chunksize file globalrank local task";
+    assert_eq!(keys(&listed["tasks"][0]).join(" "), of_task);
+    let info = json(&output(&["info", "--json", &file]));
+    assert_eq!(info["files"], listed["files"]);
+}
+
+#[test]
+fn a_set_that_was_never_closed_is_listed_and_not_sound() {
+    for set in golden_sets().iter().filter(|set| !is_closed(set)) {
+        let file = main_file(set);
+        let assert = striae(&["ls", "--json", file]).assert().code(1);
+        let listed = json(&assert.get_output().stdout);
+        assert_eq!(listed["closed"], false);
+        assert_eq!(listed["tasks"][1]["chunks"], Value::Null);
+        assert_eq!(listed["tasks"][1]["bytes"], Value::Null);
+        let says = "META1.start_of_varheader at offset 1112 is 0";
+        refused(&["ls", file], 1, says);
+        refused(&["info", file], 1, says);
+        refused(&["cat", file, "--task", "0"], 1, says);
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().join("out");
+        refused(&["extract", file, out.to_str().unwrap()], 1, says);
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn a_renamed_set_is_found_by_its_new_name_and_a_later_file_is_read_alone() {
+    let copy = Copy::of("m05_np8_3files");
+    for suffix in ["", ".000001", ".000002"] {
+        let old = format!("{}{suffix}", copy.main());
+        fs::rename(old, copy.path(&format!("other{suffix}"))).unwrap();
+    }
+    assert_eq!(json(&output(&["ls", "--json", &copy.path("other")]))["ntasks"], 8);
+    let alone = json(&output(&["ls", "--json", &copy.path("other.000002")]));
+    assert_eq!(alone["ntasks"], 4);
+    assert_eq!(alone["tasks"][0]["globalrank"], 4);
+    assert_eq!(alone["tasks"][0]["file"], 0);
+}
+
+#[test]
+fn a_damaged_task_is_listed_as_such_and_the_others_as_ever() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(7688, &9i64.to_le_bytes()); // blockcount of task 1
+    let says = "META2.blockcount at offset 7688 is 9, must be at most 3";
+    refused(&["ls", copy.main()], 1, says);
+    let assert = striae(&["ls", "--json", copy.main()]).assert().code(1);
+    let listed = json(&assert.get_output().stdout);
+    assert_eq!(listed["tasks"][0]["bytes"], 350);
+    assert!(listed["tasks"][1]["error"].as_str().unwrap().contains(says));
+    assert_eq!(listed["tasks"][2]["chunks"], serde_json::json!([1024, 700, 700]));
+    refused(&["dump", copy.main()], 1, says);
+    assert_eq!(output(&["cat", copy.main(), "--task", "2"]).len(), 2424);
+}
+
+#[test]
+fn a_damaged_record_names_its_task() {
+    let copy = Copy::of("s17_keyval_straddle");
+    copy.overwrite(2048 + 8, &9999u64.to_le_bytes()); // len of the first record of task 1
+    let says = "task 1: record.len at stream position 8 is 9999, must be at most the 1043 bytes";
+    refused(&["ls", "--keys", copy.main()], 1, says);
+    let assert = striae(&["ls", "--json", "--keys", copy.main()]).assert().code(1);
+    let listed = json(&assert.get_output().stdout);
+    assert_eq!(listed["tasks"][0]["keys"].as_array().unwrap().len(), 4);
+    assert_eq!(listed["tasks"][1]["keys"], serde_json::json!([]));
+    let out = copy.path("out");
+    refused(&["extract", copy.main(), &out], 1, says);
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
+fn one_file_is_read_alone_when_its_siblings_are_gone() {
+    let copy = Copy::of("m05_np8_3files");
+    fs::remove_file(format!("{}.000001", copy.main())).unwrap();
+    refused(&["ls", copy.main()], 2, "; the set has 3 files, says ");
+    let alone = json(&output(&["ls", "--json", "--alone", copy.main()]));
+    assert_eq!(alone["ntasks"], 2);
+    assert_eq!(output(&["cat", "--alone", copy.main(), "--task", "1"]).len(), 610);
+}

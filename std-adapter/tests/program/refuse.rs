@@ -1,0 +1,115 @@
+//! Wrong files, missing ones, outputs that are gone or full, and usage.
+
+use super::*;
+
+#[test]
+fn a_wrong_file_gets_one_clear_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("text"), "root:x:0:0").unwrap();
+    fs::write(path("empty"), "").unwrap();
+    for verb in ["info", "ls"] {
+        refused(&[verb, &path("text")], 1, "META1.magic at offset 0 is \"root\", must be \"sion\"");
+        refused(&[verb, &path("empty")], 1, "META1.magic at offset 0 needs 4 bytes");
+        refused(&[verb, &path("missing")], 2, "missing: No such file or directory");
+        refused(&[verb, dir.path().to_str().unwrap()], 2, "is a directory");
+        refused(&[verb, "/dev/null"], 2, "/dev/null: not a regular file");
+    }
+    let copy = Copy::of("s01_one_task");
+    copy.overwrite(24, &(-1i32).to_le_bytes());
+    let says = "s01_one_task.sion: META1.ntasks at offset 24 is -1, must be at least 1";
+    refused(&["ls", copy.main()], 1, says);
+}
+
+#[test]
+fn a_pipe_without_a_writer_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    refused(&["ls", pipe.to_str().unwrap()], 2, "not a regular file");
+}
+
+#[test]
+fn a_missing_or_foreign_sibling_is_named() {
+    let copy = Copy::of("m05_np8_3files");
+    let second = format!("{}.000002", copy.main());
+    fs::remove_file(&second).unwrap();
+    refused(&["ls", copy.main()], 2, "m05_np8_3files.sion.000002: No such file");
+    fs::copy(format!("{}.000001", copy.main()), &second).unwrap();
+    let says = "META1.filenumber at offset 32 of file 2 of the set is 1, must be 2";
+    refused(&["ls", copy.main()], 1, says);
+}
+
+#[test]
+fn a_claim_of_many_siblings_costs_nothing() {
+    let copy = Copy::of("m05_np8_3files");
+    copy.overwrite(28, &i32::MAX.to_le_bytes());
+    refused(&["ls", copy.main()], 2, "m05_np8_3files.sion.000003: No such file");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let set = golden_set("s11_130_chunks");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
+        .args(["cat", main_file(&set), "--task", "0"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let set = golden_set("s11_130_chunks");
+    for args in [&["ls"][..], &["ls", "--json"], &["dump"], &["verify"], &["info"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
+            .args(args)
+            .arg(main_file(&set))
+            .stdout(full)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?} {stderr}");
+        assert!(stderr.starts_with("striae: standard output: No space left"), "{args:?} {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?} {stderr}");
+    }
+}
+
+#[test]
+fn usage_is_explained() {
+    striae(&[]).assert().code(2);
+    striae(&["cat", "file"]).assert().code(2).stderr(predicate::str::contains("--task"));
+    striae(&["ls", "--help"]).assert().success().stdout(predicate::str::contains("Examples:"));
+    let script = output(&["completions", "bash"]);
+    assert!(String::from_utf8(script).unwrap().contains("extract"));
+    assert!(String::from_utf8(output(&["man"])).unwrap().starts_with(".ie"));
+}
+
+#[test]
+fn a_verdict_does_not_need_a_reader() {
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    copy.overwrite(7680, &7i64.to_le_bytes());
+    for args in [&["verify"][..], &["verify", "--json"], &["ls", "--json"]] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
+            .args(args)
+            .arg(&copy.main)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let page = String::from_utf8(output(&["man", "cat"])).unwrap();
+    assert!(page.contains("globalrank"), "{page}");
+    refused(&["man", "dog"], 2, "there is no verb dog");
+}
