@@ -82,6 +82,10 @@ stored_integer!(
     I64, i64, 8
 );
 stored_integer!(
+    /// An unsigned 32-bit integer as stored; read it with the file's byte order.
+    U32, u32, 4
+);
+stored_integer!(
     /// An unsigned 64-bit integer as stored; read it with the file's byte order.
     U64, u64, 8
 );

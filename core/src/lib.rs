@@ -10,6 +10,7 @@
 //! | layer | modules | what it does |
 //! |---|---|---|
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
+//! | integrity | [`integrity`] | checksums |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
 //! | formats | `sion` | one folder a format, the same kinds of module in each |
 //!
@@ -55,6 +56,7 @@ extern crate std;
 
 pub mod endian;
 pub mod field;
+pub mod integrity;
 pub mod span;
 pub mod step;
 pub mod store;

@@ -32,6 +32,11 @@ pub enum Step<'a, T> {
     },
     /// Make all earlier writes durable before anything else is written.
     Sync,
+    /// Cut the store to `len` bytes, or grow it by zeros.
+    SetSize {
+        /// The new length.
+        len: u64,
+    },
     /// The work is done.
     Done(T),
 }
@@ -43,8 +48,8 @@ pub trait Machine {
     /// Why the bytes that it was fed cannot be used.
     type Error;
 
-    /// The next step. Asking again assumes that the last `Write` or `Sync` succeeded; a `Read` is
-    /// asked for again until it is fed.
+    /// The next step. Asking again assumes that the last `Write`, `Sync` or `SetSize` succeeded; a
+    /// `Read` is asked for again until it is fed.
     fn poll(&mut self) -> Step<'_, Self::Output>;
 
     /// Hands over the bytes of the last [`Step::Read`]: at least its `need`, at most its `want`.
@@ -152,6 +157,10 @@ pub fn drive<M: Machine, S: WriteAt>(
                 store.sync().map_err(DriveError::Store)?;
                 continue;
             }
+            Step::SetSize { len } => {
+                store.set_size(len).map_err(DriveError::Store)?;
+                continue;
+            }
             Step::Done(output) => return Ok(output),
         };
         read_and_feed(machine, &*store, buf, offset, need, want)?;
@@ -170,7 +179,9 @@ pub fn drive_read<M: Machine, S: ReadAt + ?Sized>(
     loop {
         let (offset, need, want) = match machine.poll() {
             Step::Read { offset, need, want } => (offset, need, want),
-            Step::Write { .. } | Step::Sync => return Err(DriveError::ReadOnly),
+            Step::Write { .. } | Step::Sync | Step::SetSize { .. } => {
+                return Err(DriveError::ReadOnly);
+            }
             Step::Done(output) => return Ok(output),
         };
         read_and_feed(machine, store, buf, offset, need, want)?;

@@ -85,6 +85,52 @@ pub enum Error {
         /// Where `start_of_varheader` is, or would be.
         offset: u64,
     },
+    /// The file: bytes are not those that its seal was made of.
+    Checksum {
+        /// The checksum's field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The checksum that stands there.
+        stored: u32,
+        /// That of the bytes as they are.
+        computed: u32,
+    },
+    /// The caller: a value that no file can hold.
+    OutOfRange {
+        /// The field.
+        field: FieldId,
+        /// The value that was given.
+        value: i64,
+        /// The smallest right value.
+        min: i64,
+        /// The largest right value.
+        max: i64,
+    },
+    /// The caller: a prefix of more bytes than SIONlib can read.
+    PrefixTooLong {
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// The caller: a record that is to lie in one chunk is longer than the task's chunks.
+    RecordTooLong {
+        /// Bytes of the record.
+        len: u64,
+        /// Bytes of a chunk of the task; 0 if it has no room at all.
+        chunksize: u64,
+    },
+    /// The caller: a chunk that has no place in a file, as offsets or counts would be too large.
+    FileFull {
+        /// Index of the chunk.
+        chunk: u64,
+    },
+    /// The caller: plain bytes for a stream of key-value records.
+    OnlyKeyval,
+    /// The caller: the memory for chunks that were finished since the last commit is full.
+    LedgerFull {
+        /// Chunks that it holds.
+        capacity: u64,
+    },
     /// The caller: fewer or more physical files than the set has.
     SetOf {
         /// Files that were handed over.
@@ -181,6 +227,35 @@ impl fmt::Display for Error {
                     ),
                 }
             }
+            Self::Checksum { field, offset, stored, computed } => write!(
+                f,
+                "{} is {stored:#010x}, but the bytes that it seals have {computed:#010x}",
+                At(field, offset)
+            ),
+            Self::OutOfRange { field, value, min, max } => {
+                match field.find(TABLES) {
+                    Some((table, field)) => write!(f, "{}.{}", table.part, field.name)?,
+                    None => f.write_str("a field")?,
+                }
+                write!(f, " cannot be {value}, must be from {min} to {max}")
+            }
+            Self::PrefixTooLong { len } => {
+                write!(f, "META1.filenameprefix cannot have {len} bytes, must be at most 1023")
+            }
+            Self::RecordTooLong { len, chunksize } => write!(
+                f,
+                "a record of {len} bytes never fits into a chunk of the task, must be at most \
+                 {chunksize}"
+            ),
+            Self::FileFull { chunk } => {
+                write!(f, "chunk {chunk} of the task has no place in a file")
+            }
+            Self::OnlyKeyval => f.write_str("the streams of the file are key-value records"),
+            Self::LedgerFull { capacity } => write!(
+                f,
+                "more than {capacity} chunks were finished since the last commit, which is all \
+                 that there is memory for"
+            ),
             Self::NotClosed { offset } => {
                 let at = At(CommitFields::start_of_varheader, offset);
                 write!(f, "{at} is 0, must be that of META2: the file was never closed")
