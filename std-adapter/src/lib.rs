@@ -19,7 +19,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`posix`] | one file, read by offset |
+//! | [`posix`] | one file, read and written by offset |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify |
 //! | [`error`] | errors that name the file |

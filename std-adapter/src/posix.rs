@@ -1,14 +1,30 @@
-//! One file, read by offset.
+//! One file, read and written by offset.
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, WriteAt};
 
-/// A regular file, read by offset; many threads may read it at once.
+/// A regular file, read and written by offset; many threads may do both at once.
+///
+/// All methods take `&self`, and `&PosixFile` is a store as well as `PosixFile`: threads that write
+/// different ranges of a file need no lock. There is no cursor that they could disturb.
+///
+/// # A limit of the file's size
+/// A write behind the limit that `ulimit -f` sets (`RLIMIT_FSIZE`) makes the kernel send SIGXFSZ,
+/// which ends the process. How signals are handled is the program's business and not a library's,
+/// so a file reads the limit when it is opened for writing, writes up to it, and then fails with
+/// [`io::ErrorKind::FileTooLarge`] without asking the kernel. Only a limit that is lowered later
+/// still raises the signal.
 #[derive(Debug)]
-pub struct PosixFile(OwnedFd);
+pub struct PosixFile {
+    fd: OwnedFd,
+    /// Where writing must stop; nowhere if the file is only read, as the kernel refuses that.
+    limit: u64,
+}
 
 impl PosixFile {
     /// Opens the file at `path` for reading.
@@ -16,26 +32,172 @@ impl PosixFile {
     /// # Errors
     /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        // NONBLOCK: a pipe without a writer would make open(2) wait for one.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let fd = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
-        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
-            FileType::RegularFile => Ok(Self(fd)),
-            FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        Ok(Self { fd: open_regular(path, OFlags::RDONLY)?, limit: u64::MAX })
+    }
+
+    /// Opens the file at `path` for reading and writing, and leaves its contents alone.
+    ///
+    /// # Errors
+    /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
+    pub fn open_rw(path: &Path) -> io::Result<Self> {
+        Ok(Self { fd: open_regular(path, OFlags::RDWR)?, limit: size_limit() })
+    }
+
+    /// Makes an empty file at `path` and opens it for reading and writing.
+    ///
+    /// Whatever has the name already is refused, a symbolic link too, unless `overwrite` is set:
+    /// then a regular file is emptied, and a symbolic link is followed to one as `cp` does, so that
+    /// a link that points to another disk goes on doing that. A link to nothing is refused also
+    /// then, as `cp` refuses it: a file would appear in a place that nobody named.
+    /// Anything but a regular file is refused untouched.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`]; [`io::ErrorKind::InvalidInput`] if it is no regular file;
+    /// the operating system's.
+    pub fn create(path: &Path, overwrite: bool) -> io::Result<Self> {
+        if overwrite {
+            // Not O_TRUNC: what it is has to be known before it is emptied.
+            match open_regular(path, OFlags::RDWR) {
+                Ok(fd) => {
+                    retry_on_intr(|| rustix::fs::ftruncate(&fd, 0))?;
+                    return Ok(Self { fd, limit: size_limit() });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
+        let fd = open_regular(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        Ok(Self { fd, limit: size_limit() })
+    }
+
+    /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are none.
+    ///
+    /// For callers that count what was written before a disk was full; others want
+    /// [`write_all_at`](Self::write_all_at).
+    ///
+    /// # Errors
+    /// The operating system's; [`io::ErrorKind::WriteZero`] if it takes no byte and gives no reason.
+    pub fn write_some_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let bytes = bytes.get(..self.room_at(offset)?).unwrap_or(bytes);
+        match retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset))? {
+            0 => Err(io::Error::from(io::ErrorKind::WriteZero)),
+            n => Ok(n),
+        }
+    }
+
+    /// Writes all of `bytes` at `offset`; behind the end the file grows, with a hole in the gap.
+    ///
+    /// # Errors
+    /// As [`write_some_at`](Self::write_some_at). Some of the bytes may have been written.
+    pub fn write_all_at(&self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let n = self.write_some_at(offset, bytes)?;
+            bytes = bytes.get(n..).unwrap_or_default();
+            offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    /// Cuts the file to `len` bytes, or grows it by a hole.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn set_size(&self, len: u64) -> io::Result<()> {
+        // Only growing is limited, and only then the size matters.
+        if len > self.limit && len > self.size()? {
+            return Err(io::Error::from(Errno::FBIG));
+        }
+        Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))?)
+    }
+
+    /// Makes all earlier writes of all threads durable, and the file's length with them.
+    ///
+    /// The name of a new file is durable only after [`sync_parent`].
+    ///
+    /// # Errors
+    /// The operating system's. What was written since the last success may be durable or lost, and
+    /// calling this again does not tell: the kernel reports a failed write once.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(retry_on_intr(|| rustix::fs::fdatasync(&self.fd))?)
+    }
+
+    /// Length of the blocks in which the file system likes to be written, at least 1.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn block_size(&self) -> io::Result<u64> {
+        Ok(u64::try_from(self.stat()?.st_blksize).unwrap_or(0).max(1))
     }
 
     /// What tells the file apart from one that replaced it: device, inode.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let stat = rustix::fs::fstat(&self.0)?;
+        let stat = self.stat()?;
         Ok((stat.st_dev, stat.st_ino))
     }
+
+    /// How many bytes may be written at `offset`, at least one.
+    pub(crate) fn room_at(&self, offset: u64) -> io::Result<usize> {
+        match self.limit.saturating_sub(offset) {
+            0 => Err(io::Error::from(Errno::FBIG)),
+            room => Ok(usize::try_from(room).unwrap_or(usize::MAX)),
+        }
+    }
+
+    fn stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::fstat(&self.fd)?)
+    }
+}
+
+/// Makes the name of a file that was created, renamed or removed at `path` durable.
+///
+/// # Errors
+/// The operating system's.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => sync_folder(folder),
+        Some(_) => sync_folder(Path::new(".")),
+        None => sync_folder(path), // the root
+    }
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// The operating system's. A file system that cannot do it for folders says so, which is no error.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let fd = retry_on_intr(|| rustix::fs::open(folder, flags, Mode::empty()))?;
+    match retry_on_intr(|| rustix::fs::fsync(&fd)) {
+        // fsync(2): "fd is bound to a special file [...] which does not support synchronization".
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens what must be a regular file, without waiting for anything.
+fn open_regular(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    // NONBLOCK: a pipe without a writer would make open(2) wait for one.
+    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mode = Mode::from_raw_mode(0o666); // less umask
+    let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
+    match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+        FileType::RegularFile => Ok(fd),
+        FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// How long this process may make a file.
+fn size_limit() -> u64 {
+    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 impl AsFd for PosixFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 
@@ -43,11 +205,38 @@ impl ReadAt for PosixFile {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::retry_on_intr(|| rustix::io::pread(&self.0, &mut *buf, offset))?)
+        Ok(retry_on_intr(|| rustix::io::pread(&self.fd, &mut *buf, offset))?)
     }
 
     fn size(&self) -> io::Result<u64> {
-        let size = rustix::fs::fstat(&self.0)?.st_size;
-        Ok(u64::try_from(size).unwrap_or(0)) // never negative: fstat(2)
+        Ok(u64::try_from(self.stat()?.st_size).unwrap_or(0)) // never negative: fstat(2)
+    }
+}
+
+impl WriteAt for PosixFile {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        Self::write_all_at(self, offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> io::Result<()> {
+        Self::set_size(self, len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Self::sync(self)
+    }
+}
+
+impl WriteAt for &PosixFile {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        PosixFile::write_all_at(self, offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> io::Result<()> {
+        PosixFile::set_size(self, len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        PosixFile::sync(self)
     }
 }
