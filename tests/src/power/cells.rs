@@ -1,0 +1,234 @@
+//! What is on the disk, and what may be: the versions of each sector since the last sync.
+
+use super::crashes::Lost;
+use super::{SECTOR, usize_of};
+
+pub(super) type Sector = [u8; SECTOR];
+
+/// A sector, and all that a crash could leave of it.
+#[derive(Debug)]
+pub(super) struct Cell {
+    /// Its number in the store.
+    pub(super) sector: usize,
+    /// Its contents: the durable one, then those behind each later write that changed it.
+    versions: Vec<Sector>,
+    /// Whether a sync failed since it was last written to.
+    doubtful: bool,
+    /// Whether the newest version is one of the current operation.
+    pub(super) touched: bool,
+}
+
+impl Cell {
+    pub(super) fn newest(&self) -> usize {
+        self.versions.len() - 1
+    }
+}
+
+/// All sectors and the size. One state at a time is shown in `image`, and going from one to another
+/// copies only the sectors that differ.
+#[derive(Debug)]
+pub(super) struct Disk {
+    lost: Lost,
+    /// What is shown, in whole sectors.
+    image: Vec<u8>,
+    /// The sectors that may differ from the durable ones, in ascending order.
+    pub(super) cells: Vec<Cell>,
+    /// The durable size, and each later one.
+    pub(super) sizes: Vec<usize>,
+    pub(super) size_touched: bool,
+    size_doubtful: bool,
+}
+
+/// Cuts a write where sectors end: number of the sector, place in it, bytes.
+pub(super) fn parts(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (usize, usize, &[u8])> {
+    let (mut at, mut rest) = (usize_of(offset), bytes);
+    std::iter::from_fn(move || {
+        let (sector, within) = (at / SECTOR, at % SECTOR);
+        let (part, behind) = rest.split_at(rest.len().min(SECTOR - within));
+        at += part.len();
+        rest = behind;
+        (!part.is_empty()).then_some((sector, within, part))
+    })
+}
+
+impl Disk {
+    pub(super) fn new(start: &[u8], lost: Lost) -> Self {
+        let mut disk = Self {
+            lost,
+            image: start.to_vec(),
+            cells: Vec::new(),
+            sizes: vec![start.len()],
+            size_touched: false,
+            size_doubtful: false,
+        };
+        disk.make_room(start.len());
+        disk
+    }
+
+    /// What is shown, if the size is `size`.
+    pub(super) fn image(&self, size: usize) -> &[u8] {
+        &self.image[..size]
+    }
+
+    pub(super) fn live_size(&self) -> usize {
+        self.sizes[self.sizes.len() - 1]
+    }
+
+    /// The cells of which something is seen if the size is `size`: the first so many.
+    pub(super) fn visible(&self, size: usize) -> usize {
+        self.cells.partition_point(|cell| cell.sector * SECTOR < size)
+    }
+
+    fn make_room(&mut self, size: usize) {
+        let len = size.next_multiple_of(SECTOR);
+        if self.image.len() < len {
+            self.image.resize(len, 0);
+        }
+    }
+
+    fn range(sector: usize) -> std::ops::Range<usize> {
+        sector * SECTOR..(sector + 1) * SECTOR
+    }
+
+    /// Shows version `version` of a cell.
+    pub(super) fn show(&mut self, index: usize, version: usize) {
+        let cell = &self.cells[index];
+        self.image[Self::range(cell.sector)].copy_from_slice(&cell.versions[version]);
+    }
+
+    /// Shows other bytes in a sector, until a version of it is shown again.
+    pub(super) fn poke(&mut self, sector: usize, within: usize, byte: u8) {
+        self.image[sector * SECTOR + within] = byte;
+    }
+
+    pub(super) fn show_newest(&mut self) {
+        for index in 0..self.cells.len() {
+            self.show(index, self.cells[index].newest());
+        }
+    }
+
+    pub(super) fn show_oldest(&mut self) {
+        for index in 0..self.cells.len() {
+            self.show(index, 0);
+        }
+    }
+
+    /// The index of a sector's cell, which is made if there is none.
+    pub(super) fn cell(&mut self, sector: usize) -> usize {
+        let found = self.cells.binary_search_by_key(&sector, |cell| cell.sector);
+        found.unwrap_or_else(|index| {
+            self.make_room((sector + 1) * SECTOR);
+            let mut durable: Sector = self.image[Self::range(sector)].try_into().unwrap();
+            if self.lost == Lost::Noise && sector * SECTOR >= self.sizes[0] {
+                durable = noise(sector);
+            }
+            let versions = vec![durable];
+            let cell = Cell { sector, versions, doubtful: false, touched: false };
+            self.cells.insert(index, cell);
+            self.show(index, 0);
+            index
+        })
+    }
+
+    /// The content of a sector as a reader sees it.
+    fn newest(&mut self, sector: usize) -> (usize, Sector) {
+        let index = self.cell(sector);
+        let cell = &self.cells[index];
+        // What is behind the end of the durable store is no older content to its reader.
+        let is_fresh = cell.versions.len() == 1 && sector * SECTOR >= self.sizes[0];
+        (index, if is_fresh { [0; SECTOR] } else { cell.versions[cell.newest()] })
+    }
+
+    fn push(&mut self, index: usize, version: Sector) {
+        let cell = &mut self.cells[index];
+        cell.doubtful = false;
+        if cell.versions[cell.newest()] != version {
+            cell.versions.push(version);
+            cell.touched = true;
+        }
+    }
+
+    fn push_size(&mut self, size: usize) {
+        self.make_room(size);
+        if size != self.live_size() {
+            self.sizes.push(size);
+            self.size_touched = true;
+            self.size_doubtful = false;
+        }
+    }
+
+    /// Shows what a reader sees in a sector that has a cell.
+    pub(super) fn show_live(&mut self, sector: usize) {
+        let (_, content) = self.newest(sector);
+        self.image[Self::range(sector)].copy_from_slice(&content);
+    }
+
+    /// A new operation begins.
+    pub(super) fn begin(&mut self) {
+        self.cells.iter_mut().for_each(|cell| cell.touched = false);
+        self.size_touched = false;
+    }
+
+    /// Makes the cells that a write needs.
+    pub(super) fn prepare(&mut self, offset: u64, bytes: &[u8]) {
+        let end = usize_of(offset) + bytes.len();
+        self.fill_gap(usize_of(offset));
+        self.make_room(end);
+        for (sector, ..) in parts(offset, bytes) {
+            self.cell(sector);
+        }
+    }
+
+    /// Writes into cells that were prepared.
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let end = usize_of(offset) + bytes.len();
+        for (sector, within, part) in parts(offset, bytes) {
+            let (index, mut content) = self.newest(sector);
+            content[within..within + part.len()].copy_from_slice(part);
+            self.push(index, content);
+        }
+        if end > self.live_size() {
+            self.push_size(end);
+        }
+    }
+
+    pub(super) fn set_size(&mut self, size: usize) {
+        self.fill_gap(size);
+        // What is cut off reads as zeros if the store grows again.
+        for sector in size / SECTOR..self.live_size().div_ceil(SECTOR) {
+            let (index, mut content) = self.newest(sector);
+            content[size.saturating_sub(sector * SECTOR)..].fill(0);
+            self.push(index, content);
+        }
+        self.push_size(size);
+    }
+
+    /// A gap between the end and `to` reads as zeros, which may be lost as other bytes.
+    fn fill_gap(&mut self, to: usize) {
+        if self.lost == Lost::Noise {
+            for sector in self.live_size().div_ceil(SECTOR)..to.div_ceil(SECTOR) {
+                let (index, content) = self.newest(sector);
+                self.push(index, content);
+            }
+        }
+    }
+
+    pub(super) fn sync(&mut self) {
+        self.show_newest();
+        self.cells.retain(|cell| cell.doubtful);
+        if !self.size_doubtful {
+            self.sizes.drain(..self.sizes.len() - 1);
+        }
+    }
+
+    pub(super) fn sync_failed(&mut self) {
+        self.cells.iter_mut().for_each(|cell| cell.doubtful = true);
+        self.size_doubtful = self.sizes.len() > 1;
+    }
+}
+
+/// What a block held that was another file's before.
+fn noise(sector: usize) -> Sector {
+    let mut random = super::crashes::Random(u64::try_from(sector).unwrap());
+    std::array::from_fn(|_| random.next().to_le_bytes()[0])
+}

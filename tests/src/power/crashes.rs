@@ -1,0 +1,349 @@
+//! All that a crash could leave of a store, one state after another.
+
+use super::cells::{Disk, parts};
+use super::{Op, SECTOR, usize_of};
+use std::ops::Range;
+
+/// Where a write can be torn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tear {
+    /// At the boundaries of sectors.
+    Sectors,
+    /// Behind each byte, but for writes within one sector and within one of these ranges. A torn
+    /// sector is shown with all else that is unsynced kept, with all of it lost, and with a random
+    /// choice.
+    Bytes {
+        /// What a writer relies on being written all or nothing.
+        atomic: Vec<Range<u64>>,
+    },
+}
+
+/// What a sector reads as that is behind the durable end of the store, and was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// Zeros.
+    Zeros,
+    /// Any bytes; so may a gap that a write left behind the old end, which is written by zeros.
+    Noise,
+}
+
+/// What crashes do, and how many of the states are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Where a write can be torn.
+    pub tear: Tear,
+    /// What lost sectors read as.
+    pub lost: Lost,
+    /// All states of a moment are shown if they are at most so many; else none or all of the unsynced
+    /// sectors kept, each one lost or kept alone, and random choices.
+    pub exhaustive: usize,
+    /// How many of these there are, at each moment.
+    pub random: usize,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self { tear: Tear::Sectors, lost: Lost::Zeros, exhaustive: 1 << 10, random: 16 }
+    }
+}
+
+/// How a state came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The program was killed: all that it had written is there.
+    Killed,
+    /// The power was cut, and not all of it is there.
+    PowerCut,
+    /// The program was killed within a write.
+    KilledWriting,
+    /// The power was cut while a write was going on.
+    PowerCutWriting,
+}
+
+/// A state that a crash could leave.
+#[derive(Debug, Clone, Copy)]
+pub struct Crash<'a> {
+    /// Entries of the log that were begun; the last one may be cut.
+    pub begun: usize,
+    /// Entries of the log that were ended.
+    pub ended: usize,
+    /// How it came about.
+    pub kind: Kind,
+    /// What is there.
+    pub image: &'a [u8],
+}
+
+/// How many states were shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// [`Kind::Killed`].
+    pub killed: usize,
+    /// [`Kind::PowerCut`].
+    pub power_cut: usize,
+    /// [`Kind::KilledWriting`].
+    pub killed_writing: usize,
+    /// [`Kind::PowerCutWriting`].
+    pub power_cut_writing: usize,
+    /// Moments of which not all states were shown.
+    pub sampled: usize,
+}
+
+impl Counts {
+    /// All states.
+    #[must_use]
+    pub const fn total(&self) -> usize {
+        self.killed + self.power_cut + self.killed_writing + self.power_cut_writing
+    }
+
+    const fn of(&mut self, kind: Kind) -> &mut usize {
+        match kind {
+            Kind::Killed => &mut self.killed,
+            Kind::PowerCut => &mut self.power_cut,
+            Kind::KilledWriting => &mut self.killed_writing,
+            Kind::PowerCutWriting => &mut self.power_cut_writing,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.killed += other.killed;
+        self.power_cut += other.power_cut;
+        self.killed_writing += other.killed_writing;
+        self.power_cut_writing += other.power_cut_writing;
+        self.sampled += other.sampled;
+    }
+}
+
+/// SplitMix64: the same numbers in every run.
+#[derive(Debug)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `count`.
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        usize_of(self.next() % u64::try_from(count).unwrap())
+    }
+}
+
+struct Walk<'m, V> {
+    model: &'m Model,
+    disk: Disk,
+    random: Random,
+    begun: usize,
+    ended: usize,
+    counts: Counts,
+    visit: V,
+}
+
+pub(super) fn walk<V: FnMut(&Crash<'_>)>(
+    model: &Model,
+    start: &[u8],
+    log: &[Op],
+    visit: V,
+) -> Counts {
+    let disk = Disk::new(start, model.lost);
+    let (random, counts) = (Random(0), Counts::default());
+    let mut walk = Walk { model, disk, random, begun: 0, ended: 0, counts, visit };
+    walk.emit(Kind::Killed, start.len());
+    for op in log {
+        walk.step(op);
+    }
+    walk.counts
+}
+
+impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
+    fn emit(&mut self, kind: Kind, size: usize) {
+        let (begun, ended, image) = (self.begun, self.ended, self.disk.image(size));
+        (self.visit)(&Crash { begun, ended, kind, image });
+        *self.counts.of(kind) += 1;
+    }
+
+    /// Does an operation and shows the states that it adds.
+    fn step(&mut self, op: &Op) {
+        self.begun += 1;
+        self.disk.begin();
+        match op {
+            Op::Write { offset, bytes } => {
+                self.disk.prepare(*offset, bytes);
+                self.tear(*offset, bytes);
+                self.disk.write(*offset, bytes);
+            }
+            Op::SetSize(len) => self.disk.set_size(usize_of(*len)),
+            Op::Sync => self.disk.sync(),
+            Op::SyncFailed => self.disk.sync_failed(),
+            Op::SetSizeFailed | Op::Promise => {}
+        }
+        self.ended += 1;
+        self.disk.show_newest();
+        self.emit(Kind::Killed, self.disk.live_size());
+        self.subsets(matches!(op, Op::Promise));
+    }
+
+    /// The states that are possible since this operation, or, after a promise, all of them, but for
+    /// the newest one.
+    fn subsets(&mut self, all: bool) {
+        let is_touched = self.disk.size_touched || self.disk.cells.iter().any(|cell| cell.touched);
+        if !all && !is_touched {
+            return;
+        }
+        let states = self.disk.sizes.iter().fold(0usize, |sum, &size| {
+            let cells = &self.disk.cells[..self.disk.visible(size)];
+            let states = cells
+                .iter()
+                .fold(1usize, |product, cell| product.saturating_mul(cell.newest() + 1));
+            sum.saturating_add(states)
+        });
+        if states <= self.model.exhaustive {
+            self.every_subset(all);
+        } else {
+            self.counts.sampled += 1;
+            self.some_subsets();
+        }
+        self.disk.show_newest();
+    }
+
+    /// Counts through the versions of all sectors that are seen, for each size.
+    fn every_subset(&mut self, all: bool) {
+        let sizes = self.disk.sizes.clone();
+        for (number, &size) in sizes.iter().enumerate() {
+            let is_newest_size = number == sizes.len() - 1;
+            let mut choice = vec![0; self.disk.visible(size)];
+            self.disk.show_oldest();
+            loop {
+                let cells = self.disk.cells.iter().zip(&choice);
+                let is_newest = |(cell, &version)| super::cells::Cell::newest(cell) == version;
+                let is_killed = is_newest_size && cells.clone().all(is_newest);
+                let is_new = is_newest_size && self.disk.size_touched
+                    || cells.clone().any(|at| at.0.touched && is_newest(at));
+                if (all || is_new) && !is_killed {
+                    self.emit(Kind::PowerCut, size);
+                }
+                let Some(index) = self.advance(&mut choice) else { break };
+                for (index, &version) in choice.iter().enumerate().take(index + 1) {
+                    self.disk.show(index, version);
+                }
+            }
+        }
+    }
+
+    /// The next choice of versions; the index of the last one that changed.
+    fn advance(&self, choice: &mut [usize]) -> Option<usize> {
+        for (index, version) in choice.iter_mut().enumerate() {
+            if *version < self.disk.cells[index].newest() {
+                *version += 1;
+                return Some(index);
+            }
+            *version = 0;
+        }
+        None
+    }
+
+    fn some_subsets(&mut self) {
+        let (durable, newest) = (self.disk.sizes[0], self.disk.live_size());
+        self.disk.show_newest();
+        for size in self.disk.sizes.clone() {
+            if size != newest {
+                self.emit(Kind::PowerCut, size);
+            }
+        }
+        for index in 0..self.disk.visible(newest) {
+            for older in 0..self.disk.cells[index].newest() {
+                self.disk.show(index, older);
+                self.emit(Kind::PowerCut, newest);
+            }
+            self.disk.show(index, self.disk.cells[index].newest());
+        }
+
+        self.disk.show_oldest();
+        self.emit(Kind::PowerCut, durable);
+        self.emit(Kind::PowerCut, newest);
+        for index in 0..self.disk.cells.len() {
+            self.disk.show(index, self.disk.cells[index].newest());
+            if index < self.disk.visible(durable) {
+                self.emit(Kind::PowerCut, durable);
+            }
+            self.emit(Kind::PowerCut, newest);
+            self.disk.show(index, 0);
+        }
+        for _ in 0..self.model.random {
+            let size = self.show_random();
+            self.emit(Kind::PowerCut, size);
+        }
+    }
+
+    /// Shows any version of each sector, and returns any size.
+    fn show_random(&mut self) -> usize {
+        for index in 0..self.disk.cells.len() {
+            let version = self.random.below(self.disk.cells[index].newest() + 1);
+            self.disk.show(index, version);
+        }
+        self.disk.sizes[self.random.below(self.disk.sizes.len())]
+    }
+
+    /// Shows what is left if the next write is cut: all before it kept; all before it lost; some
+    /// of it lost.
+    fn tear(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset + u64::try_from(bytes.len()).unwrap();
+        let is_single = parts(offset, bytes).count() < 2;
+        let is_atomic = |range: &Range<u64>| range.start <= offset && end <= range.end;
+        let unit = match &self.model.tear {
+            Tear::Bytes { atomic } if is_single && atomic.iter().any(is_atomic) => return,
+            Tear::Bytes { .. } => 1,
+            Tear::Sectors => SECTOR,
+        };
+        self.disk.show_newest();
+        for (sector, within, part) in parts(offset, bytes) {
+            let is_last = sector * SECTOR + within + part.len() == usize_of(end);
+            let count = part.len() - usize::from(is_last); // all of them is no tear
+            self.tear_sector(sector, within, &part[..count], unit, Kind::KilledWriting, &[]);
+        }
+        if unit == SECTOR {
+            return; // whole sectors are among the subsets
+        }
+        let durable = self.disk.sizes[0];
+        for (sector, within, part) in parts(offset, bytes) {
+            let part = &part[..part.len() - 1]; // all of it is one of its sector's versions
+            self.disk.show_oldest();
+            self.tear_sector(sector, within, part, unit, Kind::PowerCutWriting, &[durable]);
+            let size = self.show_random();
+            self.tear_sector(sector, within, part, unit, Kind::PowerCutWriting, &[size]);
+        }
+    }
+
+    /// Shows the bytes of a write in one sector one after another, with the size that the store has
+    /// by then, and with other sizes.
+    fn tear_sector(
+        &mut self,
+        sector: usize,
+        within: usize,
+        part: &[u8],
+        unit: usize,
+        kind: Kind,
+        sizes: &[usize],
+    ) {
+        self.disk.show_live(sector);
+        let live = self.disk.live_size();
+        for (at, &byte) in (within..).zip(part) {
+            self.disk.poke(sector, at, byte);
+            let end = sector * SECTOR + at + 1;
+            if !end.is_multiple_of(unit) {
+                continue;
+            }
+            self.emit(kind, live.max(end));
+            for &size in sizes {
+                if size > sector * SECTOR && size != live.max(end) {
+                    self.emit(kind, size);
+                }
+            }
+        }
+    }
+}
