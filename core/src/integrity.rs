@@ -2,7 +2,7 @@
 
 use crc::{CRC_32_ISCSI, Crc};
 
-const CASTAGNOLI: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+static CASTAGNOLI: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
 /// Computes a CRC-32C as [`crc32c`] does; an adapter may have a faster one.
 pub type Checksum = fn(u32, &[u8]) -> u32;

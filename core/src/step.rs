@@ -128,6 +128,20 @@ where
     }
 }
 
+impl<S> DriveError<S, core::convert::Infallible> {
+    /// The same error of a machine whose format cannot be wrong.
+    #[must_use]
+    pub fn infallible<F>(self) -> DriveError<S, F> {
+        match self {
+            Self::Store(error) => DriveError::Store(error),
+            Self::Format(never) => match never {},
+            Self::Ended { offset } => DriveError::Ended { offset },
+            Self::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+            Self::ReadOnly => DriveError::ReadOnly,
+        }
+    }
+}
+
 impl<S, F> DriveError<S, F> {
     fn from_read(error: embedded_io::ReadExactError<S>, offset: u64) -> Self {
         match error {

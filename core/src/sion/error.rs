@@ -124,6 +124,18 @@ pub enum Error {
         /// Index of the chunk.
         chunk: u64,
     },
+    /// The caller: fewer slots than there are tasks.
+    Slots {
+        /// Tasks of the physical file.
+        ntasks: u64,
+        /// Slots that were given.
+        have: u64,
+    },
+    /// The caller: memory to work in that is too small for anything.
+    Window {
+        /// Bytes that it must have.
+        need: u64,
+    },
     /// The caller: plain bytes for a stream of key-value records.
     OnlyKeyval,
     /// The caller: the memory for chunks that were finished since the last commit is full.
@@ -249,6 +261,12 @@ impl fmt::Display for Error {
             ),
             Self::FileFull { chunk } => {
                 write!(f, "chunk {chunk} of the task has no place in a file")
+            }
+            Self::Slots { ntasks, have } => {
+                write!(f, "{have} slots were given, must be at least {ntasks}, one a task")
+            }
+            Self::Window { need } => {
+                write!(f, "the window is too small, must be at least {need} bytes")
             }
             Self::OnlyKeyval => f.write_str("the streams of the file are key-value records"),
             Self::LedgerFull { capacity } => write!(

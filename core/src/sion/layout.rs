@@ -141,6 +141,145 @@ impl Chunks {
     }
 }
 
+/// The last offset of a file, to SIONlib and to operating systems.
+pub const LAST_OFFSET: u64 = i64::MAX.unsigned_abs();
+
+/// The blocks of a physical file: one chunk of every task, side by side, again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Blocks {
+    /// Offset of block 0.
+    pub first: u64,
+    /// Bytes of a block.
+    pub globalskip: u64,
+}
+
+impl Blocks {
+    /// Where the first `count` blocks end, or `None` if that is no offset of a file. SIONlib puts
+    /// META2 there when it closes a file.
+    #[must_use]
+    pub fn end(&self, count: u64) -> Option<u64> {
+        let end = self.first.checked_add(self.globalskip.checked_mul(count)?)?;
+        (end <= LAST_OFFSET).then_some(end)
+    }
+
+    /// Whole blocks in front of `offset`: those that can be written to without touching what stands
+    /// there. Any number if no task has any room.
+    #[must_use]
+    pub fn before(&self, offset: u64) -> u64 {
+        offset.saturating_sub(self.first).checked_div(self.globalskip).unwrap_or(u64::MAX)
+    }
+}
+
+/// Bytes that storage writes as a whole, at least. META2 of a commit starts at a multiple of them,
+/// so that it shares none with data.
+const SECTOR: NonZeroU64 = match NonZeroU64::new(512) {
+    Some(sector) => sector,
+    None => NonZeroU64::MIN,
+};
+
+/// All that stands at start_of_varheader: META2, the mapping or its size, and the seal
+/// (`spec/sion.md#extensions`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Varheader {
+    /// Offset of META2.
+    pub start: u64,
+    /// Tasks in the physical file.
+    pub ntasks: u32,
+    /// Rows of block sizes.
+    pub maxchunks: u32,
+    /// Bytes between META2 and the seal: of the mapping, its size, or nothing.
+    pub mapping_len: u64,
+    /// Whether there is a seal.
+    pub sealed: bool,
+}
+
+impl Varheader {
+    /// The same at another offset, or `None` if it would end behind [`LAST_OFFSET`].
+    #[must_use]
+    pub fn at(&self, start: u64) -> Option<Self> {
+        let moved = Self { start, ..*self };
+        moved.checked_span().map(|_| moved)
+    }
+
+    /// The same at the start of the first sector from `offset` on, or `None` if it would end behind
+    /// [`LAST_OFFSET`].
+    #[must_use]
+    pub fn behind(&self, offset: u64) -> Option<Self> {
+        self.at(round_up(offset, SECTOR)?)
+    }
+
+    /// The same behind the first `reach` of `blocks`, at the start of a sector, and not where `old`
+    /// is. `None` if it would end behind [`LAST_OFFSET`].
+    #[must_use]
+    pub fn aside(&self, blocks: &Blocks, reach: u64, old: Option<&Self>) -> Option<Self> {
+        let place = self.behind(blocks.end(reach)?)?;
+        match old {
+            Some(old) if old.span().overlaps(place.span()) => self.behind(old.span().end()),
+            _ => Some(place),
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.checked_span().unwrap_or(Span::ZERO) // `at` checked it
+    }
+
+    fn checked_span(&self) -> Option<Span> {
+        let entries = self.entries();
+        let counts = u64::from(self.ntasks).checked_mul(ENTRY_LEN)?;
+        let sizes = entries.checked_mul(ENTRY_LEN)?;
+        let seal =
+            if self.sealed { entries.checked_mul(CRC_LEN)?.checked_add(TRAILER_LEN)? } else { 0 };
+        let len = counts.checked_add(sizes)?.checked_add(self.mapping_len)?.checked_add(seal)?;
+        Span::new(self.start, len).filter(|span| span.end() <= LAST_OFFSET)
+    }
+
+    /// Entries of a table with `maxchunks` rows.
+    fn entries(&self) -> u64 {
+        u64::from(self.ntasks).saturating_mul(self.maxchunks.into()) // exact: both are u32
+    }
+
+    /// The table of block counts.
+    #[must_use]
+    pub fn blockcounts(&self) -> Span {
+        Span::of_table(self.start, self.ntasks.into(), ENTRY_LEN).unwrap_or(Span::ZERO)
+    }
+
+    /// All rows of block sizes.
+    #[must_use]
+    pub fn blocksizes(&self) -> Span {
+        Span::of_table(self.blockcounts().end(), self.entries(), ENTRY_LEN).unwrap_or(Span::ZERO)
+    }
+
+    /// The mapping, its size, or nothing.
+    #[must_use]
+    pub fn mapping(&self) -> Span {
+        Span::new(self.blocksizes().end(), self.mapping_len).unwrap_or(Span::ZERO)
+    }
+
+    /// All rows of checksums of chunks; empty if there is no seal.
+    #[must_use]
+    pub fn crcs(&self) -> Span {
+        let entries = if self.sealed { self.entries() } else { 0 };
+        Span::of_table(self.mapping().end(), entries, CRC_LEN).unwrap_or(Span::ZERO)
+    }
+
+    /// The end of the seal; empty if there is none.
+    #[must_use]
+    pub fn trailer(&self) -> Span {
+        let len = if self.sealed { TRAILER_LEN } else { 0 };
+        Span::new(self.crcs().end(), len).unwrap_or(Span::ZERO)
+    }
+}
+
+/// Bytes of an entry of the seal's table.
+pub(super) const CRC_LEN: u64 = widen(raw::ChunkCrcEntry::TABLE.len);
+/// Bytes of the end of a seal.
+pub(super) const TRAILER_LEN: u64 = widen(raw::SealTrailer::TABLE.len);
+
 /// A span that cannot overflow.
 const fn span(offset: u64, len: u64) -> Span {
     match Span::new(offset, len) {

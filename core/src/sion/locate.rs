@@ -1,7 +1,7 @@
 //! Finding one task among many, in windows of the caller's buffer.
 
 use super::error::Error;
-use super::layout::{Chunks, ENTRY_LEN, Layout};
+use super::layout::{Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
 use super::meta2::entry;
 use super::open::Head;
 use super::raw;
@@ -23,9 +23,6 @@ pub struct Task {
     /// Chunks that it used; 0 in a file that was never closed.
     pub blockcount: u64,
 }
-
-/// A file's last offset, to SIONlib and to operating systems.
-const LAST_OFFSET: u64 = i64::MAX.unsigned_abs();
 
 /// Walks the chunk sizes of META1 in order and adds them up.
 #[derive(Debug, Clone, Copy)]

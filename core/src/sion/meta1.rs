@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::layout::Layout;
 use super::raw;
-use crate::endian::{ByteOrder, I32};
+use crate::endian::{ByteOrder, I32, I64};
 use crate::field::FieldId;
 use core::num::NonZeroU32;
 use zerocopy::FromBytes;
@@ -74,6 +74,45 @@ impl core::fmt::Display for KeyvalMode {
 /// The name that the set was created under: at most 1024 bytes, of any encoding.
 pub type Prefix = heapless::Vec<u8, 1024>;
 
+/// What the writer of a physical file decides about it, besides its tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Attributes {
+    /// Byte order of all metadata.
+    pub order: ByteOrder,
+    /// Byte order that is stated for the user's data.
+    pub data_order: ByteOrder,
+    /// Unit in bytes that the start of the data is rounded to; 1 to 2^31 - 1.
+    pub fsblksize: u32,
+    /// Physical files in the set; 1 to 2^31 - 1.
+    pub nfiles: u32,
+    /// Number of this one. In a set of one, SIONlib's serial writers say 1 and its parallel ones 0.
+    pub filenumber: u32,
+    /// Whether streams are key-value records.
+    pub keyval: bool,
+}
+
+impl Default for Attributes {
+    /// A set of one with plain streams in the machine's order, as a serial writer makes it, with an
+    /// fsblksize of 512 bytes.
+    fn default() -> Self {
+        Self {
+            order: ByteOrder::HOST,
+            data_order: ByteOrder::HOST,
+            fsblksize: 512,
+            nfiles: 1,
+            filenumber: 1,
+            keyval: false,
+        }
+    }
+}
+
+/// Most tasks of a physical file: SIONlib computes the length of META1, 1088 + 16 N, as an `int`.
+pub const MAX_TASKS: u32 = 134_217_659;
+
+/// Most bytes of a prefix: SIONlib reads it up to a NUL (sion_metadata.c:479).
+const MAX_PREFIX: usize = 1023;
+
 /// What the fixed part of META1 says, without the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -140,6 +179,71 @@ impl Meta1 {
             filenumber,
             flag1,
             flag2,
+        })
+    }
+
+    /// That of a new physical file with `ntasks` tasks, in the words of SIONlib 1.7.6.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for what no file can hold.
+    pub fn new(attributes: &Attributes, ntasks: u64) -> Result<Self, Error> {
+        let Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval } = *attributes;
+        let last_file = if nfiles == 1 { 1 } else { nfiles.saturating_sub(1) };
+        let ntasks = within(ntasks, 1, MAX_TASKS, raw::Meta1::ntasks)?;
+        let nfiles = within(nfiles.into(), 1, MAX_I32, raw::Meta1::nfiles)?;
+        let fsblksize = within(fsblksize.into(), 1, MAX_I32, raw::Meta1::fsblksize)?;
+        let filenumber = within(filenumber.into(), 0, last_file, raw::Meta1::filenumber)?;
+        let at_least_1 = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+        Ok(Self {
+            order,
+            data_order,
+            version: 1007,
+            patchlevel: 6,
+            layout: Layout {
+                version: FormatVersion::V5,
+                fsblksize: at_least_1(fsblksize),
+                ntasks: at_least_1(ntasks),
+            },
+            nfiles: at_least_1(nfiles),
+            filenumber: Some(filenumber),
+            flag1: if keyval { 51 << 32 } else { 50 << 32 },
+            flag2: 0,
+        })
+    }
+
+    /// The fixed part as it stands in a file of fileformat_version 5.
+    ///
+    /// # Errors
+    /// [`Error::PrefixTooLong`] above 1023 bytes, [`Error::OutOfRange`] if there is a NUL in it.
+    pub fn to_raw(&self, prefix: &[u8]) -> Result<raw::Meta1, Error> {
+        if prefix.len() > MAX_PREFIX {
+            let len = crate::store::usize_to_u64(prefix.len());
+            return Err(Error::PrefixTooLong { len });
+        }
+        if prefix.contains(&0) {
+            let field = raw::Meta1::filenameprefix;
+            return Err(Error::OutOfRange { field, value: 0, min: 1, max: 255 });
+        }
+        let mut filenameprefix = [0; 1024];
+        filenameprefix.iter_mut().zip(prefix).for_each(|(to, from)| *to = *from);
+        let bit = |order| u8::from(order == ByteOrder::Big);
+        let [meta, data] = [bit(self.order), bit(self.data_order)];
+        let i32_of = |n: u32| I32::new(i32::try_from(n).unwrap_or(i32::MAX), self.order);
+        Ok(raw::Meta1 {
+            ident: raw::Ident {
+                magic: raw::Ident::MAGIC,
+                endianness: [meta, data, data, meta],
+                version: I32::new(self.version, self.order),
+                patchlevel: I32::new(self.patchlevel, self.order),
+                fileformat_version: I32::new(self.layout.version.number().into(), self.order),
+            },
+            fsblksize: i32_of(self.fsblksize()),
+            ntasks: i32_of(self.ntasks()),
+            nfiles: i32_of(self.nfiles()),
+            filenumber: i32_of(self.filenumber.unwrap_or(0)),
+            flag1: I64::new(self.flag1, self.order),
+            flag2: I64::new(self.flag2, self.order),
+            filenameprefix,
         })
     }
 
@@ -210,6 +314,13 @@ impl Meta1 {
         self.files_in_set() > 1 && matches!(self.filenumber, Some(0))
     }
 
+    /// Whether a mapping without entries stands behind META2: in the only file of a set, if a serial
+    /// writer made it.
+    #[must_use]
+    pub const fn has_empty_mapping(&self) -> bool {
+        self.files_in_set() == 1 && !matches!(self.filenumber, Some(0))
+    }
+
     /// Whether streams are key-value records. No version before 5 has them.
     #[must_use]
     pub const fn keyval(&self) -> KeyvalMode {
@@ -245,6 +356,20 @@ impl Meta1 {
         // SIONlib pads by NULs, but does not insist on one behind 1024 bytes.
         padded.split(|&byte| byte == 0).next().unwrap_or_default()
     }
+}
+
+const MAX_I32: u32 = i32::MAX.unsigned_abs();
+
+/// `value` if it is from `min` to `max`.
+fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {
+    let (min, max) = (i64::from(min), i64::from(max));
+    let signed = i64::try_from(value).unwrap_or(i64::MAX);
+    u32::try_from(value).ok().filter(|_| (min..=max).contains(&signed)).ok_or(Error::OutOfRange {
+        field,
+        value: signed,
+        min,
+        max,
+    })
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), Error> {

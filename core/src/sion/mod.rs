@@ -17,10 +17,18 @@
 //! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
 //! | [`keyval`] | key-value records in a stream |
 //! | [`filename`] | names of the files of a set |
+//! | [`create`], [`commit`], [`close`] | machines: make a physical file, publish what was written, end it |
+//! | [`cursor`], [`slots`] | where a task writes next, what a writer keeps of a task |
+//! | [`writer`] | a physical file that is written ([`Writer`]) |
+//! | [`seal`] | checksums of metadata and chunks |
 //!
 //! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
 //! is refused.
 
+pub mod close;
+pub mod commit;
+pub mod create;
+pub mod cursor;
 pub mod error;
 pub mod filename;
 pub mod keyval;
@@ -34,21 +42,27 @@ pub mod open;
 pub mod position;
 pub mod raw;
 pub mod reader;
+pub mod seal;
 pub mod set;
+pub mod slots;
 pub mod stream;
 pub mod tasks;
+pub mod writer;
 
 pub use error::Error;
 pub use keyval::{Record, Records};
-pub use layout::{Chunks, Layout};
+pub use layout::{Blocks, Chunks, Layout, Varheader};
 pub use locate::Task;
-pub use meta1::{FormatVersion, KeyvalMode, Meta1};
+pub use meta1::{Attributes, FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
 pub use open::Head;
 pub use reader::{Opened, Physical, TASKS_WINDOW, Unclosed};
+pub use seal::{Seal, SealState};
 pub use set::{Reader, check_set};
+pub use slots::{Finished, Slot};
 pub use stream::{Spans, Stream};
 pub use tasks::Listed;
+pub use writer::{Memory, Options, Writer};
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

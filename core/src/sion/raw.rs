@@ -2,7 +2,7 @@
 //!
 //! Their integers are in the byte order of META1, which is known once [`Ident`] has been read.
 
-use crate::endian::{I32, I64, U64};
+use crate::endian::{I32, I64, U32, U64};
 use crate::field::{Table, spec_table};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -19,6 +19,8 @@ pub const TABLES: &[&Table] = &[
     MappingSize::TABLE,
     MappingEntry::TABLE,
     RecordHeader::TABLE,
+    ChunkCrcEntry::TABLE,
+    SealTrailer::TABLE,
 ];
 
 /// What every fileformat_version starts with (`spec/sion.md#ident`).
@@ -181,6 +183,63 @@ pub struct RecordHeader {
     pub len: U64,
 }
 spec_table!(RecordHeader = 10 in "record", 16, 0: key: U64, 8: len: U64);
+
+/// An entry of the seal's table: `maxchunks` rows of one a task (`spec/sion.md#seal`).
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct ChunkCrcEntry {
+    /// CRC-32C of the bytes that the task used of this chunk; 0 if it did not use it.
+    pub crc: U32,
+}
+spec_table!(ChunkCrcEntry = 11 in "seal", 4, 0: crc: U32);
+
+/// The end of a seal (`spec/sion.md#seal`).
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct SealTrailer {
+    /// Version of the seal: 1.
+    pub seal_version: I32,
+    /// Tasks in the physical file when it was sealed.
+    pub ntasks: I32,
+    /// `maxchunks` of META1 when it was sealed.
+    pub maxchunks: I32,
+    /// CRC-32C of META1, from the start of the file to the end of the commit fields.
+    pub meta1_crc: U32,
+    /// `start_of_varheader` of META1 when it was sealed.
+    pub start_of_varheader: I64,
+    /// Offset of the seal's table.
+    pub start_of_seal: I64,
+    /// CRC-32C of META2 and the mapping, from start_of_varheader to start_of_seal.
+    pub meta2_crc: U32,
+    /// CRC-32C of the seal's table.
+    pub chunks_crc: U32,
+    /// Always 0.
+    pub reserved: I32,
+    /// CRC-32C of the fields before this one.
+    pub trailer_crc: U32,
+    /// Must be [`SealTrailer::MAGIC`].
+    pub magic: [u8; 16],
+}
+spec_table!(SealTrailer = 12 in "seal", 64,
+    0: seal_version: I32,
+    4: ntasks: I32,
+    8: maxchunks: I32,
+    12: meta1_crc: U32,
+    16: start_of_varheader: I64,
+    24: start_of_seal: I64,
+    32: meta2_crc: U32,
+    36: chunks_crc: U32,
+    40: reserved: I32,
+    44: trailer_crc: U32,
+    48: magic: [u8; 16],
+);
+
+impl SealTrailer {
+    /// Value of `magic`.
+    pub const MAGIC: [u8; 16] = *b"striae SION seal";
+    /// Value of `seal_version`.
+    pub const VERSION: i32 = 1;
+}
 
 #[cfg(test)]
 mod tests {

@@ -117,6 +117,12 @@ impl<S: ReadAt> Physical<S> {
         &self.store
     }
 
+    /// The store, given back.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
     /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one makes
     /// fewer and larger reads.
     ///

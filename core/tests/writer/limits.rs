@@ -1,0 +1,1 @@
+//! Limits: what no file can hold is refused, and nothing is written.

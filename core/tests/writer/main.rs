@@ -1,0 +1,100 @@
+//! What core's writer writes: the bytes that SIONlib wrote, and files that are read as they were meant.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::panic,
+    reason = "a test: a panic fails it"
+)]
+
+mod commits;
+mod golden;
+#[path = "../golden_sets/mod.rs"]
+mod golden_sets;
+mod limits;
+mod seals;
+
+use embedded_io::Read;
+use std::cell::RefCell;
+use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Physical, Slot, Writer};
+use striae_core::store::{ReadAt, WriteAt};
+
+/// Memory that grows, as a file does.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Growing(pub(crate) Vec<u8>);
+
+impl ReadAt for Growing {
+    type Error = striae_core::store::FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.as_slice().read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        self.0.as_slice().size()
+    }
+}
+
+impl WriteAt for Growing {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        let end = offset as usize + bytes.len();
+        self.0.resize(self.0.len().max(end), 0);
+        self.0[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
+        self.0.resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// A writer and the memory that it works in, for as long as `work` takes.
+pub(crate) fn with_memory<R>(window: usize, work: impl FnOnce(Memory<'_>) -> R) -> R {
+    let (mut slots, mut ledger) = ([Slot::EMPTY; 128], [Finished::EMPTY; 256]);
+    let mut window = vec![0; window];
+    work(Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window })
+}
+
+/// Creates a file, lets `work` write to it, and gives what the store holds then.
+pub(crate) fn written(
+    attributes: &Attributes,
+    tasks: &[(i64, u64)],
+    options: Options<'_>,
+    work: impl FnOnce(&mut Writer<'_, &mut Growing>),
+) -> Vec<u8> {
+    let store = RefCell::new(Growing::default());
+    let mut guard = store.borrow_mut();
+    let (mut slots, mut ledger) = ([Slot::EMPTY; 128], [Finished::EMPTY; 256]);
+    let mut window = [0; 1500];
+    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+    let mut writer =
+        Writer::create(&mut *guard, attributes, b"a.sion", tasks, memory, options).unwrap();
+    work(&mut writer);
+    drop(guard);
+    store.into_inner().0
+}
+
+/// The streams of all tasks of a closed or committed file.
+pub(crate) fn streams(file: &[u8]) -> Vec<Vec<u8>> {
+    let mut window = [0; 2048];
+    let Opened::Closed(file) = Physical::open(file, &mut window).unwrap() else {
+        panic!("the file is not closed")
+    };
+    let read = |local| {
+        let task = file.task(local, &mut [0; 64]).unwrap();
+        let (mut stream, mut bytes, mut buf) = (file.stream(task), Vec::new(), [0; 777]);
+        loop {
+            match stream.read(&mut buf).unwrap() {
+                0 => return bytes,
+                n => bytes.extend_from_slice(&buf[..n]),
+            }
+        }
+    };
+    (0..file.meta1().ntasks()).map(read).collect()
+}
