@@ -93,10 +93,14 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         let meta1 = Meta1::new(attributes, tasks.ntasks()).map_err(DriveError::Format)?;
         let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
         let window = window_of(memory.window).map_err(DriveError::Format)?;
-        store.set_size(0).map_err(DriveError::Store)?;
         let (front, back) = window.split_at_mut(window.len() >> 1);
         let create = Create::new(&meta1, prefix, tasks, front);
         let (create, blocks) = create.map_err(DriveError::Format)?;
+        if store.size().map_err(DriveError::Store)? > 0 {
+            store.set_size(0).map_err(DriveError::Store)?;
+            // Else a power cut could leave the old size, with old bytes and new ones.
+            store.sync().map_err(DriveError::Store)?;
+        }
         run(create, &mut store, back)?;
 
         let mut start = blocks.first;
