@@ -39,6 +39,16 @@ pub enum ErrorKind {
         /// The global rank.
         globalrank: i64,
     },
+    /// The file was closed, so nothing can be written to it.
+    Closed,
+    /// The disk failed once to make something durable, and does not say so twice: what was written
+    /// since the last commit may be lost, and no later commit can promise anything.
+    SyncFailed,
+    /// A task has a writer already.
+    Taken {
+        /// The task.
+        task: u64,
+    },
     /// A task's stream is damaged.
     Task {
         /// The task.
@@ -109,6 +119,12 @@ impl std::fmt::Display for ErrorKind {
                 "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
             ),
             Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
+            Self::Closed => f.write_str("was closed, so nothing can be written to it"),
+            Self::SyncFailed => f.write_str(
+                "the disk failed to make earlier writes durable; the last commit holds, and no \
+                 other can be made",
+            ),
+            Self::Taken { task } => write!(f, "task {task} has a writer already"),
             Self::Task { task, error } => write!(f, "task {task}: {error}"),
             Self::TooManyChunks { blockcount, limit } => {
                 write!(f, "a task has {blockcount} chunks, must have at most {limit}")
@@ -159,6 +175,8 @@ impl From<Error> for io::Error {
             }
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
+            ErrorKind::Closed | ErrorKind::Taken { .. } => io::ErrorKind::InvalidInput,
+            ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
             ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => io::ErrorKind::NotFound,
         };

@@ -96,6 +96,12 @@ impl Cursor {
         self.used = if used < self.chunks.chunksize { used } else { self.chunks.chunksize };
     }
 
+    /// The place `len` bytes before this one in the same chunk, or the chunk's start.
+    #[must_use]
+    pub const fn rewound(&self, len: u64) -> Self {
+        Self { used: self.used.saturating_sub(len), ..*self }
+    }
+
     /// Whether `len` bytes fit into what is left of the chunk. If not, they fit into the next one.
     ///
     /// # Errors

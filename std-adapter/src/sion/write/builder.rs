@@ -1,0 +1,449 @@
+//! How a new set is made.
+
+use super::Durability;
+use super::part::{Origin, Part, Settings, Starts, Target, WINDOW};
+use super::set::FileWriter;
+use crate::error::{Error, ErrorKind};
+use crate::posix::{PosixFile, sync_parent};
+use crate::sion::file::sibling_path;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use striae_core::endian::ByteOrder;
+use striae_core::sion::create::{Create, TaskTable};
+use striae_core::sion::{Attributes, Blocks, Error as SionError, Meta1, raw};
+use striae_core::span::round_up;
+use striae_core::step::{DriveError, drive};
+
+/// Bytes of a task's buffer, unless told.
+pub(super) const BUFFER: usize = 1 << 16;
+
+/// How a new set is made: its tasks, and how their streams are laid out and kept.
+///
+/// ```
+/// use std::io::Write;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.sion");
+/// let mut file = striae::sion::Builder::new(4).chunksize(1 << 20).create(&path)?;
+/// std::thread::scope(|scope| {
+///     for task in 0..4 {
+///         let mut stream = file.task(task)?;
+///         scope.spawn(move || writeln!(stream, "task {task} was here"));
+///     }
+///     Ok::<(), striae::Error>(())
+/// })?;
+/// file.commit()?; // whatever happens now, this much is in the file
+/// file.close()?;
+/// assert_eq!(striae::sion::File::open(&path)?.task(3)?.bytes, 18);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Builder {
+    ntasks: u64,
+    chunksizes: Sizes,
+    globalranks: Option<Vec<i64>>,
+    nfiles: u32,
+    fsblksize: Option<u32>,
+    order: ByteOrder,
+    data_order: ByteOrder,
+    keyval: bool,
+    prefix: Option<Vec<u8>>,
+    overwrite: bool,
+    settings: Settings,
+}
+
+#[derive(Debug, Clone)]
+enum Sizes {
+    Same(u64),
+    Each(Vec<u64>),
+}
+
+impl Builder {
+    /// A set of `ntasks` tasks in one file: chunks of 1 MiB, global ranks from 0, the file system's
+    /// block size, plain streams in the machine's byte order, commits that survive a power cut.
+    #[must_use]
+    pub const fn new(ntasks: u64) -> Self {
+        Self {
+            ntasks,
+            chunksizes: Sizes::Same(1 << 20),
+            globalranks: None,
+            nfiles: 1,
+            fsblksize: None,
+            order: ByteOrder::HOST,
+            data_order: ByteOrder::HOST,
+            keyval: false,
+            prefix: None,
+            overwrite: false,
+            settings: Settings { durability: Durability::OnCommit, sealed: false, buffer: BUFFER },
+        }
+    }
+
+    /// Bytes of each chunk of each task; rounded up to the block size of the file system.
+    #[must_use]
+    pub fn chunksize(mut self, bytes: u64) -> Self {
+        self.chunksizes = Sizes::Same(bytes);
+        self
+    }
+
+    /// Bytes of each chunk, task by task; rounded up to the block size of the file system. A task
+    /// with 0 has no room.
+    #[must_use]
+    pub fn chunksizes(mut self, bytes: Vec<u64>) -> Self {
+        self.chunksizes = Sizes::Each(bytes);
+        self
+    }
+
+    /// A number for each task; any numbers. Without them they are counted from 0.
+    #[must_use]
+    pub fn globalranks(mut self, globalranks: Vec<i64>) -> Self {
+        self.globalranks = Some(globalranks);
+        self
+    }
+
+    /// Physical files of the set: each gets as many tasks, and the last one the rest as well.
+    #[must_use]
+    pub const fn nfiles(mut self, nfiles: u32) -> Self {
+        self.nfiles = nfiles;
+        self
+    }
+
+    /// Bytes that chunks are rounded to, in place of the file system's block size.
+    #[must_use]
+    pub const fn fsblksize(mut self, bytes: u32) -> Self {
+        self.fsblksize = Some(bytes);
+        self
+    }
+
+    /// Byte order of the metadata.
+    #[must_use]
+    pub const fn order(mut self, order: ByteOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Byte order that is stated for the data; nothing swaps them.
+    #[must_use]
+    pub const fn data_order(mut self, order: ByteOrder) -> Self {
+        self.data_order = order;
+        self
+    }
+
+    /// Whether streams are key-value records.
+    #[must_use]
+    pub const fn keyval(mut self, keyval: bool) -> Self {
+        self.keyval = keyval;
+        self
+    }
+
+    /// The name that the files remember, in place of that under which they are made; at most 1023
+    /// bytes.
+    #[must_use]
+    pub fn prefix(mut self, prefix: Vec<u8>) -> Self {
+        self.prefix = Some(prefix);
+        self
+    }
+
+    /// Empties files that exist already, instead of refusing them.
+    #[must_use]
+    pub const fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Whether commits and the close add checksums of everything.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.settings.sealed = sealed;
+        self
+    }
+
+    /// What survives what.
+    #[must_use]
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.settings.durability = durability;
+        self
+    }
+
+    /// Bytes of each task's buffer, 64 KiB unless told; what is written in pieces of at least so many
+    /// bytes is not buffered.
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.settings.buffer = bytes;
+        self
+    }
+
+    /// Makes the set, whose first file gets the name `path`. Its files are there when this returns,
+    /// empty of data and unclosed. If that fails, those that it made are removed.
+    ///
+    /// # Errors
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for what
+    /// no file can hold; the operating system's.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
+        let path = path.as_ref();
+        let paths = (0..self.nfiles).map(|number| sibling_path(path, number)).collect();
+        self.create_at(path, paths)
+    }
+
+    /// The same with other names for the files than those that follow from `path`.
+    pub(crate) fn create_at(
+        mut self,
+        path: &Path,
+        paths: Vec<PathBuf>,
+    ) -> Result<FileWriter, Error> {
+        let at = |error: SionError| Error::new(path, error);
+        let files = files_of(self.ntasks, self.nfiles).map_err(at)?;
+        self.check_counts().map_err(at)?;
+        let prefix = self.prefix.take();
+        let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
+        let mapping = self.mapping(&files);
+
+        let mut made = Made { paths: Vec::new() };
+        let mut parts = Vec::new();
+        for ((tasks, number), path) in files.into_iter().zip(0..).zip(paths) {
+            let mapping = if number == 0 { mapping.as_slice() } else { &[] };
+            parts.push(self.create_part(path, number, tasks, &prefix, mapping, &mut made)?);
+        }
+        if self.settings.durability != Durability::None {
+            sync_parent(path).map_err(|error| Error::new(path, error))?;
+        }
+        made.paths.clear();
+        let writer = FileWriter::new(path, parts);
+        if self.settings.durability == Durability::EveryRecord {
+            writer.commit()?; // a set is there for its readers as soon as all of its files are
+        }
+        Ok(writer)
+    }
+
+    fn check_counts(&self) -> Result<(), SionError> {
+        let given = match &self.chunksizes {
+            Sizes::Same(_) => None,
+            Sizes::Each(sizes) => Some(sizes.len()),
+        };
+        let ranks = self.globalranks.as_ref().map(Vec::len);
+        let expected = i64::try_from(self.ntasks).unwrap_or(i64::MAX);
+        for count in [given, ranks].into_iter().flatten() {
+            let value = i64::try_from(count).unwrap_or(i64::MAX);
+            if value != expected {
+                let field = raw::Meta1::ntasks;
+                return Err(SionError::OutOfRange { field, value, min: expected, max: expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// File and local rank of each global rank; nothing for a set of one.
+    fn mapping(&self, files: &[Range<u64>]) -> Vec<(u32, u32)> {
+        if files.len() < 2 {
+            return Vec::new();
+        }
+        let addresses = files.iter().zip(0u32..).flat_map(|(tasks, file)| {
+            (0u32..).zip(tasks.clone()).map(move |(local, _)| (file, local))
+        });
+        let addresses: Vec<_> = addresses.collect();
+        let Some(ranks) = &self.globalranks else { return addresses };
+        // Its index is a rank of the program that wrote the set, if its tasks have such ranks.
+        let mut mapping = vec![None; addresses.len()];
+        for (rank, address) in ranks.iter().zip(&addresses) {
+            let index = usize::try_from(*rank).ok();
+            if let Some(entry) = index.and_then(|index| mapping.get_mut(index)) {
+                *entry = Some(*address);
+            }
+        }
+        mapping.into_iter().collect::<Option<_>>().unwrap_or(addresses)
+    }
+
+    fn create_part(
+        &mut self,
+        path: PathBuf,
+        number: u32,
+        tasks: Range<u64>,
+        prefix: &[u8],
+        mapping: &[(u32, u32)],
+        made: &mut Made,
+    ) -> Result<Part, Error> {
+        let at = |error: SionError| Error::new(&path, error);
+        let overwrite = self.overwrite;
+        let file = PosixFile::create(&path, overwrite).map_err(|error| exists(&path, error))?;
+        if !overwrite {
+            made.paths.push(path.clone());
+        }
+        let fsblksize = match self.fsblksize {
+            Some(bytes) => bytes,
+            None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,
+        };
+        self.fsblksize = Some(fsblksize); // that of file 0 for all
+        let attributes = Attributes {
+            order: self.order,
+            data_order: self.data_order,
+            fsblksize,
+            nfiles: self.nfiles,
+            filenumber: if self.nfiles == 1 { 1 } else { number },
+            keyval: self.keyval,
+        };
+        let ntasks = tasks.end.saturating_sub(tasks.start);
+        let meta1 = Meta1::new(&attributes, ntasks).map_err(at)?;
+        let table = self.table(&tasks, fsblksize).map_err(at)?;
+        let mut window = vec![0; WINDOW];
+        let create = Create::new(&meta1, prefix, &table, &mut window);
+        let (mut create, blocks) = create.map_err(at)?;
+        let sync_failed = AtomicBool::new(false); // then there is no file
+        let mut target = Target::new(&file, self.settings.durability, &sync_failed);
+        drive(&mut create, &mut target, &mut []).map_err(|error| {
+            let error: DriveError<std::io::Error, SionError> = error.infallible();
+            Error::new(&path, error)
+        })?;
+        let starts = table.into_starts(&blocks);
+        let mapping_len = match meta1.has_empty_mapping() || meta1.is_first_of_several() {
+            true => mapping_len(mapping),
+            false => 0,
+        };
+        let mapping = mapping.to_vec();
+        let published = None;
+        let origin = Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published };
+        Ok(Part::new(origin, self.settings))
+    }
+}
+
+/// The tasks of one physical file.
+struct Table {
+    ntasks: u64,
+    /// Already rounded.
+    sizes: Sizes,
+    ranks: Ranks,
+}
+
+enum Ranks {
+    From(u64),
+    Each(Vec<i64>),
+}
+
+impl TaskTable for Table {
+    fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    fn globalrank(&self, local: u32) -> i64 {
+        match &self.ranks {
+            Ranks::From(first) => first.saturating_add(local.into()).cast_signed(),
+            Ranks::Each(ranks) => of_task(ranks, local).unwrap_or(0),
+        }
+    }
+
+    fn chunksize(&self, local: u32) -> u64 {
+        match &self.sizes {
+            Sizes::Same(size) => *size,
+            Sizes::Each(sizes) => of_task(sizes, local).unwrap_or(0),
+        }
+    }
+}
+
+fn of_task<T: Copy>(table: &[T], local: u32) -> Option<T> {
+    table.get(usize::try_from(local).ok()?).copied()
+}
+
+impl Table {
+    /// Where the chunks start, in the memory of their sizes.
+    fn into_starts(self, blocks: &Blocks) -> Starts {
+        match self.sizes {
+            Sizes::Same(size) => Starts::Same(size),
+            Sizes::Each(mut sizes) => {
+                let mut start = blocks.first;
+                for size in &mut sizes {
+                    let next = start.saturating_add(*size);
+                    *size = std::mem::replace(&mut start, next);
+                }
+                Starts::Each(sizes)
+            }
+        }
+    }
+}
+
+impl Builder {
+    /// The tasks of a physical file, whose memory is not needed here any more if they are all.
+    fn table(&mut self, tasks: &Range<u64>, fsblksize: u32) -> Result<Table, SionError> {
+        let ntasks = tasks.end.saturating_sub(tasks.start);
+        let is_all = ntasks == self.ntasks;
+        let round = |size: u64| {
+            let unit = NonZeroU64::new(fsblksize.into()).unwrap_or(NonZeroU64::MIN);
+            round_up(size, unit).ok_or(SionError::OutOfRange {
+                field: raw::ChunksizeEntry::chunksize,
+                value: i64::MAX,
+                min: 0,
+                max: i64::MAX.saturating_sub(fsblksize.into()),
+            })
+        };
+        let sizes = match &mut self.chunksizes {
+            Sizes::Same(size) => Sizes::Same(round(*size)?),
+            Sizes::Each(sizes) => {
+                let mut sizes = take_range(sizes, tasks, is_all);
+                for size in &mut sizes {
+                    *size = round(*size)?;
+                }
+                Sizes::Each(sizes)
+            }
+        };
+        let ranks = match &mut self.globalranks {
+            None => Ranks::From(tasks.start),
+            Some(ranks) => Ranks::Each(take_range(ranks, tasks, is_all)),
+        };
+        Ok(Table { ntasks, sizes, ranks })
+    }
+}
+
+fn take_range<T: Copy>(all: &mut Vec<T>, range: &Range<u64>, is_all: bool) -> Vec<T> {
+    if is_all {
+        return std::mem::take(all);
+    }
+    let [start, end] = [range.start, range.end].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    all.get(start..end).unwrap_or_default().to_vec()
+}
+
+/// The tasks of each physical file.
+fn files_of(ntasks: u64, nfiles: u32) -> Result<Vec<Range<u64>>, SionError> {
+    let each = ntasks.checked_div(nfiles.into()).filter(|&each| each > 0);
+    let max = i64::try_from(ntasks).unwrap_or(i64::MAX);
+    let (field, value) = (raw::Meta1::nfiles, nfiles.into());
+    let each = each.ok_or(SionError::OutOfRange { field, value, min: 1, max })?;
+    let last = nfiles.saturating_sub(1);
+    let file = |number: u32| {
+        let start = each.saturating_mul(number.into());
+        start..if number == last { ntasks } else { start.saturating_add(each) }
+    };
+    Ok((0..nfiles).map(file).collect())
+}
+
+fn mapping_len(mapping: &[(u32, u32)]) -> u64 {
+    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
+    let entries = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
+    entries.saturating_add(raw::MappingSize::TABLE.len.into())
+}
+
+/// As SIONlib: what the file system states, or 2 MiB if that is above 32 MiB.
+fn default_fsblksize(file: &PosixFile) -> std::io::Result<u32> {
+    let stated = u32::try_from(file.block_size()?).unwrap_or(u32::MAX);
+    Ok(if stated > 32 << 20 { 2 << 20 } else { stated })
+}
+
+fn exists(path: &Path, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::new(path, ErrorKind::Exists),
+        _ => Error::new(path, error),
+    }
+}
+
+/// Files that are removed again if not all of a set can be made.
+struct Made {
+    paths: Vec<PathBuf>,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path); // made by this call; nothing better can be done
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A set that is written, and how one is gone on with.
+
+use super::Durability;
+use super::part::{Origin, Part, Settings, Starts, WINDOW};
+use super::task::TaskWriter;
+use crate::error::Error;
+use crate::posix::PosixFile;
+use crate::sion::file::{OpenOptions, Opened, sibling_path};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use striae_core::sion::{
+    self as core_sion, Blocks, KeyvalMode, Meta1, Physical, SealState, Varheader,
+};
+
+/// A set of physical files that is written. All of its methods may be called by many threads at once.
+///
+/// Tasks are numbered from 0 over (file, local rank). Each has a [`TaskWriter`], for one thread at a
+/// time. [`FileWriter::commit`] makes all that they wrote part of the files, [`FileWriter::close`]
+/// does so for the last time.
+///
+/// Dropped without a close, the files are as the last commit left them, or unclosed if there was
+/// none; a warning says so through the crate `log`.
+#[derive(Debug)]
+pub struct FileWriter {
+    path: PathBuf,
+    parts: Vec<Arc<Part>>,
+    /// First task of each physical file.
+    firsts: Vec<u64>,
+    ntasks: u64,
+}
+
+impl FileWriter {
+    pub(super) fn new(path: &Path, parts: Vec<Part>) -> Self {
+        let mut firsts = Vec::with_capacity(parts.len());
+        let mut ntasks = 0u64;
+        for part in &parts {
+            firsts.push(ntasks);
+            ntasks = ntasks.saturating_add(part.meta1().ntasks().into());
+        }
+        let parts = parts.into_iter().map(Arc::new).collect();
+        Self { path: path.to_owned(), parts, firsts, ntasks }
+    }
+
+    /// Goes on with the set whose first file is at `path`, as the last commit or close left it: see
+    /// [`Reopen`].
+    ///
+    /// # Errors
+    /// As [`Reopen::open`].
+    pub fn reopen(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Reopen::new().open(path)
+    }
+
+    /// The name of the first file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tasks of the whole set.
+    #[must_use]
+    pub const fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    /// Whether the streams are key-value records.
+    #[must_use]
+    pub fn keyval(&self) -> KeyvalMode {
+        self.parts.first().map_or(KeyvalMode::None, |part| part.meta1().keyval())
+    }
+
+    /// A writer of the stream of task `task`, which goes on where the last one stopped.
+    ///
+    /// # Errors
+    /// [`NoTask`](core_sion::Error::NoTask);
+    /// [`Taken`](crate::error::ErrorKind::Taken) if the task has a writer already.
+    pub fn task(&self, task: u64) -> Result<TaskWriter, Error> {
+        let file = self.firsts.partition_point(|&first| first <= task).saturating_sub(1);
+        let first = self.firsts.get(file).copied().unwrap_or(0);
+        let local = u32::try_from(task.saturating_sub(first)).ok();
+        match (self.parts.get(file), local) {
+            (Some(part), Some(local)) if task < self.ntasks => TaskWriter::new(part, local, task),
+            _ => {
+                let ntasks = self.ntasks;
+                Err(Error::new(&self.path, core_sion::Error::NoTask { task, ntasks }))
+            }
+        }
+    }
+
+    /// Makes all that any task has written so far part of the files, as durable as was asked for.
+    ///
+    /// Each physical file is committed as a whole; a power cut in between leaves some of a set with
+    /// this commit, and some with the one before.
+    ///
+    /// # Errors
+    /// The operating system's. The last commit holds then, and this one can be tried again, unless
+    /// the disk failed to make something durable
+    /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
+    pub fn commit(&self) -> Result<(), Error> {
+        self.parts.iter().try_for_each(|part| part.commit())
+    }
+
+    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers of
+    /// tasks that are still there cannot write any more.
+    ///
+    /// After an error it may be called again; after success, it does nothing.
+    ///
+    /// # Errors
+    /// As [`FileWriter::commit`].
+    pub fn close(&mut self) -> Result<(), Error> {
+        self.parts.iter().try_for_each(|part| part.close())
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        for part in &self.parts {
+            if part.abandon() {
+                log::warn!(
+                    "{}: dropped without a close: what was written since the last commit is lost",
+                    part.path().display()
+                );
+            }
+        }
+    }
+}
+
+/// How to go on with a set that was closed or committed.
+///
+/// What was written behind the last commit is not there any more. No data are moved. Sealed files
+/// stay sealed unless told otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct Reopen {
+    durability: Durability,
+    sealed: Option<bool>,
+    buffer: usize,
+}
+
+impl Default for Reopen {
+    fn default() -> Self {
+        let durability = Durability::default();
+        Self { durability, sealed: None, buffer: super::builder::BUFFER }
+    }
+}
+
+impl Reopen {
+    /// Durable on commit, sealed or not as the file is, with buffers of 64 KiB.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What survives what.
+    #[must_use]
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Seals the files, or takes their seals away. To seal files that are not, all of them is read.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = Some(sealed);
+        self
+    }
+
+    /// Bytes of each task's buffer.
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.buffer = bytes;
+        self
+    }
+
+    /// Goes on with the set whose first file is at `path`.
+    ///
+    /// # Errors
+    /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed; a damaged
+    /// file; the operating system's.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
+        let path = path.as_ref();
+        // As a reader would: all of the set is there, and belongs together.
+        let nfiles = match OpenOptions::new().open(path)? {
+            Opened::Closed(file) => file.files().len(),
+            Opened::Unclosed(set) => return Err(set.not_closed()),
+        };
+        let numbers = 0..u32::try_from(nfiles).unwrap_or(u32::MAX);
+        let parts = numbers.map(|number| self.open_part(sibling_path(path, number)));
+        Ok(FileWriter::new(path, parts.collect::<Result<_, _>>()?))
+    }
+
+    fn open_part(&self, path: PathBuf) -> Result<Part, Error> {
+        let at = |error| Error::new(&path, error);
+        let file = PosixFile::open_rw(&path).map_err(|error| Error::new(&path, error))?;
+        let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]).map_err(at)?;
+        let core_sion::Opened::Closed(physical) = opened else {
+            let offset = opened.head().meta1.layout().commit_fields().offset();
+            return Err(Error::new(&path, core_sion::Error::NotClosed { offset }));
+        };
+        let mapping = physical.mapping().map_err(at)?;
+        let is_sealed = match physical.seal() {
+            Ok(state) => matches!(state, SealState::Sealed(_)),
+            Err(striae_core::step::DriveError::Format(_)) => false, // a wrong seal is none
+            Err(error) => return Err(at(error)),
+        };
+        let old = Varheader::of(physical.head(), mapping.as_ref());
+        let published = old.map(|old| Varheader { sealed: is_sealed, ..old });
+
+        let meta1 = *physical.meta1();
+        let mut starts = Vec::new();
+        let mut globalskip = 0u64;
+        for task in physical.tasks(vec![0; WINDOW]).map_err(at)? {
+            let chunks = task.map_err(at)?.task.chunks;
+            starts.push(chunks.start);
+            globalskip = globalskip.saturating_add(chunks.chunksize);
+        }
+        let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
+        let mapping_len = match meta1.has_empty_mapping() {
+            true => core_sion::raw::MappingSize::TABLE.len.into(),
+            false => old.map_or(0, |old| old.mapping_len),
+        };
+        let origin = Origin {
+            path,
+            file,
+            meta1,
+            blocks,
+            starts: Starts::Each(starts),
+            mapping: Vec::new(),
+            mapping_len,
+            published,
+        };
+        let sealed = self.sealed.unwrap_or(is_sealed);
+        let settings = Settings { durability: self.durability, sealed, buffer: self.buffer };
+        let part = Part::new(origin, settings);
+        if sealed && !is_sealed {
+            (0..meta1.ntasks()).try_for_each(|local| part.renew(local))?;
+        }
+        Ok(part)
+    }
+}

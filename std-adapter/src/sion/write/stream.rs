@@ -1,0 +1,297 @@
+//! A task's stream while it is written: a buffer, a cursor, and the chunks since the last commit.
+
+use super::part::Part;
+use super::snapshot::Wrote;
+use crate::error::{Error, ErrorKind};
+use striae_core::sion::Error as SionError;
+use striae_core::sion::cursor::Cursor;
+use striae_core::span::Span;
+
+/// What is used of a chunk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Bytes of it that are used.
+    pub(super) used: u64,
+    /// Their CRC-32C; 0 if the file is not sealed.
+    pub(super) crc: u32,
+}
+
+/// A task's stream while it is written.
+#[derive(Debug)]
+pub(super) struct Stream {
+    local: u32,
+    /// Where the next byte goes that is accepted.
+    cursor: Cursor,
+    /// Bytes that were accepted and not written: those right in front of the cursor, in its chunk.
+    buf: Vec<u8>,
+    /// CRC-32C of what was written to the cursor's chunk, without the buffer.
+    crc: u32,
+    /// Chunks that were left since the last commit, and the first of them.
+    finished: Vec<Chunk>,
+    since: u32,
+    /// Whether a writer exists.
+    pub(super) taken: bool,
+    /// Whether anything was accepted since the last commit.
+    dirty: bool,
+    /// Whether the file was closed.
+    pub(super) closed: bool,
+}
+
+/// What a write that failed is taken back to.
+struct Mark {
+    cursor: Cursor,
+    crc: u32,
+    finished: usize,
+}
+
+impl Stream {
+    /// The stream of a task that goes on at `cursor`, behind bytes with the checksum `crc`.
+    pub(super) const fn new(local: u32, cursor: Cursor, crc: u32) -> Self {
+        Self {
+            local,
+            cursor,
+            buf: Vec::new(),
+            crc,
+            finished: Vec::new(),
+            since: cursor.chunk(),
+            taken: false,
+            dirty: false,
+            closed: false,
+        }
+    }
+
+    /// Takes all chunks for new ones: `finished` are those before the cursor's.
+    pub(super) fn renew(&mut self, finished: Vec<Chunk>) {
+        (self.since, self.finished, self.dirty) = (0, finished, true);
+    }
+
+    pub(super) const fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    /// Whether all of it is as the last commit says, and nobody is about to change that.
+    pub(super) const fn is_idle(&self) -> bool {
+        !self.taken && !self.dirty
+    }
+
+    /// Accepts some of `bytes`, at least one, and returns how many. It is few hops from here to the
+    /// buffer: most writes are short ones that fit.
+    #[inline]
+    pub(super) fn write(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
+        if !self.closed && self.buffer(part, bytes) {
+            return Ok(bytes.len());
+        }
+        self.write_slowly(part, bytes)
+    }
+
+    /// Puts `bytes` into the buffer, if there is room for all of them in it and in the chunk.
+    #[inline]
+    fn buffer(&mut self, part: &Part, bytes: &[u8]) -> bool {
+        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let free = self.buf.capacity().saturating_sub(self.buf.len());
+        if bytes.len() > free.min(part.buffer()) || len > self.cursor.room() {
+            return false;
+        }
+        self.buf.extend_from_slice(bytes);
+        self.cursor.advance(len);
+        self.dirty = true;
+        true
+    }
+
+    fn write_slowly(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
+        self.check_open(part)?;
+        let mut accepted = 0usize;
+        while let Some(rest) = bytes.get(accepted..).filter(|rest| !rest.is_empty()) {
+            match self.write_some(part, rest) {
+                Ok(n) => accepted = accepted.saturating_add(n),
+                Err(error) if accepted == 0 => return Err(error),
+                Err(_) => break, // what failed is tried again, and then told
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// Accepts as many bytes as go into the chunk, or into the file at once.
+    fn write_some(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
+        if self.cursor.room() == 0 {
+            self.leave_chunk(part)?;
+        }
+        let room = usize::try_from(self.cursor.room()).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..room).unwrap_or(bytes);
+        if self.buffer(part, bytes) {
+            return Ok(bytes.len());
+        }
+        self.flush(part)?;
+        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if bytes.len() < part.buffer() {
+            self.buf.reserve_exact(part.buffer_for(&self.cursor));
+            if self.buffer(part, bytes) {
+                return Ok(bytes.len());
+            }
+        }
+        let place = self.cursor.place(len).map_err(|error| part.error(error))?;
+        let n =
+            part.file().write_some_at(place.offset(), bytes).map_err(|error| part.failed(error))?;
+        let bytes = bytes.get(..n).unwrap_or(bytes);
+        self.count(part, bytes);
+        Ok(n)
+    }
+
+    /// Counts bytes that were written at the cursor.
+    fn count(&mut self, part: &Part, bytes: &[u8]) {
+        self.crc = part.checksum(self.crc, bytes);
+        self.cursor.advance(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.dirty = true;
+    }
+
+    /// Accepts all of `record` into one chunk, or nothing of it.
+    pub(super) fn write_record(&mut self, part: &Part, record: &[u8]) -> Result<(), Error> {
+        self.ensure_free_space(part, u64::try_from(record.len()).unwrap_or(u64::MAX))?;
+        if self.buffer(part, record) {
+            return Ok(());
+        }
+        self.all_or_nothing(part, |stream| stream.write_all(part, record))
+    }
+
+    /// Accepts a key-value record, or nothing of it.
+    pub(super) fn write_key(
+        &mut self,
+        part: &Part,
+        header: &[u8],
+        value: &[u8],
+    ) -> Result<(), Error> {
+        self.check_open(part)?;
+        let free = self.buf.capacity().saturating_sub(self.buf.len()).min(part.buffer());
+        let len = header.len().saturating_add(value.len());
+        if len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor.room()) {
+            let _ = self.buffer(part, header) && self.buffer(part, value); // both fit
+            return Ok(());
+        }
+        self.all_or_nothing(part, |stream| {
+            stream.write_all(part, header)?;
+            stream.write_all(part, value)
+        })
+    }
+
+    fn write_all(&mut self, part: &Part, bytes: &[u8]) -> Result<(), Error> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let n = self.write_some(part, rest)?;
+            rest = rest.get(n..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Takes back what `work` accepted if it fails. What it wrote into the file is in nobody's stream.
+    fn all_or_nothing(
+        &mut self,
+        part: &Part,
+        work: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.flush(part)?;
+        let mark = Mark { cursor: self.cursor, crc: self.crc, finished: self.finished.len() };
+        work(self).inspect_err(|_| {
+            part.leave_rubbish();
+            self.buf.clear(); // it was empty at the mark
+            self.finished.truncate(mark.finished);
+            (self.cursor, self.crc) = (mark.cursor, mark.crc);
+        })
+    }
+
+    /// Goes to the next chunk unless `len` bytes fit into this one.
+    pub(super) fn ensure_free_space(&mut self, part: &Part, len: u64) -> Result<(), Error> {
+        self.check_open(part)?;
+        match self.cursor.fits(len).map_err(|error| part.error(error))? {
+            true => Ok(()),
+            false => self.leave_chunk(part),
+        }
+    }
+
+    /// Accepts what `copy` copies to the places that it is told: at most `len` bytes, chunk by chunk.
+    /// It is also told how many bytes of them come first, and says their checksum, which goes on
+    /// from the one that it is given.
+    pub(super) fn copy(
+        &mut self,
+        part: &Part,
+        len: u64,
+        mut copy: impl FnMut(Span, u64, u32) -> Result<u32, Error>,
+    ) -> Result<(), Error> {
+        self.check_open(part)?;
+        self.flush(part)?;
+        let mut done = 0u64;
+        while done < len {
+            if self.cursor.room() == 0 {
+                self.leave_chunk(part)?;
+            }
+            let place = self.cursor.place(len.saturating_sub(done));
+            let place = place.map_err(|error| part.error(error))?;
+            self.crc = copy(place, done, self.crc).inspect_err(|_| part.leave_rubbish())?;
+            self.cursor.advance(place.len());
+            self.dirty = true;
+            done = done.saturating_add(place.len());
+        }
+        Ok(())
+    }
+
+    /// Writes the buffer into the file. What fails stays in it.
+    pub(super) fn flush(&mut self, part: &Part) -> Result<(), Error> {
+        if self.buf.is_empty() {
+            return Ok(());
+        }
+        let len = u64::try_from(self.buf.len()).unwrap_or(u64::MAX);
+        let written = self.cursor.rewound(len);
+        let place = written.place(len).map_err(|error| part.error(error))?;
+        part.file().write_all_at(place.offset(), &self.buf).map_err(|error| part.failed(error))?;
+        self.crc = part.checksum(self.crc, &self.buf);
+        self.buf.clear();
+        Ok(())
+    }
+
+    /// Gives the buffer's memory back, if nothing is in it.
+    pub(super) fn shrink(&mut self) {
+        if self.buf.is_empty() {
+            self.buf = Vec::new();
+        }
+    }
+
+    /// Goes to the start of the next chunk.
+    fn leave_chunk(&mut self, part: &Part) -> Result<(), Error> {
+        let next = self.cursor.next_chunk().map_err(|error| part.error(error))?;
+        self.flush(part)?;
+        part.allow(next.chunk())?;
+        self.finished.push(Chunk { used: self.cursor.used(), crc: self.crc });
+        (self.cursor, self.crc, self.dirty) = (next, 0, true);
+        Ok(())
+    }
+
+    fn check_open(&self, part: &Part) -> Result<(), Error> {
+        if self.closed { Err(Error::new(part.path(), ErrorKind::Closed)) } else { Ok(()) }
+    }
+
+    /// What is to be committed; the buffer must be empty. `None` if there is nothing new.
+    pub(super) fn wrote(&self) -> Option<Wrote> {
+        if !self.dirty {
+            return None;
+        }
+        let mut chunks = self.finished.clone();
+        chunks.push(Chunk { used: self.cursor.used(), crc: self.crc });
+        Some(Wrote { local: self.local, since: self.since, chunks })
+    }
+
+    /// What `wrote` said has been committed; more may have been written since.
+    pub(super) fn committed(&mut self, wrote: &Wrote) {
+        let last = wrote.chunks.len().saturating_sub(1);
+        self.finished.drain(..last.min(self.finished.len()));
+        self.since = wrote.blockcount().saturating_sub(1);
+        let is_same = wrote.chunks.last().map(|chunk| chunk.used) == Some(self.cursor.used());
+        self.dirty = !(self.finished.is_empty() && is_same);
+    }
+
+    pub(super) const fn no_keyval(keyval: bool, wanted: bool) -> Result<(), SionError> {
+        match (keyval, wanted) {
+            (true, false) => Err(SionError::OnlyKeyval),
+            (false, true) => Err(SionError::NoKeyval),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A task's stream, written by one thread.
+
+use super::Durability;
+use super::part::{Part, lock};
+use super::stream::Stream;
+use crate::error::{Error, ErrorKind};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use striae_core::endian::U64;
+use striae_core::sion::raw::RecordHeader;
+use zerocopy::IntoBytes;
+
+/// The stream of one task, while it is written. It owns what it needs, so that it may go to another
+/// thread; it has a buffer of its own.
+///
+/// What [`Write::write`] or another method has accepted is part of the next commit or of the close,
+/// whoever asks for it, also if it is still in the buffer then, and also if this is dropped before.
+#[derive(Debug)]
+pub struct TaskWriter {
+    part: Arc<Part>,
+    stream: Arc<Mutex<Stream>>,
+    task: u64,
+}
+
+impl TaskWriter {
+    pub(super) fn new(part: &Arc<Part>, local: u32, task: u64) -> Result<Self, Error> {
+        let stream = part.stream(local)?;
+        let mut state = lock(&stream);
+        if state.closed {
+            return Err(Error::new(part.path(), ErrorKind::Closed));
+        }
+        if std::mem::replace(&mut state.taken, true) {
+            return Err(Error::new(part.path(), ErrorKind::Taken { task }));
+        }
+        drop(state);
+        Ok(Self { part: Arc::clone(part), stream, task })
+    }
+
+    /// Number of the task in its set.
+    #[must_use]
+    pub const fn task(&self) -> u64 {
+        self.task
+    }
+
+    /// Index of the chunk that is written to, and bytes of it that are used: the (block, position)
+    /// pointer that SIONlib's `sion_get_current_location` gives.
+    #[must_use]
+    pub fn location(&self) -> (u32, u64) {
+        let stream = lock(&self.stream);
+        (stream.cursor().chunk(), stream.cursor().used())
+    }
+
+    /// Bytes that are left of the chunk.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        lock(&self.stream).cursor().room()
+    }
+
+    /// Writes `record`, all of it into one chunk, as SIONlib's `sion_fwrite` does: if it does not fit
+    /// into what is left of the chunk, that is skipped.
+    ///
+    /// # Errors
+    /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if it fits into no chunk,
+    /// [`OnlyKeyval`](striae_core::sion::Error::OnlyKeyval); the operating system's. Nothing of it is
+    /// in the stream then.
+    pub fn write_record(&mut self, record: &[u8]) -> Result<(), Error> {
+        self.check_mode(false)?;
+        lock(&self.stream).write_record(&self.part, record)?;
+        self.commit_each()
+    }
+
+    /// Skips the rest of the chunk unless `len` bytes fit into it, as `sion_ensure_free_space` does.
+    ///
+    /// # Errors
+    /// As [`TaskWriter::write_record`].
+    pub fn ensure_free_space(&mut self, len: u64) -> Result<(), Error> {
+        self.check_mode(false)?;
+        lock(&self.stream).ensure_free_space(&self.part, len)
+    }
+
+    /// Writes a key-value record; it flows over as many chunks as it takes.
+    ///
+    /// # Errors
+    /// [`NoKeyval`](striae_core::sion::Error::NoKeyval) if the streams are plain; the operating
+    /// system's. Nothing of it is in the stream then.
+    pub fn write_key(&mut self, key: u64, value: &[u8]) -> Result<(), Error> {
+        self.check_mode(true)?;
+        let order = self.part.meta1().order();
+        let len = u64::try_from(value.len()).unwrap_or(u64::MAX);
+        let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
+        lock(&self.stream).write_key(&self.part, header.as_bytes(), value)?;
+        self.commit_each()
+    }
+
+    fn check_mode(&self, keyval: bool) -> Result<(), Error> {
+        let is_right = Stream::no_keyval(self.part.is_keyval(), keyval);
+        is_right.map_err(|error| self.part.error(error))
+    }
+
+    fn commit_each(&self) -> Result<(), Error> {
+        match self.part.durability() {
+            Durability::EveryRecord => self.part.commit(),
+            Durability::None | Durability::OnCommit => Ok(()),
+        }
+    }
+}
+
+impl Write for TaskWriter {
+    /// Accepts bytes of a plain stream: all of them, or, if the disk is full, those that it took.
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        self.check_mode(false)?;
+        let n = lock(&self.stream).write(&self.part, bytes)?;
+        self.commit_each()?;
+        Ok(n)
+    }
+
+    /// Hands the buffer to the operating system. Only a commit makes it part of the file.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(lock(&self.stream).flush(&self.part)?)
+    }
+}
+
+impl Drop for TaskWriter {
+    fn drop(&mut self) {
+        let mut stream = lock(&self.stream);
+        stream.taken = false;
+        // What fails stays in the buffer, and the next commit, or the close, fails if it does again.
+        if !stream.closed && stream.flush(&self.part).is_ok() {
+            stream.shrink();
+        }
+    }
+}
