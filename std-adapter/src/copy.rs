@@ -1,17 +1,27 @@
-//! Moving bytes from file to file, in the kernel where it can.
+//! Bytes moved from file to file: in the kernel where it can, and without filling holes.
 
+use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use std::fs::File;
-use std::io::{self, Write};
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::{Errno, retry_on_intr};
+use std::io;
+use std::path::Path;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
 /// Most bytes that one call moves, so that progress is seen.
 const PIECE: u64 = 8 << 20;
 
+/// Length of the buffer where the kernel cannot copy, or must not.
+const BUFFER: usize = 1 << 20;
+
+/// A shorter span is copied without asking for holes: few file systems have shorter blocks, and
+/// asking takes as long as reading them.
+const SHORTEST_HOLE: u64 = 4096;
+
 /// Why bytes were not copied, and by which file's fault.
 #[derive(Debug)]
-pub(crate) enum CopyError {
+pub enum CopyError {
     /// They could not be read.
     Read(io::Error),
     /// The file ended before.
@@ -23,68 +33,239 @@ pub(crate) enum CopyError {
     Write(io::Error),
 }
 
-/// Appends spans of other files to a file.
+impl CopyError {
+    /// The error of the file that is to blame, by its name.
+    #[must_use]
+    pub fn of_files(self, from: &Path, to: &Path) -> Error {
+        match self {
+            Self::Read(error) => Error::new(from, error),
+            Self::Ended { offset } => Error::new(from, ErrorKind::Ended { offset }),
+            Self::Write(error) => Error::new(to, error),
+        }
+    }
+}
+
+impl std::fmt::Display for CopyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "reading: {error}"),
+            Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
+            Self::Write(error) => write!(f, "writing: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for CopyError {}
+
+/// Where bytes are copied to.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The file.
+    pub file: &'a PosixFile,
+    /// Where the first byte belongs.
+    pub offset: u64,
+    /// Whether all of the place reads as zeros, or lies behind the file's end. Holes of the source
+    /// are then left out; otherwise they are punched, or written as zeros where that is impossible.
+    pub zeros: bool,
+}
+
+/// Copies spans of files to places in other files; make one a thread and keep it.
 #[derive(Debug)]
-pub(crate) struct Appender {
-    to: File,
+pub struct Copier {
     /// Whether copy_file_range(2) has not refused yet.
     in_kernel: bool,
+    /// Empty until it is needed.
     buf: Vec<u8>,
 }
 
-impl Appender {
-    /// Appends to `to`, at its cursor.
-    pub(crate) const fn new(to: File) -> Self {
-        Self { to, in_kernel: true, buf: Vec::new() }
+impl Default for Copier {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Copier {
+    /// Copies in the kernel until that fails.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { in_kernel: true, buf: Vec::new() }
     }
 
-    /// Appends the bytes of `span` in `from`, and tells `progress` of each piece's length.
+    /// Copies the bytes of `span` in `from`, and tells `progress` of each piece's length.
+    ///
+    /// A hole of the source becomes a hole, not more: one at the end of the target file does not
+    /// make that longer. Call [`PosixFile::set_size`] when all is copied. Source and target may be
+    /// one file if they do not overlap.
     ///
     /// # Errors
-    /// See [`CopyError`].
-    pub(crate) fn append(
+    /// See [`CopyError`]. Some of the bytes may have been written.
+    pub fn copy(
         &mut self,
         from: &PosixFile,
         span: Span,
+        to: &Place<'_>,
         progress: &dyn Fn(u64),
     ) -> Result<(), CopyError> {
-        let mut offset = span.offset();
-        while offset < span.end() {
-            let len = span.end().saturating_sub(offset).min(PIECE);
-            let n = match self.append_piece(from, offset, len)? {
-                0 => return Err(CopyError::Ended { offset }),
-                n => u64::try_from(n).unwrap_or(len),
-            };
-            progress(n);
-            offset = offset.saturating_add(n);
+        Copy { copier: self, from, span, to, progress, seen: None }.run()
+    }
+
+    /// The same, and hands all bytes to `seen`, those of holes as zeros: for a checksum.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    pub fn copy_seen(
+        &mut self,
+        from: &PosixFile,
+        span: Span,
+        to: &Place<'_>,
+        progress: &dyn Fn(u64),
+        seen: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), CopyError> {
+        Copy { copier: self, from, span, to, progress, seen: Some(seen) }.run()
+    }
+
+    /// The front of the buffer, at most `len` bytes.
+    fn buffer(&mut self, len: u64) -> &mut [u8] {
+        self.buf.resize(BUFFER, 0);
+        let len = usize::try_from(len).unwrap_or(BUFFER).min(BUFFER);
+        self.buf.get_mut(..len).unwrap_or_default()
+    }
+}
+
+/// Is told the bytes that were copied.
+type Seen<'a> = &'a mut dyn FnMut(&[u8]);
+
+/// One span on its way.
+struct Copy<'a> {
+    copier: &'a mut Copier,
+    from: &'a PosixFile,
+    span: Span,
+    to: &'a Place<'a>,
+    progress: &'a dyn Fn(u64),
+    seen: Option<Seen<'a>>,
+}
+
+impl Copy<'_> {
+    fn run(mut self) -> Result<(), CopyError> {
+        let mut at = self.span.offset();
+        while at < self.span.end() {
+            let (start, end) = self.next_data(at)?;
+            self.hole(at, start)?;
+            if start == end && end < self.span.end() {
+                return Err(CopyError::Ended { offset: end });
+            }
+            self.data(start, end)?;
+            at = end;
         }
         Ok(())
     }
 
-    fn append_piece(
-        &mut self,
-        from: &PosixFile,
-        offset: u64,
-        len: u64,
-    ) -> Result<usize, CopyError> {
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
-        if self.in_kernel {
-            let mut at = offset;
-            let copied = rustix::io::retry_on_intr(|| {
-                rustix::fs::copy_file_range(from, Some(&mut at), &self.to, None, len)
+    /// Start and end of the next data at or behind `at`; both are the end of the span or of the
+    /// file if only a hole follows.
+    fn next_data(&self, at: u64) -> Result<(u64, u64), CopyError> {
+        let last = self.span.end();
+        if self.span.len() < SHORTEST_HOLE {
+            return Ok((at, last));
+        }
+        let start = match rustix::fs::seek(self.from, SeekFrom::Data(at)) {
+            Ok(start) => start.clamp(at, last),
+            // lseek(2): "offset is within a hole at the end of the file", or behind that.
+            Err(Errno::NXIO) => self.from.size().map_err(CopyError::Read)?.clamp(at, last),
+            Err(_) => return Ok((at, last)), // the file system does not know its holes
+        };
+        if start == last {
+            return Ok((last, last));
+        }
+        match rustix::fs::seek(self.from, SeekFrom::Hole(start)) {
+            Ok(end) if end > start => Ok((start, end.min(last))),
+            Err(Errno::NXIO) => Ok((start, start)), // the file ends here
+            _ => Ok((start, last)),
+        }
+    }
+
+    /// Where the byte at `offset` of the source belongs.
+    const fn target(&self, offset: u64) -> u64 {
+        self.to.offset.saturating_add(offset.saturating_sub(self.span.offset()))
+    }
+
+    fn data(&mut self, mut at: u64, end: u64) -> Result<(), CopyError> {
+        while at < end {
+            let len = end.saturating_sub(at).min(PIECE);
+            let n = match self.piece(at, len)? {
+                0 => return Err(CopyError::Ended { offset: at }),
+                n => u64::try_from(n).unwrap_or(len),
+            };
+            (self.progress)(n);
+            at = at.saturating_add(n);
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, offset: u64, len: u64) -> Result<usize, CopyError> {
+        let target = self.target(offset);
+        if self.copier.in_kernel && self.seen.is_none() {
+            let room = self.to.file.room_at(target).map_err(CopyError::Write)?;
+            let len = usize::try_from(len).unwrap_or(usize::MAX).min(room);
+            let (from, to) = (self.from, self.to.file);
+            let copied = retry_on_intr(|| {
+                let (mut offset, mut target) = (offset, target);
+                rustix::fs::copy_file_range(from, Some(&mut offset), to, Some(&mut target), len)
             });
             match copied {
                 Ok(n @ 1..) => return Ok(n),
                 // It may refuse for many reasons, or say 0 on some file systems of the kernel's own.
                 // Where it fails in earnest, reading or writing does so too, and says which.
-                _ => self.in_kernel = false,
+                _ => self.copier.in_kernel = false,
             }
         }
-        self.buf.resize(1 << 20, 0);
-        let len = len.min(self.buf.len());
-        let piece = self.buf.get_mut(..len).unwrap_or_default();
-        let n = from.read_at(offset, piece).map_err(CopyError::Read)?;
-        self.to.write_all(piece.get(..n).unwrap_or_default()).map_err(CopyError::Write)?;
+        let piece = self.copier.buffer(len);
+        let n = self.from.read_at(offset, piece).map_err(CopyError::Read)?;
+        let bytes = piece.get(..n).unwrap_or_default();
+        self.to.file.write_all_at(target, bytes).map_err(CopyError::Write)?;
+        if let Some(seen) = &mut self.seen {
+            seen(bytes);
+        }
         Ok(n)
+    }
+
+    fn hole(&mut self, start: u64, end: u64) -> Result<(), CopyError> {
+        if !self.to.zeros {
+            self.clear(start, end).map_err(CopyError::Write)?;
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut left = end.saturating_sub(start);
+            let zeros = self.copier.buffer(left);
+            zeros.fill(0);
+            while left > 0 {
+                let piece = usize::try_from(left).ok().and_then(|left| zeros.get(..left));
+                let piece = piece.unwrap_or(zeros);
+                seen(piece);
+                left = left.saturating_sub(u64::try_from(piece.len()).unwrap_or(left));
+            }
+        }
+        (self.progress)(end.saturating_sub(start));
+        Ok(())
+    }
+
+    /// Makes the target of a hole read as zeros.
+    fn clear(&mut self, start: u64, end: u64) -> io::Result<()> {
+        let file = self.to.file;
+        // Behind the file's end there is nothing to clear.
+        let (mut at, end) = (self.target(start), self.target(end).min(file.size()?));
+        let len = end.saturating_sub(at);
+        if len == 0 {
+            return Ok(());
+        }
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if retry_on_intr(|| rustix::fs::fallocate(file, punch, at, len)).is_ok() {
+            return Ok(());
+        }
+        self.copier.buffer(len).fill(0);
+        while at < end {
+            let zeros = self.copier.buffer(end.saturating_sub(at));
+            file.write_all_at(at, zeros)?;
+            at = at.saturating_add(u64::try_from(zeros.len()).unwrap_or(u64::MAX));
+        }
+        Ok(())
     }
 }

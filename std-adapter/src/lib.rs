@@ -20,6 +20,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`posix`] | one file, read and written by offset |
+//! | [`copy`] | spans copied from file to file, holes kept |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify |
 //! | [`error`] | errors that name the file |
@@ -29,7 +30,7 @@
 //! `cli` (default): the `striae` program and what only it needs.
 #![deny(unsafe_code)]
 
-mod copy;
+pub mod copy;
 pub mod error;
 pub mod files;
 pub mod posix;

@@ -1,19 +1,21 @@
 //! Every task's stream into a file of its own.
 
 use super::file::{File, TaskEntry, Tasks};
-use crate::copy::{Appender, CopyError};
+use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
+use crate::posix::PosixFile;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
+use striae_core::store::ReadAt;
 use tempfile::TempDir;
 
 /// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
@@ -136,8 +138,10 @@ impl Extract {
             tasks.as_mut().and_then(Iterator::next)
         };
         let work = || {
+            let mut copier = Copier::new();
             while let Some(task) = next() {
-                let copied = task.and_then(|task| copy_task(set, &task, hidden, count));
+                let copied =
+                    task.and_then(|task| copy_task(set, &task, hidden, &mut copier, count));
                 if let Err(error) = copied {
                     tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
                     failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -225,6 +229,7 @@ fn copy_task(
     set: &File,
     task: &TaskEntry,
     hidden: &Path,
+    copier: &mut Copier,
     count: &dyn Fn(u64),
 ) -> Result<(), Error> {
     let name = task_name(task.task);
@@ -232,9 +237,9 @@ fn copy_task(
     if set.keyval() != KeyvalMode::Inline {
         let mut out = Output::new(set, task, hidden, &name)?;
         while let Some(span) = stream.next_span(u64::MAX)? {
-            out.append(span, count)?;
+            out.append(span, copier, count)?;
         }
-        return Ok(());
+        return out.finish();
     }
     // One file a key; that of the last record stays open, as records of a key often follow another.
     let mut last: Option<(u64, Output<'_>)> = None;
@@ -242,20 +247,25 @@ fn copy_task(
     while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
         let mut out = match last.take() {
             Some((key, out)) if key == record.key => out,
-            _ => Output::new(set, task, hidden, &format!("{name}.key_{}", record.key))?,
+            other => {
+                other.map_or(Ok(()), |(_, out)| out.finish())?;
+                Output::new(set, task, hidden, &format!("{name}.key_{}", record.key))?
+            }
         };
         for span in records.spans(&record) {
-            out.append(span?, count)?;
+            out.append(span?, copier, count)?;
         }
         last = Some((record.key, out));
     }
-    Ok(())
+    last.map_or(Ok(()), |(_, out)| out.finish())
 }
 
 /// A file that grows by spans of a task's physical file.
 struct Output<'a> {
     store: &'a FileStore,
-    to: Appender,
+    to: PosixFile,
+    /// Its length so far; it may end in a hole that the file does not have yet.
+    len: u64,
     /// Its name in errors.
     path: PathBuf,
 }
@@ -266,21 +276,37 @@ impl<'a> Output<'a> {
         let hidden = dir.join(name);
         let path = dir.parent().unwrap_or(dir).join(name); // as it will be called
         let (source, _, _) = set.address(task.task)?;
-        // No O_APPEND: copy_file_range(2) refuses such a file.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(hidden);
-        let file = file.and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
-        let to = Appender::new(file.map_err(|error| Error::new(&path, error))?);
-        Ok(Self { store: source.store(), to, path })
+        let to = match PosixFile::create(&hidden, false) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                PosixFile::open_rw(&hidden)
+            }
+            created => created,
+        };
+        let opened = to.and_then(|to| Ok((to.size()?, to)));
+        let (len, to) = opened.map_err(|error| Error::new(&path, error))?;
+        Ok(Self { store: source.store(), to, len, path })
     }
 
-    fn append(&mut self, span: Span, count: &dyn Fn(u64)) -> Result<(), Error> {
+    fn append(
+        &mut self,
+        span: Span,
+        copier: &mut Copier,
+        count: &dyn Fn(u64),
+    ) -> Result<(), Error> {
         let from = self.store.file().map_err(|error| Error::new(self.store.path(), error))?;
-        self.to.append(&from, span, count).map_err(|error| match error {
-            CopyError::Read(error) => Error::new(self.store.path(), error),
-            CopyError::Ended { offset } => {
-                Error::new(self.store.path(), ErrorKind::Ended { offset })
-            }
-            CopyError::Write(error) => Error::new(&self.path, error),
-        })
+        let place = Place { file: &self.to, offset: self.len, zeros: true };
+        let copied = copier.copy(&from, span, &place, count);
+        copied.map_err(|error| error.of_files(self.store.path(), &self.path))?;
+        self.len = self.len.saturating_add(span.len());
+        Ok(())
+    }
+
+    /// Gives the file its length: it ends earlier if its last bytes are a hole.
+    fn finish(self) -> Result<(), Error> {
+        let sized = self.to.size().and_then(|size| match size == self.len {
+            true => Ok(()),
+            false => self.to.set_size(self.len),
+        });
+        sized.map_err(|error| Error::new(&self.path, error))
     }
 }

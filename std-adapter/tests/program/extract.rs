@@ -1,6 +1,8 @@
 //! `extract`.
 
 use super::*;
+use rustix::fs::FallocateFlags;
+use std::os::unix::fs::MetadataExt;
 
 #[test]
 fn extract_makes_a_file_of_every_stream() {
@@ -93,4 +95,29 @@ fn nothing_is_replaced_if_something_cannot_be() {
     assert_eq!(fs::read(out.path().join("task_00000")).unwrap(), b"mine");
     let file = out.path().join("task_00000");
     refused(&["extract", main_file(&set), file.to_str().unwrap()], 2, "not a directory");
+}
+
+#[test]
+fn extract_keeps_holes() {
+    const CHUNK: u64 = 65536;
+    let copy = Copy::of("s24_big_chunk_small_write");
+    let file = fs::read(&copy.main).unwrap();
+    let varheader = u64::from_le_bytes(file[1076 + 32 + 4..1076 + 32 + 12].try_into().unwrap());
+    // the first task's block size: as if it had written all of its chunk, the last bytes as a hole
+    let place = usize::try_from(varheader).unwrap() + 2 * 8;
+    copy.overwrite(place, &CHUNK.to_le_bytes());
+    let main = fs::File::options().write(true).open(&copy.main).unwrap();
+    let start = golden_set("s24_big_chunk_small_write").tasks()[0]["start"].as_u64().unwrap();
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(&main, punch, start + 1000, CHUNK - 1000).unwrap();
+
+    let new = copy.path("new");
+    output(&["extract", copy.main(), &new]);
+    let extracted = Path::new(&new).join("task_00000");
+    fs::File::open(&extracted).unwrap().sync_all().unwrap(); // blocks have a place now
+    let start = usize::try_from(start).unwrap();
+    let mut expected = file[start..start + 1000].to_vec();
+    expected.resize(usize::try_from(CHUNK).unwrap(), 0);
+    assert_eq!(fs::read(&extracted).unwrap(), expected);
+    assert!(fs::metadata(&extracted).unwrap().blocks() * 512 <= CHUNK / 4);
 }

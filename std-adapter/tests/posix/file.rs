@@ -1,19 +1,11 @@
-//! One file: made, written by offset, refused.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test: a panic fails it"
-)]
+//! `posix`.
 
+use super::in_a_process_with_file_limit;
 use rustix::fs::{CWD, Mode};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 use striae::posix::{PosixFile, sync_folder, sync_parent};
 use striae_core::store::{ReadAt, WriteAt};
 
@@ -127,25 +119,9 @@ fn many_threads_write_one_file_at_once() {
     assert_eq!(bytes, (0..THREADS * RECORDS).flat_map(record).collect::<Vec<_>>());
 }
 
-/// Runs the test `name` once more, in a process in which no file may become longer than `bytes`,
-/// and returns true in that process.
-fn in_a_process_with_file_limit(name: &str, bytes: u64) -> bool {
-    const MARK: &str = "STRIAE_TEST_WITH_FILE_LIMIT";
-    if std::env::var_os(MARK).is_some() {
-        let maximum = getrlimit(Resource::Fsize).maximum;
-        setrlimit(Resource::Fsize, Rlimit { current: Some(bytes), maximum }).unwrap();
-        return true;
-    }
-    let program = std::env::current_exe().unwrap();
-    let child = Command::new(program).args(["--exact", name]).env(MARK, "").output().unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success() && said.contains("1 passed"), "{:?}: {said}", child.status);
-    false
-}
-
 #[test]
 fn the_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
-    let name = "the_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process";
+    let name = "file::the_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process";
     if !in_a_process_with_file_limit(name, 4 * KIB) {
         return;
     }

@@ -1,0 +1,223 @@
+//! `copy`.
+
+use super::in_a_process_with_file_limit;
+use proptest::prelude::*;
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use striae::copy::{Copier, CopyError, Place};
+use striae::posix::PosixFile;
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+use tempfile::TempDir;
+
+const KIB: u64 = 1024;
+
+fn span(offset: u64, len: u64) -> Span {
+    Span::new(offset, len).unwrap()
+}
+
+fn usize_of(n: u64) -> usize {
+    usize::try_from(n).unwrap()
+}
+
+/// A byte that depends on its place, and is never zero.
+fn byte(offset: u64) -> u8 {
+    u8::try_from(offset % 251 + 1).unwrap()
+}
+
+/// A file of `len` bytes that holds data in `extents` only, and its contents.
+fn sparse(path: &Path, len: u64, extents: &[Span]) -> (PosixFile, Vec<u8>) {
+    let file = PosixFile::create(path, true).unwrap();
+    file.set_size(len).unwrap();
+    for extent in extents {
+        let bytes: Vec<_> = (extent.offset()..extent.end()).map(byte).collect();
+        file.write_all_at(extent.offset(), &bytes).unwrap();
+    }
+    file.sync().unwrap(); // blocks are counted when they have a place
+    let contents = fs::read(path).unwrap();
+    (file, contents)
+}
+
+fn allocated(file: &PosixFile, path: &Path) -> u64 {
+    file.sync().unwrap();
+    fs::metadata(path).unwrap().blocks() * 512
+}
+
+/// Two folders: on one file system, and on two if this machine has another one.
+fn folders() -> Vec<(TempDir, TempDir)> {
+    let mut pairs = vec![(tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap())];
+    let memory = ["/dev/shm", "/run"].into_iter().find_map(|dir| tempfile::tempdir_in(dir).ok());
+    let memory = memory.into_iter().flat_map(|dir| {
+        let here = dir.path().parent().unwrap().to_owned();
+        [(dir, tempfile::tempdir().unwrap()), (tempfile::tempdir().unwrap(), dir_in(&here))]
+    });
+    pairs.extend(memory);
+    pairs
+}
+
+fn dir_in(parent: &Path) -> TempDir {
+    tempfile::tempdir_in(parent).unwrap()
+}
+
+/// Copies with and without looking at the bytes, and compares all that can be seen of it.
+fn copies_right(from_dir: &Path, to_dir: &Path, len: u64, extents: &[Span], part: Span, to: u64) {
+    let (source, contents) = sparse(&from_dir.join("from"), len, extents);
+    let expected = &contents[usize_of(part.offset())..usize_of(part.end())];
+    let source_blocks = allocated(&source, &from_dir.join("from"));
+    for zeros in [true, false] {
+        for seeing in [true, false] {
+            let path = to_dir.join("to");
+            let target = PosixFile::create(&path, true).unwrap();
+            if !zeros {
+                target.write_all_at(0, &vec![0xee; usize_of(len)]).unwrap();
+            }
+            let place = Place { file: &target, offset: to, zeros };
+            let (told, seen) = (Cell::new(0), RefCell::new(Vec::new()));
+            let progress = |n| told.set(told.get() + n);
+            let mut copier = Copier::new();
+            if seeing {
+                let mut see = |bytes: &[u8]| seen.borrow_mut().extend_from_slice(bytes);
+                copier.copy_seen(&source, part, &place, &progress, &mut see).unwrap();
+                assert_eq!(seen.take(), expected);
+            } else {
+                copier.copy(&source, part, &place, &progress).unwrap();
+            }
+            assert_eq!(told.get(), part.len());
+            let size = target.size().unwrap().max(to + part.len());
+            target.set_size(size).unwrap();
+
+            let copied = fs::read(&path).unwrap();
+            let (before, rest) = copied.split_at(usize_of(to));
+            let (copied, behind) = rest.split_at(expected.len());
+            assert_eq!(copied, expected);
+            let around = if zeros { 0 } else { 0xee };
+            let old = before.iter().take(usize_of(len)).chain(behind);
+            assert!(old.clone().all(|&byte| byte == around), "a neighbour was changed");
+            if zeros {
+                let count = u64::try_from(extents.len()).unwrap() + 1;
+                let most = source_blocks + count * target.block_size().unwrap();
+                assert!(allocated(&target, &path) <= most, "a hole was filled");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_copy_has_the_bytes_and_the_holes_of_its_source(
+        extents in prop::collection::vec((0u64..400 * KIB, 1u64..40 * KIB), 0..6),
+        (a, b) in (0u64..440 * KIB, 0u64..440 * KIB),
+        to in prop_oneof![Just(0u64), Just(4 * KIB), 0u64..100 * KIB],
+    ) {
+        let extents: Vec<_> = extents.into_iter().map(|(at, len)| span(at, len)).collect();
+        for (from_dir, to_dir) in folders() {
+            let part = span(a.min(b), a.abs_diff(b));
+            copies_right(from_dir.path(), to_dir.path(), 440 * KIB, &extents, part, to);
+        }
+    }
+}
+
+#[test]
+fn more_than_one_piece_is_copied_and_progress_is_told_of_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let len = 20 << 20;
+    let (source, contents) = sparse(&dir.path().join("from"), len, &[span(0, len)]);
+    let target = PosixFile::create(&dir.path().join("to"), false).unwrap();
+    let place = Place { file: &target, offset: 0, zeros: true };
+    let told = RefCell::new(Vec::new());
+    let progress = |n| told.borrow_mut().push(n);
+    Copier::new().copy(&source, span(0, len), &place, &progress).unwrap();
+    assert!(told.borrow().iter().all(|&n| n <= 8 << 20), "{told:?}");
+    assert_eq!(told.borrow().iter().sum::<u64>(), len);
+    assert!(fs::read(dir.path().join("to")).unwrap() == contents);
+}
+
+#[test]
+fn a_huge_hole_costs_neither_time_nor_space() {
+    let dir = tempfile::tempdir().unwrap();
+    let len = 1 << 33;
+    let source = PosixFile::create(&dir.path().join("from"), false).unwrap();
+    source.set_size(len).unwrap();
+    source.write_all_at(len - 5, b"12345").unwrap();
+    for zeros in [true, false] {
+        let target = PosixFile::create(&dir.path().join("to"), true).unwrap();
+        target.set_size(len).unwrap();
+        let place = Place { file: &target, offset: 0, zeros };
+        Copier::new().copy(&source, span(0, len), &place, &|_| {}).unwrap();
+        let mut end = [0; 5];
+        target.read_exact_at(len - 5, &mut end).unwrap();
+        assert_eq!(&end, b"12345");
+        assert!(allocated(&target, &dir.path().join("to")) < 1 << 20);
+    }
+}
+
+#[test]
+fn a_source_that_ends_early_is_told_and_where() {
+    for (from_dir, to_dir) in folders() {
+        let extents = [span(0, 10 * KIB), span(64 * KIB, 5)];
+        for len in [0, 100, 8 * KIB, 12 * KIB, 40 * KIB, 64 * KIB + 5, 70 * KIB] {
+            let (source, contents) = sparse(&from_dir.path().join("from"), 128 * KIB, &extents);
+            source.set_size(len).unwrap();
+            for part in [span(0, len + 1), span(0, 100 * KIB), span(90 * KIB, 1)] {
+                let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
+                let place = Place { file: &target, offset: 0, zeros: true };
+                let copied = Copier::new().copy(&source, part, &place, &|_| {});
+                let Err(CopyError::Ended { offset }) = copied else {
+                    panic!("{len} {part:?}: {copied:?}")
+                };
+                assert_eq!(offset, len.max(part.offset()));
+                target.set_size(offset - part.offset()).unwrap();
+                let front = &contents[usize_of(part.offset())..usize_of(offset)];
+                assert_eq!(fs::read(to_dir.path().join("to")).unwrap(), front);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_file_that_is_to_blame_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    let (source, _) = sparse(&from, 64 * KIB, &[span(0, 64 * KIB)]);
+    fs::write(&to, "").unwrap();
+    let target = PosixFile::open(&to).unwrap(); // for reading only
+    let place = Place { file: &target, offset: 0, zeros: true };
+    let error = Copier::new().copy(&source, span(0, 64 * KIB), &place, &|_| {}).unwrap_err();
+    assert!(matches!(error, CopyError::Write(_)), "{error:?}");
+    assert_eq!(error.of_files(&from, &to).path(), to);
+
+    let target = PosixFile::open_rw(&to).unwrap();
+    let place = Place { file: &target, offset: 0, zeros: true };
+    let error = Copier::new().copy(&source, span(0, 65 * KIB), &place, &|_| {}).unwrap_err();
+    assert!(matches!(error, CopyError::Ended { .. }), "{error:?}");
+    assert_eq!(error.of_files(&from, &to).path(), from);
+}
+
+#[test]
+fn the_limit_of_file_sizes_ends_a_copy_and_not_the_process() {
+    let name = "copy::the_limit_of_file_sizes_ends_a_copy_and_not_the_process";
+    if !in_a_process_with_file_limit(name, 64 * KIB) {
+        return;
+    }
+    for (from_dir, to_dir) in folders() {
+        let (source, contents) = sparse(&from_dir.path().join("from"), 0, &[span(0, 60 * KIB)]);
+        for seeing in [true, false] {
+            let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
+            let place = Place { file: &target, offset: 10 * KIB, zeros: true };
+            let (mut copier, part) = (Copier::new(), span(0, 60 * KIB));
+            let copied = match seeing {
+                true => copier.copy_seen(&source, part, &place, &|_| {}, &mut |_| {}),
+                false => copier.copy(&source, part, &place, &|_| {}),
+            };
+            let Err(CopyError::Write(error)) = copied else { panic!("{copied:?}") };
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+            let bytes = fs::read(to_dir.path().join("to")).unwrap();
+            assert_eq!(bytes[usize_of(10 * KIB)..], contents[..usize_of(54 * KIB)]);
+        }
+    }
+}
