@@ -14,6 +14,9 @@ pub(super) struct Cell {
     versions: Vec<Sector>,
     /// Whether a sync failed since it was last written to.
     doubtful: bool,
+    /// Whether the store was cut in front of it: it is not part of it now, and if it becomes so again,
+    /// its bytes are zeros.
+    is_cut: bool,
     /// Whether the newest version is one of the current operation.
     pub(super) touched: bool,
 }
@@ -123,7 +126,7 @@ impl Disk {
                 durable = noise(sector);
             }
             let versions = vec![durable];
-            let cell = Cell { sector, versions, doubtful: false, touched: false };
+            let cell = Cell { sector, versions, doubtful: false, is_cut: false, touched: false };
             self.cells.insert(index, cell);
             self.show(index, 0);
             index
@@ -136,12 +139,12 @@ impl Disk {
         let cell = &self.cells[index];
         // What is behind the end of the durable store is no older content to its reader.
         let is_fresh = cell.versions.len() == 1 && sector * SECTOR >= self.sizes[0];
-        (index, if is_fresh { [0; SECTOR] } else { cell.versions[cell.newest()] })
+        (index, if is_fresh || cell.is_cut { [0; SECTOR] } else { cell.versions[cell.newest()] })
     }
 
     fn push(&mut self, index: usize, version: Sector) {
         let cell = &mut self.cells[index];
-        cell.doubtful = false;
+        (cell.doubtful, cell.is_cut) = (false, false);
         if cell.versions[cell.newest()] != version {
             cell.versions.push(version);
             cell.touched = true;
@@ -172,7 +175,7 @@ impl Disk {
     /// Makes the cells that a write needs.
     pub(super) fn prepare(&mut self, offset: u64, bytes: &[u8]) {
         let end = usize_of(offset) + bytes.len();
-        self.fill_gap(usize_of(offset));
+        self.fill_gap(usize_of(offset) / SECTOR);
         self.make_room(end);
         for (sector, ..) in parts(offset, bytes) {
             self.cell(sector);
@@ -193,20 +196,27 @@ impl Disk {
     }
 
     pub(super) fn set_size(&mut self, size: usize) {
-        self.fill_gap(size);
-        // What is cut off reads as zeros if the store grows again.
-        for sector in size / SECTOR..self.live_size().div_ceil(SECTOR) {
-            let (index, mut content) = self.newest(sector);
-            content[size.saturating_sub(sector * SECTOR)..].fill(0);
+        self.fill_gap(size.div_ceil(SECTOR));
+        let end = self.live_size().div_ceil(SECTOR);
+        if size < self.live_size() && !size.is_multiple_of(SECTOR) {
+            // The rest of the last block is overwritten by zeros, and that may reach the disk alone.
+            let (index, mut content) = self.newest(size / SECTOR);
+            content[size % SECTOR..].fill(0);
             self.push(index, content);
+        }
+        // Whole blocks behind it belong to the file, with their bytes, or do not.
+        for sector in size.div_ceil(SECTOR)..end {
+            let index = self.cell(sector);
+            self.cells[index].is_cut = true;
         }
         self.push_size(size);
     }
 
-    /// A gap between the end and `to` reads as zeros, which may be lost as other bytes.
-    fn fill_gap(&mut self, to: usize) {
-        if self.lost == Lost::Noise {
-            for sector in self.live_size().div_ceil(SECTOR)..to.div_ceil(SECTOR) {
+    /// The sectors between the end of the store and `end`, which read as zeros, become part of it.
+    fn fill_gap(&mut self, end: usize) {
+        for sector in self.live_size().div_ceil(SECTOR)..end {
+            let found = self.cells.binary_search_by_key(&sector, |cell| cell.sector);
+            if self.lost == Lost::Noise || found.is_ok() {
                 let (index, content) = self.newest(sector);
                 self.push(index, content);
             }
@@ -214,6 +224,13 @@ impl Disk {
     }
 
     pub(super) fn sync(&mut self) {
+        if !self.size_doubtful {
+            for index in 0..self.cells.len() {
+                if self.cells[index].is_cut {
+                    self.push(index, [0; SECTOR]);
+                }
+            }
+        }
         self.show_newest();
         self.cells.retain(|cell| cell.doubtful);
         if !self.size_doubtful {

@@ -137,9 +137,12 @@ fn by_definition(log: &[Op], start: &[u8]) -> Images {
         let longest = since.iter().map(Vec::len).max().unwrap().next_multiple_of(SECTOR);
         let mut states = vec![vec![]];
         for sector in 0..longest / SECTOR {
+            // Of later contents, those of which the sector was a part.
             let versions: BTreeSet<Vec<u8>> = since
                 .iter()
-                .map(|content| {
+                .enumerate()
+                .filter(|(number, content)| *number == 0 || sector * SECTOR < content.len())
+                .map(|(_, content)| {
                     let mut content = content.clone();
                     content.resize(longest, 0);
                     content[sector * SECTOR..][..SECTOR].to_vec()

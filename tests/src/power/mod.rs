@@ -17,6 +17,10 @@
 //!   behind it are gone; where it is ahead of the data, zeros are read, as from every file system
 //!   that does not reveal other people's blocks ([`Lost::Zeros`]), or, on simpler ones such as FAT,
 //!   whatever the block held before ([`Lost::Noise`]).
+//! - **A cut** (a smaller size) frees whole blocks: they belong to the file, with the bytes that they
+//!   had, or do not. A file system with a journal does not use them for anything else before that is
+//!   durable, a simpler one may: so bytes that are written where the file grows again may be found
+//!   under the old size.
 //! - **A sector** is atomic: disks write all of it or nothing (a sector that is cut while it is
 //!   written fails its error-correcting code, so they keep the energy to end one). A page cache is
 //!   less strict: it may send a sector to the disk while a write is being copied into it. So a

@@ -1,0 +1,201 @@
+//! Whenever the power goes, a SIONlib file is as the last commit left it, or as the one that was
+//! being made; before the first one, it is cleanly unclosed.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it, and figures are for people"
+)]
+
+mod check;
+mod path;
+mod run;
+
+use check::{allowed, check, check_len};
+use path::{Act, Path, Session, Shape, paths};
+use run::{Run, State};
+use std::ops::AddAssign;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use striae_core::sion::Meta1;
+use striae_tests::power::{Counts, Crash, Lost, Model, PowerStore, Tear};
+
+/// What a writer relies on being written all or nothing: the first sector when it creates a file, and
+/// the commit fields.
+fn atomic(shape: &Shape) -> Vec<std::ops::Range<u64>> {
+    let ntasks = u64::try_from(shape.tasks.len()).unwrap();
+    let fields = Meta1::new(&shape.attributes, ntasks).unwrap().layout().commit_fields();
+    assert_eq!(fields.offset() / 512, (fields.end() - 1) / 512, "they cross no sector");
+    vec![0..512, fields.offset()..fields.end()]
+}
+
+/// What was tried.
+#[derive(Debug, Default)]
+struct Figures {
+    paths: usize,
+    tried: Counts,
+    good: usize,
+    /// Files that were written on after the crash, and the states of crashes meanwhile.
+    went_on: usize,
+    again: Counts,
+    good_again: usize,
+    /// The first bad state of each path.
+    bad: Vec<String>,
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.paths += other.paths;
+        self.tried += other.tried;
+        self.good += other.good;
+        self.went_on += other.went_on;
+        self.again += other.again;
+        self.good_again += other.good_again;
+        self.bad.extend(other.bad);
+    }
+}
+
+impl Figures {
+    /// Whether a state of a crash of `run` is good.
+    fn try_state<'r>(&mut self, run: &'r Run<'_>, crash: &Crash<'_>) -> Option<&'r State> {
+        let versions = allowed(&run.versions, crash.begun, crash.ended);
+        let checked = check(run.shape, crash.image, versions)
+            .and_then(|state| check_len(crash, versions).map(|()| state));
+        match checked {
+            Ok(state) => Some(state),
+            Err(error) => {
+                self.bad(|| describe(run, crash, &error));
+                None
+            }
+        }
+    }
+
+    fn bad(&mut self, text: impl FnOnce() -> String) {
+        if self.bad.is_empty() {
+            self.bad.push(text());
+        }
+    }
+}
+
+fn describe(run: &Run<'_>, crash: &Crash<'_>, error: &str) -> String {
+    let log = run.store.log();
+    let op = log[..crash.begun].last().map(|op| format!("{op:?}")).unwrap_or_default();
+    let op: String = op.chars().take(60).collect();
+    let Crash { begun, ended, kind, image } = crash;
+    let len = image.len();
+    format!("{error}\n  {kind:?} at {begun}/{ended}, {op}, {len} bytes, {:?}", run.shape)
+}
+
+/// Every so many states are written on, and every so many of these with a second crash.
+const GO_ON: usize = 50;
+const CRASH_AGAIN: usize = 20;
+
+/// Tries all crashes of a path.
+fn crash(path: &Path, lost: Lost) -> Figures {
+    let run = Run::of(path);
+    let mut figures = Figures { paths: 1, ..Figures::default() };
+    let tear = Tear::Bytes { atomic: atomic(&path.shape) };
+    let model = Model { tear, lost, exhaustive: 256, random: 8 };
+    let mut number = 0;
+    figures.tried = run.store.crashes(&model, |crash| {
+        number += 1;
+        let Some(state) = figures.try_state(&run, crash) else { return };
+        figures.good += 1;
+        if number % GO_ON == 0 {
+            go_on(&path.shape, crash.image, state, &mut figures);
+        }
+    });
+    figures.bad.iter_mut().for_each(|bad| bad.insert_str(0, &format!("{}: ", path.name)));
+    figures
+}
+
+/// Writes on after a crash, maybe with a second one.
+fn go_on(shape: &Shape, image: &[u8], state: &State, figures: &mut Figures) {
+    const ACTS: &[Act] = &[
+        Act::Write(0, 70),
+        Act::Commit,
+        Act::Write(1, 110),
+        Act::Write(3, 40),
+        Act::Write(4, 30),
+        Act::Close,
+    ];
+    let mut run = Run::new(shape, PowerStore::new(image), state.clone(), 101);
+    let session = match state {
+        State::Committed(_) => Session::Reopen(ACTS),
+        _ => Session::Create(ACTS),
+    };
+    let went_on = run.session(session).map_err(|error| error.to_string()).and_then(|()| {
+        let last = &run.versions[run.versions.len() - 1..];
+        check(shape, &run.store.live(), last).map(|_| ())
+    });
+    figures.went_on += 1;
+    if let Err(error) = went_on {
+        figures.bad(|| format!("{error}\n  going on, {shape:?}"));
+    }
+    if figures.went_on.is_multiple_of(CRASH_AGAIN) {
+        let model = Model { exhaustive: 64, random: 4, ..Model::default() };
+        let mut good = 0;
+        let tried = run.store.crashes(&model, |crash| {
+            good += usize::from(figures.try_state(&run, crash).is_some());
+        });
+        figures.again += tried;
+        figures.good_again += good;
+    }
+}
+
+/// Tries all paths, on all cores.
+fn crash_all(paths: &[Path], lost: Lost) -> Figures {
+    let (next, figures) = (AtomicUsize::new(0), Mutex::new(Figures::default()));
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let tried = crash(path, lost);
+                    *figures.lock().unwrap() += tried;
+                }
+            });
+        }
+    });
+    figures.into_inner().unwrap()
+}
+
+impl Figures {
+    /// Prints them, and fails if a state was bad or there were too few.
+    fn conclude(&self, name: &str, floor: usize) {
+        let Counts { killed, power_cut, killed_writing, power_cut_writing, .. } = self.tried;
+        println!(
+            "{name}: {} paths\n\
+             states tried: {} (program killed between writes {killed}, in a write {killed_writing}; \
+             power cut between writes {power_cut}, in a write {power_cut_writing})\n\
+             states good:  {}\n\
+             written on after the crash: {} of them, with second crashes: {} tried, {} good",
+            self.paths,
+            self.tried.total(),
+            self.good,
+            self.went_on,
+            self.again.total(),
+            self.good_again,
+        );
+        assert!(self.bad.is_empty(), "{} paths: {}", self.bad.len(), self.bad.join("\n"));
+        assert_eq!(self.good, self.tried.total());
+        assert_eq!(self.good_again, self.again.total());
+        assert!(self.good >= floor, "too few states: {}", self.good);
+    }
+}
+
+#[test]
+fn after_any_power_cut_the_file_is_as_a_commit_left_it() {
+    let paths = paths();
+    assert!(paths.len() >= 80);
+    crash_all(&paths, Lost::Zeros).conclude("power cuts", 400_000);
+}
+
+/// As on a file system that shows what other files left in a block.
+#[test]
+fn nothing_depends_on_zeros_where_nothing_was_written() {
+    let paths: Vec<_> = paths().into_iter().step_by(3).collect();
+    crash_all(&paths, Lost::Noise).conclude("power cuts, lost sectors being noise", 100_000);
+}

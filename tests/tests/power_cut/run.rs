@@ -1,0 +1,225 @@
+//! Writing a path to a store, and what the file must hold at each moment.
+
+use super::path::{Act, Path, Session, Shape};
+use striae_core::endian::ByteOrder;
+use striae_core::sion::writer::WriteError;
+use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
+use striae_core::store::ReadAt;
+use striae_tests::power::PowerStore;
+
+/// A task's chunks as they should be.
+pub(crate) type Chunks = Vec<Vec<u8>>;
+
+/// What a file can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No SIONlib file.
+    Nothing,
+    /// Created, never committed.
+    Unclosed,
+    /// Committed, with these tasks.
+    Committed(Vec<Chunks>),
+}
+
+/// What the file is from some moment on.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) state: State,
+    /// Entries of the log when the writer began to make it so: a state that has begun more may
+    /// already be so.
+    pub(crate) begun: usize,
+    /// Entries of the log when the writer said that it is so: a state that has ended as many must
+    /// be so, or as a later version.
+    pub(crate) ended: usize,
+    /// Bytes of the file from then on, as long as nothing else is begun; known if it is closed.
+    pub(crate) len: Option<u64>,
+}
+
+/// A path that is being written.
+#[derive(Debug)]
+pub(crate) struct Run<'p> {
+    pub(crate) shape: &'p Shape,
+    pub(crate) store: PowerStore,
+    pub(crate) versions: Vec<Version>,
+    /// Whether it goes on after an act that failed, with the same writer.
+    pub(crate) tries_again: bool,
+    /// Acts that failed.
+    pub(crate) failed: usize,
+    /// What is written, committed or not.
+    tasks: Vec<Chunks>,
+    next: u8,
+}
+
+pub(crate) type Failure = WriteError<PowerStore>;
+
+impl<'p> Run<'p> {
+    /// Nothing was written yet to `store`, which holds a file in this state.
+    pub(crate) fn new(shape: &'p Shape, store: PowerStore, state: State, first: u8) -> Self {
+        let versions = vec![Version { state, begun: 0, ended: 0, len: None }];
+        let (tasks, next) = (Vec::new(), first);
+        Self { shape, store, versions, tries_again: false, failed: 0, tasks, next }
+    }
+
+    /// Writes all of a path.
+    pub(crate) fn of(path: &'p Path) -> Self {
+        let mut run = Self::new(&path.shape, PowerStore::default(), State::Nothing, 1);
+        for session in path.sessions {
+            run.session(*session).unwrap();
+        }
+        run
+    }
+
+    /// Does a session.
+    pub(crate) fn session(&mut self, session: Session) -> Result<(), Failure> {
+        let (mut slots, mut ledger) = (vec![Slot::EMPTY; 5], [Finished::EMPTY; 64]);
+        let mut window = vec![0; self.shape.window];
+        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let (mut writer, acts) = match session {
+            Session::Create(acts) => (self.create(memory)?, acts),
+            Session::Reopen(acts) => (self.reopen(memory)?, acts),
+        };
+        for act in acts {
+            let Err(error) = self.act(&mut writer, *act) else { continue };
+            if !self.tries_again {
+                return Err(error);
+            }
+            self.failed += 1;
+            if matches!(act, Act::Commit | Act::Close) {
+                self.act(&mut writer, *act)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> Options<'p> {
+        let Shape { mapping, sealed, ahead, .. } = self.shape;
+        Options { mapping, sealed: *sealed, ahead: *ahead, ..Options::default() }
+    }
+
+    pub(crate) fn create<'m>(
+        &mut self,
+        memory: Memory<'m>,
+    ) -> Result<Writer<'m, PowerStore>, Failure>
+    where
+        'p: 'm,
+    {
+        let Shape { attributes, tasks, .. } = self.shape;
+        self.begin(State::Nothing); // the old file goes before the new one comes
+        self.begin(State::Unclosed);
+        self.tasks = vec![vec![vec![]]; tasks.len()];
+        let (store, options) = (self.store.clone(), self.options());
+        let writer =
+            Writer::create(store, attributes, b"a.sion", tasks.as_slice(), memory, options)?;
+        self.end();
+        Ok(writer)
+    }
+
+    pub(crate) fn reopen<'m>(
+        &mut self,
+        memory: Memory<'m>,
+    ) -> Result<Writer<'m, PowerStore>, Failure>
+    where
+        'p: 'm,
+    {
+        if let State::Committed(tasks) = self.last() {
+            self.tasks = tasks.clone();
+        }
+        Writer::reopen(self.store.clone(), memory, self.options())
+    }
+
+    pub(crate) fn last(&self) -> &State {
+        &self.versions[self.versions.len() - 1].state
+    }
+
+    fn begin(&mut self, state: State) {
+        let begun = self.store.ops();
+        self.versions.push(Version { state, begun, ended: usize::MAX, len: None });
+    }
+
+    fn end(&mut self) {
+        let last = self.versions.len() - 1;
+        self.versions[last].ended = self.store.ops();
+        self.store.promise();
+    }
+
+    pub(crate) fn act(
+        &mut self,
+        writer: &mut Writer<'_, PowerStore>,
+        act: Act,
+    ) -> Result<(), Failure> {
+        match act {
+            Act::Write(task, percent) => self.write(writer, task, percent, false)?,
+            Act::Record(task, percent) => self.write(writer, task, percent, true)?,
+            Act::Commit | Act::Close => {
+                self.begin(State::Committed(self.tasks.clone()));
+                if matches!(act, Act::Commit) {
+                    writer.commit()?
+                } else {
+                    writer.close()?
+                }
+                self.end();
+                if matches!(act, Act::Close) {
+                    let last = self.versions.len() - 1;
+                    self.versions[last].len = Some(self.store.size().unwrap());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes so many percent of a chunk to a task, or to the only one that there is.
+    fn write(
+        &mut self,
+        writer: &mut Writer<'_, PowerStore>,
+        task: u32,
+        percent: usize,
+        is_record: bool,
+    ) -> Result<(), Failure> {
+        let task = task % u32::try_from(self.tasks.len()).unwrap();
+        let index = usize::try_from(task).unwrap();
+        let chunksize = usize::try_from(self.shape.tasks[index].1).unwrap();
+        let bytes: Vec<u8> = (0..chunksize * percent / 100).map(|_| self.next_byte()).collect();
+        let (result, is_record, bytes) = if self.shape.attributes.keyval {
+            let key = u64::MAX - u64::from(self.next);
+            let header = [key, u64::try_from(bytes.len()).unwrap()];
+            let is_big = writer.meta1().order() == ByteOrder::Big;
+            let header = header.map(|n| if is_big { n.to_be_bytes() } else { n.to_le_bytes() });
+            let result = writer.write_key(task, key, &bytes);
+            (result, false, [header.as_flattened(), &bytes].concat())
+        } else if is_record {
+            (writer.write_record(task, &bytes), true, bytes)
+        } else {
+            (writer.write(task, &bytes), false, bytes)
+        };
+        let chunks = &mut self.tasks[index];
+        if is_record && chunks[chunks.len() - 1].len() + bytes.len() > chunksize {
+            chunks.push(Vec::new());
+        }
+        append(chunks, chunksize, &bytes);
+        if result.is_err() {
+            // What was written before the error stays in the stream.
+            let cursor = writer.cursor(task).unwrap();
+            chunks.truncate(usize::try_from(cursor.chunk()).unwrap() + 1);
+            let last = chunks.len() - 1;
+            chunks[last].truncate(usize::try_from(cursor.used()).unwrap());
+        }
+        result
+    }
+
+    /// Bytes that are not zero, and not the same in the next round.
+    fn next_byte(&mut self) -> u8 {
+        self.next = self.next % 251 + 1;
+        self.next
+    }
+}
+
+/// Appends to the stream that lies in `chunks`, filling each.
+fn append(chunks: &mut Chunks, chunksize: usize, bytes: &[u8]) {
+    for &byte in bytes {
+        if chunks[chunks.len() - 1].len() == chunksize {
+            chunks.push(Vec::new());
+        }
+        let last = chunks.len() - 1;
+        chunks[last].push(byte);
+    }
+}
