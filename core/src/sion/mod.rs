@@ -17,6 +17,8 @@
 //! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
 //! | [`keyval`] | key-value records in a stream |
 //! | [`filename`] | names of the files of a set |
+//! | [`chunksizes`], [`groups`] | chunk sizes and collector groups as SIONlib's writers choose them |
+//! | [`filegroups`] | which task is in which file of a set, and of its buddy sets |
 //! | [`create`], [`commit`], [`close`] | machines: make a physical file, publish what was written, end it |
 //! | [`cursor`], [`slots`] | where a task writes next, what a writer keeps of a task |
 //! | [`writer`] | a physical file that is written ([`Writer`]) |
@@ -25,12 +27,15 @@
 //! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
 //! is refused.
 
+pub mod chunksizes;
 pub mod close;
 pub mod commit;
 pub mod create;
 pub mod cursor;
 pub mod error;
+pub mod filegroups;
 pub mod filename;
+pub mod groups;
 pub mod keyval;
 pub mod layout;
 pub mod lengths;
@@ -49,7 +54,10 @@ pub mod stream;
 pub mod tasks;
 pub mod writer;
 
+pub use chunksizes::ChunkRule;
 pub use error::Error;
+pub use filegroups::{BuddySet, EvenFiles, FileGroups};
+pub use groups::{Group, Grouping, Request};
 pub use keyval::{Record, Records};
 pub use layout::{Blocks, Chunks, Layout, Varheader};
 pub use locate::Task;

@@ -1,0 +1,208 @@
+//! Which tasks of a physical file share a collector, by the rules of SIONlib's collective writers
+//! (`spec/sion.md#layout`).
+//!
+//! Groups matter when a file is created, for its chunk sizes ([`super::chunksizes`]), and to those
+//! who move the data of a group to its collector. A reader neither sees nor needs them.
+
+use super::error::Error;
+use super::layout::LAST_OFFSET;
+use super::meta1::MAX_TASKS;
+use super::raw;
+use crate::span::round_up;
+use core::num::{NonZeroU32, NonZeroU64};
+
+/// What a task asks for when a file is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Request {
+    /// Bytes that each chunk must have at least; 0 for a task that will write nothing.
+    pub chunksize: u64,
+    /// Whether the task cannot be a collector. SIONlib says so of every thread but the first of a
+    /// process (sion_ompi_coll_cb_gen.c:528), and of no process.
+    pub only_sends: bool,
+}
+
+impl From<u64> for Request {
+    fn from(chunksize: u64) -> Self {
+        Self { chunksize, only_sends: false }
+    }
+}
+
+/// How tasks are put into groups. Groups are runs of tasks; the first task of each collects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Grouping {
+    /// Groups of about equal size in bytes, as many as SIONlib's heuristic takes for the number of
+    /// tasks: `collsize=-1`, and `collective` alone.
+    Automatic,
+    /// Groups of about equal size in bytes, as many as groups of so many tasks would be:
+    /// `collsize`. No group need have so many tasks.
+    Hint(NonZeroU32),
+    /// Groups of exactly so many tasks, but for the last one: `collmsa`.
+    Fixed(NonZeroU32),
+}
+
+impl Grouping {
+    /// All tasks in one group. SIONlib's buddy writers do that in each physical file of each set,
+    /// if `collective` is not asked for (sion_generic_internal.c:242).
+    pub const WHOLE_FILE: Self = Self::Fixed(NonZeroU32::MAX);
+
+    /// What SIONlib takes `collsize` to mean: a hint, or nothing if it is not positive.
+    #[must_use]
+    pub fn of_collsize(collsize: i32) -> Self {
+        let hint = u32::try_from(collsize).ok().and_then(NonZeroU32::new);
+        hint.map_or(Self::Automatic, Self::Hint)
+    }
+
+    /// The groups of these tasks of one physical file. The requests are gone through twice.
+    ///
+    /// Where there are more blocks than an `int` counts, or all requests are 0, SIONlib computes
+    /// nonsense or divides by zero (sion_internal_startptr.c:172, :210); here the rule holds as it
+    /// is meant.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the requests, or their number, are more than a file can hold.
+    pub fn groups<I>(self, fsblksize: NonZeroU32, requests: I) -> Result<Groups<I>, Error>
+    where
+        I: Iterator<Item: Into<Request>> + Clone,
+    {
+        let total = Total::of(requests.clone())?;
+        let fill = match self {
+            Self::Fixed(ntasks) => Fill::Tasks(ntasks),
+            Self::Automatic | Self::Hint(_) => Fill::Bytes(self.share(&total, fsblksize.into())),
+        };
+        Ok(Groups::new(fill, requests))
+    }
+
+    /// Bytes that a group takes before the next one is begun.
+    fn share(self, total: &Total, unit: NonZeroU64) -> u64 {
+        let share = match NonZeroU64::new(self.collectors(total, unit)) {
+            Some(collectors) => total.bytes / collectors,
+            None => 0, // nobody asks for a byte
+        };
+        round_up(share, unit).unwrap_or(u64::MAX)
+    }
+
+    /// Collectors that the tasks should have: at least a unit of data for each.
+    fn collectors(self, total: &Total, unit: NonZeroU64) -> u64 {
+        let (ntasks, most) = (u64::from(total.ntasks), divide_up(total.bytes, unit));
+        if let Self::Hint(collsize) = self {
+            return divide_up(ntasks, collsize.into()).min(most);
+        }
+        let most = most.min(ntasks);
+        // sion_internal_startptr.c:195. A step that is not exceeded leaves the choice to the next:
+        // 600 tasks with data for 33 collectors get 32, with data for 32 they get 16.
+        let steps = [(512, 32), (256, 16), (32, 8), (16, 4)];
+        let step = steps.into_iter().find(|&(from, cap)| ntasks >= from && most > cap);
+        step.map_or(most, |(_, cap)| cap)
+    }
+}
+
+/// Sum of the chunk sizes of all tasks of a file.
+pub(super) struct Total {
+    ntasks: u32,
+    bytes: u64,
+}
+
+impl Total {
+    /// # Errors
+    /// [`Error::OutOfRange`] if they, or their number, are more than a file can hold.
+    pub(super) fn of(requests: impl Iterator<Item: Into<Request>>) -> Result<Self, Error> {
+        let mut total = Self { ntasks: 0, bytes: 0 };
+        for request in requests {
+            if total.ntasks == MAX_TASKS {
+                let max = i64::from(MAX_TASKS);
+                let field = raw::Meta1::ntasks;
+                let value = max.saturating_add(1);
+                return Err(Error::OutOfRange { field, value, min: 1, max });
+            }
+            total.ntasks = total.ntasks.saturating_add(1);
+            total.bytes = add_chunk(total.bytes, request.into().chunksize)?;
+        }
+        Ok(total)
+    }
+}
+
+/// No block is longer: META1 is in front of it, with 1088 bytes besides its tables.
+const LONGEST: u64 = LAST_OFFSET.saturating_sub(1088);
+
+/// The sum of chunks with one more, if a block can be so long.
+fn add_chunk(sum: u64, chunksize: u64) -> Result<u64, Error> {
+    sum.checked_add(chunksize).filter(|&sum| sum <= LONGEST).ok_or_else(|| {
+        let [value, max] = [chunksize, LONGEST.saturating_sub(sum)]
+            .map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        Error::OutOfRange { field: raw::ChunksizeEntry::chunksize, value, min: 0, max }
+    })
+}
+
+fn divide_up(value: u64, unit: NonZeroU64) -> u64 {
+    value.checked_sub(1).map_or(0, |less| (less / unit).saturating_add(1))
+}
+
+/// Tasks that share a collector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Group {
+    /// The first task, which collects, by its local rank.
+    pub first: u32,
+    /// Tasks in the group, with the collector.
+    pub ntasks: u32,
+    /// Sum of the chunk sizes that they ask for.
+    pub bytes: u64,
+}
+
+/// When a group takes no further task.
+#[derive(Debug, Clone, Copy)]
+enum Fill {
+    Bytes(u64),
+    Tasks(NonZeroU32),
+}
+
+impl Fill {
+    fn has_room(self, group: &Group, request: Request) -> bool {
+        match self {
+            Self::Tasks(ntasks) => group.ntasks < ntasks.get(),
+            Self::Bytes(share) => {
+                let bytes = group.bytes.saturating_add(request.chunksize);
+                bytes <= share || request.only_sends
+            }
+        }
+    }
+}
+
+/// The collector groups of a physical file in order; made by [`Grouping::groups`].
+#[derive(Debug, Clone)]
+pub struct Groups<I> {
+    fill: Fill,
+    /// Tasks before `next`.
+    first: u32,
+    next: Option<Request>,
+    requests: I,
+}
+
+impl<I: Iterator<Item: Into<Request>>> Groups<I> {
+    fn new(fill: Fill, mut requests: I) -> Self {
+        let next = requests.next().map(Into::into);
+        Self { fill, first: 0, next, requests }
+    }
+}
+
+impl<I: Iterator<Item: Into<Request>>> Iterator for Groups<I> {
+    type Item = Group;
+
+    fn next(&mut self) -> Option<Group> {
+        let collector = self.next.take()?;
+        let mut group = Group { first: self.first, ntasks: 1, bytes: collector.chunksize };
+        for request in self.requests.by_ref() {
+            let request = request.into();
+            if !self.fill.has_room(&group, request) {
+                self.next = Some(request);
+                break;
+            }
+            group.ntasks = group.ntasks.saturating_add(1);
+            group.bytes = group.bytes.saturating_add(request.chunksize);
+        }
+        self.first = self.first.saturating_add(group.ntasks);
+        Some(group)
+    }
+}
