@@ -49,6 +49,13 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
+    /// A folder of task files lacks that of a task.
+    NoTaskFile {
+        /// The task.
+        task: u64,
+    },
+    /// Bytes without a key among files of key-value records.
+    MixedTaskFiles,
     /// A task's stream is damaged.
     Task {
         /// The task.
@@ -125,6 +132,10 @@ impl std::fmt::Display for ErrorKind {
                  other can be made",
             ),
             Self::Taken { task } => write!(f, "task {task} has a writer already"),
+            Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
+            Self::MixedTaskFiles => {
+                f.write_str("has bytes without a key, but others are values of keys")
+            }
             Self::Task { task, error } => write!(f, "task {task}: {error}"),
             Self::TooManyChunks { blockcount, limit } => {
                 write!(f, "a task has {blockcount} chunks, must have at most {limit}")
@@ -176,6 +187,8 @@ impl From<Error> for io::Error {
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Closed | ErrorKind::Taken { .. } => io::ErrorKind::InvalidInput,
+            ErrorKind::MixedTaskFiles => io::ErrorKind::InvalidInput,
+            ErrorKind::NoTaskFile { .. } => io::ErrorKind::NotFound,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
             ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => io::ErrorKind::NotFound,

@@ -22,7 +22,8 @@
 //! | [`posix`] | one file, read and written by offset |
 //! | [`copy`] | spans copied from file to file, holes kept |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
-//! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify |
+//! | [`publish`] | files that get their names when they are whole |
+//! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features
@@ -34,6 +35,7 @@ pub mod copy;
 pub mod error;
 pub mod files;
 pub mod posix;
+pub mod publish;
 pub mod sion;
 
 pub use error::Error;

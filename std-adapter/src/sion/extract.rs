@@ -1,25 +1,24 @@
 //! Every task's stream into a file of its own.
 
-use super::file::{File, TaskEntry, Tasks};
+use super::each::{all_processors, for_each};
+use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
 use crate::posix::PosixFile;
-use rustix::fs::{CWD, RenameFlags};
-use rustix::io::Errno;
+use crate::publish::Hidden;
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
-use tempfile::TempDir;
 
 /// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
-/// key-value records one file a task and key, `task_00000.key_1`.
+/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a task
+/// without records.
 ///
 /// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
 /// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
@@ -41,8 +40,7 @@ pub struct Extracted {
 
 impl Default for Extract {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { force: false, threads }
+        Self { force: false, threads: all_processors() }
     }
 }
 
@@ -112,15 +110,19 @@ impl Extract {
         dir: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Extracted, Error> {
-        let hidden = tempfile::Builder::new().prefix(".striae-extract-").tempdir_in(dir);
-        let hidden = hidden.map_err(|error| Error::new(dir, error))?;
+        let hidden = Hidden::new(dir).map_err(|error| Error::new(dir, error))?;
         let bytes = AtomicU64::new(0);
         let count = |n| {
             bytes.fetch_add(n, Ordering::Relaxed);
             progress(n);
         };
         self.copy_all(set, hidden.path(), &count)?;
-        let files = self.publish(&hidden, dir)?;
+        // All names first: what a folder lists while files leave it is not certain.
+        let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
+        let entries: Vec<fs::DirEntry> = entries.map_err(|error| Error::new(dir, error))?;
+        let names: Vec<_> = entries.into_iter().map(|entry| entry.file_name()).collect();
+        hidden.publish(&names, self.force, false)?;
+        let files = u64::try_from(names.len()).unwrap_or(u64::MAX);
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
@@ -131,81 +133,10 @@ impl Extract {
         hidden: &Path,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<(), Error> {
-        let tasks: Mutex<Option<Tasks<'_>>> = Mutex::new(Some(set.tasks()?));
-        let failed: Mutex<Option<Error>> = Mutex::new(None);
-        let next = || {
-            let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
-            tasks.as_mut().and_then(Iterator::next)
-        };
-        let work = || {
+        for_each(set.tasks()?, self.threads, || {
             let mut copier = Copier::new();
-            while let Some(task) = next() {
-                let copied =
-                    task.and_then(|task| copy_task(set, &task, hidden, &mut copier, count));
-                if let Err(error) = copied {
-                    tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            }
-        };
-        let threads = u64::try_from(self.threads.get()).unwrap_or(u64::MAX).min(set.ntasks());
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                // Fewer threads than asked for do the work as well.
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
-    }
-
-    /// Renames all files into `dir`; takes back what it did if one of them must not be replaced.
-    fn publish(&self, hidden: &TempDir, dir: &Path) -> Result<u64, Error> {
-        // All names first: what a folder lists while files leave it is not certain.
-        let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
-        let entries: Vec<fs::DirEntry> = entries.map_err(|error| Error::new(dir, error))?;
-        let names: Vec<_> = entries.into_iter().map(|entry| entry.file_name()).collect();
-        for name in &names {
-            let to = dir.join(name);
-            match fs::symlink_metadata(&to) {
-                Ok(there) if there.is_dir() => {
-                    let error = io::Error::from(io::ErrorKind::IsADirectory);
-                    return Err(Error::new(&to, error));
-                }
-                Ok(_) if !self.force => return Err(Error::new(&to, ErrorKind::Exists)),
-                _ => {}
-            }
-        }
-        for (index, name) in names.iter().enumerate() {
-            let renamed = self.rename(&hidden.path().join(name), &dir.join(name));
-            if renamed.is_err() && !self.force {
-                for name in names.iter().take(index) {
-                    let _ = fs::remove_file(dir.join(name)); // made by this call
-                }
-            }
-            renamed?;
-        }
-        Ok(u64::try_from(names.len()).unwrap_or(u64::MAX))
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        if self.force {
-            return fs::rename(from, to).map_err(|error| Error::new(to, error));
-        }
-        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Ok(()) => Ok(()),
-            Err(Errno::EXIST) => Err(Error::new(to, ErrorKind::Exists)),
-            // A file system without the flag: link(2) does not replace either.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                fs::hard_link(from, to).map_err(|error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => Error::new(to, ErrorKind::Exists),
-                    _ => Error::new(to, error),
-                })
-            }
-            Err(error) => Err(Error::new(to, io::Error::from(error))),
-        }
+            move |task: TaskEntry| copy_task(set, &task, hidden, &mut copier, count)
+        })
     }
 }
 
@@ -243,6 +174,9 @@ fn copy_task(
     }
     // One file a key; that of the last record stays open, as records of a key often follow another.
     let mut last: Option<(u64, Output<'_>)> = None;
+    if stream.is_empty() {
+        Output::new(set, task, hidden, &name)?; // so that no task's number is missing
+    }
     let mut records = stream.records()?;
     while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
         let mut out = match last.take() {

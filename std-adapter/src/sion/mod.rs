@@ -1,13 +1,18 @@
 //! SIONlib files: open a set by its name, list its tasks, read their streams, write new ones.
 
+mod convert;
 pub mod dump;
+mod each;
 mod extract;
 mod file;
+mod pack;
 mod stream;
 pub mod verify;
 mod write;
 
+pub use convert::{Convert, Written};
 pub use extract::{Extract, Extracted};
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
+pub use pack::{Pack, Sources};
 pub use stream::{KeyReader, TaskRecords, TaskStream};
 pub use write::{Builder, Durability, FileWriter, Reopen, TaskWriter};

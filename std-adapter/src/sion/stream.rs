@@ -61,6 +61,12 @@ impl TaskStream {
         self.len == 0
     }
 
+    /// Byte order of the headers of key-value records.
+    #[must_use]
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
     /// The physical file that it lies in.
     #[must_use]
     pub const fn store(&self) -> &FileStore {

@@ -44,6 +44,19 @@ pub(crate) enum Verb {
                             Nothing is left behind if anything fails."
     )]
     Extract(ExtractArgs),
+    /// Make a set of task files: one task a file, or what extract made of a set.
+    #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
+                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n\n\
+                      Of a folder, the files task_00000 and so on are taken, or \
+                      task_00000.key_1 and so on for key-value records. The set appears when it \
+                      is whole.")]
+    Pack(PackArgs),
+    /// Write a set anew: one chunk a task, in one file or several, with or without a seal.
+    #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
+                            striae convert --nfiles 4 --seal run.sion archive.sion\n\n\
+                            Without options: one file, one chunk a task, all else as it was. \
+                            The set appears when it is whole.")]
+    Convert(ConvertArgs),
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]
     Verify(VerifyArgs),
@@ -161,6 +174,74 @@ pub(crate) struct ExtractArgs {
     /// Copy with so many threads; all processors unless told.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// How a new set is laid out.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Layout {
+    /// Spread the tasks over so many files.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) nfiles: std::num::NonZeroU32,
+    /// Round chunks up to multiples of so many bytes.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) fsblksize: Option<u32>,
+    /// Byte order of the metadata.
+    #[arg(long)]
+    pub(crate) order: Option<Order>,
+    /// Replace files that exist already.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Copy with so many threads; all processors unless told.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Order {
+    Little,
+    Big,
+}
+
+impl From<Order> for striae_core::endian::ByteOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Little => Self::Little,
+            Order::Big => Self::Big,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PackArgs {
+    /// The first file of the new set.
+    pub(crate) out: PathBuf,
+    /// The task files in order, or a folder that extract made.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Make every chunk so many bytes long, in place of the length of each task.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) chunksize: Option<u64>,
+    /// Add checksums of everything.
+    #[arg(long)]
+    pub(crate) seal: bool,
+    #[command(flatten)]
+    pub(crate) layout: Layout,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) file: Set,
+    /// The first file of the new set.
+    pub(crate) out: PathBuf,
+    /// Add checksums of everything.
+    #[arg(long)]
+    pub(crate) seal: bool,
+    /// Leave checksums out.
+    #[arg(long, conflicts_with = "seal")]
+    pub(crate) no_seal: bool,
+    #[command(flatten)]
+    pub(crate) layout: Layout,
 }
 
 #[derive(Debug, ClapArgs)]

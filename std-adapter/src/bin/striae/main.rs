@@ -4,10 +4,13 @@
 
 mod args;
 mod cat;
+mod convert;
 mod dump;
 mod extract;
 mod failure;
 mod list;
+mod pack;
+mod progress;
 mod text;
 mod verify;
 
@@ -33,6 +36,8 @@ fn run(args: &Args) -> Result<Sound, Failure> {
         Verb::Dump(args) => dump::dump(args),
         Verb::Cat(args) => cat::cat(args),
         Verb::Extract(args) => extract::extract(args),
+        Verb::Pack(args) => pack::pack(args),
+        Verb::Convert(args) => convert::convert(args),
         Verb::Verify(args) => verify::verify(args),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

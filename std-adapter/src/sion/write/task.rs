@@ -3,11 +3,15 @@
 use super::Durability;
 use super::part::{Part, lock};
 use super::stream::Stream;
+use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
-use striae_core::endian::U64;
+use striae_core::endian::{ByteOrder, U64};
 use striae_core::sion::raw::RecordHeader;
+use striae_core::span::Span;
 use zerocopy::IntoBytes;
 
 /// The stream of one task, while it is written. It owns what it needs, so that it may go to another
@@ -40,6 +44,12 @@ impl TaskWriter {
     #[must_use]
     pub const fn task(&self) -> u64 {
         self.task
+    }
+
+    /// Byte order of the metadata, and of the headers of key-value records.
+    #[must_use]
+    pub fn order(&self) -> ByteOrder {
+        self.part.meta1().order()
     }
 
     /// Index of the chunk that is written to, and bytes of it that are used: the (block, position)
@@ -90,6 +100,47 @@ impl TaskWriter {
         let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
         lock(&self.stream).write_key(&self.part, header.as_bytes(), value)?;
         self.commit_each()
+    }
+
+    /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it can,
+    /// and without filling holes. `progress` is told the length of each piece.
+    ///
+    /// In a file with key-value records they must be such records.
+    ///
+    /// # Errors
+    /// The operating system's, of the file that is to blame; `from` may end before. What was copied
+    /// before stays in the stream, chunk by chunk.
+    pub fn copy_from(
+        &mut self,
+        copier: &mut Copier,
+        (path, from): (&Path, &PosixFile),
+        span: Span,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), Error> {
+        let part = &*self.part;
+        let copied = lock(&self.stream).copy(part, span.len(), |place, done, crc| {
+            let to = Place { file: part.file(), offset: place.offset(), zeros: part.is_blank() };
+            let source = span.part(done, place.len()).unwrap_or(Span::ZERO); // as long as asked
+            let mut crc = crc;
+            let copied = match part.is_sealed() {
+                true => {
+                    let mut seen = |bytes: &[u8]| crc = part.checksum(crc, bytes);
+                    copier.copy_seen(from, source, &to, progress, &mut seen)
+                }
+                false => copier.copy(from, source, &to, progress),
+            };
+            copied.map_err(|error| error.of_files(path, part.path())).map(|()| crc)
+        });
+        copied?;
+        self.commit_each()
+    }
+
+    /// Writes the header of a key-value record, whose value must follow.
+    pub(crate) fn begin_key(&mut self, key: u64, len: u64) -> Result<(), Error> {
+        self.check_mode(true)?;
+        let order = self.part.meta1().order();
+        let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
+        lock(&self.stream).write_key(&self.part, header.as_bytes(), &[])
     }
 
     fn check_mode(&self, keyval: bool) -> Result<(), Error> {

@@ -1,0 +1,276 @@
+//! Files that get their names when they are whole.
+
+use crate::error::{Error, ErrorKind};
+use crate::posix::{PosixFile, sync_folder};
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use striae_core::sion::filename::Sibling;
+use tempfile::TempDir;
+
+/// An output file, or a set of them (`NAME`, `NAME.000001`, ...), that is made out of sight.
+///
+/// The files are made in a hidden folder (`.striae-` and some letters) next to the name that they
+/// shall get, each under the last part of its later name: so a set can be opened there, too.
+/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them.
+///
+/// # What has the names already
+/// It is refused, both at the start, before any work is done, and at the end, when it may have
+/// appeared meanwhile. With `force`, files and symbolic links are replaced (the link, as `mv` does,
+/// not what it points to); folders and devices are refused all the same. Replaced files of a larger
+/// set that are not part of the new one stay.
+///
+/// # What a kill leaves
+/// A kill before `finish`, or a power cut, leaves the hidden folder and nothing else. Within
+/// `finish`:
+/// - One file gets its name at once: the name means the old file, or none, or the new one, whole.
+/// - The later files of a set get their names first and the file by which the set is opened last.
+///   Until then nothing has that name: with `force` the files that are replaced are moved into the
+///   hidden folder first, below `replaced`, and so a set never opens as a mixture of two.
+#[derive(Debug)]
+pub struct Publish {
+    hidden: Hidden,
+    name: OsString,
+    nfiles: NonZeroU32,
+    force: bool,
+}
+
+impl Publish {
+    /// Prepares to make `nfiles` files, of which the first will be `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set; the operating
+    /// system's.
+    pub fn new(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
+        let no_name = || Error::new(path, io::Error::from(io::ErrorKind::InvalidInput));
+        let name = path.file_name().ok_or_else(no_name)?.to_owned();
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        for number in 0..nfiles.get() {
+            check_free(&folder.join(sibling(&name, number)), force)?;
+        }
+        let hidden = Hidden::new(folder).map_err(|error| Error::new(path, error))?;
+        Ok(Self { hidden, name, nfiles, force })
+    }
+
+    /// Where to make the file with this number.
+    #[must_use]
+    pub fn hidden(&self, number: u32) -> PathBuf {
+        self.hidden.path().join(sibling(&self.name, number))
+    }
+
+    /// Gives all files their names; makes them durable under these before it returns, if asked to.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`] if one of the names was taken meanwhile; the operating system's, also
+    /// if one of the files was not made. Nothing has changed then, but for one file that replaced
+    /// another and could not be made durable. Replaced files that cannot be put back stay in the
+    /// hidden folder.
+    pub fn finish(self, durable: bool) -> Result<(), Error> {
+        let nfiles = self.nfiles.get();
+        // Last what a set is opened by.
+        let names = (1..nfiles).chain([0]).map(|number| sibling(&self.name, number));
+        let names: Vec<_> = names.collect();
+        if durable {
+            for name in &names {
+                let synced = PosixFile::open(&self.hidden.path().join(name));
+                let synced = synced.and_then(|file| file.sync());
+                synced.map_err(|error| Error::new(&self.hidden.folder.join(name), error))?;
+            }
+        }
+        if !self.force || nfiles == 1 {
+            return self.hidden.publish(&names, self.force, durable);
+        }
+        let aside = self.hidden.path().join("replaced");
+        let (moved, result) = self.set_aside(&aside, &names);
+        let result = result.and_then(|()| self.hidden.publish(&names, false, durable));
+        if result.is_err() {
+            let back = |name| rename(&aside.join(name), &self.hidden.folder.join(name), false);
+            // Later files first, as always.
+            if moved.into_iter().rev().any(|name| back(name).is_err()) {
+                self.hidden.keep();
+            }
+        }
+        result
+    }
+
+    /// Moves what has the names into the folder `aside`, the first file first; says what it moved.
+    fn set_aside<'a>(
+        &self,
+        aside: &Path,
+        names: &'a [OsString],
+    ) -> (Vec<&'a OsStr>, Result<(), Error>) {
+        let mut moved = Vec::new();
+        if let Err(error) = fs::create_dir(aside) {
+            return (moved, Err(Error::new(&self.hidden.folder, error)));
+        }
+        for name in names.iter().rev() {
+            let from = self.hidden.folder.join(name);
+            let renamed = check_free(&from, true).and_then(|()| {
+                fs::rename(&from, aside.join(name)).map_err(|error| Error::new(&from, error))
+            });
+            match renamed {
+                Ok(()) => moved.push(name.as_os_str()),
+                Err(error) if is_not_found(&error) => {}
+                Err(error) => return (moved, Err(error)),
+            }
+        }
+        (moved, Ok(()))
+    }
+}
+
+fn is_not_found(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
+}
+
+/// A hidden folder in the folder where its files will be; it is removed with what is in it.
+#[derive(Debug)]
+pub(crate) struct Hidden {
+    dir: TempDir,
+    /// Where it is.
+    folder: PathBuf,
+}
+
+impl Hidden {
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(".striae-").tempdir_in(folder);
+        let dir = dir.map_err(|error| match error.kind() {
+            // Without the hidden folder's path, which says nothing to the reader.
+            kind @ (io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull) => io::Error::from(kind),
+            _ => error,
+        })?;
+        Ok(Self { dir, folder: folder.to_owned() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Moves the files with these names out into the folder, in order, and replaces what is there
+    /// if `replace` is set; else it takes back what it did when one of them cannot be moved.
+    pub(crate) fn publish(
+        &self,
+        names: &[OsString],
+        replace: bool,
+        durable: bool,
+    ) -> Result<(), Error> {
+        for name in names {
+            check_free(&self.folder.join(name), replace)?;
+        }
+        let mut moved: Vec<&OsStr> = Vec::new();
+        let published = self.publish_each(names, replace, durable, &mut moved);
+        if published.is_err() && !replace {
+            for name in moved.into_iter().rev() {
+                // Made by this call; if it cannot be removed, the error is told all the same.
+                let _ = fs::remove_file(self.folder.join(name));
+            }
+        }
+        published
+    }
+
+    fn publish_each<'a>(
+        &self,
+        names: &'a [OsString],
+        replace: bool,
+        durable: bool,
+        moved: &mut Vec<&'a OsStr>,
+    ) -> Result<(), Error> {
+        let sync = || match durable {
+            true => sync_folder(&self.folder).map_err(|error| Error::new(&self.folder, error)),
+            false => Ok(()),
+        };
+        for (index, name) in names.iter().enumerate() {
+            if index > 0 && index.saturating_add(1) == names.len() {
+                sync()?; // A power cut must not keep the last name and lose another.
+            }
+            rename(&self.path().join(name), &self.folder.join(name), replace)?;
+            moved.push(name);
+        }
+        sync()
+    }
+
+    /// Leaves the hidden folder where it is.
+    fn keep(self) {
+        let _ = self.dir.keep();
+    }
+}
+
+/// Refuses a name that must not be given to a new file.
+///
+/// # Errors
+/// [`ErrorKind::Exists`] if it is taken and may not be replaced; the operating system's, as if it
+/// had refused, for what is never replaced.
+pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
+    let refuse = |error: io::Error| Err(Error::new(path, error));
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => refuse(error),
+        Ok(there) if there.is_dir() => refuse(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(_) if !replace => Err(Error::new(path, ErrorKind::Exists)),
+        Ok(there) if there.is_file() || there.is_symlink() => Ok(()),
+        // A rename would put a file in the place of /dev/null.
+        Ok(_) => refuse(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// Renames a file; what has the new name stays there unless it may be replaced.
+fn rename(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
+    if replace {
+        return fs::rename(from, to).map_err(|error| Error::new(to, error));
+    }
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => Err(Error::new(to, ErrorKind::Exists)),
+        // A file system without the flag: link(2) does not replace either.
+        Err(Errno::INVAL | Errno::NOSYS) => link(from, to),
+        Err(error) => Err(Error::new(to, io::Error::from(error))),
+    }
+}
+
+/// Gives a file a second name and takes the first, if that was not taken before.
+fn link(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::hard_link(from, to).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::new(to, ErrorKind::Exists),
+        _ => Error::new(to, error),
+    })?;
+    // The first name lies in a folder that is removed anyway.
+    let _ = fs::remove_file(from);
+    Ok(())
+}
+
+fn sibling(name: &OsStr, number: u32) -> OsString {
+    let mut name = name.to_owned();
+    name.push(Sibling(number).to_string());
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_takes_a_free_name_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::write(&from, "new").unwrap();
+        link(&from, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert!(!from.exists());
+        fs::write(&from, "newer").unwrap();
+        for refused in [link(&from, &to), rename(&from, &to, false)] {
+            assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Exists));
+        }
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert_eq!(fs::read(&from).unwrap(), b"newer");
+    }
+}

@@ -1,0 +1,287 @@
+//! Task files into a set: what [`Extract`](super::Extract) takes apart.
+
+use super::convert::{Written, create_hidden};
+use super::each::{all_processors, for_each};
+use super::write::{Builder, Durability, FileWriter, TaskWriter};
+use crate::copy::Copier;
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use striae_core::endian::ByteOrder;
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+
+/// The files that become the streams of a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    tasks: Vec<Task>,
+    keyval: bool,
+}
+
+/// The files of one task: one, or one for each key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Task {
+    plain: Option<PathBuf>,
+    keys: Vec<(u64, PathBuf)>,
+}
+
+impl Sources {
+    /// One task for each of `files`, in this order.
+    #[must_use]
+    pub fn of_files(files: Vec<PathBuf>) -> Self {
+        let task = |path| Task { plain: Some(path), keys: Vec::new() };
+        Self { tasks: files.into_iter().map(task).collect(), keyval: false }
+    }
+
+    /// The files of `folder` that [`Extract`](super::Extract) made: `task_00000` and so on, or
+    /// `task_00000.key_1` and so on for key-value records. Other files are left alone.
+    ///
+    /// # Errors
+    /// [`NoTaskFile`](ErrorKind::NoTaskFile) if there is none, or a number is missing;
+    /// [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also has bytes
+    /// without a key; the operating system's.
+    pub fn of_folder(folder: &Path) -> Result<Self, Error> {
+        let at = |error| Error::new(folder, error);
+        let mut tasks: BTreeMap<u64, Task> = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(at)? {
+            let path = entry.map_err(at)?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            match name.and_then(parse_name) {
+                Some((task, None)) => tasks.entry(task).or_default().plain = Some(path),
+                Some((task, Some(key))) => tasks.entry(task).or_default().keys.push((key, path)),
+                None => {}
+            }
+        }
+        let keyval = tasks.values().any(|task| !task.keys.is_empty());
+        let missing = (0..).zip(tasks.keys()).find(|(expected, task)| expected != *task);
+        if let Some(task) = missing.map(|(task, _)| task).or(tasks.is_empty().then_some(0)) {
+            return Err(Error::new(folder, ErrorKind::NoTaskFile { task }));
+        }
+        let mut sources = Self { tasks: tasks.into_values().collect(), keyval };
+        for task in &mut sources.tasks {
+            task.keys.sort_unstable(); // a folder's order is no order
+            if let Some(path) = task.plain.as_deref().filter(|_| keyval) {
+                let len = fs::metadata(path).map_err(|error| Error::new(path, error))?.len();
+                if len > 0 {
+                    return Err(Error::new(path, ErrorKind::MixedTaskFiles));
+                }
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Tasks that they make.
+    #[must_use]
+    pub fn ntasks(&self) -> u64 {
+        u64::try_from(self.tasks.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of each task's stream.
+    ///
+    /// # Errors
+    /// The operating system's, for a file that is not there or is no regular one.
+    pub fn lens(&self) -> Result<Vec<u64>, Error> {
+        let len = |task: &Task| {
+            let mut len = 0u64;
+            for (header, path) in task.files(self.keyval) {
+                let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+                let size = file.size().map_err(|error| Error::new(path, error))?;
+                len = len.saturating_add(size).saturating_add(if header { 16 } else { 0 });
+            }
+            Ok(len)
+        };
+        self.tasks.iter().map(len).collect()
+    }
+}
+
+impl Task {
+    /// Its files, and whether a record's header precedes each.
+    fn files(&self, keyval: bool) -> impl Iterator<Item = (bool, &Path)> {
+        let plain = self.plain.as_deref().filter(|_| !keyval);
+        let keys = self.keys.iter().map(|(_, path)| (true, path.as_path()));
+        plain.map(|path| (false, path)).into_iter().chain(keys)
+    }
+}
+
+/// Task and key of a name like `task_00012.key_7`.
+fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
+    let number = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok()).flatten()
+    };
+    let name = name.strip_prefix("task_")?;
+    match name.split_once(".key_") {
+        None => Some((number(name)?, None)),
+        Some((task, key)) => Some((number(task)?, Some(number(key)?))),
+    }
+}
+
+/// How to make a set of task files.
+///
+/// The set is made under hidden names and renamed when it is whole: see [`Publish`].
+#[derive(Debug, Clone, Copy)]
+pub struct Pack {
+    chunksize: Option<u64>,
+    fsblksize: Option<u32>,
+    nfiles: NonZeroU32,
+    order: ByteOrder,
+    sealed: bool,
+    force: bool,
+    threads: NonZeroUsize,
+}
+
+impl Default for Pack {
+    fn default() -> Self {
+        Self {
+            chunksize: None,
+            fsblksize: None,
+            nfiles: NonZeroU32::MIN,
+            order: ByteOrder::HOST,
+            sealed: false,
+            force: false,
+            threads: all_processors(),
+        }
+    }
+}
+
+impl Pack {
+    /// One file, one chunk a task, in the machine's byte order, without a seal; overwrites nothing;
+    /// with a thread for each processor.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes of every chunk, in place of the length of each task's files.
+    #[must_use]
+    pub const fn chunksize(mut self, bytes: u64) -> Self {
+        self.chunksize = Some(bytes);
+        self
+    }
+
+    /// Bytes that chunks are rounded to, in place of the file system's block size.
+    #[must_use]
+    pub const fn fsblksize(mut self, bytes: u32) -> Self {
+        self.fsblksize = Some(bytes);
+        self
+    }
+
+    /// Physical files of the set.
+    #[must_use]
+    pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
+        self.nfiles = nfiles;
+        self
+    }
+
+    /// Byte order of the metadata, which is also stated for the data.
+    #[must_use]
+    pub const fn order(mut self, order: ByteOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Adds a seal.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
+        self
+    }
+
+    /// Replaces files that exist already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Copies with so many threads.
+    #[must_use]
+    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Makes a set of `sources` whose first file gets the name `out`. `progress` is told the length of
+    /// each piece that was copied.
+    ///
+    /// # Errors
+    /// [`Exists`](ErrorKind::Exists) for a file that is there already;
+    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) for more files than tasks, or no task; the
+    /// operating system's.
+    pub fn run(
+        &self,
+        sources: &Sources,
+        out: &Path,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Written, Error> {
+        let lens = sources.lens()?;
+        let bytes = lens.iter().copied().fold(0, u64::saturating_add);
+        let builder = self.builder(sources, lens);
+
+        let publish = Publish::new(out, self.nfiles, self.force)?;
+        let mut writer = create_hidden(builder, out, &publish, self.nfiles)?;
+        let tasks = (0..).zip(&sources.tasks).map(Ok);
+        for_each(tasks, self.threads, || {
+            let mut copier = Copier::new();
+            let (writer, keyval) = (&writer, sources.keyval);
+            move |(number, task)| pack_task(number, task, keyval, writer, &mut copier, progress)
+        })?;
+        writer.close()?;
+        publish.finish(false)?;
+        Ok(Written { files: self.nfiles.get(), tasks: sources.ntasks(), bytes })
+    }
+
+    fn builder(&self, sources: &Sources, lens: Vec<u64>) -> Builder {
+        let mut builder = Builder::new(sources.ntasks())
+            .nfiles(self.nfiles.get())
+            .order(self.order)
+            .data_order(self.order)
+            .keyval(sources.keyval)
+            .sealed(self.sealed)
+            .durability(Durability::None);
+        if let Some(bytes) = self.fsblksize {
+            builder = builder.fsblksize(bytes);
+        }
+        match self.chunksize {
+            Some(bytes) => builder.chunksize(bytes),
+            None => builder.chunksizes(lens),
+        }
+    }
+}
+
+fn pack_task(
+    number: u64,
+    task: &Task,
+    keyval: bool,
+    writer: &FileWriter,
+    copier: &mut Copier,
+    progress: &dyn Fn(u64),
+) -> Result<(), Error> {
+    let mut to = writer.task(number)?;
+    if let Some(path) = task.plain.as_deref().filter(|_| !keyval) {
+        return pack_file(path, &mut to, copier, progress, |_, _| Ok(()));
+    }
+    for (key, path) in &task.keys {
+        pack_file(path, &mut to, copier, progress, |to, len| to.begin_key(*key, len))?;
+    }
+    Ok(())
+}
+
+fn pack_file(
+    path: &Path,
+    to: &mut TaskWriter,
+    copier: &mut Copier,
+    progress: &dyn Fn(u64),
+    begin: impl FnOnce(&mut TaskWriter, u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let at = |error| Error::new(path, error);
+    let file = PosixFile::open(path).map_err(at)?;
+    let len = file.size().map_err(at)?;
+    begin(to, len)?;
+    let all = Span::new(0, len).unwrap_or(Span::ZERO); // from 0, so it ends where it can
+    to.copy_from(copier, (path, &file), all, progress)
+}
