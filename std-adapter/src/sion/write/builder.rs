@@ -1,20 +1,21 @@
 //! How a new set is made.
 
 use super::Durability;
-use super::part::{Origin, Part, Settings, Starts, Target, WINDOW};
+use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::set::FileWriter;
+use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::sion::file::sibling_path;
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::create::{Create, TaskTable};
-use striae_core::sion::{Attributes, Blocks, Error as SionError, Meta1, raw};
-use striae_core::span::round_up;
+use striae_core::sion::filegroups::{EvenFiles, FileGroups};
+use striae_core::sion::{Attributes, Blocks, ChunkRule, Error as SionError, Meta1, raw};
 use striae_core::step::{DriveError, drive};
 
 /// Bytes of a task's buffer, unless told.
@@ -49,6 +50,7 @@ pub struct Builder {
     fsblksize: Option<u32>,
     order: ByteOrder,
     data_order: ByteOrder,
+    rule: ChunkRule,
     keyval: bool,
     prefix: Option<Vec<u8>>,
     overwrite: bool,
@@ -74,6 +76,7 @@ impl Builder {
             fsblksize: None,
             order: ByteOrder::HOST,
             data_order: ByteOrder::HOST,
+            rule: ChunkRule::Aligned,
             keyval: false,
             prefix: None,
             overwrite: false,
@@ -128,6 +131,13 @@ impl Builder {
     #[must_use]
     pub const fn data_order(mut self, order: ByteOrder) -> Self {
         self.data_order = order;
+        self
+    }
+
+    /// How chunks are laid out from the sizes that are asked for: aligned one by one unless told.
+    #[must_use]
+    pub const fn rule(mut self, rule: ChunkRule) -> Self {
+        self.rule = rule;
         self
     }
 
@@ -286,7 +296,7 @@ impl Builder {
         };
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let meta1 = Meta1::new(&attributes, ntasks).map_err(at)?;
-        let table = self.table(&tasks, fsblksize).map_err(at)?;
+        let table = self.table(&tasks, meta1.layout().fsblksize).map_err(at)?;
         let mut window = vec![0; WINDOW];
         let create = Create::new(&meta1, prefix, &table, &mut window);
         let (mut create, blocks) = create.map_err(at)?;
@@ -364,26 +374,30 @@ impl Table {
 
 impl Builder {
     /// The tasks of a physical file, whose memory is not needed here any more if they are all.
-    fn table(&mut self, tasks: &Range<u64>, fsblksize: u32) -> Result<Table, SionError> {
+    fn table(&mut self, tasks: &Range<u64>, fsblksize: NonZeroU32) -> Result<Table, SionError> {
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let is_all = ntasks == self.ntasks;
-        let round = |size: u64| {
-            let unit = NonZeroU64::new(fsblksize.into()).unwrap_or(NonZeroU64::MIN);
-            round_up(size, unit).ok_or(SionError::OutOfRange {
-                field: raw::ChunksizeEntry::chunksize,
-                value: i64::MAX,
-                min: 0,
-                max: i64::MAX.saturating_sub(fsblksize.into()),
-            })
+        let rule = self.rule;
+        let one = |size: u64| {
+            let stored = ChunkRule::Aligned.stored(fsblksize, std::iter::once(size))?.next();
+            Ok::<_, SionError>(stored.unwrap_or(size))
         };
-        let sizes = match &mut self.chunksizes {
-            Sizes::Same(size) => Sizes::Same(round(*size)?),
-            Sizes::Each(sizes) => {
+        let sizes = match (&mut self.chunksizes, rule) {
+            (Sizes::Same(size), ChunkRule::Aligned) => Sizes::Same(one(*size)?),
+            (Sizes::Same(size), _) => {
+                let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
+                let requests = std::iter::repeat_n(*size, count);
+                Sizes::Each(rule.stored(fsblksize, requests)?.collect())
+            }
+            (Sizes::Each(sizes), ChunkRule::Aligned) => {
                 let mut sizes = take_range(sizes, tasks, is_all);
-                for size in &mut sizes {
-                    *size = round(*size)?;
-                }
+                sizes.iter_mut().try_for_each(|size| one(*size).map(|stored| *size = stored))?;
                 Sizes::Each(sizes)
+            }
+            (Sizes::Each(sizes), _) => {
+                let requests = take_range(sizes, tasks, is_all);
+                let requests = requests.iter().copied();
+                Sizes::Each(rule.stored(fsblksize, requests)?.collect())
             }
         };
         let ranks = match &mut self.globalranks {
@@ -404,14 +418,11 @@ fn take_range<T: Copy>(all: &mut Vec<T>, range: &Range<u64>, is_all: bool) -> Ve
 
 /// The tasks of each physical file.
 fn files_of(ntasks: u64, nfiles: u32) -> Result<Vec<Range<u64>>, SionError> {
-    let each = ntasks.checked_div(nfiles.into()).filter(|&each| each > 0);
-    let max = i64::try_from(ntasks).unwrap_or(i64::MAX);
-    let (field, value) = (raw::Meta1::nfiles, nfiles.into());
-    let each = each.ok_or(SionError::OutOfRange { field, value, min: 1, max })?;
-    let last = nfiles.saturating_sub(1);
-    let file = |number: u32| {
-        let start = each.saturating_mul(number.into());
-        start..if number == last { ntasks } else { start.saturating_add(each) }
+    let files = EvenFiles::new(ntasks, nfiles.into())?;
+    let mut start = 0u64;
+    let file = |number| {
+        let end = start.saturating_add(files.ntasks(number).into());
+        std::mem::replace(&mut start, end)..end
     };
     Ok((0..nfiles).map(file).collect())
 }

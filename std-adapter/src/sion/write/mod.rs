@@ -7,6 +7,7 @@
 //! | `task` | a task's stream: [`TaskWriter`] |
 //! | `stream` | what a task has in its buffer and wrote since the last commit |
 //! | `part` | one physical file: which blocks are open, where META2 is |
+//! | `target` | a physical file as a store |
 //! | `snapshot` | what all tasks wrote, at the moment of a commit |
 
 mod builder;
@@ -14,6 +15,7 @@ mod part;
 mod set;
 mod snapshot;
 mod stream;
+mod target;
 mod task;
 
 pub use builder::Builder;

@@ -7,6 +7,7 @@
 use super::Durability;
 use super::snapshot::Snapshot;
 use super::stream::{Chunk, Stream};
+use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use striae_core::sion::locate::{check_blockcount, check_blocksize};
 use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
 use striae_core::span::Span;
 use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::ReadAt;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -462,57 +463,6 @@ impl Part {
 /// more rarely while a file grows. The file has a hole there.
 const fn ahead(blocks: u64) -> u64 {
     blocks.saturating_mul(2)
-}
-
-/// A file, as durable as it is to be.
-#[derive(Debug)]
-pub(super) struct Target<'a> {
-    file: &'a PosixFile,
-    durability: Durability,
-    /// Set when the disk fails.
-    sync_failed: &'a AtomicBool,
-}
-
-impl<'a> Target<'a> {
-    pub(super) const fn new(
-        file: &'a PosixFile,
-        durability: Durability,
-        sync_failed: &'a AtomicBool,
-    ) -> Self {
-        Self { file, durability, sync_failed }
-    }
-}
-
-impl ReadAt for Target<'_> {
-    type Error = io::Error;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(offset, buf)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.file.size()
-    }
-}
-
-impl WriteAt for Target<'_> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> io::Result<()> {
-        self.file.set_size(len)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        match self.durability {
-            Durability::None => Ok(()),
-            Durability::OnCommit | Durability::EveryRecord => {
-                let failed = |_: &io::Error| self.sync_failed.store(true, Ordering::Release);
-                self.file.sync().inspect_err(failed)
-            }
-        }
-    }
 }
 
 /// Whatever a thread that panicked was about: the values behind these locks are always whole.
