@@ -1,44 +1,20 @@
-//! Speed of reading SIONlib files, as ratios to a named baseline measured in the same run.
-//!
-//! `cargo bench -p striae --bench sion`; files go to `STRIAE_BENCH_DIR`, or else to the folder for
-//! temporary files. Ours and the baseline take turns, so that a noisy machine disturbs both; a row
-//! shows the median of the ratios of [`ROUNDS`] turns. Times are not shown: they would be those of
-//! this machine.
-#![allow(
-    missing_docs,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark: it runs by hand, on files of its own"
-)]
+//! Opening, listing, streaming, extracting.
 
+use crate::{ROUNDS, peak_memory, row, row_prepared};
 use std::fs;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 use striae::sion::{Extract, File};
 
-const ROUNDS: usize = 11;
-
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    if let [_, what, path] = &args[..] {
-        return peak_memory(what, Path::new(path));
-    }
-    let dir = std::env::var_os("STRIAE_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-    let dir = tempfile::tempdir_in(dir).unwrap();
-    println!("| what | baseline | ours / baseline, median of {ROUNDS} |");
-    println!("|---|---|---|");
+pub(crate) fn all(dir: &Path) {
     for ntasks in [1 << 10, 1 << 14, 1 << 18] {
-        opening(dir.path(), ntasks);
+        opening(dir, ntasks);
     }
-    streaming(dir.path());
-    extracting(dir.path());
+    streaming(dir);
+    extracting(dir);
 }
 
 /// Open and list all tasks, or one of them, against reading the bytes of META1 and META2.
@@ -67,14 +43,20 @@ fn opening(dir: &Path, ntasks: u64) {
     row(&what, "read of META1 and META2", ROUNDS, list, read_tables);
     let what = format!("open one of {ntasks} tasks");
     row(&what, "read of META1 and META2", ROUNDS, one, read_tables);
-    for (what, name) in
-        [("list", "list all of"), ("one", "open one of"), ("none", "start, then no")]
-    {
-        let me = std::env::current_exe().unwrap();
-        let peak = Command::new(me).arg(what).arg(&path).output().unwrap();
-        let peak = String::from_utf8(peak.stdout).unwrap();
-        println!("| peak memory: {name} {ntasks} tasks | | {} |", peak.trim());
-    }
+    peak_memory("start, and no file", "none", &path);
+    peak_memory(&format!("list all of {ntasks} tasks"), "list", &path);
+    peak_memory(&format!("open one of {ntasks} tasks"), "one", &path);
+}
+
+/// Opens the file at `path` and keeps a list of its tasks.
+pub(crate) fn keep_list(path: &Path) {
+    black_box(list_all(&File::open(path).unwrap()));
+}
+
+/// Opens the file at `path` and one of its tasks.
+pub(crate) fn open_one(path: &Path) {
+    let file = File::open(path).unwrap();
+    black_box(file.task(file.ntasks() / 2).unwrap());
 }
 
 /// What a reader of all tasks keeps of each: globalrank, offset, chunk size and bytes.
@@ -86,21 +68,6 @@ fn list_all(file: &File) -> Vec<(i64, u64, u64, u64)> {
             (task.place.globalrank, chunks.start, chunks.chunksize, task.bytes)
         })
         .collect()
-}
-
-/// Runs in a process of its own: prints the most memory that it had.
-fn peak_memory(what: &str, path: &Path) {
-    if what != "none" {
-        let file = File::open(path).unwrap();
-        if what == "list" {
-            black_box(list_all(&file));
-        } else {
-            black_box(file.task(file.ntasks() / 2).unwrap());
-        }
-    }
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    println!("{}", peak.trim());
 }
 
 /// Read one task's stream from start to end, against pread of the same bytes.
@@ -152,37 +119,8 @@ fn extracting(dir: &Path) {
     row_prepared("extract 1 GiB in 64 tasks", "cp of the file", ROUNDS, clean, ours, cp);
 }
 
-/// Times both in turns and prints the median of the ratios.
-fn row(what: &str, baseline: &str, rounds: usize, ours: impl FnMut(), base: impl FnMut()) {
-    row_prepared(what, baseline, rounds, || {}, ours, base);
-}
-
-/// As [`row`], with something to do before each, which is not timed.
-fn row_prepared(
-    what: &str,
-    baseline: &str,
-    rounds: usize,
-    mut prepare: impl FnMut(),
-    mut ours: impl FnMut(),
-    mut base: impl FnMut(),
-) {
-    let mut time = |work: &mut dyn FnMut()| -> Duration {
-        prepare();
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    time(&mut ours); // both find the file in the page cache
-    time(&mut base);
-    let mut ratios: Vec<f64> = (0..rounds)
-        .map(|_| time(&mut ours).as_secs_f64() / time(&mut base).as_secs_f64())
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("| {what} | {baseline} | {:.2} |", ratios[rounds / 2]);
-}
-
 /// A closed file of `ntasks` tasks with `chunks` chunks each, of which `used` bytes are used.
-fn write_sion(path: &Path, ntasks: u64, chunk: u64, chunks: u64, used: u64) {
+pub(crate) fn write_sion(path: &Path, ntasks: u64, chunk: u64, chunks: u64, used: u64) {
     let mut out = std::io::BufWriter::new(fs::File::create(path).unwrap());
     let mut meta = Vec::new();
     meta.extend(b"sion\0\0\0\0");
