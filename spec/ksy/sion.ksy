@@ -6,7 +6,8 @@ meta:
   file-extension: sion
   ks-version: 0.11
 doc: |
-  One physical file of a SIONlib set: META1, blocks of one chunk a task, META2, mapping.
+  One physical file of a SIONlib set: META1, blocks of one chunk a task, META2, mapping, and a seal if
+  striae left one.
 
   The byte order of all metadata is told by the file. A task's stream is the concatenation of the bytes
   that it used of its chunks: `meta1.tasks[t].blocks[k].data`. If `meta1.keyval_mode` is 51, hand that
@@ -26,7 +27,7 @@ seq:
 instances:
   is_closed:
     value: meta1.has_commit_fields and meta1.commit_fields.start_of_varheader != 0
-    doc: False if the file was never closed, and so has no META2.
+    doc: False if the file was never closed nor committed, and so has no META2.
     doc-ref: spec/sion.md#closed-and-unclosed-files, sion_metadata.c:544
 types:
   endianness:
@@ -190,6 +191,40 @@ types:
         if: has_mapping
         doc: Only file 0 of a set of several files has one that means something.
         doc-ref: spec/sion.md#mapping, sion_metadata.c:264
+      may_have_mapping_size:
+        value: (nfiles == 1 or fileformat_version == 2) and (fileformat_version == 2 or filenumber != 0)
+        doc: True in a single file of a serial writer, which ends in a mapping_size of 0.
+      mapping_len:
+        value: >-
+          has_mapping ? 4 + 8 * mapping.mapping_size
+          : (may_have_mapping_size and bytes_behind_meta2 >= 4 ? 4 : 0)
+        if: _root.is_closed
+        doc: Bytes between META2 and a seal.
+      seal_start:
+        value: meta2_end + mapping_len
+        if: _root.is_closed
+        doc-ref: spec/sion.md#seal
+      seal_trailer_start:
+        value: seal_start + 4 * ntasks * commit_fields.maxchunks
+        if: _root.is_closed
+      seal_magic:
+        io: _root._io
+        pos: seal_trailer_start + 48
+        size: 16
+        if: _root.is_closed and _root._io.size >= seal_trailer_start + 64
+      has_seal:
+        value: >-
+          _root.is_closed and _root._io.size >= seal_trailer_start + 64
+          and seal_magic == [0x73, 0x74, 0x72, 0x69, 0x61, 0x65, 0x20, 0x53,
+                             0x49, 0x4f, 0x4e, 0x20, 0x73, 0x65, 0x61, 0x6c]
+        doc: True if the magic, `striae SION seal`, stands at its place.
+      seal:
+        io: _root._io
+        pos: seal_start
+        type: seal
+        if: has_seal
+        doc: Checksums that striae adds. Nothing here compares them with the bytes that they seal.
+        doc-ref: spec/sion.md#seal
     types:
       commit_fields:
         doc: Zeros until the file is closed.
@@ -258,6 +293,61 @@ types:
             type: s4
             valid:
               min: 0
+      seal:
+        doc: CRC-32C of the used bytes of each chunk, and of the metadata.
+        doc-ref: spec/sion.md#seal
+        seq:
+          - id: blocks
+            type: crc_row
+            repeat: expr
+            repeat-expr: _parent.commit_fields.maxchunks
+          - id: trailer
+            type: seal_trailer
+        instances:
+          is_stale:
+            value: >-
+              trailer.ntasks != _parent.ntasks
+              or trailer.maxchunks != _parent.commit_fields.maxchunks
+              or trailer.start_of_varheader != _parent.commit_fields.start_of_varheader
+              or trailer.start_of_seal != _parent.seal_start
+            doc: True if another writer changed the file after it was sealed.
+      crc_row:
+        seq:
+          - id: crc
+            type: u4
+            repeat: expr
+            repeat-expr: _parent._parent.ntasks
+            doc: 0 if the task used nothing of this chunk.
+      seal_trailer:
+        doc-ref: spec/sion.md#seal
+        seq:
+          - id: seal_version
+            type: s4
+            valid: 1
+          - id: ntasks
+            type: s4
+          - id: maxchunks
+            type: s4
+          - id: meta1_crc
+            type: u4
+            doc: Of META1, from the start of the file to the end of the commit fields.
+          - id: start_of_varheader
+            type: s8
+          - id: start_of_seal
+            type: s8
+          - id: meta2_crc
+            type: u4
+            doc: Of META2 and the mapping.
+          - id: chunks_crc
+            type: u4
+            doc: Of the table of checksums.
+          - id: reserved
+            type: s4
+          - id: trailer_crc
+            type: u4
+            doc: Of the 44 bytes in front of it.
+          - id: magic
+            contents: striae SION seal
       task:
         doc: One task's entries of all tables, and where its chunks are.
         doc-ref: spec/sion.md#layout, sion_internal_startptr.c:111

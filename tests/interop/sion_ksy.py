@@ -542,19 +542,19 @@ def compile_parser(folder):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(description, folder):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--no-striae", action="store_true", help="do not run the program")
     parser.add_argument("--parser", metavar="DIR", help="folder of the generated sion.py")
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="STRIAE GOLDEN, or only GOLDEN")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=f"STRIAE {folder}, or only {folder}")
     args = parser.parse_args()
     if len(args.paths) != (1 if args.no_striae else 2):
-        parser.error("expected STRIAE GOLDEN, or --no-striae GOLDEN")
+        parser.error(f"expected STRIAE {folder}, or --no-striae {folder}")
     return args
 
 
 def main():
-    args = arguments()
+    args = arguments(__doc__.splitlines()[0], "GOLDEN")
     golden_dir = args.paths[-1]
     striae = None if args.no_striae else Striae(args.paths[0])
     paths = sorted(glob.glob(os.path.join(golden_dir, "*.json")))
