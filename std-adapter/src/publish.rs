@@ -25,12 +25,14 @@ use tempfile::TempDir;
 /// set that are not part of the new one stay.
 ///
 /// # What a kill leaves
-/// A kill before `finish`, or a power cut, leaves the hidden folder and nothing else. Within
-/// `finish`:
+/// A kill before `finish` leaves the hidden folder and nothing else. Within `finish`:
 /// - One file gets its name at once: the name means the old file, or none, or the new one, whole.
 /// - The later files of a set get their names first and the file by which the set is opened last.
 ///   Until then nothing has that name: with `force` the files that are replaced are moved into the
 ///   hidden folder first, below `replaced`, and so a set never opens as a mixture of two.
+///
+/// A power cut leaves no more than that if `finish` was asked for durable files. Otherwise files
+/// that just got their names may lose bytes, as those of `cp` may.
 #[derive(Debug)]
 pub struct Publish {
     hidden: Hidden,
@@ -92,7 +94,7 @@ impl Publish {
         let result = result.and_then(|()| self.hidden.publish(&names, false, durable));
         if result.is_err() {
             let back = |name| rename(&aside.join(name), &self.hidden.folder.join(name), false);
-            // Later files first, as always.
+            // Later files first, as always: without one of them the first stays away, too.
             if moved.into_iter().rev().any(|name| back(name).is_err()) {
                 self.hidden.keep();
             }

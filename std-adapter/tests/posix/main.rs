@@ -9,6 +9,7 @@
 
 mod copy;
 mod file;
+mod publish;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::Command;
