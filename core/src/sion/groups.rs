@@ -99,6 +99,7 @@ impl Grouping {
 }
 
 /// Sum of the chunk sizes of all tasks of a file.
+#[derive(Debug)]
 pub(super) struct Total {
     ntasks: u32,
     bytes: u64,
@@ -108,18 +109,16 @@ impl Total {
     /// # Errors
     /// [`Error::OutOfRange`] if they, or their number, are more than a file can hold.
     pub(super) fn of(requests: impl Iterator<Item: Into<Request>>) -> Result<Self, Error> {
-        let mut total = Self { ntasks: 0, bytes: 0 };
-        for request in requests {
-            if total.ntasks == MAX_TASKS {
-                let max = i64::from(MAX_TASKS);
-                let field = raw::Meta1::ntasks;
-                let value = max.saturating_add(1);
-                return Err(Error::OutOfRange { field, value, min: 1, max });
-            }
-            total.ntasks = total.ntasks.saturating_add(1);
-            total.bytes = add_chunk(total.bytes, request.into().chunksize)?;
+        requests.map(Into::into).try_fold(Self { ntasks: 0, bytes: 0 }, Self::and)
+    }
+
+    fn and(self, request: Request) -> Result<Self, Error> {
+        let ntasks = self.ntasks.saturating_add(1);
+        if ntasks > MAX_TASKS {
+            let (field, value) = (raw::Meta1::ntasks, ntasks.into());
+            return Err(Error::OutOfRange { field, value, min: 1, max: MAX_TASKS.into() });
         }
-        Ok(total)
+        Ok(Self { ntasks, bytes: add_chunk(self.bytes, request.chunksize)? })
     }
 }
 
@@ -204,5 +203,20 @@ impl<I: Iterator<Item: Into<Request>>> Iterator for Groups<I> {
         }
         self.first = self.first.saturating_add(group.ntasks);
         Some(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_tasks_than_sionlib_can_count_are_refused() {
+        let all_but_one = Total { ntasks: MAX_TASKS - 1, bytes: 7 };
+        let all = all_but_one.and(Request::from(1)).unwrap();
+        assert_eq!((all.ntasks, all.bytes), (MAX_TASKS, 8));
+        let max = i64::from(MAX_TASKS);
+        let refused = Error::OutOfRange { field: raw::Meta1::ntasks, value: max + 1, min: 1, max };
+        assert_eq!(all.and(Request::from(0)).unwrap_err(), refused);
     }
 }

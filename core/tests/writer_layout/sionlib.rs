@@ -52,6 +52,16 @@ fn chunks_of_tasks_that_ask_for_different_sizes_are_sionlibs() {
 }
 
 #[test]
+fn there_are_no_more_collectors_than_tasks_or_blocks() {
+    let sizes = |collsize, requests: &[u64]| {
+        let groups = Grouping::of_collsize(collsize).groups(unit(512), requests.iter().copied());
+        groups.unwrap().map(|group| group.ntasks).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(-1, &[600, 600, 600, 10000]), [3, 1]); // data for 24, but 4 tasks
+    assert_eq!(sizes(1, &[1, 0, 1, 0, 1, 0, 1, 0, 1, 0]), [10]); // 10 asked for, data for 1
+}
+
+#[test]
 fn tasks_that_only_send_never_begin_a_group() {
     let requests: Vec<_> = (0..)
         .zip(UNEQUAL)
