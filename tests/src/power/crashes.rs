@@ -138,6 +138,8 @@ struct Walk<'m, V> {
     model: &'m Model,
     disk: Disk,
     random: Random,
+    /// Nothing is shown before so many operations were begun.
+    since: usize,
     begun: usize,
     ended: usize,
     counts: Counts,
@@ -148,12 +150,15 @@ pub(super) fn walk<V: FnMut(&Crash<'_>)>(
     model: &Model,
     start: &[u8],
     log: &[Op],
+    since: usize,
     visit: V,
 ) -> Counts {
     let disk = Disk::new(start, model.lost);
     let (random, counts) = (Random(0), Counts::default());
-    let mut walk = Walk { model, disk, random, begun: 0, ended: 0, counts, visit };
-    walk.emit(Kind::Killed, start.len());
+    let mut walk = Walk { model, disk, random, since, begun: 0, ended: 0, counts, visit };
+    if since == 0 {
+        walk.emit(Kind::Killed, start.len());
+    }
     for op in log {
         walk.step(op);
     }
@@ -171,10 +176,13 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
     fn step(&mut self, op: &Op) {
         self.begun += 1;
         self.disk.begin();
+        let is_shown = self.begun >= self.since;
         match op {
             Op::Write { offset, bytes } => {
                 self.disk.prepare(*offset, bytes);
-                self.tear(*offset, bytes);
+                if is_shown {
+                    self.tear(*offset, bytes);
+                }
                 self.disk.write(*offset, bytes);
             }
             Op::SetSize(len) => self.disk.set_size(usize_of(*len)),
@@ -183,13 +191,16 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
             Op::SetSizeFailed | Op::Promise => {}
         }
         self.ended += 1;
+        if !is_shown {
+            return;
+        }
         self.disk.show_newest();
         self.emit(Kind::Killed, self.disk.live_size());
-        self.subsets(matches!(op, Op::Promise));
+        // What was possible before is shown if it was not yet, or if it may have become bad.
+        self.subsets(matches!(op, Op::Promise) || self.begun == self.since);
     }
 
-    /// The states that are possible since this operation, or, after a promise, all of them, but for
-    /// the newest one.
+    /// The states that are possible since this operation, or all of them, but for the newest one.
     fn subsets(&mut self, all: bool) {
         let is_touched = self.disk.size_touched || self.disk.cells.iter().any(|cell| cell.touched);
         if !all && !is_touched {

@@ -200,6 +200,23 @@ fn states_are_those_of_the_definition() {
         assert!(shown == defined, "{} shown, {} defined", shown.len(), defined.len());
         total += shown.len();
 
+        // The states of the last moment are those that a promise shows again.
+        let ops = store.ops();
+        let mut last = Images::new();
+        store.crashes_since(ops, &model, |crash| {
+            if WHOLE.contains(&crash.kind) {
+                last.insert(crash.image.to_vec());
+            }
+        });
+        store.promise();
+        let mut again = Images::new();
+        store.crashes(&model, |crash| {
+            if crash.begun > ops {
+                again.insert(crash.image.to_vec());
+            }
+        });
+        assert!(last == again, "{} shown, {} shown again", last.len(), again.len());
+
         // Samples are some of them.
         let model = Model { exhaustive: 0, ..Model::default() };
         let (shown, _) = images(&store, &model, WHOLE);

@@ -194,8 +194,18 @@ impl PowerStore {
 
     /// Shows every state that a crash could leave, by `model`, and counts them.
     pub fn crashes(&self, model: &Model, visit: impl FnMut(&Crash<'_>)) -> Counts {
+        self.crashes_since(0, model, visit)
+    }
+
+    /// Those of [`PowerStore::crashes`] for which at least `begun` entries of the log were begun.
+    pub fn crashes_since(
+        &self,
+        begun: usize,
+        model: &Model,
+        visit: impl FnMut(&Crash<'_>),
+    ) -> Counts {
         let inner = self.0.borrow();
-        crashes::walk(model, &inner.start, &inner.log, visit)
+        crashes::walk(model, &inner.start, &inner.log, begun, visit)
     }
 }
 

@@ -4,8 +4,9 @@ use super::path::{Act, Path, Session, Shape};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::WriteError;
 use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use striae_tests::power::PowerStore;
+use striae_tests::power::{MAX_LEN, PowerStore};
 
 /// A task's chunks as they should be.
 pub(crate) type Chunks = Vec<Vec<u8>>;
@@ -43,8 +44,8 @@ pub(crate) struct Run<'p> {
     pub(crate) versions: Vec<Version>,
     /// Whether it goes on after an act that failed, with the same writer.
     pub(crate) tries_again: bool,
-    /// Acts that failed.
-    pub(crate) failed: usize,
+    /// Entries of the log when the first act failed.
+    pub(crate) failed_at: Option<usize>,
     /// What is written, committed or not.
     tasks: Vec<Chunks>,
     next: u8,
@@ -57,7 +58,7 @@ impl<'p> Run<'p> {
     pub(crate) fn new(shape: &'p Shape, store: PowerStore, state: State, first: u8) -> Self {
         let versions = vec![Version { state, begun: 0, ended: 0, len: None }];
         let (tasks, next) = (Vec::new(), first);
-        Self { shape, store, versions, tries_again: false, failed: 0, tasks, next }
+        Self { shape, store, versions, tries_again: false, failed_at: None, tasks, next }
     }
 
     /// Writes all of a path.
@@ -80,10 +81,11 @@ impl<'p> Run<'p> {
         };
         for act in acts {
             let Err(error) = self.act(&mut writer, *act) else { continue };
-            if !self.tries_again {
+            if !self.tries_again || !matches!(error, DriveError::Store(_)) {
                 return Err(error);
             }
-            self.failed += 1;
+            self.failed_at.get_or_insert(self.store.ops());
+            self.store.limit(MAX_LEN);
             if matches!(act, Act::Commit | Act::Close) {
                 self.act(&mut writer, *act)?;
             }
