@@ -1,22 +1,23 @@
 //! Every metadata field of a physical file, with its place, its bytes and its value.
 //!
 //! The fields are those of core's tables ([`striae_core::sion::raw`]), which are also those of
-//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it. Headers of
+//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it, a seal. Headers of
 //! key-value records come last, task by task, as they lie scattered between META1 and META2. Data
 //! are not shown.
 
-use super::verify::{Behind, Fixed, look_behind};
+use super::verify::{Behind, Fixed, look_behind, look_for_seal};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
-use striae_core::endian::{ByteOrder, I32, I64, U64};
+use striae_core::endian::{ByteOrder, I32, I64, U32, U64};
 use striae_core::field::{Field, FieldId, Table};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::{
     self as core_sion, FormatVersion, Head, KeyvalMode, Listed, Meta1, Meta2, Opened, Physical, raw,
 };
+use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
 
@@ -30,7 +31,8 @@ pub enum Line {
     Field {
         /// The part of the file, a dot, the specification's name, and in a table the index:
         /// `META1.ntasks`, `META1.globalrank[task]`, `META2.blocksize[chunk][task]`,
-        /// `mapping.lrank[globalrank]`, `record.key[task][record]`. Tasks are local ranks.
+        /// `mapping.lrank[globalrank]`, `seal.crc[chunk][task]`, `record.key[task][record]`. Tasks are
+        /// local ranks.
         name: String,
         /// Where its first byte is in the physical file.
         offset: u64,
@@ -195,10 +197,33 @@ impl Dump<'_> {
             Behind::Size(_) | Behind::Nothing => {}
         }
         let end = behind.end(head);
+        let seal = look_for_seal(self.store, head, end)?;
+        let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
+        if let Some(seal) = seal {
+            if let Some(table) = seal.table {
+                self.crcs(table, seal.ntasks(head))?;
+            }
+            self.structure(raw::SealTrailer::TABLE, seal.offset, &[])?;
+            if seal.is_stale() {
+                self.derived("stale", "the seal is that of an older state of the file")?;
+            }
+        }
         match self.file_len.checked_sub(end).and_then(NonZeroU64::new) {
             Some(len) => self.derived("trailing", format_args!("{len} bytes at offset {end}")),
             None => Ok(()),
         }
+    }
+
+    /// The checksums of chunks, in rows of `ntasks`.
+    fn crcs(&mut self, table: Span, ntasks: NonZeroU32) -> Result<(), ErrorKind> {
+        let entry = raw::ChunkCrcEntry::TABLE;
+        let row_len = u64::from(entry.len).saturating_mul(u64::from(ntasks.get()));
+        let rows = table.len().checked_div(row_len).unwrap_or(0);
+        for chunk in 0..rows {
+            let row = table.offset().saturating_add(chunk.saturating_mul(row_len));
+            self.table(entry, row, ntasks.get().into(), &[chunk])?;
+        }
+        Ok(())
     }
 
     /// The headers of all key-value records.
@@ -371,6 +396,9 @@ fn value_of(field: &Field, bytes: &[u8], order: ByteOrder) -> String {
     let integer = match field.ty {
         "I32" => I32::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
         "I64" => I64::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
+        "U32" => {
+            U32::read_from_bytes(bytes).ok().map(|value| format!("{:#010x}", value.get(order)))
+        }
         "U64" => U64::read_from_bytes(bytes).ok().map(|value| value.get(order).to_string()),
         _ => None,
     };

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use striae::Error;
+use striae::sion::verify::{Ending, Sealing, State, state};
 use striae::sion::{File, Opened, TaskEntry};
 use striae_core::sion::KeyvalMode;
 
@@ -291,15 +292,88 @@ fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> 
 pub(crate) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let set = Set(args.file.open_any()?);
     let Some(summary) = set.summary() else { return Ok(Sound::Yes) };
+    let files = set.0.files();
+    let states = files.iter().map(|(path, _)| state(path)).collect::<Result<Vec<_>, _>>()?;
     if args.json {
-        print_json(&summary)?;
+        print_json(&Info::new(summary, &states))?;
     } else {
-        info_text(&set, &summary)?;
+        info_text(&set, &summary, &states)?;
     }
     Ok(set.soundness())
 }
 
-fn info_text(set: &Set, summary: &Summary<'_>) -> Result<(), Failure> {
+/// What `info --json` prints.
+#[derive(Serialize)]
+struct Info<'a> {
+    #[serde(flatten)]
+    summary: Summary<'a>,
+    /// Of the set: the worst of its files.
+    ending: &'static str,
+    seal: &'static str,
+    /// Of each file, in their order.
+    endings: Vec<&'static str>,
+    seals: Vec<&'static str>,
+}
+
+impl<'a> Info<'a> {
+    fn new(summary: Summary<'a>, states: &[State]) -> Self {
+        let endings = states.iter().map(|state| state.ending);
+        let seals = states.iter().map(|state| state.sealing);
+        Self {
+            summary,
+            ending: endings.clone().min().map_or("unclosed", name_of_ending),
+            seal: seals.clone().min().map_or("none", name_of_seal),
+            endings: endings.map(name_of_ending).collect(),
+            seals: seals.map(name_of_seal).collect(),
+        }
+    }
+}
+
+const fn name_of_ending(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Unclosed => "unclosed",
+        Ending::Committed => "committed",
+        Ending::Closed => "closed",
+    }
+}
+
+const fn name_of_seal(seal: Sealing) -> &'static str {
+    match seal {
+        Sealing::Damaged => "damaged",
+        Sealing::Stale => "stale",
+        Sealing::None => "none",
+        Sealing::Sealed => "sealed",
+    }
+}
+
+/// How the set was left, in words.
+fn words_of_ending(states: &[State]) -> &'static str {
+    match states.iter().map(|state| state.ending).min() {
+        Some(Ending::Closed) => "yes",
+        Some(Ending::Committed) => "no, but committed: all until the last commit is there",
+        Some(Ending::Unclosed) | None => "no",
+    }
+}
+
+/// Whether the set is sealed, in words.
+fn words_of_seal(states: &[State]) -> String {
+    let all = states.len();
+    let count = |sealing| states.iter().filter(|state| state.sealing == sealing).count();
+    let (sealed, stale) = (count(Sealing::Sealed), count(Sealing::Stale));
+    let some = |count: usize| match all {
+        1 => String::new(),
+        _ => format!(" in {count} of {all} files"),
+    };
+    match count(Sealing::Damaged) {
+        1.. => format!("damaged{}", some(count(Sealing::Damaged))),
+        0 if stale > 0 => format!("stale{}: changed later, not sealed again", some(stale)),
+        0 if sealed == all => "yes: verify checks it".to_owned(),
+        0 if sealed > 0 => format!("only{}", some(sealed)),
+        0 => "no".to_owned(),
+    }
+}
+
+fn info_text(set: &Set, summary: &Summary<'_>, states: &[State]) -> Result<(), Failure> {
     let files = set.0.files();
     let Some((_, head)) = files.first() else { return Ok(()) };
     let (library, patch) = head.meta1.library_version();
@@ -319,7 +393,8 @@ fn info_text(set: &Set, summary: &Summary<'_>) -> Result<(), Failure> {
         ("format", format!("SIONlib, fileformat_version {}", summary.fileformat_version)),
         ("written by", format!("SIONlib {main}.{sub}p{patch}")),
         ("created as", printable(&String::from_utf8_lossy(&set.0.prefix()?))),
-        ("closed", if summary.closed { "yes" } else { "no" }.to_owned()),
+        ("closed", words_of_ending(states).to_owned()),
+        ("sealed", words_of_seal(states)),
         ("physical files", format!("{} of {}", number(files.len()), head.meta1.nfiles())),
         ("tasks", summary.ntasks.to_string()),
         ("bytes in streams", bytes),

@@ -111,8 +111,14 @@ pub(super) fn each_entry(
     Ok(())
 }
 
-/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known.
-pub(super) fn check(behind: &Behind, head: &Head, report: &mut Report<'_>) -> Option<Mapping> {
+/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known. What is
+/// read ends at `end`: that of the seal, if there is one.
+pub(super) fn check(
+    behind: &Behind,
+    head: &Head,
+    end: u64,
+    report: &mut Report<'_>,
+) -> Option<Mapping> {
     let place = head.meta2.map_or(0, |meta2| meta2.end());
     let field = raw::MappingSize::mapping_size;
     match behind {
@@ -128,7 +134,7 @@ pub(super) fn check(behind: &Behind, head: &Head, report: &mut Report<'_>) -> Op
         }
         _ => {}
     }
-    let offset = behind.end(head);
+    let offset = end;
     match head.file_len.checked_sub(offset).and_then(|len| Span::new(offset, len)) {
         Some(rest) if !rest.is_empty() => {
             report.note(FindingKind::Trailing { offset, len: rest.len() });

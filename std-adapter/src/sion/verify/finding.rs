@@ -108,6 +108,55 @@ pub enum FindingKind {
         /// How many they are.
         len: u64,
     },
+    /// The bytes that a task used of a chunk are not those that were sealed.
+    Chunk {
+        /// The task's local rank.
+        task: u32,
+        /// The chunk, from 0.
+        chunk: u64,
+        /// The bytes that are used.
+        used: Span,
+        /// The checksum in the seal.
+        stored: u32,
+        /// That of the bytes as they are.
+        computed: u32,
+    },
+    /// The bytes that a task used of a chunk cannot be read, although they are in the file.
+    UnreadableChunk {
+        /// The task's local rank.
+        task: u32,
+        /// The chunk, from 0.
+        chunk: u64,
+        /// The bytes that are used.
+        used: Span,
+        /// Its kind of error.
+        kind: io::ErrorKind,
+        /// What the operating system says.
+        message: String,
+    },
+    /// A field has another value than the seal, with which all other bytes of its table agree.
+    NotAsSealed {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The value found.
+        value: i64,
+        /// The value in the seal.
+        sealed: i64,
+    },
+    /// A seal does not end as seals do, and is one by its checksum.
+    SealMagic {
+        /// Where it should do so.
+        offset: u64,
+        /// What stands there.
+        magic: [u8; 16],
+    },
+    /// A seal is that of another state of the file.
+    StaleSeal {
+        /// Where its trailer is.
+        offset: u64,
+    },
     /// Files of the set are not there: this one, up to number `last`.
     Missing {
         /// Number of this file.
@@ -186,6 +235,39 @@ impl fmt::Display for FindingKind {
             }
             Self::Trailing { offset, len } => {
                 write!(f, "{len} bytes at offset {offset} are behind all that is read, usually 0")
+            }
+            Self::Chunk { task, chunk, used, stored, computed } => {
+                let (field, offset, len) =
+                    (Name(raw::ChunkCrcEntry::crc), used.offset(), used.len());
+                write!(f, "{field} of chunk {chunk} of task {task} is {stored:#010x}, but ")?;
+                write!(f, "the {len} bytes at offset {offset} that it seals have {computed:#010x}")
+            }
+            Self::UnreadableChunk { task, chunk, used, message, .. } => {
+                write!(f, "chunk {chunk} of task {task}, at offset {}: {message}", used.offset())
+            }
+            Self::NotAsSealed { field, offset, value, sealed } => {
+                let field = Name(*field);
+                write!(
+                    f,
+                    "{field} at offset {offset} is {value}, must be {sealed} as it was sealed"
+                )
+            }
+            Self::SealMagic { offset, magic } => {
+                let (field, magic) = (Name(raw::SealTrailer::magic), magic.escape_ascii());
+                let usual = raw::SealTrailer::MAGIC.escape_ascii();
+                write!(f, "{field} at offset {offset} is \"{magic}\", must be \"{usual}\"")
+            }
+            Self::StaleSeal { offset } => {
+                write!(
+                    f,
+                    "the seal that ends with the {} bytes at offset ",
+                    raw::SealTrailer::TABLE.len
+                )?;
+                write!(
+                    f,
+                    "{offset} is that of an older state: the file was changed later and not "
+                )?;
+                f.write_str("sealed again, so its data were not checked")
             }
             Self::Missing { first, last } => match last.saturating_sub(*first) {
                 0 => write!(f, "file {first} of the set is missing"),

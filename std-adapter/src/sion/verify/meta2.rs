@@ -12,14 +12,14 @@ use striae_core::span::Span;
 use zerocopy::FromBytes;
 
 /// Tasks that are checked at once: a window of them is about as large as one of tables.
-const TASKS: u32 = 1 << 14;
+pub(super) const TASKS: u32 = 1 << 14;
 
 /// Where the tables of a closed file are.
 pub(super) struct Place {
     pub(super) head: Head,
     /// `None` if places of chunks are not known.
     pub(super) globalskip: Option<u64>,
-    /// End of META2 and the mapping.
+    /// End of META2, the mapping and the seal.
     pub(super) end: u64,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn check(
 }
 
 /// Reads chunk sizes and block counts of `count` tasks from `first` on.
-fn load(
+pub(super) fn load(
     store: &PosixFile,
     place: &Place,
     meta2: &Meta2,
@@ -191,6 +191,6 @@ fn check_size(
 }
 
 /// The stored integers of a table.
-fn entries(table: &[u8]) -> std::slice::Iter<'_, I64> {
+pub(super) fn entries(table: &[u8]) -> std::slice::Iter<'_, I64> {
     <[I64]>::ref_from_bytes(table).unwrap_or_default().iter()
 }

@@ -12,24 +12,34 @@
 //! | `meta2` | block counts and block sizes: chunks inside the file, and outside the tables |
 //! | `records` | key-value streams |
 //! | `behind` | what stands behind META2: a mapping, or what else |
+//! | `seal` | the seal, and the checksums of META1, META2 and the mapping in it |
+//! | `chunks` | the checksums of data in the seal |
 //! | `set` | the files of a set against each other, the mapping, global ranks |
 //!
 //! Tables pass through windows of 1 MiB. Only global ranks are kept, 8 bytes each, to compare them,
 //! and not if there are more than [`MAX_COMPARED_RANKS`]. Time is bounded by the files' sizes,
-//! whatever they claim. Data are not read: nothing in a SIONlib file tells right ones from wrong.
+//! whatever they claim. Data are read if the file is sealed, by all processors; otherwise nothing in
+//! it tells right ones from wrong.
 
 mod behind;
+mod chunks;
+mod facts;
 mod finding;
 mod fixed;
 mod meta2;
 mod part;
 mod records;
+mod seal;
 mod set;
+mod state;
 
+pub use facts::{Facts, Value};
 pub use finding::{Finding, FindingKind, Severity};
+pub use state::{Ending, Sealing, State, sealed_bytes, state};
 
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
+pub(super) use seal::look_for_seal;
 
 use crate::error::Error;
 use crate::posix::PosixFile;
@@ -78,7 +88,20 @@ impl Summary {
 /// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
 /// file, or with other files of the set, is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
+    verify_seen(path, each, &|_| {})
+}
+
+/// The same, and tells `progress` the length of each piece of sealed data that was checked: of
+/// [`sealed_bytes`] in all.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_seen(
+    path: &Path,
+    each: &mut dyn FnMut(Finding),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, Error> {
+    let mut report = Report { file: Arc::from(path), each, progress, summary: Summary::default() };
     let failed = |error| Error::new(path, error);
     let store = PosixFile::open(path).map_err(failed)?;
     match set::check(path, &store, &mut report) {
@@ -97,6 +120,8 @@ struct Report<'a> {
     /// The physical file that is being checked.
     file: Arc<Path>,
     each: &'a mut dyn FnMut(Finding),
+    /// Is told of data that were checked.
+    progress: &'a (dyn Fn(u64) + Sync),
     summary: Summary,
 }
 

@@ -2,7 +2,7 @@
 
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
-use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, meta2, read};
+use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, chunks, meta2, read, seal};
 use crate::posix::PosixFile;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::locate::ChunkSum;
@@ -43,9 +43,17 @@ pub(super) fn check(
     let mut mapping = None;
     if head.meta2.is_some() {
         let behind = look_behind(store, &head)?;
-        let place = meta2::Place { head, globalskip, end: behind.end(&head) };
+        let end = behind.end(&head);
+        let seal = seal::look_for_seal(store, &head, end)?;
+        let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
+        let place = meta2::Place { head, globalskip, end };
         meta2::check(store, &place, report)?;
-        mapping = behind::check(&behind, &head, report);
+        mapping = behind::check(&behind, &head, end, report);
+        if let Some(seal) = seal {
+            if let Some(table) = seal::check(store, &head, &seal, report)? {
+                chunks::check(store, &place, table, report)?;
+            }
+        }
     }
     Ok(Some(Part { fixed, head, ranks, mapping }))
 }
@@ -135,7 +143,7 @@ fn check_commit_fields(
     };
     if let Some(usual) = globalskip.and_then(|skip| end_of_blocks(meta1.layout(), skip, &meta2)) {
         if usual != meta2.start() {
-            let usual = format_args!("{usual}, right behind the last block");
+            let usual = format_args!("{usual} when the file is closed, and anywhere until then");
             report.unusual(field, offset, meta2.start(), usual);
         }
     }
@@ -143,7 +151,7 @@ fn check_commit_fields(
 }
 
 /// Where SIONlib would put META2 (sion_internal.c:843); it may be elsewhere.
-fn end_of_blocks(layout: &Layout, globalskip: u64, meta2: &Meta2) -> Option<u64> {
+pub(super) fn end_of_blocks(layout: &Layout, globalskip: u64, meta2: &Meta2) -> Option<u64> {
     let blocks = globalskip.checked_mul(meta2.maxchunks().into())?;
     layout.first_chunk().checked_add(blocks)
 }

@@ -1,0 +1,95 @@
+//! What can be said of a physical file without checking it: how it was left, and whether it is sealed.
+
+use super::super::file::{OpenOptions, Opened};
+use super::part::{each_entry, end_of_blocks};
+use super::seal::State as Found;
+use super::{Failed, look_behind, look_for_seal};
+use crate::error::Error;
+use crate::posix::PosixFile;
+use std::path::Path;
+use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::{Head, Meta1, Physical, SealState};
+
+/// How a physical file was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// Neither closed nor committed: how much was written is not known.
+    Unclosed,
+    /// Committed: META2 is where a commit puts it, and what was written later is not in the file.
+    Committed,
+    /// Closed: META2 is right behind the last block.
+    Closed,
+}
+
+/// Whether a physical file is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sealing {
+    /// It has a seal that is damaged, or that its tables contradict.
+    Damaged,
+    /// It has one of an older state: it was changed later, and not sealed again.
+    Stale,
+    /// It has none.
+    None,
+    /// It has one. Whether the file is still as it was sealed, [`verify`](super::verify) checks.
+    Sealed,
+}
+
+/// How a physical file was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// Whether it was closed.
+    pub ending: Ending,
+    /// Whether it is sealed.
+    pub sealing: Sealing,
+}
+
+/// Looks how the physical file at `path` was left. Nothing is checked that does not matter to that.
+///
+/// # Errors
+/// What is wrong with its head; the operating system's.
+pub fn state(path: &Path) -> Result<State, Error> {
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    let opened = Physical::open(&store, &mut [0; Meta1::MAX_LEN]);
+    let head = *opened.map_err(|error| Error::new(path, error))?.head();
+    state_of(&store, &head).map_err(|error| Error::new(path, error))
+}
+
+fn state_of(store: &PosixFile, head: &Head) -> Result<State, Failed> {
+    let Some(meta2) = head.meta2 else {
+        return Ok(State { ending: Ending::Unclosed, sealing: Sealing::None });
+    };
+    let layout = head.meta1.layout();
+    let mut sum = ChunkSum::new(*layout);
+    let mut is_right = true;
+    each_entry(store, layout.chunksizes(), head.meta1.order(), |_, value| {
+        is_right &= sum.add(value).is_ok();
+    })?;
+    // Where blocks end is not known if chunk sizes are wrong.
+    let is_elsewhere = is_right && end_of_blocks(layout, sum.sum(), &meta2) != Some(meta2.start());
+    let ending = if is_elsewhere { Ending::Committed } else { Ending::Closed };
+
+    let end = look_behind(store, head)?.end(head);
+    let found = look_for_seal(store, head, end)?;
+    let sealing = found.map_or(Sealing::None, |found| match found.state {
+        Found::Current => Sealing::Sealed,
+        Found::Stale => Sealing::Stale,
+        Found::Damaged | Found::Unknown | Found::Contradicted { .. } => Sealing::Damaged,
+    });
+    Ok(State { ending, sealing })
+}
+
+/// Bytes of data that verifying the set at `path` compares with checksums, as far as the files say.
+#[must_use]
+pub fn sealed_bytes(path: &Path) -> u64 {
+    let Ok(Opened::Closed(set)) = OpenOptions::new().open(path) else { return 0 };
+    let mut sum = 0u64;
+    for file in set.reader().files() {
+        if !matches!(file.seal(), Ok(SealState::Sealed(_))) {
+            continue;
+        }
+        for task in file.tasks(vec![0; super::WINDOW]).into_iter().flatten().flatten() {
+            sum = sum.saturating_add(task.bytes);
+        }
+    }
+    sum
+}
