@@ -1,6 +1,6 @@
 //! Closing: the last commit, at the place where SIONlib puts META2, and nothing behind it.
 
-use super::commit::{Commit, Publication, Written};
+use super::commit::{Commit, Outcome, Publication, Written};
 use super::error::Error;
 use super::layout::{Blocks, Varheader};
 use crate::step::{Machine, Step};
@@ -14,6 +14,8 @@ use core::convert::Infallible;
 pub struct Close<'w, T> {
     commit: Commit<'w, T>,
     last: Varheader,
+    /// The place that what was visible before has been moved to.
+    aside: Option<Varheader>,
     state: State,
 }
 
@@ -47,7 +49,20 @@ impl<'w, T: Written> Close<'w, T> {
             Some(old) => new.behind(old.span().end().max(last.span().end())).ok_or(full)?,
             None => last,
         };
-        Ok(Self { commit: Commit::new(publication, written, window)?, last, state })
+        let aside = None;
+        Ok(Self { commit: Commit::new(publication, written, window)?, last, aside, state })
+    }
+
+    /// What the file is if this machine is given up now, after an error of the store.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match (self.state, self.aside) {
+            (State::SyncSize | State::Done, _) => Outcome::Published(self.last),
+            (State::InPlace, Some(aside)) if self.commit.outcome() == Outcome::Unchanged => {
+                Outcome::Published(aside)
+            }
+            _ => self.commit.outcome(),
+        }
     }
 }
 
@@ -57,7 +72,7 @@ impl<T: Written> Machine for Close<'_, T> {
 
     fn poll(&mut self) -> Step<'_, Varheader> {
         if self.state == State::Aside && self.commit.is_done() {
-            self.commit.restart(self.last);
+            self.aside = Some(self.commit.restart(self.last));
             self.state = State::InPlace;
         }
         match self.state {

@@ -12,7 +12,7 @@ use super::layout::Varheader;
 use super::meta1::Meta1;
 use super::raw;
 use crate::endian::{ByteOrder, I32, I64, U32};
-use crate::integrity::Checksum;
+use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
 use crate::step::{Machine, Step};
 use crate::store::usize_to_u64;
@@ -137,6 +137,19 @@ pub struct Publication {
     pub checksum: Checksum,
 }
 
+/// What the file is if a machine is given up, because its store failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// What it was.
+    Unchanged,
+    /// What it was, or this: nobody knows which of them is on the disk, so both must stay whole
+    /// until [`Commit::settle`] made it this.
+    Unknown(Varheader),
+    /// This: a part of the work was done.
+    Published(Varheader),
+}
+
 /// Commits: see [`Publication`]. Its result is what the file has now.
 #[derive(Debug)]
 pub struct Commit<'w, T> {
@@ -192,6 +205,19 @@ impl Kind {
     }
 }
 
+impl Commit<'static, Unchanged> {
+    /// Writes the 12 bytes of a commit whose outcome is unknown once more. All that they make visible
+    /// was durable before they were first written. It needs no buffer.
+    #[must_use]
+    pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
+        let (checksum, old): (Checksum, _) = (crc32c, None);
+        let publication = Publication { meta1: *meta1, old, new, checksum };
+        let fields = fields(&publication);
+        let (state, at, crcs) = (State::Fields, new.start, [0; 3]);
+        Self { publication, written: Unchanged, window: &mut [], state, at, crcs, fields }
+    }
+}
+
 impl<'w, T: Written> Commit<'w, T> {
     /// Commits `written`. `window` needs [`WINDOW`] bytes; a larger one makes fewer and larger writes.
     ///
@@ -206,13 +232,24 @@ impl<'w, T: Written> Commit<'w, T> {
         Ok(Self { publication, written, window, state, at, crcs: [0; 3], fields })
     }
 
-    /// Commits the same once more, at the place of `new`.
-    pub(super) fn restart(&mut self, new: Varheader) {
-        self.publication.old = Some(self.publication.new);
+    /// What the file is if this machine is given up now, after an error of the store.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match self.state {
+            State::SyncFields | State::Done => Outcome::Unknown(self.publication.new),
+            _ => Outcome::Unchanged,
+        }
+    }
+
+    /// Commits the same once more, at the place of `new`. Returns where it is until then.
+    pub(super) fn restart(&mut self, new: Varheader) -> Varheader {
+        let old = self.publication.new;
+        self.publication.old = Some(old);
         self.publication.new = new;
         self.fields = fields(&self.publication);
         (self.state, self.at) = begin(&new);
         self.crcs = [0; 3];
+        old
     }
 
     /// Whether all of it has been asked for.

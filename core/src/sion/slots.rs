@@ -73,8 +73,15 @@ impl<'m> Ledger<'m> {
         }
     }
 
-    pub(super) const fn clear(&mut self) {
-        self.len = 0;
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Drops all but the first `len` entries.
+    pub(super) const fn truncate(&mut self, len: usize) {
+        if len < self.len {
+            self.len = len;
+        }
     }
 
     fn entries(&self) -> &[Finished] {

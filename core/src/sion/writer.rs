@@ -3,20 +3,19 @@
 //! Nothing allocates: the caller lends a [`Slot`] for each task, a ledger for chunks that were
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
+mod begin;
+
 use super::close::Close;
-use super::commit::{Commit, Publication, Unchanged};
-use super::create::{Create, TaskTable};
+use super::commit::{Commit, Outcome, Publication, Unchanged};
 use super::cursor::Cursor;
 use super::error::Error;
-use super::layout::{Blocks, Chunks, Varheader};
-use super::meta1::{Attributes, KeyvalMode, Meta1};
+use super::layout::{Blocks, Varheader};
+use super::meta1::{KeyvalMode, Meta1};
 use super::raw;
-use super::reader::{Opened, Physical};
-use super::seal::SealState;
 use super::slots::{Finished, Ledger, Since, Slot};
 use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
-use crate::step::{DriveError, drive};
+use crate::step::{DriveError, Machine, drive};
 use crate::store::{WriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
@@ -73,114 +72,12 @@ pub struct Writer<'m, S> {
     options: Options<'m>,
     /// What the last commit wrote.
     published: Option<Varheader>,
+    /// What a commit wrote that failed so late that it may be what readers see.
+    unsettled: Option<Varheader>,
     mapping_len: u64,
 }
 
 impl<'m, S: WriteAt> Writer<'m, S> {
-    /// Creates a file in `store`, which is emptied. It is there, unclosed, when this returns.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], [`Error::PrefixTooLong`], [`Error::Window`]; [`Error::Slots`] if
-    /// there are fewer slots than tasks; the store's own.
-    pub fn create(
-        mut store: S,
-        attributes: &Attributes,
-        prefix: &[u8],
-        tasks: &(impl TaskTable + ?Sized),
-        memory: Memory<'m>,
-        options: Options<'m>,
-    ) -> Result<Self, WriteError<S>> {
-        let meta1 = Meta1::new(attributes, tasks.ntasks()).map_err(DriveError::Format)?;
-        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
-        let window = window_of(memory.window).map_err(DriveError::Format)?;
-        let (front, back) = window.split_at_mut(window.len() >> 1);
-        let create = Create::new(&meta1, prefix, tasks, front);
-        let (create, blocks) = create.map_err(DriveError::Format)?;
-        if store.size().map_err(DriveError::Store)? > 0 {
-            store.set_size(0).map_err(DriveError::Store)?;
-            // Else a power cut could leave the old size, with old bytes and new ones.
-            store.sync().map_err(DriveError::Store)?;
-        }
-        run(create, &mut store, back)?;
-
-        let mut start = blocks.first;
-        for (slot, local) in slots.iter_mut().zip(0..) {
-            let chunksize = tasks.chunksize(local);
-            let chunks = Chunks { start, chunksize, globalskip: Some(blocks.globalskip) };
-            *slot = Slot { cursor: Cursor::new(chunks), ..Slot::EMPTY };
-            start = start.saturating_add(chunksize);
-        }
-        let entries = if meta1.is_first_of_several() { options.mapping.len() } else { 0 };
-        let entries_len = usize_to_u64(entries).saturating_mul(raw::MappingEntry::TABLE.len.into());
-        let mapping_len = match meta1.has_empty_mapping() || meta1.is_first_of_several() {
-            true => u64::from(raw::MappingSize::TABLE.len).saturating_add(entries_len),
-            false => 0,
-        };
-        let ledger = Ledger::new(memory.ledger);
-        let published = None;
-        Ok(Self { store, meta1, blocks, slots, ledger, window, options, published, mapping_len })
-    }
-
-    /// Goes on with a closed or committed file. What was not committed is not there any more. The
-    /// file stays sealed if it is, whatever `options` say, and is not sealed if it is not.
-    ///
-    /// # Errors
-    /// [`Error::NotClosed`] if there was never a commit; [`Error`] if it is damaged;
-    /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks; the store's own.
-    pub fn reopen(
-        store: S,
-        memory: Memory<'m>,
-        options: Options<'m>,
-    ) -> Result<Self, WriteError<S>> {
-        let window = window_of(memory.window).map_err(DriveError::Format)?;
-        let file = match Physical::open(store, window)? {
-            Opened::Closed(file) => file,
-            Opened::Unclosed(file) => {
-                let offset = file.head().meta1.layout().commit_fields().offset();
-                return Err(DriveError::Format(Error::NotClosed { offset }));
-            }
-        };
-        let meta1 = *file.meta1();
-        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
-        let mapping = file.mapping()?;
-        let varheader = Varheader::of(file.head(), mapping.as_ref());
-        let seal = match file.seal() {
-            Ok(SealState::Sealed(seal)) => Some(seal),
-            Ok(_) | Err(DriveError::Format(_)) => None, // a seal that is wrong is no seal
-            Err(error) => return Err(error),
-        };
-        let published = varheader.map(|at| Varheader { sealed: seal.is_some(), ..at });
-
-        let mut globalskip = 0u64;
-        for task in file.tasks(&mut *window)? {
-            let task = task?.task;
-            globalskip = globalskip.saturating_add(task.chunks.chunksize);
-            let last = task.blockcount.saturating_sub(1);
-            let used = file.chunk_len(&task, last)?;
-            let crc = match seal {
-                Some(seal) => file.sealed_crc(&seal, task.local, last)?,
-                None => 0,
-            };
-            let cursor = Cursor::resume(task.chunks, last, used).map_err(DriveError::Format)?;
-            let slot = usize::try_from(task.local).ok().and_then(|local| slots.get_mut(local));
-            if let Some(slot) = slot {
-                *slot = Slot { cursor, since: cursor.chunk(), crc };
-            }
-        }
-        for slot in slots.iter_mut() {
-            slot.cursor = slot.cursor.with_globalskip(globalskip);
-        }
-        let mapping_len = match meta1.has_empty_mapping() {
-            true => raw::MappingSize::TABLE.len.into(),
-            false => varheader.map_or(0, |varheader| varheader.mapping_len),
-        };
-        let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let options = Options { sealed: seal.is_some(), ..options };
-        let ledger = Ledger::new(memory.ledger);
-        let store = file.into_store();
-        Ok(Self { store, meta1, blocks, slots, ledger, window, options, published, mapping_len })
-    }
-
     /// The fixed part of META1.
     #[must_use]
     pub const fn meta1(&self) -> &Meta1 {
@@ -201,11 +98,22 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// [`Error::NoTask`], [`Error::OnlyKeyval`], [`Error::RecordTooLong`] if the task has no room at
-    /// all, [`Error::FileFull`], [`Error::LedgerFull`]; the store's own. What was written before the
-    /// error stays in the stream.
+    /// all, [`Error::FileFull`], [`Error::LedgerFull`]; the store's own. Nothing of `bytes` is in the
+    /// stream then. What fills more chunks of a sealed file than the ledger holds can only be written
+    /// by [`Writer::write_some`], with commits in between.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
         self.check_plain()?;
-        self.fill_chunks(local, bytes)
+        self.or_take_back(local, |writer| writer.fill_chunks(local, bytes))
+    }
+
+    /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its chunk,
+    /// or into its next one if that is full. Returns how many; 0 only if `bytes` is empty.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
+        self.check_plain()?;
+        self.or_take_back(local, |writer| writer.put_some(local, bytes))
     }
 
     /// Writes `record` to the plain stream of task `local`, all of it into one chunk, as SIONlib's
@@ -213,10 +121,12 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// As [`Writer::write`]; [`Error::RecordTooLong`] if it fits into no chunk. Nothing of it is in
-    /// the stream then.
+    /// the stream then, and nothing is skipped.
     pub fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
-        self.ensure_free_space(local, usize_to_u64(record.len()))?;
-        self.put(local, record)
+        self.or_take_back(local, |writer| {
+            writer.ensure_free_space(local, usize_to_u64(record.len()))?;
+            writer.put(local, record)
+        })
     }
 
     /// Skips the rest of the task's chunk unless `len` bytes fit into it, as `sion_ensure_free_space`
@@ -236,16 +146,17 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// Writes a key-value record to the stream of task `local`; its parts flow over chunks.
     ///
     /// # Errors
-    /// [`Error::NoKeyval`] if streams are plain; else as [`Writer::write`]. A record that was written
-    /// in part makes the stream a damaged one if it is committed.
+    /// [`Error::NoKeyval`] if streams are plain; else as [`Writer::write`].
     pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
         if self.meta1.keyval() != KeyvalMode::Inline {
             return Err(DriveError::Format(Error::NoKeyval));
         }
         let (order, len) = (self.meta1.order(), usize_to_u64(value.len()));
         let header = raw::RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
-        self.fill_chunks(local, header.as_bytes())?;
-        self.fill_chunks(local, value)
+        self.or_take_back(local, |writer| {
+            writer.fill_chunks(local, header.as_bytes())?;
+            writer.fill_chunks(local, value)
+        })
     }
 
     /// Task `local` as `embedded_io::Write`.
@@ -261,18 +172,22 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// Makes all that was written part of the file, for every reader, whatever happens after.
     ///
     /// # Errors
-    /// [`Error::FileFull`] if META2 has no place in a file; the store's own. The last commit holds
-    /// then, and this one can be tried again.
+    /// The store's own. The file is as the last commit left it then, or, if it was the very end of
+    /// this one that failed, as this one does. Nothing is lost: the writer can go on, and the next
+    /// commit has it all, provided that the store's next `sync` makes durable what this one did not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
+        self.settle()?;
         let maxchunks = self.maxchunks();
-        let reach = u64::from(maxchunks).saturating_add(self.options.ahead.into());
-        let new = self.varheader(maxchunks, reach)?;
+        let new = self.place(self.shape(maxchunks), maxchunks)?;
         let publication = self.publication(new);
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let mapping = self.options.mapping;
         let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
-        let commit = Commit::new(publication, written, front).map_err(DriveError::Format)?;
-        self.published = Some(run(commit, &mut self.store, back)?);
+        let commit = Commit::new(publication, written, front);
+        let mut commit = commit.map_err(DriveError::Format)?;
+        let result = run(&mut commit, &mut self.store, back);
+        let outcome = commit.outcome();
+        self.conclude(result, outcome)?;
         self.forget();
         Ok(())
     }
@@ -281,15 +196,21 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// may go on after that, as if the file had been reopened.
     ///
     /// # Errors
-    /// As [`Writer::commit`].
+    /// As [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
+    /// moved. A store that cannot be cut fails at the very end: then all is committed, and only bytes
+    /// without a meaning stand behind it.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
+        self.settle()?;
         let maxchunks = self.maxchunks();
         let publication = self.publication(self.shape(maxchunks));
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let mapping = self.options.mapping;
         let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
         let close = Close::new(publication, &self.blocks, written, front);
-        self.published = Some(run(close.map_err(DriveError::Format)?, &mut self.store, back)?);
+        let mut close = close.map_err(DriveError::Format)?;
+        let result = run(&mut close, &mut self.store, back);
+        let outcome = close.outcome();
+        self.conclude(result, outcome)?;
         self.forget();
         Ok(())
     }
@@ -307,25 +228,51 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         }
     }
 
+    /// Does `work` for task `local`. If that fails, its stream is what it was; what was already
+    /// written to the store is behind its end, and will be overwritten.
+    fn or_take_back<R>(
+        &mut self,
+        local: u32,
+        work: impl FnOnce(&mut Self) -> Result<R, WriteError<S>>,
+    ) -> Result<R, WriteError<S>> {
+        let (before, finished) = (self.slot(local).map(|slot| *slot), self.ledger.len());
+        let result = work(self);
+        if let (Err(_), Some(before), Some(slot)) = (&result, before, self.slot(local)) {
+            *slot = before;
+            self.ledger.truncate(finished);
+        }
+        result
+    }
+
     /// Writes `bytes` over as many chunks as it takes.
     fn fill_chunks(&mut self, local: u32, mut bytes: &[u8]) -> Result<(), WriteError<S>> {
+        self.cursor(local).map_err(DriveError::Format)?; // also if there is nothing to write
         while !bytes.is_empty() {
-            let mut room = self.cursor(local).map_err(DriveError::Format)?.room();
-            if room == 0 {
-                self.leave_chunk(local)?;
-                room = self.cursor(local).map_err(DriveError::Format)?.room();
-            }
-            let len = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-            let (now, later) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
-            self.put(local, now)?;
-            bytes = later;
+            let len = self.put_some(local, bytes)?;
+            bytes = bytes.get(len..).unwrap_or_default();
         }
         Ok(())
     }
 
+    /// Writes as many of `bytes` as go into one chunk.
+    fn put_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
+        let mut room = self.cursor(local).map_err(DriveError::Format)?.room();
+        if room == 0 && !bytes.is_empty() {
+            self.leave_chunk(local)?;
+            room = self.cursor(local).map_err(DriveError::Format)?.room();
+        }
+        let len = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+        self.put(local, bytes.get(..len).unwrap_or_default())?;
+        Ok(len)
+    }
+
     /// Writes `bytes`, which fit into what is left of the task's chunk.
     fn put(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let cursor = *self.cursor(local).map_err(DriveError::Format)?;
+        self.settle()?;
         self.reach_block(cursor.chunk())?;
         let span = cursor.place(usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
         self.store.write_all_at(span.offset(), bytes).map_err(DriveError::Store)?;
@@ -346,6 +293,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// Goes to the start of the task's next chunk.
     fn leave_chunk(&mut self, local: u32) -> Result<(), WriteError<S>> {
         let next = self.cursor(local).and_then(Cursor::next_chunk).map_err(DriveError::Format)?;
+        // Else what is written there could never be committed.
+        let shape = self.shape(next.chunk().saturating_add(1));
+        check_places(&shape, &self.blocks).map_err(DriveError::Format)?;
         let (sealed, is_full) = (self.options.sealed, self.ledger.is_full());
         let capacity = usize_to_u64(self.ledger.capacity());
         let Some(slot) = usize::try_from(local).ok().and_then(|local| self.slots.get_mut(local))
@@ -369,13 +319,38 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         if u64::from(chunk) < self.blocks.before(old.start) {
             return Ok(());
         }
-        let reach = u64::from(chunk).saturating_add(1).saturating_add(self.options.ahead.into());
-        let full = DriveError::Format(Error::FileFull { chunk: reach });
-        let new = old.aside(&self.blocks, reach, Some(&old)).ok_or(full)?;
+        let new = self.place(old, chunk.saturating_add(1))?;
         let publication = self.publication(new);
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let commit = Commit::new(publication, Unchanged, front).map_err(DriveError::Format)?;
-        self.published = Some(run(commit, &mut self.store, back)?);
+        let commit = Commit::new(publication, Unchanged, front);
+        let mut commit = commit.map_err(DriveError::Format)?;
+        let result = run(&mut commit, &mut self.store, back);
+        let outcome = commit.outcome();
+        self.conclude(result, outcome)
+    }
+
+    /// Remembers what the file is now, after a machine's end or its failure.
+    fn conclude(
+        &mut self,
+        result: Result<Varheader, WriteError<S>>,
+        outcome: Outcome,
+    ) -> Result<(), WriteError<S>> {
+        match (&result, outcome) {
+            (Ok(new), _) => self.published = Some(*new),
+            (Err(_), Outcome::Published(new)) => self.published = Some(new),
+            (Err(_), Outcome::Unknown(new)) => self.unsettled = Some(new),
+            (Err(_), Outcome::Unchanged) => {}
+        }
+        result.map(|_| ())
+    }
+
+    /// Makes sure which META2 is visible, before anything is written that could hit it.
+    fn settle(&mut self) -> Result<(), WriteError<S>> {
+        if let Some(new) = self.unsettled {
+            let mut commit = Commit::settle(&self.meta1, new);
+            self.published = Some(run(&mut commit, &mut self.store, &mut [])?);
+            self.unsettled = None;
+        }
         Ok(())
     }
 
@@ -391,9 +366,12 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         Varheader { start: 0, ntasks, maxchunks, mapping_len, sealed: self.options.sealed }
     }
 
-    fn varheader(&self, maxchunks: u32, reach: u64) -> Result<Varheader, WriteError<S>> {
-        let place = self.shape(maxchunks).aside(&self.blocks, reach, self.published.as_ref());
-        place.ok_or(DriveError::Format(Error::FileFull { chunk: reach }))
+    /// The same behind the first `blocks` and those that are to stay free, if there is a place.
+    fn place(&self, shape: Varheader, blocks: u32) -> Result<Varheader, WriteError<S>> {
+        let ahead = u64::from(blocks).saturating_add(self.options.ahead.into());
+        let aside = |reach| shape.aside(&self.blocks, reach, self.published.as_ref());
+        let full = DriveError::Format(Error::FileFull { chunk: blocks.into() });
+        aside(ahead).or_else(|| aside(blocks.into())).ok_or(full)
     }
 
     const fn publication(&self, new: Varheader) -> Publication {
@@ -403,36 +381,32 @@ impl<'m, S: WriteAt> Writer<'m, S> {
 
     /// All that was written has been committed.
     fn forget(&mut self) {
-        self.ledger.clear();
+        self.ledger.truncate(0);
         for slot in self.slots.iter_mut() {
             slot.since = slot.cursor.chunk();
         }
     }
 }
 
-/// The slots of `ntasks` tasks.
-fn slots_of(slots: &mut [Slot], ntasks: u32) -> Result<&mut [Slot], Error> {
-    let have = usize_to_u64(slots.len());
-    let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
-    slots.get_mut(..count).ok_or(Error::Slots { ntasks: ntasks.into(), have })
-}
-
-/// A window that is long enough.
-fn window_of(window: &mut [u8]) -> Result<&mut [u8], Error> {
-    let need = usize_to_u64(WINDOW);
-    if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(window) }
+/// Checks that META2 has a place behind its blocks, wherever the one before it and that of a close
+/// are.
+fn check_places(shape: &Varheader, blocks: &Blocks) -> Result<(), Error> {
+    let behind = |place: Varheader| shape.behind(place.span().end());
+    let first = blocks.end(shape.maxchunks.into()).and_then(|end| shape.behind(end));
+    let full = Error::FileFull { chunk: shape.maxchunks.saturating_sub(1).into() };
+    first.and_then(behind).and_then(behind).map(|_| ()).ok_or(full)
 }
 
 /// Runs a machine whose own error cannot occur.
 fn run<M, S: WriteAt>(
-    mut machine: M,
+    machine: &mut M,
     store: &mut S,
     buf: &mut [u8],
 ) -> Result<M::Output, WriteError<S>>
 where
-    M: crate::step::Machine<Error = core::convert::Infallible>,
+    M: Machine<Error = core::convert::Infallible>,
 {
-    drive(&mut machine, store, buf).map_err(DriveError::infallible)
+    drive(machine, store, buf).map_err(DriveError::infallible)
 }
 
 /// A task's plain stream as `embedded_io::Write`; nothing is buffered.
@@ -447,9 +421,9 @@ impl<S: WriteAt> embedded_io::ErrorType for TaskWriter<'_, '_, S> {
 }
 
 impl<S: WriteAt> embedded_io::Write for TaskWriter<'_, '_, S> {
+    /// See [`Writer::write_some`].
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
-        self.writer.write(self.local, bytes)?;
-        Ok(bytes.len())
+        self.writer.write_some(self.local, bytes)
     }
 
     /// Does nothing: nothing is buffered. [`Writer::commit`] makes durable.

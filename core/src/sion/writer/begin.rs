@@ -1,0 +1,191 @@
+//! How a writer begins: with a new file, or with one that is there.
+
+use super::{Memory, Options, WINDOW, WriteError, Writer, check_places, run};
+use crate::field::FieldId;
+use crate::sion::create::{Create, TaskTable};
+use crate::sion::cursor::Cursor;
+use crate::sion::error::Error;
+use crate::sion::layout::{Blocks, Chunks, Varheader};
+use crate::sion::meta1::{Attributes, MAX_TASKS, Meta1};
+use crate::sion::raw;
+use crate::sion::reader::{Opened, Physical};
+use crate::sion::seal::SealState;
+use crate::sion::slots::{Ledger, Slot};
+use crate::step::DriveError;
+use crate::store::{WriteAt, usize_to_u64};
+
+impl<'m, S: WriteAt> Writer<'m, S> {
+    /// Creates a file in `store`, which is emptied. It is there, unclosed, when this returns.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] and [`Error::PrefixTooLong`] for what no file can hold;
+    /// [`Error::FileFull`] if chunks are so large that META2 has no place behind block 0;
+    /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks. The store is as it
+    /// was then. The store's own: then there may be no file any more.
+    pub fn create(
+        mut store: S,
+        attributes: &Attributes,
+        prefix: &[u8],
+        tasks: &(impl TaskTable + ?Sized),
+        memory: Memory<'m>,
+        options: Options<'m>,
+    ) -> Result<Self, WriteError<S>> {
+        let meta1 = Meta1::new(attributes, tasks.ntasks()).map_err(DriveError::Format)?;
+        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
+        let window = window_of(memory.window).map_err(DriveError::Format)?;
+        let (front, back) = window.split_at_mut(window.len() >> 1);
+        let create = Create::new(&meta1, prefix, tasks, front);
+        let (mut create, blocks) = create.map_err(DriveError::Format)?;
+        let mapping_len = mapping_len(&meta1, options.mapping).map_err(DriveError::Format)?;
+        let shape = Varheader {
+            start: 0,
+            ntasks: meta1.ntasks(),
+            maxchunks: 1,
+            mapping_len,
+            sealed: options.sealed,
+        };
+        check_places(&shape, &blocks).map_err(DriveError::Format)?;
+        if store.size().map_err(DriveError::Store)? > 0 {
+            store.set_size(0).map_err(DriveError::Store)?;
+            // Else a power cut could leave the old size, with old bytes and new ones.
+            store.sync().map_err(DriveError::Store)?;
+        }
+        run(&mut create, &mut store, back)?;
+
+        let mut start = blocks.first;
+        for (slot, local) in slots.iter_mut().zip(0..) {
+            let chunksize = tasks.chunksize(local);
+            let chunks = Chunks { start, chunksize, globalskip: Some(blocks.globalskip) };
+            *slot = Slot { cursor: Cursor::new(chunks), ..Slot::EMPTY };
+            start = start.saturating_add(chunksize);
+        }
+        let ledger = Ledger::new(memory.ledger);
+        Ok(Self {
+            store,
+            meta1,
+            blocks,
+            slots,
+            ledger,
+            window,
+            options,
+            published: None,
+            unsettled: None,
+            mapping_len,
+        })
+    }
+
+    /// Goes on with a closed or committed file. What was not committed is not there any more. The
+    /// file stays sealed if it is, whatever `options` say, and is not sealed if it is not. Its mapping
+    /// stays, too.
+    ///
+    /// # Errors
+    /// [`Error::NotClosed`] if there was never a commit; [`Error`] if it is damaged, which a seal
+    /// tells of all metadata, or if its seal is; nothing was written then.
+    /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks; the store's own.
+    pub fn reopen(
+        store: S,
+        memory: Memory<'m>,
+        options: Options<'m>,
+    ) -> Result<Self, WriteError<S>> {
+        let window = window_of(memory.window).map_err(DriveError::Format)?;
+        let file = match Physical::open(store, window)? {
+            Opened::Closed(file) => file,
+            Opened::Unclosed(file) => {
+                let offset = file.head().meta1.layout().commit_fields().offset();
+                return Err(DriveError::Format(Error::NotClosed { offset }));
+            }
+        };
+        let meta1 = *file.meta1();
+        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
+        let mapping = file.mapping()?;
+        let varheader = Varheader::of(file.head(), mapping.as_ref());
+        let seal = match file.seal()? {
+            SealState::Sealed(seal) => Some(seal),
+            SealState::None | SealState::Stale { .. } => None,
+        };
+        if let Some(seal) = seal {
+            // Else the next commit would seal the damage.
+            let meta1_len = meta1.layout().commit_fields().end();
+            seal.check_metadata(file.store(), meta1_len, options.checksum, &mut *window)?;
+        }
+        let published = varheader.map(|at| Varheader { sealed: seal.is_some(), ..at });
+
+        let mut globalskip = 0u64;
+        for task in file.tasks(&mut *window)? {
+            let task = task?.task;
+            globalskip = globalskip.saturating_add(task.chunks.chunksize);
+            let last = task.blockcount.saturating_sub(1);
+            let used = file.chunk_len(&task, last)?;
+            let crc = match seal {
+                Some(seal) => file.sealed_crc(&seal, task.local, last)?,
+                None => 0,
+            };
+            let cursor = Cursor::resume(task.chunks, last, used).map_err(DriveError::Format)?;
+            let slot = usize::try_from(task.local).ok().and_then(|local| slots.get_mut(local));
+            if let Some(slot) = slot {
+                *slot = Slot { cursor, since: cursor.chunk(), crc };
+            }
+        }
+        for slot in slots.iter_mut() {
+            slot.cursor = slot.cursor.with_globalskip(globalskip);
+        }
+        let mapping_len = match meta1.has_empty_mapping() {
+            true => raw::MappingSize::TABLE.len.into(),
+            false => varheader.map_or(0, |varheader| varheader.mapping_len),
+        };
+        let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
+        let options = Options { sealed: seal.is_some(), ..options };
+        let ledger = Ledger::new(memory.ledger);
+        let store = file.into_store();
+        Ok(Self {
+            store,
+            meta1,
+            blocks,
+            slots,
+            ledger,
+            window,
+            options,
+            published,
+            unsettled: None,
+            mapping_len,
+        })
+    }
+}
+
+/// The slots of `ntasks` tasks.
+fn slots_of(slots: &mut [Slot], ntasks: u32) -> Result<&mut [Slot], Error> {
+    let have = usize_to_u64(slots.len());
+    let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
+    slots.get_mut(..count).ok_or(Error::Slots { ntasks: ntasks.into(), have })
+}
+
+/// Bytes between META2 and a seal.
+fn mapping_len(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<u64, Error> {
+    let head_len = u64::from(raw::MappingSize::TABLE.len);
+    if !meta1.is_first_of_several() {
+        return Ok(if meta1.has_empty_mapping() { head_len } else { 0 });
+    }
+    let entries = usize_to_u64(mapping.len());
+    within(entries, i32::MAX.unsigned_abs(), raw::MappingSize::mapping_size)?;
+    let (last_file, last_task) = (meta1.nfiles().saturating_sub(1), MAX_TASKS.saturating_sub(1));
+    for (filenumber, lrank) in mapping {
+        within((*filenumber).into(), last_file, raw::MappingEntry::filenumber)?;
+        within((*lrank).into(), last_task, raw::MappingEntry::lrank)?;
+    }
+    let entry_len = u64::from(raw::MappingEntry::TABLE.len);
+    Ok(entries.saturating_mul(entry_len).saturating_add(head_len))
+}
+
+fn within(value: u64, max: u32, field: FieldId) -> Result<(), Error> {
+    if value <= max.into() {
+        return Ok(());
+    }
+    let value = i64::try_from(value).unwrap_or(i64::MAX);
+    Err(Error::OutOfRange { field, value, min: 0, max: max.into() })
+}
+
+/// A window that is long enough.
+fn window_of(window: &mut [u8]) -> Result<&mut [u8], Error> {
+    let need = usize_to_u64(WINDOW);
+    if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(window) }
+}
