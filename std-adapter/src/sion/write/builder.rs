@@ -38,7 +38,7 @@ pub(super) const BUFFER: usize = 1 << 16;
 /// })?;
 /// file.commit()?; // whatever happens now, this much is in the file
 /// file.close()?;
-/// assert_eq!(striae::sion::File::open(&path)?.task(3)?.bytes, 18);
+/// assert_eq!(striae::sion::File::open(&path)?.task(3)?.bytes, 16);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
