@@ -76,6 +76,17 @@ pub struct Copier {
     in_kernel: bool,
     /// Empty until it is needed.
     buf: Vec<u8>,
+    /// Where there was no hole when that was asked last. Looking for the next hole takes some file
+    /// systems as long as there are data in front of it, and spans often lie side by side.
+    dense: Option<Dense>,
+}
+
+/// Data of a file without a hole between them.
+#[derive(Debug, Clone, Copy)]
+struct Dense {
+    file: (u64, u64),
+    start: u64,
+    end: u64,
 }
 
 impl Default for Copier {
@@ -88,7 +99,7 @@ impl Copier {
     /// Copies in the kernel until that fails.
     #[must_use]
     pub const fn new() -> Self {
-        Self { in_kernel: true, buf: Vec::new() }
+        Self { in_kernel: true, buf: Vec::new(), dense: None }
     }
 
     /// Copies the bytes of `span` in `from`, and tells `progress` of each piece's length.
@@ -162,10 +173,14 @@ impl Copy<'_> {
 
     /// Start and end of the next data at or behind `at`; both are the end of the span or of the
     /// file if only a hole follows.
-    fn next_data(&self, at: u64) -> Result<(u64, u64), CopyError> {
-        let last = self.span.end();
+    fn next_data(&mut self, at: u64) -> Result<(u64, u64), CopyError> {
+        let (last, file) = (self.span.end(), self.from.identity());
         if self.span.len() < SHORTEST_HOLE {
             return Ok((at, last));
+        }
+        let dense = self.copier.dense.filter(|dense| dense.file == file);
+        if let Some(dense) = dense.filter(|dense| dense.start <= at && at < dense.end) {
+            return Ok((at, dense.end.min(last)));
         }
         let start = match rustix::fs::seek(self.from, SeekFrom::Data(at)) {
             Ok(start) => start.clamp(at, last),
@@ -177,7 +192,10 @@ impl Copy<'_> {
             return Ok((last, last));
         }
         match rustix::fs::seek(self.from, SeekFrom::Hole(start)) {
-            Ok(end) if end > start => Ok((start, end.min(last))),
+            Ok(end) if end > start => {
+                self.copier.dense = Some(Dense { file, start, end });
+                Ok((start, end.min(last)))
+            }
             Err(Errno::NXIO) => Ok((start, start)), // the file ends here
             _ => Ok((start, last)),
         }

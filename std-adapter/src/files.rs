@@ -46,8 +46,9 @@ impl Files {
         let mut slots = Vec::new();
         let mut open = VecDeque::new();
         for (number, path) in paths.enumerate() {
-            let found = PosixFile::open(&path).and_then(|file| Ok((file.identity()?, file)));
-            let (identity, file) = found.map_err(|error| Error::new(&path, error))?;
+            let found = PosixFile::open(&path);
+            let file = found.map_err(|error| Error::new(&path, error))?;
+            let identity = file.identity();
             let keep = number < max_open;
             if keep {
                 open.push_back(number);
@@ -73,7 +74,7 @@ impl Files {
             return Ok(Arc::clone(file)); // another thread was faster
         }
         let file = Arc::new(PosixFile::open(&slot.path)?);
-        if file.identity()? != slot.identity {
+        if file.identity() != slot.identity {
             return Err(io::Error::other("was replaced while the set was open"));
         }
         *place = Some(Arc::clone(&file));

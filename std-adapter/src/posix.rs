@@ -22,6 +22,8 @@ use striae_core::store::{ReadAt, WriteAt};
 #[derive(Debug)]
 pub struct PosixFile {
     fd: OwnedFd,
+    /// Device and inode.
+    identity: (u64, u64),
     /// Where writing must stop; nowhere if the file is only read, as the kernel refuses that.
     limit: u64,
 }
@@ -32,7 +34,7 @@ impl PosixFile {
     /// # Errors
     /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { fd: open_regular(path, OFlags::RDONLY)?, limit: u64::MAX })
+        Self::opened(path, OFlags::RDONLY, u64::MAX)
     }
 
     /// Opens the file at `path` for reading and writing, and leaves its contents alone.
@@ -40,7 +42,7 @@ impl PosixFile {
     /// # Errors
     /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
     pub fn open_rw(path: &Path) -> io::Result<Self> {
-        Ok(Self { fd: open_regular(path, OFlags::RDWR)?, limit: size_limit() })
+        Self::opened(path, OFlags::RDWR, size_limit())
     }
 
     /// Makes an empty file at `path` and opens it for reading and writing.
@@ -57,17 +59,30 @@ impl PosixFile {
     pub fn create(path: &Path, overwrite: bool) -> io::Result<Self> {
         if overwrite {
             // Not O_TRUNC: what it is has to be known before it is emptied.
-            match open_regular(path, OFlags::RDWR) {
-                Ok(fd) => {
-                    retry_on_intr(|| rustix::fs::ftruncate(&fd, 0))?;
-                    return Ok(Self { fd, limit: size_limit() });
+            match Self::open_rw(path) {
+                Ok(file) => {
+                    retry_on_intr(|| rustix::fs::ftruncate(&file.fd, 0))?;
+                    return Ok(file);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        let fd = open_regular(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
-        Ok(Self { fd, limit: size_limit() })
+        Self::opened(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, size_limit())
+    }
+
+    /// Opens what must be a regular file, without waiting for anything.
+    fn opened(path: &Path, flags: OFlags, limit: u64) -> io::Result<Self> {
+        // NONBLOCK: a pipe without a writer would make open(2) wait for one.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let mode = Mode::from_raw_mode(0o666); // less umask
+        let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
+        let stat = rustix::fs::fstat(&fd)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(Self { fd, identity: (stat.st_dev, stat.st_ino), limit }),
+            FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        }
     }
 
     /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are none.
@@ -133,9 +148,8 @@ impl PosixFile {
     }
 
     /// What tells the file apart from one that replaced it: device, inode.
-    pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let stat = self.stat()?;
-        Ok((stat.st_dev, stat.st_ino))
+    pub(crate) const fn identity(&self) -> (u64, u64) {
+        self.identity
     }
 
     /// How many bytes may be written at `offset`, at least one.
@@ -174,19 +188,6 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
         // fsync(2): "fd is bound to a special file [...] which does not support synchronization".
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Opens what must be a regular file, without waiting for anything.
-fn open_regular(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    // NONBLOCK: a pipe without a writer would make open(2) wait for one.
-    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let mode = Mode::from_raw_mode(0o666); // less umask
-    let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
-    match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
-        FileType::RegularFile => Ok(fd),
-        FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     }
 }
 

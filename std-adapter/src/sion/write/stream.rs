@@ -3,7 +3,6 @@
 use super::part::Part;
 use super::snapshot::Wrote;
 use crate::error::{Error, ErrorKind};
-use striae_core::sion::Error as SionError;
 use striae_core::sion::cursor::Cursor;
 use striae_core::span::Span;
 
@@ -285,13 +284,5 @@ impl Stream {
         self.since = wrote.blockcount().saturating_sub(1);
         let is_same = wrote.chunks.last().map(|chunk| chunk.used) == Some(self.cursor.used());
         self.dirty = !(self.finished.is_empty() && is_same);
-    }
-
-    pub(super) const fn no_keyval(keyval: bool, wanted: bool) -> Result<(), SionError> {
-        match (keyval, wanted) {
-            (true, false) => Err(SionError::OnlyKeyval),
-            (false, true) => Err(SionError::NoKeyval),
-            _ => Ok(()),
-        }
     }
 }

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use striae_core::endian::{ByteOrder, U64};
+use striae_core::sion::Error as SionError;
 use striae_core::sion::raw::RecordHeader;
 use striae_core::span::Span;
 use zerocopy::IntoBytes;
@@ -24,6 +25,9 @@ pub struct TaskWriter {
     part: Arc<Part>,
     stream: Arc<Mutex<Stream>>,
     task: u64,
+    /// As the file says them; a short write should not have to look there.
+    is_plain: bool,
+    commits_each: bool,
 }
 
 impl TaskWriter {
@@ -37,7 +41,9 @@ impl TaskWriter {
             return Err(Error::new(part.path(), ErrorKind::Taken { task }));
         }
         drop(state);
-        Ok(Self { part: Arc::clone(part), stream, task })
+        let is_plain = !part.is_keyval();
+        let commits_each = part.durability() == Durability::EveryRecord;
+        Ok(Self { part: Arc::clone(part), stream, task, is_plain, commits_each })
     }
 
     /// Number of the task in its set.
@@ -144,15 +150,16 @@ impl TaskWriter {
     }
 
     fn check_mode(&self, keyval: bool) -> Result<(), Error> {
-        let is_right = Stream::no_keyval(self.part.is_keyval(), keyval);
-        is_right.map_err(|error| self.part.error(error))
+        let error = match (keyval, self.is_plain) {
+            (true, true) => SionError::NoKeyval,
+            (false, false) => SionError::OnlyKeyval,
+            _ => return Ok(()),
+        };
+        Err(self.part.error(error))
     }
 
     fn commit_each(&self) -> Result<(), Error> {
-        match self.part.durability() {
-            Durability::EveryRecord => self.part.commit(),
-            Durability::None | Durability::OnCommit => Ok(()),
-        }
+        if self.commits_each { self.part.commit() } else { Ok(()) }
     }
 }
 
@@ -163,9 +170,13 @@ impl Write for TaskWriter {
         if bytes.is_empty() {
             return Ok(0);
         }
-        self.check_mode(false)?;
+        if !self.is_plain {
+            self.check_mode(false)?;
+        }
         let n = lock(&self.stream).write(&self.part, bytes)?;
-        self.commit_each()?;
+        if self.commits_each {
+            self.part.commit()?;
+        }
         Ok(n)
     }
 
