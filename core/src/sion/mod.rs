@@ -23,6 +23,7 @@
 //! | [`cursor`], [`slots`] | where a task writes next, what a writer keeps of a task |
 //! | [`writer`] | a physical file that is written ([`Writer`]) |
 //! | [`seal`] | checksums of metadata and chunks |
+//! | [`recover`] | what is left of unclosed and damaged files |
 //!
 //! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
 //! is refused.
@@ -47,6 +48,7 @@ pub mod open;
 pub mod position;
 pub mod raw;
 pub mod reader;
+pub mod recover;
 pub mod seal;
 pub mod set;
 pub mod slots;

@@ -1,0 +1,151 @@
+//! The key-value records of a stream whose length nobody wrote down.
+//!
+//! A writer fills each chunk before it goes on and writes a record from its front to its end. So the
+//! records of an unclosed file can be counted from the first one on, and the last one alone may be
+//! unfinished.
+
+use super::scan::{Room, Sparse, first_nonzero};
+use crate::endian::ByteOrder;
+use crate::sion::ReadError;
+use crate::sion::position::{Lengths, Stretch};
+use crate::sion::raw::RecordHeader;
+use crate::sion::stream::Stream;
+use crate::span::Span;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// What the walk over the records of a stream found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Walked {
+    /// Bytes of the stream: behind the last whole record.
+    pub(super) len: u64,
+    pub(super) stop: Stop,
+    /// Whether zeros were taken for records with key 0 and no value, as other records follow.
+    pub(super) zero_records: bool,
+    /// Whether the last record's last byte is zero, so that its end may never have been written.
+    pub(super) ends_in_zero: bool,
+}
+
+/// Where the walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// At zeros, and only zeros follow.
+    Zeros,
+    /// At the end of the room; there was no more room for a header, and only zeros in it.
+    End,
+    /// At the front of a record that the end of the room cuts.
+    Cut,
+    /// At bytes that are no record.
+    NoRecord,
+}
+
+/// All chunks of a task, each used to its end.
+#[derive(Debug, Clone, Copy)]
+struct Full {
+    chunksize: u64,
+    len: u64,
+}
+
+impl Full {
+    fn get(&self, chunk: u64) -> Option<Stretch> {
+        let begin = chunk.checked_mul(self.chunksize).filter(|&begin| begin < self.len)?;
+        let len = self.len.saturating_sub(begin).min(self.chunksize);
+        Some(Stretch { chunk, begin, len })
+    }
+}
+
+impl<E> Lengths<E> for Full {
+    fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E> {
+        Ok(position.checked_div(self.chunksize).and_then(|chunk| self.get(chunk)))
+    }
+
+    fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E> {
+        Ok(self.get(chunk))
+    }
+
+    fn count(&self) -> u64 {
+        let over = u64::from(self.len.checked_rem(self.chunksize).unwrap_or(0) > 0);
+        self.len.checked_div(self.chunksize).unwrap_or(0).saturating_add(over)
+    }
+
+    fn total(&mut self) -> Result<u64, E> {
+        Ok(self.len)
+    }
+}
+
+/// Walks over the records in `room`.
+pub(super) fn walk<S: Sparse>(
+    store: &S,
+    room: &Room,
+    order: ByteOrder,
+    window: &mut [u8],
+) -> Result<Walked, ReadError<S>> {
+    let header_len = u64::from(RecordHeader::TABLE.len);
+    let total = room.len();
+    let full = Full { chunksize: room.chunks.chunksize, len: total };
+    let mut stream = Stream::new(store, room.chunks, full);
+    let mut walked = Walked { len: 0, stop: Stop::End, zero_records: false, ends_in_zero: false };
+    let (mut at, mut skipped) = (0u64, false);
+    walked.stop = loop {
+        let left = total.saturating_sub(at);
+        let mut header = RecordHeader::new_zeroed();
+        if left >= header_len {
+            stream.seek_to(at);
+            stream.read_all(header.as_mut_bytes())?;
+        }
+        let (key, len) = (header.key.get(order), header.len.get(order));
+        if left < header_len || (key == 0 && len == 0) {
+            let next = next_nonzero(store, room, at, window)?;
+            let Some(next) = next else {
+                break if left < header_len { Stop::End } else { Stop::Zeros };
+            };
+            if left < header_len {
+                break if skipped { Stop::NoRecord } else { Stop::Cut };
+            }
+            // Whole headers of zeros: records with key 0 that hold nothing.
+            let zeros = next.saturating_sub(at);
+            let whole = zeros.saturating_sub(zeros.checked_rem(header_len).unwrap_or(0));
+            if whole == 0 {
+                break Stop::NoRecord; // the file changes while it is read
+            }
+            (at, skipped) = (at.saturating_add(whole), true);
+            continue;
+        }
+        let whole = header_len.saturating_add(len);
+        if whole > left {
+            break if skipped { Stop::NoRecord } else { Stop::Cut };
+        }
+        at = at.saturating_add(whole);
+        walked.len = at;
+        walked.zero_records |= skipped;
+        skipped = false;
+    };
+    if let Some(last) = walked.len.checked_sub(1) {
+        let mut byte = [0];
+        stream.seek_to(last);
+        stream.read_all(&mut byte)?;
+        walked.ends_in_zero = byte == [0];
+    }
+    Ok(walked)
+}
+
+/// The stream position of the first byte from `position` on that is not zero.
+fn next_nonzero<S: Sparse>(
+    store: &S,
+    room: &Room,
+    position: u64,
+    window: &mut [u8],
+) -> Result<Option<u64>, ReadError<S>> {
+    let chunksize = room.chunks.chunksize;
+    let mut chunk = position.checked_div(chunksize).unwrap_or(u64::MAX);
+    let mut skip = position.checked_rem(chunksize).unwrap_or(0);
+    while let Some((found, place)) = room.next(store, chunk)? {
+        let skip_here = if found == chunk { skip } else { 0 };
+        let rest = place.part(skip_here, place.len().saturating_sub(skip_here));
+        if let Some(offset) = first_nonzero(store, rest.unwrap_or(Span::ZERO), window)? {
+            let into = offset.saturating_sub(place.offset());
+            return Ok(Some(found.saturating_mul(chunksize).saturating_add(into)));
+        }
+        (chunk, skip) = (found.saturating_add(1), 0);
+    }
+    Ok(None)
+}
