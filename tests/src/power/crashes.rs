@@ -27,6 +27,15 @@ pub enum Lost {
     Noise,
 }
 
+/// What a failed sync leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedSync {
+    /// Sectors that no later sync covers unless they are written again, as Linux does.
+    Clean,
+    /// Sectors that the next sync covers, as a store of one's own may do.
+    Dirty,
+}
+
 /// What crashes do, and how many of the states are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
@@ -34,6 +43,8 @@ pub struct Model {
     pub tear: Tear,
     /// What lost sectors read as.
     pub lost: Lost,
+    /// What a failed sync leaves.
+    pub failed_sync: FailedSync,
     /// All states of a moment are shown if they are at most so many; else none or all of the unsynced
     /// sectors kept, each one lost or kept alone, and random choices.
     pub exhaustive: usize,
@@ -43,7 +54,13 @@ pub struct Model {
 
 impl Default for Model {
     fn default() -> Self {
-        Self { tear: Tear::Sectors, lost: Lost::Zeros, exhaustive: 1 << 10, random: 16 }
+        Self {
+            tear: Tear::Sectors,
+            lost: Lost::Zeros,
+            failed_sync: FailedSync::Clean,
+            exhaustive: 1 << 10,
+            random: 16,
+        }
     }
 }
 
@@ -187,8 +204,10 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
             }
             Op::SetSize(len) => self.disk.set_size(usize_of(*len)),
             Op::Sync => self.disk.sync(),
-            Op::SyncFailed => self.disk.sync_failed(),
-            Op::SetSizeFailed | Op::Promise => {}
+            Op::SyncFailed if self.model.failed_sync == FailedSync::Clean => {
+                self.disk.sync_failed();
+            }
+            Op::SyncFailed | Op::SetSizeFailed | Op::Promise => {}
         }
         self.ended += 1;
         if !is_shown {

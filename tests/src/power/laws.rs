@@ -328,6 +328,11 @@ fn a_failed_sync_leaves_sectors_in_doubt_until_they_are_written_again() {
         }
     });
     assert_eq!(firsts, BTreeSet::from([0, 1]));
+
+    let model = Model { failed_sync: FailedSync::Dirty, ..Model::default() };
+    store.crashes(&model, |crash| {
+        assert!(crash.ended < ops || crash.image[0] == 1);
+    });
 }
 
 #[test]

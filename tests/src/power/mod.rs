@@ -28,7 +28,7 @@
 //!   [`Tear::Bytes`] names these places, and tears every other write behind each of its bytes.
 //! - **A failed sync** leaves what it should have covered in doubt for good: the kernel reports the
 //!   error once and then takes the pages for clean, so a later sync that succeeds covers a sector only
-//!   if it was written to again.
+//!   if it was written to again ([`FailedSync::Clean`]).
 //!
 //! Nothing is moved over a completed sync, in either direction.
 //!
@@ -49,7 +49,7 @@ mod crashes;
 #[cfg(test)]
 mod laws;
 
-pub use crashes::{Counts, Crash, Kind, Lost, Model, Tear};
+pub use crashes::{Counts, Crash, FailedSync, Kind, Lost, Model, Tear};
 
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;

@@ -98,7 +98,7 @@ fn crash(path: &Path, lost: Lost) -> Figures {
     let run = Run::of(path);
     let mut figures = Figures { paths: 1, ..Figures::default() };
     let tear = Tear::Bytes { atomic: atomic(&path.shape) };
-    let model = Model { tear, lost, exhaustive: 1024, random: 8 };
+    let model = Model { tear, lost, random: 8, ..Model::default() };
     let mut number = 0;
     figures.tried = run.store.crashes(&model, |crash| {
         number += 1;
