@@ -6,6 +6,7 @@ mod each;
 mod extract;
 mod file;
 mod pack;
+pub mod recover;
 mod stream;
 pub mod verify;
 mod write;

@@ -57,6 +57,12 @@ pub(crate) enum Verb {
                             Without options: one file, one chunk a task, all else as it was. \
                             The set appears when it is whole.")]
     Convert(ConvertArgs),
+    /// Close a set that was never closed, or whose META2 is damaged, in a copy.
+    #[command(after_help = "Example:\n  striae recover crashed.sion closed.sion\n\n\
+                            Says of each task whether its stream is exact or a guess, and why. \
+                            Chunks stay where they are.\n\nExit status: 0 all streams are exact, \
+                            1 some are guesses, 2 nothing was written.")]
+    Recover(RecoverArgs),
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]
     Verify(VerifyArgs),
@@ -242,6 +248,24 @@ pub(crate) struct ConvertArgs {
     pub(crate) no_seal: bool,
     #[command(flatten)]
     pub(crate) layout: Layout,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RecoverArgs {
+    /// The file; of a set of several, the first one.
+    #[arg(id = "FILE")]
+    pub(crate) path: PathBuf,
+    /// The first file of the new set.
+    pub(crate) out: PathBuf,
+    /// Recover this file alone, even if it is the first of several.
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Replace files that exist already.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ mod failure;
 mod list;
 mod pack;
 mod progress;
+mod recover;
 mod text;
 mod verify;
 
@@ -38,6 +39,7 @@ fn run(args: &Args) -> Result<Sound, Failure> {
         Verb::Extract(args) => extract::extract(args),
         Verb::Pack(args) => pack::pack(args),
         Verb::Convert(args) => convert::convert(args),
+        Verb::Recover(args) => recover::recover(args),
         Verb::Verify(args) => verify::verify(args),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

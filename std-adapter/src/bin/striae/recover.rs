@@ -1,0 +1,104 @@
+//! `striae recover`.
+
+use crate::args::RecoverArgs;
+use crate::failure::{Failure, Sound};
+use crate::progress::with_bar;
+use crate::text::{print_json, printable, unless_gone};
+use anstyle::AnsiColor;
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+use striae::sion::recover::{Certainty, Recover, RecoveredTask, Recovery};
+
+#[derive(Serialize)]
+struct Report {
+    exact: bool,
+    files: usize,
+    bytes: u64,
+    guesses: usize,
+    tasks: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    task: u64,
+    file: u32,
+    globalrank: i64,
+    chunks: u64,
+    bytes: u64,
+    exact: bool,
+    why: String,
+}
+
+pub(crate) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
+    // Status 1 says that there is a new set, so without one it is 2, whatever the reason.
+    let nothing = |error: striae::Error| Failure::Usage(error.to_string());
+    let recover = Recover::new().alone(args.alone).force(args.force);
+    let recovery = recover.examine(&args.path).map_err(nothing)?;
+    let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
+    written.map_err(nothing)?;
+    if args.json {
+        report_json(&recovery)?
+    } else {
+        report_text(args, &recovery)?
+    }
+    Ok(if recovery.is_exact() { Sound::Yes } else { Sound::No })
+}
+
+fn guesses(recovery: &Recovery) -> usize {
+    recovery.tasks().filter(|task| !task.recovered.certainty.is_exact()).count()
+}
+
+fn report_json(recovery: &Recovery) -> Result<(), Failure> {
+    let row = |task: RecoveredTask| Row {
+        task: task.task,
+        file: task.file,
+        globalrank: task.globalrank,
+        chunks: task.recovered.blockcount,
+        bytes: task.recovered.bytes,
+        exact: task.recovered.certainty.is_exact(),
+        why: why(&task),
+    };
+    print_json(&Report {
+        exact: recovery.is_exact(),
+        files: recovery.files().len(),
+        bytes: recovery.bytes(),
+        guesses: guesses(recovery),
+        tasks: recovery.tasks().map(row).collect(),
+    })?;
+    Ok(())
+}
+
+fn why(task: &RecoveredTask) -> String {
+    match task.recovered.certainty {
+        Certainty::Exact(proof) => proof.to_string(),
+        Certainty::Guess(doubt) => doubt.to_string(),
+    }
+}
+
+fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
+    let out = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut lines = BufWriter::with_capacity(1 << 16, out);
+    let style = AnsiColor::Yellow.on_default();
+    let mut write = || -> std::io::Result<()> {
+        for task in recovery.tasks() {
+            let (number, bytes, why) = (task.task, task.recovered.bytes, why(&task));
+            match task.recovered.certainty.is_exact() {
+                true => writeln!(lines, "task {number}: {bytes} bytes, exact: {why}")?,
+                false => {
+                    writeln!(lines, "task {number}: {bytes} bytes, {style}a guess{style:#}: {why}")?
+                }
+            }
+        }
+        writeln!(
+            lines,
+            "{}: {} physical files, {} tasks, {} bytes, {} guesses",
+            printable(&args.out.to_string_lossy()),
+            recovery.files().len(),
+            recovery.tasks().count(),
+            recovery.bytes(),
+            guesses(recovery),
+        )?;
+        lines.flush()
+    };
+    unless_gone(write())
+}

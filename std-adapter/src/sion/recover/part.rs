@@ -1,0 +1,170 @@
+//! One physical file that is recovered: how much of which chunks is used.
+
+use super::Identity;
+use super::source::Source;
+use crate::error::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use striae_core::sion::mapping::Mapping;
+use striae_core::sion::recover::{Recovered, Remains, Scratch};
+use striae_core::sion::{Error as SionError, ReadError, raw};
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+
+/// Bytes of windows.
+pub(super) const WINDOW: usize = 1 << 18;
+
+/// Most chunks with data of one physical file; each takes 16 bytes of memory.
+const MAX_USED: usize = 1 << 26;
+
+/// Most block sizes of a META2: 4 GiB of them.
+const MAX_BLOCKSIZES: u64 = 1 << 29;
+
+/// A chunk with data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Used {
+    pub(super) chunk: u32,
+    pub(super) local: u32,
+    pub(super) len: u64,
+}
+
+/// What was found out about a task.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskPart {
+    pub(super) globalrank: i64,
+    /// Where its first chunk starts.
+    pub(super) start: u64,
+    pub(super) recovered: Recovered,
+}
+
+/// A physical file.
+#[derive(Debug)]
+pub(super) struct Part {
+    identity: Identity,
+    remains: Remains,
+    tasks: Vec<TaskPart>,
+    /// In the order in which they stand in the file.
+    used: Vec<Used>,
+}
+
+impl Part {
+    /// Looks at META1, and what else says how long streams are.
+    pub(super) fn open(path: PathBuf) -> Result<Self, Error> {
+        let (source, identity) = Source::open(&path)?;
+        let remains = Remains::read(&source, crc32c::crc32c_append, &mut vec![0; WINDOW]);
+        let remains = remains.map_err(|error| Error::new(&path, error))?;
+        Ok(Self { identity, remains, tasks: Vec::new(), used: Vec::new() })
+    }
+
+    pub(super) const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.identity.path
+    }
+
+    pub(super) const fn remains(&self) -> &Remains {
+        &self.remains
+    }
+
+    pub(super) fn tasks(&self) -> &[TaskPart] {
+        &self.tasks
+    }
+
+    pub(super) fn used(&self) -> &[Used] {
+        &self.used
+    }
+
+    /// The place of the used bytes of a chunk.
+    pub(super) fn place(&self, used: &Used) -> Option<Span> {
+        let task = self.tasks.get(usize::try_from(used.local).ok()?)?;
+        let skip = u64::from(used.chunk).checked_mul(self.remains.blocks().globalskip)?;
+        Span::new(task.start.checked_add(skip)?, used.len)
+    }
+
+    /// Most chunks that a task used.
+    pub(super) fn maxchunks(&self) -> u64 {
+        self.tasks.iter().map(|task| task.recovered.blockcount).max().unwrap_or(1).max(1)
+    }
+
+    /// Judges all tasks.
+    pub(super) fn examine(&mut self) -> Result<(), Error> {
+        let source = Source::open_again(&self.identity)?;
+        let (mut tables, mut window) = (vec![0; WINDOW], vec![0; WINDOW]);
+        let mut scratch = Scratch::new(&mut window);
+        let (mut tasks, mut used) = (Vec::new(), Vec::new());
+        let at = |error: ReadError<Source>| Error::new(&self.identity.path, error);
+        for listed in self.remains.tasks(&source, &mut tables).map_err(at)? {
+            let task = listed.map_err(at)?.task;
+            let mut full = None;
+            let recovered =
+                self.remains.recover(&source, &task, &mut scratch, &mut |chunk, len| {
+                    match u32::try_from(chunk) {
+                        Ok(chunk) if used.len() < MAX_USED => {
+                            used.push(Used { chunk, local: task.local, len });
+                            Ok(())
+                        }
+                        _ => {
+                            full = Some(chunk);
+                            Err(SionError::FileFull { chunk })
+                        }
+                    }
+                });
+            let recovered = match full {
+                Some(chunk) => return Err(self.too_many(chunk.saturating_add(1))),
+                None => recovered.map_err(at)?,
+            };
+            let (globalrank, start) = (task.globalrank, task.chunks.start);
+            tasks.push(TaskPart { globalrank, start, recovered });
+        }
+        used.sort_unstable_by_key(|used: &Used| (used.chunk, used.local));
+        (self.tasks, self.used) = (tasks, used);
+        let (rows, limit) = (self.maxchunks(), self.limit());
+        if rows > limit { Err(self.too_many(rows)) } else { Ok(()) }
+    }
+
+    /// Most chunks of a task.
+    fn limit(&self) -> u64 {
+        let ntasks = u64::from(self.remains.head().meta1.ntasks());
+        let rows = MAX_BLOCKSIZES.checked_div(ntasks).unwrap_or(0);
+        rows.clamp(1, i32::MAX.unsigned_abs().into())
+    }
+
+    fn too_many(&self, blockcount: u64) -> Error {
+        let limit = self.limit();
+        Error::new(self.path(), ErrorKind::TooManyChunks { blockcount, limit })
+    }
+
+    /// The mapping as it stands in the file; `None` if it is not there, or not sound by itself.
+    pub(super) fn mapping(&self) -> Result<Option<Vec<(u32, u32)>>, Error> {
+        let head = self.remains.head();
+        let Some(varheader) = self.remains.varheader() else { return Ok(None) };
+        let at = varheader.blocksizes().end();
+        let mut size = [0; Mapping::HEAD_LEN];
+        if !head.meta1.is_first_of_several() || !span_of(at, size.len()).fits(head.file_len) {
+            return Ok(None);
+        }
+        let source = Source::open_again(&self.identity)?;
+        self.read(&source, at, &mut size)?;
+        let Ok(mapping) = Mapping::parse(&size, at, head) else { return Ok(None) };
+        let entries = at.saturating_add(raw::MappingSize::TABLE.len.into());
+        let len = usize::try_from(mapping.len()).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len.saturating_mul(Mapping::ENTRY_LEN)];
+        self.read(&source, entries, &mut bytes)?;
+        let addresses = bytes.chunks_exact(Mapping::ENTRY_LEN).map(|entry| mapping.address(entry));
+        Ok(addresses.collect())
+    }
+
+    fn read(&self, source: &Source, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        source.read_exact_at(offset, buf).map_err(|error| match error {
+            embedded_io::ReadExactError::UnexpectedEof => {
+                Error::new(self.path(), ErrorKind::Ended { offset })
+            }
+            embedded_io::ReadExactError::Other(error) => Error::new(self.path(), error),
+        })
+    }
+}
+
+fn span_of(offset: u64, len: usize) -> Span {
+    Span::new(offset, u64::try_from(len).unwrap_or(u64::MAX)).unwrap_or(Span::ZERO)
+}

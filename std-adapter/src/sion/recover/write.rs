@@ -1,0 +1,245 @@
+//! Writing what was recovered.
+
+use super::part::{Part, Used, WINDOW};
+use super::source::Source;
+use crate::copy::{Copier, Place};
+use crate::error::Error;
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::Path;
+use striae_core::sion::close::Close;
+use striae_core::sion::commit::{Column, Entries, Publication, Written};
+use striae_core::sion::{Error as SionError, Varheader, raw};
+use striae_core::span::Span;
+use striae_core::step::{DriveError, drive};
+use striae_core::store::{ReadAt, WriteAt};
+
+/// Writes the set that `parts` are of.
+pub(super) fn write(
+    parts: &[Part],
+    out: &Path,
+    force: bool,
+    progress: &dyn Fn(u64),
+) -> Result<(), Error> {
+    let nfiles = u32::try_from(parts.len()).ok().and_then(NonZeroU32::new);
+    let publish = Publish::new(out, nfiles.unwrap_or(NonZeroU32::MIN), force)?;
+    let mapping = mapping(parts)?;
+    for (number, part) in (0..).zip(parts) {
+        write_part(part, &publish.hidden(number), out, &mapping, progress)?;
+    }
+    publish.finish(false)
+}
+
+/// Where each global rank is: as META1 says of all files, or, if it does not, as the mapping does.
+fn mapping(parts: &[Part]) -> Result<Vec<(u32, u32)>, Error> {
+    let Some(first) =
+        parts.first().filter(|part| part.remains().head().meta1.is_first_of_several())
+    else {
+        return Ok(Vec::new());
+    };
+    let is_set = parts.len() > 1;
+    match is_set.then(|| by_globalranks(parts)).flatten() {
+        Some(mapping) => Ok(mapping),
+        None => Ok(first.mapping()?.unwrap_or_default()),
+    }
+}
+
+/// The mapping, if global ranks that are not negative are all numbers from 0, each once. Tasks of
+/// collectors in a buddy set have negative ones.
+fn by_globalranks(parts: &[Part]) -> Option<Vec<(u32, u32)>> {
+    let tasks = || {
+        (0..).zip(parts).flat_map(|(file, part)| {
+            let tasks = (0..).zip(part.tasks());
+            tasks.map(move |(local, task)| (task.globalrank, (file, local)))
+        })
+    };
+    let count = tasks().filter(|(rank, _)| *rank >= 0).count();
+    let mut mapping = vec![None; count];
+    for (rank, address) in tasks().filter(|(rank, _)| *rank >= 0) {
+        let place = usize::try_from(rank).ok().and_then(|rank| mapping.get_mut(rank))?;
+        *place = Some(address);
+    }
+    mapping.into_iter().collect()
+}
+
+/// What META2 shall say.
+struct Lengths<'a> {
+    part: &'a Part,
+    /// Of each used chunk, if the file is sealed.
+    crcs: Vec<u32>,
+    mapping: &'a [(u32, u32)],
+}
+
+impl Written for Lengths<'_> {
+    fn lay_over(&self, entries: &mut Entries<'_>) {
+        let range = entries.range();
+        match entries.column() {
+            Column::Blockcounts => {
+                let first = usize::try_from(range.start).unwrap_or(usize::MAX);
+                let tasks = self.part.tasks().get(first..).unwrap_or_default();
+                for (local, task) in range.zip(tasks) {
+                    entries.set(local, task.recovered.blockcount);
+                }
+            }
+            Column::Blocksizes { chunk } => {
+                self.each(chunk, range, |used, _| entries.set(used.local, used.len));
+            }
+            Column::Crcs { chunk } => {
+                self.each(chunk, range, |used, crc| entries.set(used.local, crc.into()));
+            }
+            Column::Mapping => {
+                for globalrank in range {
+                    let address = usize::try_from(globalrank).ok();
+                    let address = address.and_then(|index| self.mapping.get(index));
+                    if let Some((file, local)) = address {
+                        entries.set_address(globalrank, *file, *local);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Lengths<'_> {
+    /// Those of these tasks that used a chunk, and the checksum of it.
+    fn each(&self, chunk: u32, tasks: std::ops::Range<u32>, mut each: impl FnMut(&Used, u32)) {
+        let used = self.part.used();
+        let place = |local: u32| used.partition_point(|u| (u.chunk, u.local) < (chunk, local));
+        for index in place(tasks.start)..place(tasks.end) {
+            if let Some(used) = used.get(index) {
+                each(used, self.crcs.get(index).copied().unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// Writes a physical file at `hidden`.
+fn write_part(
+    part: &Part,
+    hidden: &Path,
+    out: &Path,
+    mapping: &[(u32, u32)],
+    progress: &dyn Fn(u64),
+) -> Result<(), Error> {
+    let source = Source::open_again(part.identity())?;
+    let file = PosixFile::create(hidden, false).map_err(|error| Error::new(out, error))?;
+    let mut copy =
+        Copy { from: &source, path: part.path(), file: &file, out, copier: Copier::new() };
+    let meta1 = part.remains().head().meta1;
+    let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
+    copy.span(tables, &|_| {})?;
+    let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
+    let sealed = part.remains().is_sealed();
+    let crcs = match sealed {
+        true => copy.chunks_sealed(part, progress)?,
+        false => {
+            copy.chunks(part, progress)?;
+            Vec::new()
+        }
+    };
+
+    let has_size = meta1.is_first_of_several() || meta1.has_empty_mapping();
+    let size_len = if has_size { raw::MappingSize::TABLE.len } else { 0 };
+    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
+    let entries_len = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
+    let maxchunks = u32::try_from(part.maxchunks()).unwrap_or(u32::MAX); // bounded by `examine`
+    let new = Varheader {
+        start: 0,
+        ntasks: meta1.ntasks(),
+        maxchunks,
+        mapping_len: u64::from(size_len).saturating_add(entries_len),
+        sealed,
+    };
+    let publication = Publication { meta1, old: None, new, checksum: crc32c::crc32c_append };
+    let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let lengths = Lengths { part, crcs, mapping };
+    let close = Close::new(publication, part.remains().blocks(), lengths, &mut window);
+    let mut close = close.map_err(|error| Error::new(out, error))?;
+    let closed = drive(&mut close, &mut Target(&file), &mut buf);
+    closed.map(|_| ()).map_err(|error| {
+        let error: DriveError<io::Error, SionError> = error.infallible();
+        Error::new(out, error)
+    })
+}
+
+/// Copies bytes of a physical file to the same places of another.
+struct Copy<'a> {
+    from: &'a Source,
+    path: &'a Path,
+    file: &'a PosixFile,
+    out: &'a Path,
+    copier: Copier,
+}
+
+impl Copy<'_> {
+    fn span(&mut self, span: Span, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let place = Place { file: self.file, offset: span.offset(), zeros: true };
+        let copied = self.copier.copy(self.from.file(), span, &place, progress);
+        copied.map_err(|error| error.of_files(self.path, self.out))
+    }
+
+    /// All used bytes of chunks; those of chunks that are full with what follows them.
+    fn chunks(&mut self, part: &Part, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let mut next = Span::ZERO;
+        for place in part.used().iter().filter_map(|used| part.place(used)) {
+            let together = (place.offset() == next.end())
+                .then(|| Span::new(next.offset(), next.len().saturating_add(place.len())))
+                .flatten();
+            next = match together {
+                Some(together) => together,
+                None => {
+                    self.span(next, progress)?;
+                    place
+                }
+            };
+        }
+        self.span(next, progress)
+    }
+
+    /// The same one by one, with their checksums.
+    fn chunks_sealed(&mut self, part: &Part, progress: &dyn Fn(u64)) -> Result<Vec<u32>, Error> {
+        let mut crcs = Vec::with_capacity(part.used().len());
+        for used in part.used() {
+            let span = part.place(used).unwrap_or(Span::ZERO);
+            let place = Place { file: self.file, offset: span.offset(), zeros: true };
+            let mut crc = 0;
+            let mut sum = |bytes: &[u8]| crc = crc32c::crc32c_append(crc, bytes);
+            let from = self.from.file();
+            let copied = self.copier.copy_seen(from, span, &place, progress, &mut sum);
+            copied.map_err(|error| error.of_files(self.path, self.out))?;
+            crcs.push(crc);
+        }
+        Ok(crcs)
+    }
+}
+
+/// A new file that nobody knows yet, so that nothing has to be durable before something else.
+struct Target<'a>(&'a PosixFile);
+
+impl ReadAt for Target<'_> {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Target<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
