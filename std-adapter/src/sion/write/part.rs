@@ -4,9 +4,11 @@
 //! streams one after another, and publishes what it saw when it holds none of them; a task that
 //! enters a new block may have to move META2 out of its way, and waits for nobody but a publication.
 
+mod last;
+
 use super::Durability;
 use super::snapshot::Snapshot;
-use super::stream::{Chunk, Stream};
+use super::stream::Stream;
 use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
@@ -15,15 +17,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use striae_core::endian::{I64, U32};
 use striae_core::sion::close::Close;
-use striae_core::sion::commit::{Commit, Publication, Unchanged, Written};
+use striae_core::sion::commit::{Commit, Outcome, Publication, Unchanged, Written};
 use striae_core::sion::cursor::Cursor;
-use striae_core::sion::locate::{check_blockcount, check_blocksize};
 use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
-use striae_core::span::Span;
 use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::ReadAt;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -50,6 +48,8 @@ pub(super) enum Starts {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     published: Option<Varheader>,
+    /// What a commit wrote that failed so late that it may be what readers see.
+    unsettled: Option<Varheader>,
     /// As the atomic that can be read without the lock.
     allowed: u64,
 }
@@ -112,7 +112,7 @@ impl Part {
             streams: Mutex::default(),
             commits: Mutex::new(0),
             wishes: AtomicU64::new(0),
-            place: Mutex::new(Place { published, allowed }),
+            place: Mutex::new(Place { published, unsettled: None, allowed }),
             allowed: AtomicU64::new(allowed),
             sync_failed: AtomicBool::new(false),
             rubbish: AtomicBool::new(published.is_some()),
@@ -216,95 +216,6 @@ impl Part {
         Ok(stream)
     }
 
-    /// Takes all chunks of task `local`, as the last commit has them, for new ones, so that the next
-    /// commit seals them. Reads them once.
-    pub(super) fn renew(&self, local: u32) -> Result<(), Error> {
-        let chunks = self.chunks(local)?;
-        let (cursor, _) = self.end_of(local)?;
-        let mut finished = Vec::new();
-        for chunk in 0..=cursor.chunk() {
-            let used = self.used_of(local, chunk, &chunks)?;
-            let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
-            let place = place.unwrap_or(Span::ZERO); // `used_of` checked it
-            let mut window = vec![0; WINDOW];
-            let crc = striae_core::sion::seal::checksum_of(
-                &self.file,
-                place,
-                0,
-                crc32c::crc32c_append,
-                &mut window,
-            );
-            finished.push(Chunk { used, crc: crc.map_err(|error| Error::new(&self.path, error))? });
-        }
-        let last = finished.pop().unwrap_or_default();
-        self.allow(cursor.chunk())?;
-        let mut stream = Stream::new(local, cursor, last.crc);
-        stream.renew(finished);
-        lock(&self.streams).insert(local, Arc::new(Mutex::new(stream)));
-        Ok(())
-    }
-
-    /// Where the last commit says that task `local` stopped, and the checksum of that chunk.
-    fn end_of(&self, local: u32) -> Result<(Cursor, u32), Error> {
-        let chunks = self.chunks(local)?;
-        let place = lock(&self.place);
-        let Some(old) = place.published else { return Ok((Cursor::new(chunks), 0)) };
-        let (count, at) = self.entry(old.blockcounts(), local.into())?;
-        let count = check_blockcount(count, at, old.maxchunks);
-        let last = count.map_err(|error| self.error(error))?.saturating_sub(1);
-        drop(place);
-        let last = u32::try_from(last).unwrap_or(u32::MAX); // below maxchunks
-        let used = self.used_of(local, last, &chunks)?;
-        let cursor = Cursor::resume(chunks, last.into(), used);
-        let crc = self.crc_of(local, last)?;
-        Ok((cursor.map_err(|error| self.error(error))?, crc))
-    }
-
-    /// Bytes that the last commit says are used of a chunk.
-    fn used_of(&self, local: u32, chunk: u32, chunks: &Chunks) -> Result<u64, Error> {
-        let place = lock(&self.place);
-        let Some(old) = place.published else { return Ok(0) };
-        let (used, at) = self.entry(old.blocksizes(), self.index(local, chunk))?;
-        let size = self.file.size().map_err(|error| Error::new(&self.path, error))?;
-        let used = check_blocksize(used, at, chunks.chunk(chunk.into()), size);
-        used.map_err(|error| self.error(error))
-    }
-
-    fn crc_of(&self, local: u32, chunk: u32) -> Result<u32, Error> {
-        let place = lock(&self.place);
-        let old = place.published.filter(|old| old.sealed);
-        let index = self.index(local, chunk).saturating_mul(4);
-        let at = old.and_then(|old| old.crcs().part(index, 4)).map(Span::offset);
-        let Some(at) = at else { return Ok(0) };
-        let mut bytes = [0; 4];
-        self.read(at, &mut bytes)?;
-        Ok(U32::from(bytes).get(self.meta1.order()))
-    }
-
-    /// The index of a chunk in a table of rows.
-    fn index(&self, local: u32, chunk: u32) -> u64 {
-        let row = u64::from(chunk).saturating_mul(self.meta1.ntasks().into());
-        row.saturating_add(local.into())
-    }
-
-    /// An entry of a table of META2, and its offset.
-    fn entry(&self, table: Span, index: u64) -> Result<(i64, u64), Error> {
-        let place = index.checked_mul(8).and_then(|skip| table.part(skip, 8));
-        let at = place.map_or(0, Span::offset); // `index` is of the file's own counts
-        let mut bytes = [0; 8];
-        self.read(at, &mut bytes)?;
-        Ok((I64::from(bytes).get(self.meta1.order()), at))
-    }
-
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
-        self.file.read_exact_at(offset, buf).map_err(|error| match error {
-            embedded_io::ReadExactError::UnexpectedEof => {
-                Error::new(&self.path, ErrorKind::Ended { offset })
-            }
-            embedded_io::ReadExactError::Other(error) => Error::new(&self.path, error),
-        })
-    }
-
     /// Opens block `chunk` to writing: if META2 is there, it is moved behind it first.
     pub(super) fn allow(&self, chunk: u32) -> Result<(), Error> {
         let wanted = u64::from(chunk).saturating_add(1);
@@ -312,14 +223,14 @@ impl Part {
             return Ok(());
         }
         let mut place = lock(&self.place);
-        if let Some(old) = place.published
-            && wanted > self.blocks.before(old.start)
-        {
-            let full = || self.error(SionError::FileFull { chunk: wanted });
-            let reach = ahead(wanted);
-            let new = old.aside(&self.blocks, reach, Some(&old));
-            let new = new.or_else(|| old.aside(&self.blocks, wanted, Some(&old)));
-            self.publish(&mut place, new.ok_or_else(full)?, Unchanged)?;
+        let visible = place.published.iter().chain(&place.unsettled);
+        let reach = visible.map(|visible| self.blocks.before(visible.start)).min();
+        if reach.is_some_and(|reach| wanted > reach) {
+            self.settle(&mut place)?;
+            if let Some(old) = place.published {
+                let new = self.place(&old, wanted, Some(&old))?;
+                self.publish(&mut place, new, Unchanged)?;
+            }
         }
         place.allowed = place.allowed.max(wanted);
         self.allowed.store(place.allowed, Ordering::Release);
@@ -337,12 +248,10 @@ impl Part {
         let all = self.wishes.load(Ordering::Acquire);
         let snapshot = self.snapshot(false)?;
         let mut place = lock(&self.place);
+        self.settle(&mut place)?;
         let shape = self.shape(&snapshot, &place);
         let blocks = place.allowed.max(shape.maxchunks.into());
-        let old = place.published;
-        let new = shape.aside(&self.blocks, ahead(blocks), old.as_ref());
-        let new = new.or_else(|| shape.aside(&self.blocks, blocks, old.as_ref()));
-        let new = new.ok_or_else(|| self.error(SionError::FileFull { chunk: blocks }))?;
+        let new = self.place(&shape, blocks, place.published.as_ref())?;
         self.publish(&mut place, new, &snapshot)?;
         drop(place);
         self.committed(&snapshot);
@@ -358,12 +267,14 @@ impl Part {
         }
         let closed = self.snapshot(true).and_then(|snapshot| {
             let mut place = lock(&self.place);
+            self.settle(&mut place)?;
             let new = self.shape(&snapshot, &place);
-            let publication = self.publication(&place, new)?;
+            let publication = self.publication(&place, new);
             let mut window = vec![0; WINDOW];
             let close = Close::new(publication, &self.blocks, &snapshot, &mut window);
-            place.published = Some(self.run(close.map_err(|error| self.error(error))?)?);
-            Ok(())
+            let mut close = close.map_err(|error| self.error(error))?;
+            let result = self.run(&mut close);
+            self.conclude(&mut place, result, close.outcome())
         });
         match closed {
             Ok(()) => self.closed.store(true, Ordering::Release),
@@ -412,6 +323,18 @@ impl Part {
         streams.retain(|_, stream| Arc::strong_count(stream) > 1 || !lock(stream).is_idle());
     }
 
+    /// META2 like `shape` behind `blocks` blocks, and some more if the file can be so long.
+    fn place(
+        &self,
+        shape: &Varheader,
+        blocks: u64,
+        old: Option<&Varheader>,
+    ) -> Result<Varheader, Error> {
+        let far = shape.aside(&self.blocks, ahead(blocks), old);
+        let place = far.or_else(|| shape.aside(&self.blocks, blocks, old));
+        place.ok_or_else(|| self.error(SionError::FileFull { chunk: blocks }))
+    }
+
     /// META2 of a commit, without its place.
     fn shape(&self, snapshot: &Snapshot, place: &Place) -> Varheader {
         let published = place.published.map_or(1, |old| old.maxchunks);
@@ -424,12 +347,21 @@ impl Part {
         }
     }
 
-    fn publication(&self, place: &Place, new: Varheader) -> Result<Publication, Error> {
+    /// Makes sure which META2 is visible, before the place of the next one is chosen.
+    fn settle(&self, place: &mut Place) -> Result<(), Error> {
         if self.sync_failed.load(Ordering::Acquire) {
             return Err(Error::new(&self.path, ErrorKind::SyncFailed));
         }
+        if let Some(unsettled) = place.unsettled {
+            place.published = Some(self.run(&mut Commit::settle(&self.meta1, unsettled))?);
+            place.unsettled = None;
+        }
+        Ok(())
+    }
+
+    const fn publication(&self, place: &Place, new: Varheader) -> Publication {
         let checksum = crc32c::crc32c_append;
-        Ok(Publication { meta1: self.meta1, old: place.published, new, checksum })
+        Publication { meta1: self.meta1, old: place.published, new, checksum }
     }
 
     fn publish(
@@ -438,21 +370,38 @@ impl Part {
         new: Varheader,
         written: impl Written,
     ) -> Result<(), Error> {
-        let publication = self.publication(place, new)?;
+        let publication = self.publication(place, new);
         let mut window = vec![0; WINDOW];
         let commit = Commit::new(publication, written, &mut window);
-        place.published = Some(self.run(commit.map_err(|error| self.error(error))?)?);
-        self.leave_rubbish(); // this META2 will be behind data one day
-        Ok(())
+        let mut commit = commit.map_err(|error| self.error(error))?;
+        let result = self.run(&mut commit);
+        self.conclude(place, result, commit.outcome())
     }
 
-    fn run<M>(&self, mut machine: M) -> Result<M::Output, Error>
+    /// Remembers what the file is now, after a machine's end or its failure.
+    fn conclude(
+        &self,
+        place: &mut Place,
+        result: Result<Varheader, Error>,
+        outcome: Outcome,
+    ) -> Result<(), Error> {
+        self.leave_rubbish(); // this META2 will be behind data one day
+        match (&result, outcome) {
+            (Ok(new), _) => place.published = Some(*new),
+            (Err(_), Outcome::Published(new)) => place.published = Some(new),
+            (Err(_), Outcome::Unknown(new)) => place.unsettled = Some(new),
+            (Err(_), Outcome::Unchanged) => {}
+        }
+        result.map(|_| ())
+    }
+
+    fn run<M>(&self, machine: &mut M) -> Result<M::Output, Error>
     where
         M: Machine<Error = std::convert::Infallible>,
     {
         let mut buf = vec![0; WINDOW];
         let mut target = Target::new(&self.file, self.durability(), &self.sync_failed);
-        drive(&mut machine, &mut target, &mut buf).map_err(|error| {
+        drive(machine, &mut target, &mut buf).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&self.path, error)
         })
