@@ -5,15 +5,20 @@
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
     clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
     reason = "a test: a panic fails it"
 )]
 
 mod commits;
+mod faults;
 mod golden;
 #[path = "../golden_sets/mod.rs"]
 mod golden_sets;
 mod limits;
+mod model;
 mod seals;
+mod shared;
 
 use embedded_io::Read;
 use std::cell::RefCell;
