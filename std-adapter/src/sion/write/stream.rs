@@ -86,15 +86,25 @@ impl Stream {
     /// Puts `bytes` into the buffer, if there is room for all of them in it and in the chunk.
     #[inline]
     fn buffer(&mut self, part: &Part, bytes: &[u8]) -> bool {
-        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let free = self.buf.capacity().saturating_sub(self.buf.len());
-        if bytes.len() > free.min(part.buffer()) || len > self.cursor.room() {
-            return false;
+        let fits = self.has_room(part, bytes.len());
+        if fits {
+            self.accept(bytes);
         }
+        fits
+    }
+
+    #[inline]
+    fn has_room(&self, part: &Part, len: usize) -> bool {
+        let free = self.buf.capacity().saturating_sub(self.buf.len()).min(part.buffer());
+        len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor.room())
+    }
+
+    /// Puts `bytes` into the buffer; there must be room.
+    #[inline]
+    fn accept(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
-        self.cursor.advance(len);
+        self.cursor.advance(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         self.dirty = true;
-        true
     }
 
     fn write_slowly(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
@@ -160,10 +170,9 @@ impl Stream {
         value: &[u8],
     ) -> Result<(), Error> {
         self.check_open(part)?;
-        let free = self.buf.capacity().saturating_sub(self.buf.len()).min(part.buffer());
-        let len = header.len().saturating_add(value.len());
-        if len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor.room()) {
-            let _ = self.buffer(part, header) && self.buffer(part, value); // both fit
+        if self.has_room(part, header.len().saturating_add(value.len())) {
+            self.accept(header);
+            self.accept(value);
             return Ok(());
         }
         self.all_or_nothing(part, |stream| {
