@@ -228,8 +228,7 @@ impl Part {
         if reach.is_some_and(|reach| wanted > reach) {
             self.settle(&mut place)?;
             if let Some(old) = place.published {
-                let new = self.place(&old, wanted, Some(&old))?;
-                self.publish(&mut place, new, Unchanged)?;
+                self.publish(&mut place, &old, wanted, Unchanged)?;
             }
         }
         place.allowed = place.allowed.max(wanted);
@@ -251,8 +250,7 @@ impl Part {
         self.settle(&mut place)?;
         let shape = self.shape(&snapshot, &place);
         let blocks = place.allowed.max(shape.maxchunks.into());
-        let new = self.place(&shape, blocks, place.published.as_ref())?;
-        self.publish(&mut place, new, &snapshot)?;
+        self.publish(&mut place, &shape, blocks, &snapshot)?;
         drop(place);
         self.committed(&snapshot);
         *granted = all;
@@ -323,18 +321,6 @@ impl Part {
         streams.retain(|_, stream| Arc::strong_count(stream) > 1 || !lock(stream).is_idle());
     }
 
-    /// META2 like `shape` behind `blocks` blocks, and some more if the file can be so long.
-    fn place(
-        &self,
-        shape: &Varheader,
-        blocks: u64,
-        old: Option<&Varheader>,
-    ) -> Result<Varheader, Error> {
-        let far = shape.aside(&self.blocks, ahead(blocks), old);
-        let place = far.or_else(|| shape.aside(&self.blocks, blocks, old));
-        place.ok_or_else(|| self.error(SionError::FileFull { chunk: blocks }))
-    }
-
     /// META2 of a commit, without its place.
     fn shape(&self, snapshot: &Snapshot, place: &Place) -> Varheader {
         let published = place.published.map_or(1, |old| old.maxchunks);
@@ -364,7 +350,27 @@ impl Part {
         Publication { meta1: self.meta1, old: place.published, new, checksum }
     }
 
+    /// Publishes META2 like `shape` behind `blocks` blocks, and some more if the file may be so long.
     fn publish(
+        &self,
+        place: &mut Place,
+        shape: &Varheader,
+        blocks: u64,
+        written: impl Written + Copy,
+    ) -> Result<(), Error> {
+        let old = place.published;
+        let at = |blocks| shape.aside(&self.blocks, blocks, old.as_ref());
+        if let Some(far) = at(ahead(blocks)) {
+            match self.publish_at(place, far, written) {
+                Err(error) if is_too_far(&error) && place.unsettled.is_none() => {}
+                done => return done,
+            }
+        }
+        let full = self.error(SionError::FileFull { chunk: blocks });
+        self.publish_at(place, at(blocks).ok_or(full)?, written)
+    }
+
+    fn publish_at(
         &self,
         place: &mut Place,
         new: Varheader,
@@ -412,6 +418,11 @@ impl Part {
 /// more rarely while a file grows. The file has a hole there.
 const fn ahead(blocks: u64) -> u64 {
     blocks.saturating_mul(2)
+}
+
+/// Whether the file may not be so long.
+fn is_too_far(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge)
 }
 
 /// Whatever a thread that panicked was about: the values behind these locks are always whole.
