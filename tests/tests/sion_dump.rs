@@ -9,10 +9,14 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use striae::error::{Error, ErrorKind};
 use striae::sion::dump::{Line, dump};
+use striae::sion::{Builder, Durability};
+use striae_core::endian::ByteOrder;
 use striae_core::field::FieldId;
+use striae_core::integrity::crc32c;
 use striae_core::sion::raw::{CommitFields, Meta1};
 use striae_core::sion::{self as core_sion, Physical};
 use tempfile::TempDir;
@@ -170,6 +174,71 @@ fn each_byte_of_meta1_and_meta2_and_mapping_is_in_one_line() {
             assert!(rest.iter().all(|byte| *byte == 0), "{}", short(line));
         }
     }
+}
+
+/// A sealed file: two tasks, of which the first uses two chunks of 64 bytes.
+fn sealed(dir: &TempDir) -> PathBuf {
+    let path = dir.path().join("sealed.sion");
+    let builder = Builder::new(2).fsblksize(64).chunksize(64).order(ByteOrder::Big);
+    let builder = builder.durability(Durability::None);
+    let mut file = builder.sealed(true).create(&path).unwrap();
+    file.task(0).unwrap().write_all(&[7; 100]).unwrap();
+    file.close().unwrap();
+    path
+}
+
+#[test]
+fn a_seal_is_dumped_as_the_specification_has_it() {
+    let dir = TempDir::new().unwrap();
+    let path = sealed(&dir);
+    let (lines, result) = lines(&path);
+    result.unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let crc = |range| format!("{:#010x}", crc32c(0, &bytes[range]));
+    let [meta1, meta2] = [crc(0..1120), crc(1408..1460)];
+    let [first, second] = [crc(1152..1216), crc(1280..1316)];
+    let [chunks, trailer] = [crc(1460..1476), crc(1476..1520)];
+    let expected = format!(
+        "1456 mapping.mapping_size 0
+        1460 seal.crc[0][0] {first}
+        1464 seal.crc[0][1] 0x00000000
+        1468 seal.crc[1][0] {second}
+        1472 seal.crc[1][1] 0x00000000
+        1476 seal.seal_version 1
+        1480 seal.ntasks 2
+        1484 seal.maxchunks 2
+        1488 seal.meta1_crc {meta1}
+        1492 seal.start_of_varheader 1408
+        1500 seal.start_of_seal 1460
+        1508 seal.meta2_crc {meta2}
+        1512 seal.chunks_crc {chunks}
+        1516 seal.reserved 0
+        1520 seal.trailer_crc {trailer}
+        1524 seal.magic striae SION seal"
+    );
+    let expected: Vec<_> = expected.lines().map(str::trim_start).collect();
+    let found: Vec<_> = lines.iter().map(short).collect();
+    assert_eq!(found[found.len() - expected.len()..], expected);
+    assert_eq!(bytes.len(), 1540);
+}
+
+#[test]
+fn a_seal_of_an_older_state_is_dumped_by_its_own_numbers() {
+    let dir = TempDir::new().unwrap();
+    let path = sealed(&dir);
+    let mut bytes = fs::read(&path).unwrap();
+    let meta2 = bytes[1408..1460].to_vec();
+    bytes[1112..1120].copy_from_slice(&1320i64.to_be_bytes()); // META2 is in front of it now
+    bytes[1320..1372].copy_from_slice(&meta2);
+    fs::write(&path, bytes).unwrap();
+    let (lines, result) = lines(&path);
+    result.unwrap();
+    let found: Vec<_> = lines.iter().map(short).collect();
+    assert!(found[found.len() - 17].starts_with("1460 seal.crc[0][0] 0x"), "{found:#?}");
+    assert!(found.contains(&"1492 seal.start_of_varheader 1408".to_owned()));
+    let last = &found[found.len() - 2..];
+    let trailing = "= trailing 168 bytes at offset 1372";
+    assert_eq!(last, ["= stale the seal is that of an older state of the file", trailing]);
 }
 
 #[test]

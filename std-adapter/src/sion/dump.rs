@@ -1,9 +1,9 @@
 //! Every metadata field of a physical file, with its place, its bytes and its value.
 //!
 //! The fields are those of core's tables ([`striae_core::sion::raw`]), which are also those of
-//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it, a seal. Headers of
-//! key-value records come last, task by task, as they lie scattered between META1 and META2. Data
-//! are not shown.
+//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it, a seal. Headers
+//! of key-value records come last, task by task, as they lie scattered between META1 and META2.
+//! Data are not shown.
 
 use super::verify::{Behind, Fixed, look_behind, look_for_seal};
 use crate::error::{Error, ErrorKind};
@@ -31,8 +31,8 @@ pub enum Line {
     Field {
         /// The part of the file, a dot, the specification's name, and in a table the index:
         /// `META1.ntasks`, `META1.globalrank[task]`, `META2.blocksize[chunk][task]`,
-        /// `mapping.lrank[globalrank]`, `seal.crc[chunk][task]`, `record.key[task][record]`. Tasks are
-        /// local ranks.
+        /// `mapping.lrank[globalrank]`, `seal.crc[chunk][task]`, `record.key[task][record]`. Tasks
+        /// are local ranks.
         name: String,
         /// Where its first byte is in the physical file.
         offset: u64,

@@ -15,6 +15,7 @@ mod extract;
 mod inspect;
 mod list;
 mod refuse;
+mod sealed;
 
 use assert_cmd::Command;
 use golden_sets::{GoldenSet, golden_dir, golden_set, golden_sets, payload};

@@ -9,6 +9,8 @@
 )]
 
 mod hostile;
+mod sealed;
+mod sealed_data;
 
 use std::collections::BTreeMap;
 use std::fs;

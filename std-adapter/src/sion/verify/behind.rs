@@ -111,8 +111,8 @@ pub(super) fn each_entry(
     Ok(())
 }
 
-/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known. What is
-/// read ends at `end`: that of the seal, if there is one.
+/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known. What
+/// is read ends at `end`: that of the seal, if there is one.
 pub(super) fn check(
     behind: &Behind,
     head: &Head,

@@ -30,8 +30,8 @@ struct Job {
     stored: u32,
 }
 
-/// Checks the data of a file whose seal has its table at `table`. Chunks of which META2 says something
-/// wrong are left out, as that was reported.
+/// Checks the data of a file whose seal has its table at `table`. Chunks of which META2 says
+/// something wrong are left out, as that was reported.
 pub(super) fn check(
     store: &PosixFile,
     place: &Place,
@@ -223,8 +223,8 @@ fn add(
     Ok(crc)
 }
 
-/// Start and end of the next data at or behind `at`, in a part of the file that ends at `last`; both
-/// are its end if only a hole follows.
+/// Start and end of the next data at or behind `at`, in a part of the file that ends at `last`;
+/// both are its end if only a hole follows.
 fn next_data(store: &PosixFile, at: u64, last: u64) -> (u64, u64) {
     let start = match rustix::fs::seek(store, SeekFrom::Data(at)) {
         Ok(start) => start.clamp(at, last),

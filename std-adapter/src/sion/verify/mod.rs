@@ -18,8 +18,8 @@
 //!
 //! Tables pass through windows of 1 MiB. Only global ranks are kept, 8 bytes each, to compare them,
 //! and not if there are more than [`MAX_COMPARED_RANKS`]. Time is bounded by the files' sizes,
-//! whatever they claim. Data are read if the file is sealed, by all processors; otherwise nothing in
-//! it tells right ones from wrong.
+//! whatever they claim. Data are read if the file is sealed, by all processors; otherwise nothing
+//! in it tells right ones from wrong.
 
 mod behind;
 mod chunks;

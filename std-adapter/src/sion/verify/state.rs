@@ -1,4 +1,4 @@
-//! What can be said of a physical file without checking it: how it was left, and whether it is sealed.
+//! What can be said of a physical file without checking it: how it was left, whether it is sealed.
 
 use super::super::file::{OpenOptions, Opened};
 use super::part::{each_entry, end_of_blocks};
