@@ -6,6 +6,7 @@ use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// A regular file, read and written by offset; many threads may do both at once.
@@ -16,16 +17,16 @@ use striae_core::store::{ReadAt, WriteAt};
 /// # A limit of the file's size
 /// A write behind the limit that `ulimit -f` sets (`RLIMIT_FSIZE`) makes the kernel send SIGXFSZ,
 /// which ends the process. How signals are handled is the program's business and not a library's,
-/// so a file reads the limit when it is opened for writing, writes up to it, and then fails with
-/// [`io::ErrorKind::FileTooLarge`] without asking the kernel. Only a limit that is lowered later
-/// still raises the signal.
+/// so a file reads the limit when it is opened for writing, writes up to it, looks whether it was
+/// raised, and fails with [`io::ErrorKind::FileTooLarge`] without asking the kernel. Only a limit
+/// that is lowered later still raises the signal.
 #[derive(Debug)]
 pub struct PosixFile {
     fd: OwnedFd,
     /// Device and inode.
     identity: (u64, u64),
     /// Where writing must stop; nowhere if the file is only read, as the kernel refuses that.
-    limit: u64,
+    limit: AtomicU64,
 }
 
 impl PosixFile {
@@ -79,7 +80,10 @@ impl PosixFile {
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok(Self { fd, identity: (stat.st_dev, stat.st_ino), limit }),
+            FileType::RegularFile => {
+                let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
+                Ok(Self { fd, identity, limit })
+            }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
@@ -122,7 +126,7 @@ impl PosixFile {
     /// The operating system's.
     pub fn set_size(&self, len: u64) -> io::Result<()> {
         // Only growing is limited, and only then the size matters.
-        if len > self.limit && len > self.size()? {
+        if self.below_limit(len).is_none() && len > self.size()? {
             return Err(io::Error::from(Errno::FBIG));
         }
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))?)
@@ -154,10 +158,26 @@ impl PosixFile {
 
     /// How many bytes may be written at `offset`, at least one.
     pub(crate) fn room_at(&self, offset: u64) -> io::Result<usize> {
-        match self.limit.saturating_sub(offset) {
-            0 => Err(io::Error::from(Errno::FBIG)),
-            room => Ok(usize::try_from(room).unwrap_or(usize::MAX)),
+        match self.below_limit(offset) {
+            None | Some(0) => Err(io::Error::from(Errno::FBIG)),
+            Some(room) => Ok(usize::try_from(room).unwrap_or(usize::MAX)),
         }
+    }
+
+    /// Bytes from `offset` to the limit, or `None` behind it.
+    fn below_limit(&self, offset: u64) -> Option<u64> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if offset < limit {
+            return limit.checked_sub(offset);
+        }
+        let limit = size_limit(); // it may have been raised
+        self.limit.store(limit, Ordering::Relaxed);
+        limit.checked_sub(offset)
+    }
+
+    /// Whether it has no name any more, so that nobody will find it.
+    pub(crate) fn is_removed(&self) -> io::Result<bool> {
+        Ok(self.stat()?.st_nlink == 0)
     }
 
     fn stat(&self) -> io::Result<Stat> {

@@ -1,22 +1,34 @@
-//! Sets that are written through the library, by many threads.
+//! Sets that are written through the library: by many threads, until they are killed, on a full disk.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
     clippy::panic,
+    clippy::print_stdout,
     reason = "a test: a panic fails it"
 )]
 
+mod create;
+mod faults;
+mod kill;
 mod threads;
 
 use std::io::Read;
 use std::path::Path;
-use striae::sion::File;
+use std::process::{Command, Stdio};
+use striae::Error;
+use striae::error::ErrorKind;
+use striae::sion::verify::verify;
+use striae::sion::{File, OpenOptions, Opened};
+use striae_core::sion::{Error as SionError, SealState};
 
 /// The streams of all tasks of a closed or committed set.
 pub(crate) fn streams(path: &Path) -> Vec<Vec<u8>> {
-    let file = File::open(path).unwrap();
+    streams_of(&File::open(path).unwrap())
+}
+
+pub(crate) fn streams_of(file: &File) -> Vec<Vec<u8>> {
     let read = |task| {
         let mut bytes = Vec::new();
         file.stream(task).unwrap().read_to_end(&mut bytes).unwrap();
@@ -32,5 +44,75 @@ pub(crate) fn byte(task: u64, i: usize) -> u8 {
 
 /// The first `len` bytes of it.
 pub(crate) fn payload(task: u64, len: usize) -> Vec<u8> {
-    (0..len).map(|i| byte(task, i)).collect()
+    payload_from(task, 0, len)
+}
+
+/// `len` bytes of it from position `at` on.
+pub(crate) fn payload_from(task: u64, at: usize, len: usize) -> Vec<u8> {
+    (at..at + len).map(|i| byte(task, i)).collect()
+}
+
+/// That a set has no damage, and that its files are sealed or not.
+pub(crate) fn assert_sound(path: &Path, sealed: bool) {
+    let mut findings = Vec::new();
+    let summary = verify(path, &mut |finding| findings.push(finding.to_string())).unwrap();
+    assert!(summary.is_sound(), "{}: {findings:?}", path.display());
+    for file in File::open(path).unwrap().reader().files() {
+        let state = file.seal().unwrap();
+        assert_eq!(matches!(state, SealState::Sealed(_)), sealed, "{state:?}");
+    }
+}
+
+/// Whether a set is there that was never closed nor committed.
+pub(crate) fn is_unclosed(path: &Path) -> bool {
+    matches!(OpenOptions::new().open(path), Ok(Opened::Unclosed(_)))
+}
+
+/// The format's error in an error.
+pub(crate) fn sion(error: &Error) -> SionError {
+    match error.kind() {
+        ErrorKind::Sion(error) => *error,
+        kind => panic!("{kind:?}"),
+    }
+}
+
+/// Names in a folder.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// This program once more, to run only the test `test`, which must be an ignored one, with `argument`.
+pub(crate) fn child(test: &str, argument: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(ARGUMENT, argument).stdin(Stdio::null());
+    command
+}
+
+/// What [`child`] was given, if this process is one.
+pub(crate) fn argument() -> Option<String> {
+    std::env::var(ARGUMENT).ok()
+}
+
+const ARGUMENT: &str = "STRIAE_TEST_ARGUMENT";
+
+/// Numbers that look random, the same ones each time.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// One below `below`.
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % below
+    }
+
+    pub(crate) fn index(&mut self, below: usize) -> usize {
+        self.below(below as u64) as usize
+    }
 }

@@ -1,22 +1,21 @@
 //! How a new set is made.
 
 use super::Durability;
-use super::part::{Origin, Part, Settings, Starts, WINDOW};
+use super::part::Settings;
+use super::plan::{Made, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
-use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::sion::file::sibling_path;
+use std::io;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use striae_core::endian::ByteOrder;
-use striae_core::sion::create::{Create, TaskTable};
+use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
-use striae_core::sion::{Attributes, Blocks, ChunkRule, Error as SionError, Meta1, raw};
-use striae_core::step::{DriveError, drive};
+use striae_core::sion::{Attributes, ChunkRule, Error as SionError, Meta1, raw};
 
 /// Bytes of a task's buffer, unless told.
 pub(super) const BUFFER: usize = 1 << 16;
@@ -55,12 +54,6 @@ pub struct Builder {
     prefix: Option<Vec<u8>>,
     overwrite: bool,
     settings: Settings,
-}
-
-#[derive(Debug, Clone)]
-enum Sizes {
-    Same(u64),
-    Each(Vec<u64>),
 }
 
 impl Builder {
@@ -186,7 +179,10 @@ impl Builder {
     }
 
     /// Makes the set, whose first file gets the name `path`. Its files are there when this returns,
-    /// empty of data and unclosed. If that fails, those that it made are removed.
+    /// empty of data and unclosed.
+    ///
+    /// If that fails, those that it made are removed. Those that it was to overwrite are as before
+    /// if one of the set cannot be opened or cannot hold what is asked for, and else empty or unclosed.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
@@ -212,19 +208,27 @@ impl Builder {
         let mapping = self.mapping(&files);
 
         let mut made = Made { paths: Vec::new() };
-        let mut parts = Vec::new();
+        let mut planned = Vec::new();
         for ((tasks, number), path) in files.into_iter().zip(0..).zip(paths) {
-            let mapping = if number == 0 { mapping.as_slice() } else { &[] };
-            parts.push(self.create_part(path, number, tasks, &prefix, mapping, &mut made)?);
+            planned.push(self.plan(path, number, &tasks, &prefix, &mut made)?);
         }
+        for plan in &planned {
+            plan.empty(self.settings.durability)?; // none is the new set's as long as one is the old
+        }
+        let write = |plan: Plan| {
+            let mapping =
+                if plan.meta1.is_first_of_several() { mapping.clone() } else { Vec::new() };
+            plan.write(&prefix, mapping, self.settings)
+        };
+        let parts = planned.into_iter().map(write).collect::<Result<_, _>>()?;
         if self.settings.durability != Durability::None {
             sync_parent(path).map_err(|error| Error::new(path, error))?;
         }
-        made.paths.clear();
         let writer = FileWriter::new(path, parts);
         if self.settings.durability == Durability::EveryRecord {
             writer.commit()?; // a set is there for its readers as soon as all of its files are
         }
+        made.paths.clear();
         Ok(writer)
     }
 
@@ -266,21 +270,17 @@ impl Builder {
         mapping.into_iter().collect::<Option<_>>().unwrap_or(addresses)
     }
 
-    fn create_part(
+    /// Finds or makes the file, and whether it can be what is asked for. What is there already stays
+    /// as it is.
+    fn plan(
         &mut self,
         path: PathBuf,
         number: u32,
-        tasks: Range<u64>,
+        tasks: &Range<u64>,
         prefix: &[u8],
-        mapping: &[(u32, u32)],
         made: &mut Made,
-    ) -> Result<Part, Error> {
-        let at = |error: SionError| Error::new(&path, error);
-        let overwrite = self.overwrite;
-        let file = PosixFile::create(&path, overwrite).map_err(|error| exists(&path, error))?;
-        if !overwrite {
-            made.paths.push(path.clone());
-        }
+    ) -> Result<Plan, Error> {
+        let file = self.open(&path, made)?;
         let fsblksize = match self.fsblksize {
             Some(bytes) => bytes,
             None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,
@@ -294,80 +294,31 @@ impl Builder {
             filenumber: if self.nfiles == 1 { 1 } else { number },
             keyval: self.keyval,
         };
+        let at = |error: SionError| Error::new(&path, error);
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let meta1 = Meta1::new(&attributes, ntasks).map_err(at)?;
-        let table = self.table(&tasks, meta1.layout().fsblksize).map_err(at)?;
-        let mut window = vec![0; WINDOW];
-        let create = Create::new(&meta1, prefix, &table, &mut window);
-        let (mut create, blocks) = create.map_err(at)?;
-        let sync_failed = AtomicBool::new(false); // then there is no file
-        let mut target = Target::new(&file, self.settings.durability, &sync_failed);
-        drive(&mut create, &mut target, &mut []).map_err(|error| {
-            let error: DriveError<std::io::Error, SionError> = error.infallible();
-            Error::new(&path, error)
-        })?;
-        let starts = table.into_starts(&blocks);
-        let mapping_len = match meta1.has_empty_mapping() || meta1.is_first_of_several() {
-            true => mapping_len(mapping),
-            false => 0,
-        };
-        let mapping = mapping.to_vec();
-        let published = None;
-        let origin = Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published };
-        Ok(Part::new(origin, self.settings))
-    }
-}
-
-/// The tasks of one physical file.
-struct Table {
-    ntasks: u64,
-    /// Already rounded.
-    sizes: Sizes,
-    ranks: Ranks,
-}
-
-enum Ranks {
-    From(u64),
-    Each(Vec<i64>),
-}
-
-impl TaskTable for Table {
-    fn ntasks(&self) -> u64 {
-        self.ntasks
+        meta1.to_raw(prefix).map_err(at)?;
+        let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
+        blocks(&meta1, &table).map_err(at)?;
+        Ok(Plan { path, file, meta1, table })
     }
 
-    fn globalrank(&self, local: u32) -> i64 {
-        match &self.ranks {
-            Ranks::From(first) => first.saturating_add(local.into()).cast_signed(),
-            Ranks::Each(ranks) => of_task(ranks, local).unwrap_or(0),
-        }
-    }
-
-    fn chunksize(&self, local: u32) -> u64 {
-        match &self.sizes {
-            Sizes::Same(size) => *size,
-            Sizes::Each(sizes) => of_task(sizes, local).unwrap_or(0),
-        }
-    }
-}
-
-fn of_task<T: Copy>(table: &[T], local: u32) -> Option<T> {
-    table.get(usize::try_from(local).ok()?).copied()
-}
-
-impl Table {
-    /// Where the chunks start, in the memory of their sizes.
-    fn into_starts(self, blocks: &Blocks) -> Starts {
-        match self.sizes {
-            Sizes::Same(size) => Starts::Same(size),
-            Sizes::Each(mut sizes) => {
-                let mut start = blocks.first;
-                for size in &mut sizes {
-                    let next = start.saturating_add(*size);
-                    *size = std::mem::replace(&mut start, next);
-                }
-                Starts::Each(sizes)
+    fn open(&self, path: &Path, made: &mut Made) -> Result<PosixFile, Error> {
+        let exists = || Error::new(path, ErrorKind::Exists);
+        match PosixFile::create(path, false) {
+            Ok(file) => {
+                made.paths.push(path.to_owned());
+                Ok(file)
             }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let file = if self.overwrite { PosixFile::open_rw(path) } else { Err(error) };
+                file.map_err(|error| match error.kind() {
+                    // The latter is a symbolic link to nothing.
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => exists(),
+                    _ => Error::new(path, error),
+                })
+            }
+            Err(error) => Err(Error::new(path, error)),
         }
     }
 }
@@ -427,34 +378,8 @@ fn files_of(ntasks: u64, nfiles: u32) -> Result<Vec<Range<u64>>, SionError> {
     Ok((0..nfiles).map(file).collect())
 }
 
-fn mapping_len(mapping: &[(u32, u32)]) -> u64 {
-    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
-    let entries = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
-    entries.saturating_add(raw::MappingSize::TABLE.len.into())
-}
-
 /// As SIONlib: what the file system states, or 2 MiB if that is above 32 MiB.
-fn default_fsblksize(file: &PosixFile) -> std::io::Result<u32> {
+fn default_fsblksize(file: &PosixFile) -> io::Result<u32> {
     let stated = u32::try_from(file.block_size()?).unwrap_or(u32::MAX);
     Ok(if stated > 32 << 20 { 2 << 20 } else { stated })
-}
-
-fn exists(path: &Path, error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Error::new(path, ErrorKind::Exists),
-        _ => Error::new(path, error),
-    }
-}
-
-/// Files that are removed again if not all of a set can be made.
-struct Made {
-    paths: Vec<PathBuf>,
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for path in &self.paths {
-            let _ = std::fs::remove_file(path); // made by this call; nothing better can be done
-        }
-    }
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `builder` | how a set is made: [`Builder`] |
+//! | `plan` | a physical file that is to be made |
 //! | `set` | a set that is written: [`FileWriter`], and how one is gone on with: [`Reopen`] |
 //! | `task` | a task's stream: [`TaskWriter`] |
 //! | `stream` | what a task has in its buffer and wrote since the last commit |
@@ -12,6 +13,7 @@
 
 mod builder;
 mod part;
+mod plan;
 mod set;
 mod snapshot;
 mod stream;

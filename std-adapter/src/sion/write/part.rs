@@ -8,7 +8,7 @@ mod last;
 
 use super::Durability;
 use super::snapshot::Snapshot;
-use super::stream::Stream;
+use super::stream::{Mark, Stream};
 use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
@@ -22,6 +22,7 @@ use striae_core::sion::commit::{Commit, Outcome, Publication, Unchanged, Written
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
+use striae_core::store::WriteAt;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -54,6 +55,9 @@ struct Place {
     allowed: u64,
 }
 
+/// The streams of tasks that have a writer, or something to be committed.
+type Streams = BTreeMap<u32, Arc<Mutex<Stream>>>;
+
 /// A physical file that is written.
 #[derive(Debug)]
 pub(super) struct Part {
@@ -65,7 +69,7 @@ pub(super) struct Part {
     mapping: Vec<(u32, u32)>,
     mapping_len: u64,
     settings: Settings,
-    streams: Mutex<BTreeMap<u32, Arc<Mutex<Stream>>>>,
+    streams: Mutex<Streams>,
     /// The number of the last wish for a commit that was granted; held while committing.
     commits: Mutex<u64>,
     wishes: AtomicU64,
@@ -122,6 +126,10 @@ impl Part {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     pub(super) const fn file(&self) -> &PosixFile {
@@ -203,37 +211,25 @@ impl Part {
         Ok(Chunks { start, chunksize, globalskip: Some(self.blocks.globalskip) })
     }
 
-    /// The stream of task `local`, where the last commit or the last writer left it.
-    pub(super) fn stream(&self, local: u32) -> Result<Arc<Mutex<Stream>>, Error> {
-        let mut streams = lock(&self.streams);
-        if let Some(stream) = streams.get(&local) {
-            return Ok(Arc::clone(stream));
-        }
-        let (cursor, crc) = self.end_of(local)?;
-        self.allow(cursor.chunk())?;
-        let stream = Arc::new(Mutex::new(Stream::new(local, cursor, crc)));
-        streams.insert(local, Arc::clone(&stream));
-        Ok(stream)
-    }
-
     /// Opens block `chunk` to writing: if META2 is there, it is moved behind it first.
     pub(super) fn allow(&self, chunk: u32) -> Result<(), Error> {
         let wanted = u64::from(chunk).saturating_add(1);
         if wanted <= self.allowed.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut place = lock(&self.place);
-        let visible = place.published.iter().chain(&place.unsettled);
-        let reach = visible.map(|visible| self.blocks.before(visible.start)).min();
-        if reach.is_some_and(|reach| wanted > reach) {
-            self.settle(&mut place)?;
-            if let Some(old) = place.published {
-                self.publish(&mut place, &old, wanted, Unchanged)?;
-            }
+        let mut place = self.place()?;
+        if let Some(old) = place.published
+            && wanted > self.blocks.before(old.start)
+        {
+            self.publish(&mut place, &old, wanted, Unchanged)?;
         }
-        place.allowed = place.allowed.max(wanted);
-        self.allowed.store(place.allowed, Ordering::Release);
+        self.set_allowed(&mut place, |allowed| allowed.max(wanted));
         Ok(())
+    }
+
+    fn set_allowed(&self, place: &mut Place, allowed: impl FnOnce(u64) -> u64) {
+        place.allowed = allowed(place.allowed);
+        self.allowed.store(place.allowed, Ordering::Release);
     }
 
     /// Makes all that was accepted so far part of the file.
@@ -244,45 +240,86 @@ impl Part {
         if *granted >= wish {
             return Ok(());
         }
+        if self.is_closed() {
+            return Err(Error::new(&self.path, ErrorKind::Closed));
+        }
         let all = self.wishes.load(Ordering::Acquire);
         let snapshot = self.snapshot(false)?;
-        let mut place = lock(&self.place);
-        self.settle(&mut place)?;
-        let shape = self.shape(&snapshot, &place);
-        let blocks = place.allowed.max(shape.maxchunks.into());
-        self.publish(&mut place, &shape, blocks, &snapshot)?;
+        self.check_name()?;
+        let mut place = self.place()?;
+        let sealed = self.settings.sealed;
+        if snapshot.tasks.is_empty() && place.published.is_some_and(|old| old.sealed == sealed) {
+            let synced = self.target().sync(); // an earlier writer may not have asked for it
+            synced.map_err(|error| Error::new(&self.path, error))?;
+        } else {
+            let shape = self.shape(&snapshot, &place);
+            let blocks = place.allowed.max(shape.maxchunks.into());
+            self.publish(&mut place, &shape, blocks, &snapshot)?;
+        }
         drop(place);
         self.committed(&snapshot);
         *granted = all;
         Ok(())
     }
 
+    /// Commits what was accepted for `stream` since `mark`. If that fails, takes it back.
+    pub(super) fn commit_record(&self, stream: &Mutex<Stream>, mark: &Mark) -> Result<(), Error> {
+        self.commit().or_else(|error| {
+            let _commits = lock(&self.commits); // nobody is about to publish what he saw of it
+            let mut stream = lock(stream);
+            if stream.is_committed() {
+                return Ok(()); // by another one's commit, or the close
+            }
+            // If nobody knows whether it is in the file, it stays in the stream.
+            if lock(&self.place).unsettled.is_none() {
+                stream.take_back(mark);
+            }
+            Err(error)
+        })
+    }
+
     /// Commits for the last time: see [`Close`].
     pub(super) fn close(&self) -> Result<(), Error> {
-        let _commits = lock(&self.commits);
-        if self.closed.load(Ordering::Acquire) {
+        let mut granted = lock(&self.commits);
+        if self.is_closed() {
             return Ok(());
         }
         let closed = self.snapshot(true).and_then(|snapshot| {
-            let mut place = lock(&self.place);
-            self.settle(&mut place)?;
-            let new = self.shape(&snapshot, &place);
-            let publication = self.publication(&place, new);
-            let mut window = vec![0; WINDOW];
-            let close = Close::new(publication, &self.blocks, &snapshot, &mut window);
-            let mut close = close.map_err(|error| self.error(error))?;
-            let result = self.run(&mut close);
-            self.conclude(&mut place, result, close.outcome())
+            self.check_name()?;
+            self.publish_last(&snapshot)?;
+            self.committed(&snapshot);
+            Ok(())
         });
         match closed {
-            Ok(()) => self.closed.store(true, Ordering::Release),
+            Ok(()) => {
+                self.closed.store(true, Ordering::Release);
+                *granted = u64::MAX; // nothing will be accepted any more
+            }
             Err(_) => lock(&self.streams).values().for_each(|stream| lock(stream).closed = false),
         }
         closed
     }
 
+    fn publish_last(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        let mut place = self.place()?;
+        let publication = self.publication(&place, self.shape(snapshot, &place))?;
+        let mut window = vec![0; WINDOW];
+        let close = Close::new(publication, &self.blocks, snapshot, &mut window);
+        let mut close = close.map_err(|error| self.error(error))?;
+        let done = self.run(&mut close);
+        let done = self.conclude(&mut place, done, close.outcome());
+        if done.is_err() {
+            // Writers may go on, but not where META2 may be now: right behind what they used.
+            let now = [place.published, place.unsettled].into_iter().flatten();
+            let before = now.map(|now| self.blocks.before(now.start)).min().unwrap_or(u64::MAX);
+            self.set_allowed(&mut place, |allowed| allowed.min(before));
+        }
+        done
+    }
+
     /// Ends all writing, without a commit. Says whether there was anything to commit.
     pub(super) fn abandon(&self) -> bool {
+        let _commits = lock(&self.commits);
         if self.closed.swap(true, Ordering::AcqRel) {
             return false;
         }
@@ -290,7 +327,7 @@ impl Part {
         let is_lost = |stream: &Arc<Mutex<Stream>>| {
             let mut stream = lock(stream);
             stream.closed = true;
-            stream.wrote().is_some()
+            !stream.is_committed()
         };
         streams.values().filter(|stream| is_lost(stream)).count() > 0
             || lock(&self.place).published.is_none()
@@ -333,21 +370,28 @@ impl Part {
         }
     }
 
-    /// Makes sure which META2 is visible, before the place of the next one is chosen.
-    fn settle(&self, place: &mut Place) -> Result<(), Error> {
-        if self.sync_failed.load(Ordering::Acquire) {
-            return Err(Error::new(&self.path, ErrorKind::SyncFailed));
+    /// That the disk still says the truth.
+    pub(super) fn check_disk(&self) -> Result<(), Error> {
+        match self.sync_failed.load(Ordering::Acquire) {
+            true => Err(Error::new(&self.path, ErrorKind::SyncFailed)),
+            false => Ok(()),
         }
-        if let Some(unsettled) = place.unsettled {
-            place.published = Some(self.run(&mut Commit::settle(&self.meta1, unsettled))?);
-            place.unsettled = None;
+    }
+
+    /// That somebody will find what is committed.
+    fn check_name(&self) -> Result<(), Error> {
+        let at = |error: io::Error| Error::new(&self.path, error);
+        if self.file.is_removed().map_err(at)? {
+            let text = "was removed while it was written";
+            return Err(at(io::Error::new(io::ErrorKind::NotFound, text)));
         }
         Ok(())
     }
 
-    const fn publication(&self, place: &Place, new: Varheader) -> Publication {
+    fn publication(&self, place: &Place, new: Varheader) -> Result<Publication, Error> {
+        self.check_disk()?;
         let checksum = crc32c::crc32c_append;
-        Publication { meta1: self.meta1, old: place.published, new, checksum }
+        Ok(Publication { meta1: self.meta1, old: place.published, new, checksum })
     }
 
     /// Publishes META2 like `shape` behind `blocks` blocks, and some more if the file may be so long.
@@ -376,29 +420,44 @@ impl Part {
         new: Varheader,
         written: impl Written,
     ) -> Result<(), Error> {
-        let publication = self.publication(place, new);
+        let publication = self.publication(place, new)?;
         let mut window = vec![0; WINDOW];
         let commit = Commit::new(publication, written, &mut window);
         let mut commit = commit.map_err(|error| self.error(error))?;
-        let result = self.run(&mut commit);
-        self.conclude(place, result, commit.outcome())
+        let done = self.run(&mut commit);
+        self.conclude(place, done, commit.outcome())
+    }
+
+    /// Where META2 is. If the last publication failed so that nobody knows, it is finished first.
+    fn place(&self) -> Result<MutexGuard<'_, Place>, Error> {
+        let mut place = lock(&self.place);
+        self.check_disk()?;
+        if let Some(new) = place.unsettled {
+            let mut commit = Commit::settle(&self.meta1, new);
+            (place.published, place.unsettled) = (Some(self.run(&mut commit)?), None);
+        }
+        Ok(place)
     }
 
     /// Remembers what the file is now, after a machine's end or its failure.
     fn conclude(
         &self,
         place: &mut Place,
-        result: Result<Varheader, Error>,
+        done: Result<Varheader, Error>,
         outcome: Outcome,
     ) -> Result<(), Error> {
-        self.leave_rubbish(); // this META2 will be behind data one day
-        match (&result, outcome) {
+        self.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
+        match (&done, outcome) {
             (Ok(new), _) => place.published = Some(*new),
             (Err(_), Outcome::Published(new)) => place.published = Some(new),
             (Err(_), Outcome::Unknown(new)) => place.unsettled = Some(new),
             (Err(_), Outcome::Unchanged) => {}
         }
-        result.map(|_| ())
+        done.map(|_| ())
+    }
+
+    const fn target(&self) -> Target<'_> {
+        Target::new(&self.file, self.settings.durability, &self.sync_failed)
     }
 
     fn run<M>(&self, machine: &mut M) -> Result<M::Output, Error>
@@ -406,8 +465,7 @@ impl Part {
         M: Machine<Error = std::convert::Infallible>,
     {
         let mut buf = vec![0; WINDOW];
-        let mut target = Target::new(&self.file, self.durability(), &self.sync_failed);
-        drive(machine, &mut target, &mut buf).map_err(|error| {
+        drive(machine, &mut self.target(), &mut buf).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&self.path, error)
         })

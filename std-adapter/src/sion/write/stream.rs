@@ -37,10 +37,10 @@ pub(super) struct Stream {
 }
 
 /// What a write that failed is taken back to.
-struct Mark {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
     cursor: Cursor,
     crc: u32,
-    finished: usize,
 }
 
 impl Stream {
@@ -70,7 +70,12 @@ impl Stream {
 
     /// Whether all of it is as the last commit says, and nobody is about to change that.
     pub(super) const fn is_idle(&self) -> bool {
-        !self.taken && !self.dirty
+        !self.taken && self.is_committed()
+    }
+
+    /// Whether all of it is as the last commit says.
+    pub(super) const fn is_committed(&self) -> bool {
+        !self.dirty
     }
 
     /// Accepts some of `bytes`, at least one, and returns how many. It is few hops from here to the
@@ -104,7 +109,7 @@ impl Stream {
     fn accept(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
         self.cursor.advance(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        self.dirty = true;
+        self.dirty |= !bytes.is_empty();
     }
 
     fn write_slowly(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
@@ -196,14 +201,25 @@ impl Stream {
         part: &Part,
         work: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.flush(part)?;
-        let mark = Mark { cursor: self.cursor, crc: self.crc, finished: self.finished.len() };
+        let mark = self.mark(part)?;
         work(self).inspect_err(|_| {
             part.leave_rubbish();
-            self.buf.clear(); // it was empty at the mark
-            self.finished.truncate(mark.finished);
-            (self.cursor, self.crc) = (mark.cursor, mark.crc);
+            self.take_back(&mark);
         })
+    }
+
+    /// What it is now, with an empty buffer.
+    pub(super) fn mark(&mut self, part: &Part) -> Result<Mark, Error> {
+        self.flush(part)?;
+        Ok(Mark { cursor: self.cursor, crc: self.crc })
+    }
+
+    /// Makes it what it was at `mark`. Nothing that was accepted since has been committed.
+    pub(super) fn take_back(&mut self, mark: &Mark) {
+        self.buf.clear(); // it was empty at the mark
+        let finished = mark.cursor.chunk().saturating_sub(self.since);
+        self.finished.truncate(usize::try_from(finished).unwrap_or(usize::MAX));
+        (self.cursor, self.crc) = (mark.cursor, mark.crc);
     }
 
     /// Goes to the next chunk unless `len` bytes fit into this one.
@@ -246,6 +262,7 @@ impl Stream {
         if self.buf.is_empty() {
             return Ok(());
         }
+        self.check_open(part)?;
         let len = u64::try_from(self.buf.len()).unwrap_or(u64::MAX);
         let written = self.cursor.rewound(len);
         let place = written.place(len).map_err(|error| part.error(error))?;
@@ -273,7 +290,10 @@ impl Stream {
     }
 
     fn check_open(&self, part: &Part) -> Result<(), Error> {
-        if self.closed { Err(Error::new(part.path(), ErrorKind::Closed)) } else { Ok(()) }
+        if self.closed {
+            return Err(Error::new(part.path(), ErrorKind::Closed));
+        }
+        part.check_disk()
     }
 
     /// What is to be committed; the buffer must be empty. `None` if there is nothing new.

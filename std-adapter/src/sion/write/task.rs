@@ -81,8 +81,7 @@ impl TaskWriter {
     /// in the stream then.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), Error> {
         self.check_mode(false)?;
-        lock(&self.stream).write_record(&self.part, record)?;
-        self.commit_each()
+        self.accept(|stream, part| stream.write_record(part, record))
     }
 
     /// Skips the rest of the chunk unless `len` bytes fit into it, as `sion_ensure_free_space` does.
@@ -104,8 +103,7 @@ impl TaskWriter {
         let order = self.part.meta1().order();
         let len = u64::try_from(value.len()).unwrap_or(u64::MAX);
         let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
-        lock(&self.stream).write_key(&self.part, header.as_bytes(), value)?;
-        self.commit_each()
+        self.accept(|stream, part| stream.write_key(part, header.as_bytes(), value))
     }
 
     /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it can,
@@ -123,22 +121,21 @@ impl TaskWriter {
         span: Span,
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
-        let part = &*self.part;
-        let copied = lock(&self.stream).copy(part, span.len(), |place, done, crc| {
-            let to = Place { file: part.file(), offset: place.offset(), zeros: part.is_blank() };
-            let source = span.part(done, place.len()).unwrap_or(Span::ZERO); // as long as asked
-            let mut crc = crc;
-            let copied = match part.is_sealed() {
-                true => {
-                    let mut seen = |bytes: &[u8]| crc = part.checksum(crc, bytes);
-                    copier.copy_seen(from, source, &to, progress, &mut seen)
-                }
-                false => copier.copy(from, source, &to, progress),
-            };
-            copied.map_err(|error| error.of_files(path, part.path())).map(|()| crc)
-        });
-        copied?;
-        self.commit_each()
+        self.accept(|stream, part| {
+            stream.copy(part, span.len(), |place, done, mut crc| {
+                let to =
+                    Place { file: part.file(), offset: place.offset(), zeros: part.is_blank() };
+                let source = span.part(done, place.len()).unwrap_or(Span::ZERO); // as long as asked
+                let copied = match part.is_sealed() {
+                    true => {
+                        let mut seen = |bytes: &[u8]| crc = part.checksum(crc, bytes);
+                        copier.copy_seen(from, source, &to, progress, &mut seen)
+                    }
+                    false => copier.copy(from, source, &to, progress),
+                };
+                copied.map_err(|error| error.of_files(path, part.path())).map(|()| crc)
+            })
+        })
     }
 
     /// Writes the header of a key-value record, whose value must follow.
@@ -158,8 +155,30 @@ impl TaskWriter {
         Err(self.part.error(error))
     }
 
-    fn commit_each(&self) -> Result<(), Error> {
-        if self.commits_each { self.part.commit() } else { Ok(()) }
+    /// Lets the stream accept something, and commits it if each record is to be.
+    #[inline]
+    fn accept<T>(
+        &self,
+        work: impl FnOnce(&mut Stream, &Part) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match self.commits_each {
+            true => self.accept_and_commit(work),
+            false => work(&mut lock(&self.stream), &self.part),
+        }
+    }
+
+    /// The same with a commit. If that fails, nothing was accepted.
+    #[cold]
+    fn accept_and_commit<T>(
+        &self,
+        work: impl FnOnce(&mut Stream, &Part) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut stream = lock(&self.stream);
+        let mark = stream.mark(&self.part)?;
+        let done = work(&mut stream, &self.part)?;
+        drop(stream);
+        self.part.commit_record(&self.stream, &mark)?;
+        Ok(done)
     }
 }
 
@@ -173,11 +192,7 @@ impl Write for TaskWriter {
         if !self.is_plain {
             self.check_mode(false)?;
         }
-        let n = lock(&self.stream).write(&self.part, bytes)?;
-        if self.commits_each {
-            self.part.commit()?;
-        }
-        Ok(n)
+        Ok(self.accept(|stream, part| stream.write(part, bytes))?)
     }
 
     /// Hands the buffer to the operating system. Only a commit makes it part of the file.

@@ -1,18 +1,33 @@
-//! What the last commit says of a task: where it stopped.
+//! What the last commit says of a task: where its stream goes on.
 
 use super::{Part, WINDOW, lock};
 use crate::error::{Error, ErrorKind};
 use crate::sion::write::stream::{Chunk, Stream};
 use std::sync::{Arc, Mutex};
 use striae_core::endian::{I64, U32};
-use striae_core::sion::Chunks;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::locate::{check_blockcount, check_blocksize};
-use striae_core::sion::seal::checksum_of;
+use striae_core::sion::{Chunks, Varheader};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
 impl Part {
+    /// The stream of task `local`, where the last commit or the last writer left it.
+    pub(in crate::sion::write) fn stream(&self, local: u32) -> Result<Arc<Mutex<Stream>>, Error> {
+        if self.is_closed() {
+            return Err(Error::new(&self.path, ErrorKind::Closed));
+        }
+        let mut streams = lock(&self.streams);
+        if let Some(stream) = streams.get(&local) {
+            return Ok(Arc::clone(stream));
+        }
+        let (cursor, crc) = self.end_of(local)?;
+        self.allow(cursor.chunk())?;
+        let stream = Arc::new(Mutex::new(Stream::new(local, cursor, crc)));
+        streams.insert(local, Arc::clone(&stream));
+        Ok(stream)
+    }
+
     /// Takes all chunks of task `local`, as the last commit has them, for new ones, so that the next
     /// commit seals them. Reads them once.
     pub(in crate::sion::write) fn renew(&self, local: u32) -> Result<(), Error> {
@@ -20,11 +35,20 @@ impl Part {
         let (cursor, _) = self.end_of(local)?;
         let mut finished = Vec::new();
         for chunk in 0..=cursor.chunk() {
-            let used = self.used_of(local, chunk, &chunks)?;
+            let used = match self.place()?.published {
+                Some(old) => self.used_of(&old, local, chunk, &chunks)?,
+                None => 0,
+            };
             let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
             let place = place.unwrap_or(Span::ZERO); // `used_of` checked it
             let mut window = vec![0; WINDOW];
-            let crc = checksum_of(&self.file, place, 0, crc32c::crc32c_append, &mut window);
+            let crc = striae_core::sion::seal::checksum_of(
+                &self.file,
+                place,
+                0,
+                crc32c::crc32c_append,
+                &mut window,
+            );
             finished.push(Chunk { used, crc: crc.map_err(|error| Error::new(&self.path, error))? });
         }
         let last = finished.pop().unwrap_or_default();
@@ -36,37 +60,37 @@ impl Part {
     }
 
     /// Where the last commit says that task `local` stopped, and the checksum of that chunk.
-    pub(super) fn end_of(&self, local: u32) -> Result<(Cursor, u32), Error> {
+    fn end_of(&self, local: u32) -> Result<(Cursor, u32), Error> {
         let chunks = self.chunks(local)?;
-        let place = lock(&self.place);
+        let place = self.place()?; // META2 stays where it is until all is read
         let Some(old) = place.published else { return Ok((Cursor::new(chunks), 0)) };
         let (count, at) = self.entry(old.blockcounts(), local.into())?;
         let count = check_blockcount(count, at, old.maxchunks);
         let last = count.map_err(|error| self.error(error))?.saturating_sub(1);
-        drop(place);
         let last = u32::try_from(last).unwrap_or(u32::MAX); // below maxchunks
-        let used = self.used_of(local, last, &chunks)?;
+        let used = self.used_of(&old, local, last, &chunks)?;
         let cursor = Cursor::resume(chunks, last.into(), used);
-        let crc = self.crc_of(local, last)?;
+        let crc = self.crc_of(&old, local, last)?;
         Ok((cursor.map_err(|error| self.error(error))?, crc))
     }
 
     /// Bytes that the last commit says are used of a chunk.
-    fn used_of(&self, local: u32, chunk: u32, chunks: &Chunks) -> Result<u64, Error> {
-        let place = lock(&self.place);
-        let Some(old) = place.published else { return Ok(0) };
+    fn used_of(
+        &self,
+        old: &Varheader,
+        local: u32,
+        chunk: u32,
+        chunks: &Chunks,
+    ) -> Result<u64, Error> {
         let (used, at) = self.entry(old.blocksizes(), self.index(local, chunk))?;
         let size = self.file.size().map_err(|error| Error::new(&self.path, error))?;
         let used = check_blocksize(used, at, chunks.chunk(chunk.into()), size);
         used.map_err(|error| self.error(error))
     }
 
-    fn crc_of(&self, local: u32, chunk: u32) -> Result<u32, Error> {
-        let place = lock(&self.place);
-        let old = place.published.filter(|old| old.sealed);
+    fn crc_of(&self, old: &Varheader, local: u32, chunk: u32) -> Result<u32, Error> {
         let index = self.index(local, chunk).saturating_mul(4);
-        let at = old.and_then(|old| old.crcs().part(index, 4)).map(Span::offset);
-        let Some(at) = at else { return Ok(0) };
+        let Some(at) = old.crcs().part(index, 4).map(Span::offset) else { return Ok(0) };
         let mut bytes = [0; 4];
         self.read(at, &mut bytes)?;
         Ok(U32::from(bytes).get(self.meta1.order()))

@@ -1,0 +1,147 @@
+//! A physical file that is to be made: its tasks, and how it gets its META1.
+
+use super::Durability;
+use super::part::{Origin, Part, Settings, Starts, WINDOW};
+use super::target::Target;
+use crate::error::Error;
+use crate::posix::PosixFile;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use striae_core::sion::create::{Create, TaskTable};
+use striae_core::sion::{Blocks, Error as SionError, Meta1, raw};
+use striae_core::step::{DriveError, drive};
+use striae_core::store::ReadAt;
+
+/// A physical file that is to be made.
+pub(super) struct Plan {
+    pub(super) path: PathBuf,
+    pub(super) file: PosixFile,
+    pub(super) meta1: Meta1,
+    pub(super) table: Table,
+}
+
+impl Plan {
+    /// Takes away what the file held before.
+    pub(super) fn empty(&self, durability: Durability) -> Result<(), Error> {
+        let empty = || {
+            if self.file.size()? == 0 {
+                return Ok(());
+            }
+            self.file.set_size(0)?;
+            match durability {
+                Durability::None => Ok(()),
+                // Else a power cut could leave the old size, with old bytes and new ones.
+                Durability::OnCommit | Durability::EveryRecord => self.file.sync(),
+            }
+        };
+        empty().map_err(|error: io::Error| Error::new(&self.path, error))
+    }
+
+    pub(super) fn write(
+        self,
+        prefix: &[u8],
+        mapping: Vec<(u32, u32)>,
+        settings: Settings,
+    ) -> Result<Part, Error> {
+        let Self { path, file, meta1, table } = self;
+        let mut window = vec![0; WINDOW];
+        let create = Create::new(&meta1, prefix, &table, &mut window);
+        let (mut create, blocks) = create.map_err(|error| Error::new(&path, error))?;
+        let sync_failed = AtomicBool::new(false); // then there is no file
+        let mut target = Target::new(&file, settings.durability, &sync_failed);
+        drive(&mut create, &mut target, &mut []).map_err(|error| {
+            let error: DriveError<io::Error, SionError> = error.infallible();
+            Error::new(&path, error)
+        })?;
+        let starts = table.into_starts(&blocks);
+        let mapping_len = match meta1.has_empty_mapping() || meta1.is_first_of_several() {
+            true => mapping_len(&mapping),
+            false => 0,
+        };
+        let published = None;
+        let origin = Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published };
+        Ok(Part::new(origin, settings))
+    }
+}
+
+/// The tasks of one physical file.
+pub(super) struct Table {
+    pub(super) ntasks: u64,
+    /// Already rounded.
+    pub(super) sizes: Sizes,
+    pub(super) ranks: Ranks,
+}
+
+/// Global ranks of the tasks.
+pub(super) enum Ranks {
+    From(u64),
+    Each(Vec<i64>),
+}
+
+impl TaskTable for Table {
+    fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    fn globalrank(&self, local: u32) -> i64 {
+        match &self.ranks {
+            Ranks::From(first) => first.saturating_add(local.into()).cast_signed(),
+            Ranks::Each(ranks) => of_task(ranks, local).unwrap_or(0),
+        }
+    }
+
+    fn chunksize(&self, local: u32) -> u64 {
+        match &self.sizes {
+            Sizes::Same(size) => *size,
+            Sizes::Each(sizes) => of_task(sizes, local).unwrap_or(0),
+        }
+    }
+}
+
+fn of_task<T: Copy>(table: &[T], local: u32) -> Option<T> {
+    table.get(usize::try_from(local).ok()?).copied()
+}
+
+impl Table {
+    /// Where the chunks start, in the memory of their sizes.
+    fn into_starts(self, blocks: &Blocks) -> Starts {
+        match self.sizes {
+            Sizes::Same(size) => Starts::Same(size),
+            Sizes::Each(mut sizes) => {
+                let mut start = blocks.first;
+                for size in &mut sizes {
+                    let next = start.saturating_add(*size);
+                    *size = std::mem::replace(&mut start, next);
+                }
+                Starts::Each(sizes)
+            }
+        }
+    }
+}
+
+/// Bytes of the chunks of the tasks.
+#[derive(Debug, Clone)]
+pub(super) enum Sizes {
+    Same(u64),
+    Each(Vec<u64>),
+}
+
+fn mapping_len(mapping: &[(u32, u32)]) -> u64 {
+    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
+    let entries = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
+    entries.saturating_add(raw::MappingSize::TABLE.len.into())
+}
+
+/// Files that are removed again if not all of a set can be made.
+pub(super) struct Made {
+    pub(super) paths: Vec<PathBuf>,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path); // made by this call; nothing better can be done
+        }
+    }
+}

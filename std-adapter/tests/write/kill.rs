@@ -1,0 +1,298 @@
+//! A process that is killed at any moment while its threads write and commit.
+//!
+//! The child says through a pipe how far each task surely is: bytes whose write had returned before
+//! a commit was called that then succeeded. Moments are chosen by the number of such messages, and a
+//! random number of microseconds behind one; nothing is asserted about time.
+
+use crate::{
+    Random, argument, assert_sound, byte, child, is_unclosed, payload, payload_from, streams,
+};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use striae::sion::{Builder, Durability, File, FileWriter, TaskWriter};
+
+const TASKS: u64 = 8;
+const KILLS: u64 = 200;
+/// Bytes that each task writes if nobody kills it.
+const LEN: usize = 40_000;
+
+/// How a set is written.
+#[derive(Debug, Clone, Copy)]
+struct Variant {
+    nfiles: u32,
+    sealed: bool,
+    chunksize: u64,
+    buffer: usize,
+    durability: Durability,
+}
+
+const fn variant(nfiles: u32, sealed: bool, chunksize: u64, buffer: usize) -> Variant {
+    Variant { nfiles, sealed, chunksize, buffer, durability: Durability::None }
+}
+
+const VARIANTS: [Variant; 8] = [
+    variant(1, false, 256, 0), // many chunks: META2 moves again and again
+    variant(1, true, 512, 1000),
+    variant(3, false, 1000, 100),
+    variant(3, true, 256, 1 << 16),
+    variant(1, true, 1 << 20, 3000), // all in one chunk
+    Variant { durability: Durability::OnCommit, ..variant(1, true, 1000, 500) },
+    Variant { durability: Durability::OnCommit, ..variant(3, false, 4000, 1 << 16) },
+    Variant { durability: Durability::EveryRecord, ..variant(3, true, 700, 5000) },
+];
+
+impl Variant {
+    fn builder(&self) -> Builder {
+        let builder = Builder::new(TASKS).nfiles(self.nfiles).sealed(self.sealed).fsblksize(64);
+        let builder = builder.chunksize(self.chunksize).buffer(self.buffer);
+        builder.durability(self.durability).overwrite(true)
+    }
+}
+
+/// Before the set is created, when it is, a commit, before the close, behind it.
+const MESSAGES: [char; 5] = ['s', 'c', '@', 'x', 'z'];
+
+/// One message, in one write, so that a kill leaves all of it or nothing.
+fn tell(message: char, counts: &[u64]) {
+    let numbers: Vec<_> = counts.iter().map(u64::to_string).collect();
+    let line = format!("\n{message} {}\n", numbers.join(" "));
+    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+    std::io::stdout().flush().unwrap();
+}
+
+#[test]
+#[ignore = "the process that the other test kills"]
+fn process() {
+    let Some(argument) = argument() else { return };
+    let (seed, path) = argument.split_once(' ').unwrap();
+    let seed: u64 = seed.parse().unwrap();
+    let variant = VARIANTS[seed as usize % VARIANTS.len()];
+    tell('s', &[]);
+    let mut file = variant.builder().create(path).unwrap();
+    tell('c', &[]);
+    let accepted: [AtomicU64; TASKS as usize] = Default::default();
+    std::thread::scope(|scope| {
+        for task in 0..TASKS {
+            let (writer, file, accepted) = (file.task(task).unwrap(), &file, &accepted);
+            let random = Random(seed * 1000 + task);
+            scope.spawn(move || write_all(variant, file, writer, random, accepted));
+        }
+    });
+    tell('x', &[]);
+    file.close().unwrap();
+    tell('z', &[LEN as u64; TASKS as usize]);
+}
+
+fn write_all(
+    variant: Variant,
+    file: &FileWriter,
+    mut writer: TaskWriter,
+    mut random: Random,
+    accepted: &[AtomicU64],
+) {
+    let own = writer.task() as usize;
+    let all = |accepted: &[AtomicU64]| -> Vec<u64> {
+        accepted.iter().map(|bytes| bytes.load(Ordering::SeqCst)).collect()
+    };
+    let each = variant.durability == Durability::EveryRecord;
+    let mut at = 0;
+    while at < LEN {
+        let len = (1 + random.index(if each { 4000 } else { 1200 })).min(LEN - at);
+        let bytes = payload_from(own as u64, at, len);
+        if len as u64 <= variant.chunksize && random.below(2) == 0 {
+            writer.write_record(&bytes).unwrap();
+        } else {
+            writer.write_all(&bytes).unwrap();
+        }
+        at += len;
+        accepted[own].store(at as u64, Ordering::SeqCst);
+        if each {
+            tell('@', &all(accepted));
+        } else if random.below(12) == 0 {
+            let counts = all(accepted);
+            file.commit().unwrap();
+            tell('@', &counts);
+        }
+    }
+}
+
+/// What a child said.
+#[derive(Debug, Default)]
+struct Said {
+    created: bool,
+    closing: bool,
+    closed: bool,
+    commits: u64,
+    counts: Vec<u64>,
+}
+
+impl Said {
+    /// Takes note of a line; says whether it was a message.
+    fn hear(&mut self, line: &str) -> Option<char> {
+        let message = line.chars().next().filter(|first| MESSAGES.contains(first))?;
+        let (_, counts) = line.split_once(' ').filter(|_| line.ends_with('\n'))?;
+        let counts = counts.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
+        let counts: Vec<u64> = counts.ok()?;
+        self.created |= message == 'c';
+        self.closing |= message == 'x';
+        self.closed |= message == 'z';
+        self.commits += u64::from(message == '@');
+        if counts.len() == TASKS as usize {
+            self.counts.resize(TASKS as usize, 0);
+            self.counts.iter_mut().zip(counts).for_each(|(to, from)| *to = from.max(*to));
+        }
+        Some(message)
+    }
+}
+
+/// What was found after the kills.
+#[derive(Debug, Default)]
+struct Figures {
+    kills: u64,
+    not_killed: u64,
+    commits: u64,
+    bytes_checked: usize,
+    bytes_behind_reports: usize,
+    old: u64,
+    not_created: u64,
+    unclosed: u64,
+    committed: u64,
+    closed: u64,
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_kill_at_any_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let olds = [1, 3].map(|nfiles| old_set(folder.path(), nfiles));
+    let mut figures = Figures::default();
+    let mut seed = 0;
+    while figures.kills < KILLS {
+        assert!(seed < 2 * KILLS, "most children end before they are killed: {figures:?}");
+        round(seed, folder.path(), &olds, &mut figures);
+        seed += 1;
+    }
+    println!("{figures:#?}");
+    assert!(figures.commits > KILLS && figures.committed > KILLS / 2, "{figures:?}");
+    assert!(figures.old > 0 && figures.unclosed > 0, "{figures:?}");
+}
+
+/// A longer set that is there before.
+fn old_set(folder: &Path, nfiles: u32) -> PathBuf {
+    let path = folder.join(format!("old{nfiles}"));
+    let builder = Builder::new(TASKS).nfiles(nfiles).fsblksize(64).chunksize(300).sealed(true);
+    let mut file = builder.durability(Durability::None).create(&path).unwrap();
+    for task in 0..TASKS {
+        file.task(task).unwrap().write_all(&payload(100 + task, 90_000)).unwrap();
+    }
+    file.close().unwrap();
+    path
+}
+
+fn copy_set(from: &Path, to: &Path) {
+    for number in ["", ".000001", ".000002"] {
+        let name = |path: &Path| PathBuf::from(format!("{}{number}", path.display()));
+        if name(from).exists() {
+            std::fs::copy(name(from), name(to)).unwrap();
+        }
+    }
+}
+
+fn round(seed: u64, folder: &Path, olds: &[PathBuf], figures: &mut Figures) {
+    let path = folder.join(format!("{seed}.sion"));
+    let variant = VARIANTS[seed as usize % VARIANTS.len()];
+    let mut random = Random(seed);
+    let overwrites = random.below(4) == 0;
+    if overwrites {
+        copy_set(&olds[usize::from(variant.nfiles == 3)], &path);
+    }
+    let argument = format!("{seed} {}", path.display());
+    let mut process = child("kill::process", &argument).stdout(Stdio::piped()).spawn().unwrap();
+
+    // Until which message it lives, and how long behind it.
+    let (until, count, micros) = match random.below(10) {
+        0 | 1 => ('s', 1, 1500),
+        2 => ('c', 1, 1000),
+        3 | 4 => ('x', 1, 800),
+        _ => ('@', 1 + random.below(20), 3000),
+    };
+    let mut said = Said::default();
+    let mut lines = BufReader::new(process.stdout.take().unwrap());
+    let mut heard = 0;
+    let mut line = String::new();
+    while heard < count && lines.read_line(&mut line).unwrap() > 0 {
+        heard += u64::from(said.hear(&line) == Some(until));
+        line.clear();
+    }
+    let moment = Instant::now() + Duration::from_micros(random.below(micros));
+    while Instant::now() < moment {
+        std::hint::spin_loop();
+    }
+    process.kill().unwrap();
+    let status = process.wait().unwrap();
+    while lines.read_line(&mut line).unwrap() > 0 {
+        said.hear(&line);
+        line.clear();
+    }
+    match status.signal() {
+        Some(9) => figures.kills += 1,
+        _ => {
+            assert!(status.success() && said.closed, "{seed}: {status}, {said:?}");
+            figures.not_killed += 1;
+        }
+    }
+    figures.commits += said.commits;
+    check(&path, variant, &said, overwrites, figures);
+    for number in ["", ".000001", ".000002"] {
+        let _ = std::fs::remove_file(format!("{}{number}", path.display()));
+    }
+}
+
+fn check(path: &Path, variant: Variant, said: &Said, overwrites: bool, figures: &mut Figures) {
+    let Ok(file) = File::open(path) else {
+        assert!(said.counts.is_empty(), "{}: {said:?}", path.display());
+        assert!(FileWriter::reopen(path).is_err());
+        let unclosed = is_unclosed(path);
+        assert!(unclosed || !said.created, "{}: {said:?}", path.display());
+        figures.unclosed += u64::from(unclosed);
+        figures.not_created += u64::from(!unclosed);
+        return;
+    };
+    drop(file);
+    let found = streams(path);
+    if overwrites && !said.created && found[0].first() == Some(&byte(100, 0)) {
+        let is_old = |(bytes, task): (&Vec<u8>, u64)| *bytes == payload(100 + task, 90_000);
+        assert!(found.iter().zip(0..).all(is_old), "{}: partly old", path.display());
+        figures.old += 1;
+        return;
+    }
+    let (mut sum, mut reported) = (0, 0);
+    for ((task, bytes), least) in found.iter().enumerate().zip(said.counts.iter().chain(&[0; 8])) {
+        assert!(bytes.len() as u64 >= *least, "{}: task {task} of {said:?}", path.display());
+        assert!(*bytes == payload(task as u64, bytes.len()), "{}: task {task}", path.display());
+        (sum, reported) = (sum + bytes.len(), reported + *least as usize);
+    }
+    figures.bytes_checked += sum;
+    figures.bytes_behind_reports += sum - reported;
+    figures.closed += u64::from(said.closed);
+    figures.committed += u64::from(!said.closed);
+    assert_sound(path, variant.sealed);
+    go_on(path, variant, &found);
+}
+
+/// Another process would write on.
+fn go_on(path: &Path, variant: Variant, found: &[Vec<u8>]) {
+    let mut file = FileWriter::reopen(path).unwrap();
+    for (task, bytes) in (0..).zip(found) {
+        let mut writer = file.task(task).unwrap();
+        writer.write_all(&payload_from(task, bytes.len(), 1500)).unwrap();
+    }
+    file.close().unwrap();
+    for ((task, bytes), old) in streams(path).iter().enumerate().zip(found) {
+        assert!(*bytes == payload(task as u64, old.len() + 1500), "{}: {task}", path.display());
+    }
+    assert_sound(path, variant.sealed);
+}
