@@ -173,7 +173,7 @@ impl<S: Sparse> Work<'_, S> {
             match self.blocksize(varheader, chunk)? {
                 None => return Ok(Entries::InPart),
                 Some((0, place)) if self.remains.word == Word::Closed && !zero => {
-                    let is_odd = count > 1 || self.is_blank(varheader, place)?;
+                    let is_odd = count > 1 || !self.is_written(place)?;
                     zero = is_odd && self.used(chunk, scratch)? > 0;
                 }
                 Some(_) => {}
@@ -182,17 +182,22 @@ impl<S: Sparse> Work<'_, S> {
         Ok(if zero { Entries::Zero } else { Entries::Sound(count) })
     }
 
-    /// Whether the sector in which this entry starts has no byte of META2 but zeros. SIONlib writes the
-    /// commit fields first, so they may lead to a META2 of which not all sectors were written.
-    fn is_blank(&self, varheader: &Varheader, place: Span) -> Result<bool, ReadError<S>> {
+    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it in
+    /// its sector. SIONlib writes the commit fields first and then META2 from front to end, so they
+    /// may lead to a META2 of which the end, or some sectors, were never written.
+    fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
         let mut sector = [0; SECTOR];
-        let first = place.offset() & !(usize_to_u64(SECTOR).saturating_sub(1));
-        let from = first.max(varheader.start);
-        let end = first.saturating_add(usize_to_u64(SECTOR)).min(self.remains.head.file_len);
-        let len = usize::try_from(end.saturating_sub(from)).unwrap_or(SECTOR);
+        let from = place.end();
+        let into = from & usize_to_u64(SECTOR).saturating_sub(1);
+        let left = self.remains.head.file_len.saturating_sub(from);
+        let len = match into {
+            0 => 0, // it ends where its sector does
+            into => usize_to_u64(SECTOR).saturating_sub(into).min(left),
+        };
+        let len = usize::try_from(len).unwrap_or(SECTOR);
         let bytes = sector.get_mut(..len).unwrap_or_default();
         read_exact(self.store, from, bytes)?;
-        Ok(bytes.iter().all(|&byte| byte == 0))
+        Ok(bytes.iter().any(|&byte| byte != 0))
     }
 
     /// Bytes of a chunk up to its last one that is not zero.
