@@ -328,7 +328,7 @@ fn write_all<T: Write>(
 }
 
 /// Copies what fits from the front of `from` to the front of `to` and returns how much that was.
-fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
+pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     let n = from.len().min(to.len());
     if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
         to.copy_from_slice(from);

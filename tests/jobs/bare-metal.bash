@@ -98,6 +98,7 @@ report() {
     note "$1 entries link without a panic"
     note "$(text_size all) bytes of code"
     note "$(text_size one_task) to read a task"
+    note "$(text_size one_file) to write a file"
 }
 
 check_names
@@ -115,4 +116,5 @@ build s
 mapfile -t at_s < <(entries_at_s)
 must_link all "${at_s[@]}"
 must_link one_task gate_sion_read_one_task
+must_link one_file gate_sion_write_one_file
 report "${#at_3[@]}"

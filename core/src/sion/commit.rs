@@ -15,7 +15,7 @@ use crate::endian::{ByteOrder, I32, I64, U32};
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
 use crate::step::{Machine, Step};
-use crate::store::usize_to_u64;
+use crate::store::{copy_front, usize_to_u64};
 use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::IntoBytes;
@@ -110,7 +110,7 @@ impl Entries<'_> {
         let skip = skip.and_then(|skip| skip.checked_mul(entry.len()));
         let place = skip.and_then(|skip| self.bytes.get_mut(skip..)?.get_mut(..entry.len()));
         if let Some(place) = place {
-            place.copy_from_slice(entry);
+            copy_front(entry, place);
         }
     }
 }
@@ -326,7 +326,7 @@ impl<'w, T: Written> Commit<'w, T> {
             Kind::MappingSize { entries } => {
                 if old.is_none() {
                     let size = I32::new(i32::try_from(entries).unwrap_or(i32::MAX), order);
-                    bytes.copy_from_slice(size.as_bytes());
+                    copy_front(size.as_bytes(), bytes);
                 }
             }
             Kind::Entries { column, first } => {
@@ -439,8 +439,8 @@ impl<T: Written> Machine for Commit<'_, T> {
             State::Trailer if new.sealed => {
                 self.state = State::SyncTables;
                 let trailer = self.trailer();
-                let bytes = self.window.get_mut(..WINDOW).unwrap_or_default();
-                bytes.copy_from_slice(trailer.as_bytes());
+                let len = copy_front(trailer.as_bytes(), self.window);
+                let bytes = self.window.get(..len).unwrap_or_default();
                 Step::Write { offset: new.trailer().offset(), bytes }
             }
             State::Trailer | State::SyncTables => {

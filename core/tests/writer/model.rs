@@ -82,17 +82,18 @@ impl Run {
             let tasks = case.tasks.as_slice();
             let store = self.store.clone();
             let writer = Writer::create(store, &case.attributes, b"m", tasks, memory, options);
-            self.store.fail(faults);
             writer.unwrap()
         } else {
             Writer::reopen(self.store.clone(), memory, options).unwrap()
         };
+        self.store.fail(faults);
         for (at, act) in acts.iter().enumerate() {
             if matches!(act, Act::Reopen) {
                 let Some(now) = chunks_of(&self.store.bytes()) else { continue };
                 assert!(self.allowed.contains(&now));
                 self.allowed = vec![now.clone()];
                 self.live = now;
+                self.store.fail(&[]);
                 return Some(&acts[at + 1..]);
             }
             let mut result = self.act(&mut writer, *act);

@@ -18,6 +18,7 @@ mod foundation;
 mod host;
 mod sion;
 mod sion_layout;
+mod sion_writer;
 mod text;
 
 /// Why a function has no answer. What went wrong is kept from the optimiser, then dropped.
