@@ -60,7 +60,72 @@ impl Default for Options<'_> {
 
 /// Writes one physical file: the streams of its tasks, commits, and the close.
 ///
-/// Dropped without a close, the file is as the last commit left it.
+/// Dropped without a close, the file is as the last commit left it; before the first commit, it
+/// reads as unclosed. The same is true whenever the power goes, if the store's `sync` is.
+///
+/// # On a device
+/// A call takes as long as the store does, so the writer belongs into the main loop; an interrupt
+/// hands its samples over by a queue. A write is one write of the store, besides the first into a new
+/// block behind a commit: that moves META2 out of the way, which costs as much as a commit. With
+/// [`Options::ahead`] it is rarer. A commit writes `8 * ntasks * (1 + chunks)` bytes, where `chunks`
+/// is how many the longest stream has, and syncs twice: with chunks that are many sectors long it
+/// stays short.
+///
+/// An error of the store costs nothing: what failed is not in the stream, and can be tried again. On
+/// [`Error::LedgerFull`], commit and try again.
+///
+/// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so the
+/// file must be empty when it is created, and [`Writer::close`] may end with an error behind which all
+/// is committed, if there was a commit before it.
+///
+/// ```
+/// use striae_core::sion::{
+///     Attributes, Finished, Memory, Meta1, Opened, Options, Physical, Slot, Writer,
+/// };
+/// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
+/// # #[derive(Default)]
+/// # struct Card(Vec<u8>);
+/// # impl ReadAt for Card {
+/// #     type Error = FixedSize;
+/// #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+/// #         self.0.as_slice().read_at(offset, buf)
+/// #     }
+/// #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
+/// # }
+/// # impl WriteAt for Card {
+/// #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+/// #         let end = offset as usize + bytes.len();
+/// #         self.0.resize(self.0.len().max(end), 0);
+/// #         self.0[offset as usize..end].copy_from_slice(bytes);
+/// #         Ok(())
+/// #     }
+/// #     fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+/// #         Ok(self.0.resize(len as usize, 0))
+/// #     }
+/// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
+/// # }
+/// # let card = Card::default();
+/// // One slot for each task; a ledger for chunks that are left before a commit; a window.
+/// let (mut slots, mut ledger) = ([Slot::EMPTY; 2], [Finished::EMPTY; 8]);
+/// let mut window = [0; Meta1::MAX_LEN];
+/// let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+///
+/// // Two sensors, with 4096 and 512 bytes in each block, and checksums of all.
+/// let tasks = [(0, 4096), (1, 512)];
+/// let options = Options { sealed: true, ..Options::default() };
+/// let mut log = Writer::create(card, &Attributes::default(), b"log", &tasks[..], memory, options)?;
+/// log.write(0, b"a stream of any length")?;
+/// log.write_record(1, b"a record that stays whole")?;
+/// log.commit()?; // from here on, whatever happens, this much can be read
+/// log.write(0, b", and more")?;
+/// log.close()?;
+///
+/// let Opened::Closed(log) = Physical::open(log.into_store(), &mut window)? else { panic!() };
+/// let mut bytes = [0; 32];
+/// log.stream(log.task(0, &mut window)?).read_all(&mut bytes)?;
+/// assert_eq!(&bytes, b"a stream of any length, and more");
+/// # Ok::<(), striae_core::step::DriveError<FixedSize, striae_core::sion::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Writer<'m, S> {
     store: S,
