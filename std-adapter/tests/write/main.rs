@@ -9,9 +9,16 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../../../core/tests/golden_sets/mod.rs"]
+mod golden_sets;
+
 mod create;
 mod faults;
 mod kill;
+mod memory;
+mod model;
+mod reopen;
+mod semantics;
 mod threads;
 
 use std::io::Read;
@@ -39,7 +46,8 @@ pub(crate) fn streams_of(file: &File) -> Vec<Vec<u8>> {
 
 /// Byte `i` of what task `task` writes: another one wherever it is off by little.
 pub(crate) fn byte(task: u64, i: usize) -> u8 {
-    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(task * 0x0101_1357) >> 56) as u8
+    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(task.wrapping_mul(0x0101_1357))
+        >> 56) as u8
 }
 
 /// The first `len` bytes of it.
