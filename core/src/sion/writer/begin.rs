@@ -45,11 +45,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             sealed: options.sealed,
         };
         check_places(&shape, &blocks).map_err(DriveError::Format)?;
-        if store.size().map_err(DriveError::Store)? > 0 {
-            store.set_size(0).map_err(DriveError::Store)?;
-            // Else a power cut could leave the old size, with old bytes and new ones.
-            store.sync().map_err(DriveError::Store)?;
-        }
+        store.set_size(0).map_err(DriveError::Store)?;
+        // Else a power cut could leave an old size, with old bytes and new ones. Also if the store was
+        // empty already: a program that was killed may have emptied it.
+        store.sync().map_err(DriveError::Store)?;
         run(&mut create, &mut store, back)?;
 
         let mut start = blocks.first;
@@ -83,11 +82,14 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// tells of all metadata, or if its seal is; nothing was written then.
     /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks; the store's own.
     pub fn reopen(
-        store: S,
+        mut store: S,
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
         let window = window_of(memory.window).map_err(DriveError::Format)?;
+        // A program that was killed may have left a commit that is seen and not yet durable. What is
+        // durable, and would be seen after a power cut, must not be taken for free space.
+        store.sync().map_err(DriveError::Store)?;
         let file = match Physical::open(store, window)? {
             Opened::Closed(file) => file,
             Opened::Unclosed(file) => {
