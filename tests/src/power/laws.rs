@@ -200,6 +200,9 @@ fn states_are_those_of_the_definition() {
         assert!(shown == defined, "{} shown, {} defined", shown.len(), defined.len());
         total += shown.len();
 
+        let killed = store.killed_after(store.ops());
+        assert_eq!((&*killed.live(), &*killed.log()), (&*store.live(), &*store.log()));
+
         // The states of the last moment are those that a promise shows again.
         let ops = store.ops();
         let mut last = Images::new();

@@ -157,6 +157,23 @@ impl PowerStore {
         Self(Rc::new(RefCell::new(inner)))
     }
 
+    /// The store after the first `ops` entries of its log: its program was killed, and another one
+    /// goes on.
+    #[must_use]
+    pub fn killed_after(&self, ops: usize) -> Self {
+        let inner = self.0.borrow();
+        let killed = Self::new(&inner.start);
+        for op in &inner.log[..ops] {
+            let killed = &mut killed.0.borrow_mut();
+            match op {
+                Op::Write { offset, bytes } => killed.write(*offset, bytes).unwrap(),
+                Op::SetSize(len) => killed.set_size(*len).unwrap(),
+                op => killed.log.push(op.clone()),
+            }
+        }
+        killed
+    }
+
     /// Lets an operation fail.
     pub fn fail(&self, fault: Fault) {
         self.0.borrow_mut().fault = Some(fault);

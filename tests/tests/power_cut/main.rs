@@ -112,16 +112,18 @@ fn crash(path: &Path, lost: Lost) -> Figures {
     figures
 }
 
+/// How a writer goes on.
+const ACTS: &[Act] = &[
+    Act::Write(0, 70),
+    Act::Commit,
+    Act::Write(1, 110),
+    Act::Write(3, 40),
+    Act::Write(4, 30),
+    Act::Close,
+];
+
 /// Writes on after a crash, maybe with a second one.
 fn go_on(shape: &Shape, image: &[u8], state: &State, figures: &mut Figures) {
-    const ACTS: &[Act] = &[
-        Act::Write(0, 70),
-        Act::Commit,
-        Act::Write(1, 110),
-        Act::Write(3, 40),
-        Act::Write(4, 30),
-        Act::Close,
-    ];
     let mut run = Run::new(shape, PowerStore::new(image), state.clone(), 101);
     let session = match state {
         State::Committed(_) => Session::Reopen(ACTS),
@@ -199,4 +201,33 @@ fn after_any_power_cut_the_file_is_as_a_commit_left_it() {
 fn nothing_depends_on_zeros_where_nothing_was_written() {
     let paths: Vec<_> = paths().into_iter().step_by(5).collect();
     crash_all(&paths, Lost::Noise).conclude("power cuts, lost sectors being noise", 50_000);
+}
+
+/// A program is killed after any of its operations, another one goes on, and then the power is cut:
+/// what the first one did not sync is still not durable.
+#[test]
+fn what_a_killed_program_left_is_not_taken_for_durable() {
+    let model = Model { exhaustive: 64, random: 8, ..Model::default() };
+    let mut figures = Figures::default();
+    for path in paths().iter().step_by(7) {
+        let whole = Run::of(path);
+        figures.paths += 1;
+        for ops in 1..whole.store.ops() {
+            let mut run = whole.killed_after(ops, 101);
+            let session =
+                match check(run.shape, &run.store.live(), allowed(&run.versions, ops, ops)) {
+                    Ok(State::Committed(_)) => Session::Reopen(ACTS),
+                    Ok(_) => Session::Create(ACTS),
+                    Err(error) => panic!("{}: {error}", path.name),
+                };
+            run.session(session).unwrap();
+            let mut good = 0;
+            let tried = run.store.crashes_since(ops, &model, |crash| {
+                good += usize::from(figures.try_state(&run, crash).is_some());
+            });
+            figures.tried += tried;
+            figures.good += good;
+        }
+    }
+    figures.conclude("power cuts after a kill", 100_000);
 }

@@ -1,5 +1,6 @@
 //! Writing a path to a store, and what the file must hold at each moment.
 
+use super::check::{allowed, check};
 use super::path::{Act, Path, Session, Shape};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::WriteError;
@@ -23,7 +24,7 @@ pub(crate) enum State {
 }
 
 /// What the file is from some moment on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Version {
     pub(crate) state: State,
     /// Entries of the log when the writer began to make it so: a state that has begun more may
@@ -36,14 +37,24 @@ pub(crate) struct Version {
     pub(crate) len: Option<u64>,
 }
 
+/// What is done after an act that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// The writer is given up.
+    Never,
+    /// It tries again to commit or close.
+    AtOnce,
+    /// It goes on with what comes next.
+    Later,
+}
+
 /// A path that is being written.
 #[derive(Debug)]
 pub(crate) struct Run<'p> {
     pub(crate) shape: &'p Shape,
     pub(crate) store: PowerStore,
     pub(crate) versions: Vec<Version>,
-    /// Whether it goes on after an act that failed, with the same writer.
-    pub(crate) tries_again: bool,
+    pub(crate) again: Again,
     /// Entries of the log when the first act failed.
     pub(crate) failed_at: Option<usize>,
     /// What is written, committed or not.
@@ -58,7 +69,21 @@ impl<'p> Run<'p> {
     pub(crate) fn new(shape: &'p Shape, store: PowerStore, state: State, first: u8) -> Self {
         let versions = vec![Version { state, begun: 0, ended: 0, len: None }];
         let (tasks, next) = (Vec::new(), first);
-        Self { shape, store, versions, tries_again: false, failed_at: None, tasks, next }
+        Self { shape, store, versions, again: Again::Never, failed_at: None, tasks, next }
+    }
+
+    /// The same, but the program is killed after `ops` operations.
+    pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
+        let versions =
+            self.versions.iter().filter(|version| version.begun < ops || version.ended <= ops);
+        let versions = versions.cloned().map(|version| match version.ended {
+            ended if ended > ops => Version { ended: usize::MAX, len: None, ..version },
+            _ => version,
+        });
+        let versions = versions.collect();
+        let (store, tasks) = (self.store.killed_after(ops), Vec::new());
+        let (again, failed_at) = (Again::Never, None);
+        Self { shape: self.shape, store, versions, again, failed_at, tasks, next: first }
     }
 
     /// Writes all of a path.
@@ -81,12 +106,12 @@ impl<'p> Run<'p> {
         };
         for act in acts {
             let Err(error) = self.act(&mut writer, *act) else { continue };
-            if !self.tries_again || !matches!(error, DriveError::Store(_)) {
+            if self.again == Again::Never || !matches!(error, DriveError::Store(_)) {
                 return Err(error);
             }
             self.failed_at.get_or_insert(self.store.ops());
             self.store.limit(MAX_LEN);
-            if matches!(act, Act::Commit | Act::Close) {
+            if self.again == Again::AtOnce && matches!(act, Act::Commit | Act::Close) {
                 self.act(&mut writer, *act)?;
             }
         }
@@ -123,14 +148,14 @@ impl<'p> Run<'p> {
     where
         'p: 'm,
     {
-        if let State::Committed(tasks) = self.last() {
+        // A commit that failed may be there or not.
+        let (ops, live) = (self.store.ops(), self.store.live().to_vec());
+        if let Ok(State::Committed(tasks)) =
+            check(self.shape, &live, allowed(&self.versions, ops, ops))
+        {
             self.tasks = tasks.clone();
         }
         Writer::reopen(self.store.clone(), memory, self.options())
-    }
-
-    pub(crate) fn last(&self) -> &State {
-        &self.versions[self.versions.len() - 1].state
     }
 
     fn begin(&mut self, state: State) {
