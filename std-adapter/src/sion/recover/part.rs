@@ -14,7 +14,7 @@ use striae_core::store::ReadAt;
 pub(super) const WINDOW: usize = 1 << 18;
 
 /// Most chunks with data of one physical file; each takes 16 bytes of memory.
-const MAX_USED: usize = 1 << 26;
+const MAX_USED: usize = 1 << 25;
 
 /// Most block sizes of a META2: 4 GiB of them.
 const MAX_BLOCKSIZES: u64 = 1 << 29;
