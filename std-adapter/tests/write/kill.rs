@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use striae::sion::{Builder, Durability, File, FileWriter, TaskWriter};
+use striae::sion::{Builder, Durability, File, FileWriter, Reopen, TaskWriter};
 
 const TASKS: u64 = 8;
 const KILLS: u64 = 200;
 /// Bytes that each task writes if nobody kills it.
-const LEN: usize = 40_000;
+const LEN: usize = 30_000;
 
 /// How a set is written.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,22 @@ impl Variant {
     }
 }
 
+/// What the child does, and what is there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// It makes a set.
+    Create,
+    /// It makes a set over a longer one.
+    Overwrite,
+    /// It goes on with a closed one.
+    Reopen,
+}
+
+/// Bytes of each task of a set that is gone on with.
+const BEGUN: usize = 3000;
+/// Bytes of its chunks.
+const CHUNKSIZE: u64 = 320;
+
 /// Before the set is created, when it is, a commit, before the close, behind it.
 const MESSAGES: [char; 5] = ['s', 'c', '@', 'x', 'z'];
 
@@ -68,13 +84,20 @@ fn tell(message: char, counts: &[u64]) {
 #[ignore = "the process that the other test kills"]
 fn process() {
     let Some(argument) = argument() else { return };
-    let (seed, path) = argument.split_once(' ').unwrap();
-    let seed: u64 = seed.parse().unwrap();
-    let variant = VARIANTS[seed as usize % VARIANTS.len()];
+    let mut words = argument.splitn(3, ' ');
+    let seed: u64 = words.next().unwrap().parse().unwrap();
+    let begun: usize = words.next().unwrap().parse().unwrap();
+    let path = words.next().unwrap();
+    let mut variant = VARIANTS[seed as usize % VARIANTS.len()];
+    if begun > 0 {
+        variant.chunksize = CHUNKSIZE;
+    }
     tell('s', &[]);
-    let mut file = variant.builder().create(path).unwrap();
+    let reopen = Reopen::new().buffer(variant.buffer).durability(variant.durability);
+    let file = if begun > 0 { reopen.open(path) } else { variant.builder().create(path) };
+    let mut file = file.unwrap();
     tell('c', &[]);
-    let accepted: [AtomicU64; TASKS as usize] = Default::default();
+    let accepted = [(); TASKS as usize].map(|()| AtomicU64::new(begun as u64));
     std::thread::scope(|scope| {
         for task in 0..TASKS {
             let (writer, file, accepted) = (file.task(task).unwrap(), &file, &accepted);
@@ -99,7 +122,7 @@ fn write_all(
         accepted.iter().map(|bytes| bytes.load(Ordering::SeqCst)).collect()
     };
     let each = variant.durability == Durability::EveryRecord;
-    let mut at = 0;
+    let mut at = accepted[own].load(Ordering::SeqCst) as usize;
     while at < LEN {
         let len = (1 + random.index(if each { 4000 } else { 1200 })).min(LEN - at);
         let bytes = payload_from(own as u64, at, len);
@@ -154,6 +177,8 @@ impl Said {
 struct Figures {
     kills: u64,
     not_killed: u64,
+    /// Of children that made a set, or overwrote, or went on with one.
+    starts: [u64; 3],
     commits: u64,
     bytes_checked: usize,
     bytes_behind_reports: usize,
@@ -167,7 +192,7 @@ struct Figures {
 #[test]
 fn what_was_committed_is_there_after_a_kill_at_any_moment() {
     let folder = tempfile::tempdir().unwrap();
-    let olds = [1, 3].map(|nfiles| old_set(folder.path(), nfiles));
+    let olds = Olds::new(folder.path());
     let mut figures = Figures::default();
     let mut seed = 0;
     while figures.kills < KILLS {
@@ -180,16 +205,43 @@ fn what_was_committed_is_there_after_a_kill_at_any_moment() {
     assert!(figures.old > 0 && figures.unclosed > 0, "{figures:?}");
 }
 
-/// A longer set that is there before.
-fn old_set(folder: &Path, nfiles: u32) -> PathBuf {
-    let path = folder.join(format!("old{nfiles}"));
-    let builder = Builder::new(TASKS).nfiles(nfiles).fsblksize(64).chunksize(300).sealed(true);
-    let mut file = builder.durability(Durability::None).create(&path).unwrap();
-    for task in 0..TASKS {
-        file.task(task).unwrap().write_all(&payload(100 + task, 90_000)).unwrap();
+/// Sets that are there before.
+struct Olds {
+    /// With other bytes, and longer.
+    longer: [PathBuf; 2],
+    /// With the first [`BEGUN`] bytes, unsealed and sealed.
+    begun: [[PathBuf; 2]; 2],
+}
+
+impl Olds {
+    fn new(folder: &Path) -> Self {
+        let set = |name: &str, nfiles, sealed, payload: &dyn Fn(u64) -> Vec<u8>| {
+            let path = folder.join(format!("{name}{nfiles}{sealed}"));
+            let builder = Builder::new(TASKS).nfiles(nfiles).fsblksize(64).chunksize(CHUNKSIZE);
+            let builder = builder.sealed(sealed).durability(Durability::None);
+            let mut file = builder.create(&path).unwrap();
+            for task in 0..TASKS {
+                file.task(task).unwrap().write_all(&payload(task)).unwrap();
+            }
+            file.close().unwrap();
+            path
+        };
+        let longer = |nfiles| set("old", nfiles, true, &|task| payload(100 + task, 90_000));
+        let begun = |nfiles, sealed| set("begun", nfiles, sealed, &|task| payload(task, BEGUN));
+        Self {
+            longer: [1, 3].map(longer),
+            begun: [1, 3].map(|nfiles| [false, true].map(|sealed| begun(nfiles, sealed))),
+        }
     }
-    file.close().unwrap();
-    path
+
+    fn of(&self, start: Start, variant: Variant) -> Option<&Path> {
+        let files = usize::from(variant.nfiles == 3);
+        match start {
+            Start::Create => None,
+            Start::Overwrite => Some(&self.longer[files]),
+            Start::Reopen => Some(&self.begun[files][usize::from(variant.sealed)]),
+        }
+    }
 }
 
 fn copy_set(from: &Path, to: &Path) {
@@ -201,15 +253,21 @@ fn copy_set(from: &Path, to: &Path) {
     }
 }
 
-fn round(seed: u64, folder: &Path, olds: &[PathBuf], figures: &mut Figures) {
+fn round(seed: u64, folder: &Path, olds: &Olds, figures: &mut Figures) {
     let path = folder.join(format!("{seed}.sion"));
     let variant = VARIANTS[seed as usize % VARIANTS.len()];
     let mut random = Random(seed);
-    let overwrites = random.below(4) == 0;
-    if overwrites {
-        copy_set(&olds[usize::from(variant.nfiles == 3)], &path);
+    let start = match random.below(8) {
+        0 | 1 => Start::Overwrite,
+        2 | 3 => Start::Reopen,
+        _ => Start::Create,
+    };
+    figures.starts[start as usize] += 1;
+    if let Some(old) = olds.of(start, variant) {
+        copy_set(old, &path);
     }
-    let argument = format!("{seed} {}", path.display());
+    let begun = if start == Start::Reopen { BEGUN } else { 0 };
+    let argument = format!("{seed} {begun} {}", path.display());
     let mut process = child("kill::process", &argument).stdout(Stdio::piped()).spawn().unwrap();
 
     // Until which message it lives, and how long behind it.
@@ -220,6 +278,9 @@ fn round(seed: u64, folder: &Path, olds: &[PathBuf], figures: &mut Figures) {
         _ => ('@', 1 + random.below(20), 3000),
     };
     let mut said = Said::default();
+    if start == Start::Reopen {
+        said.counts = vec![BEGUN as u64; TASKS as usize];
+    }
     let mut lines = BufReader::new(process.stdout.take().unwrap());
     let mut heard = 0;
     let mut line = String::new();
@@ -245,13 +306,13 @@ fn round(seed: u64, folder: &Path, olds: &[PathBuf], figures: &mut Figures) {
         }
     }
     figures.commits += said.commits;
-    check(&path, variant, &said, overwrites, figures);
+    check(&path, variant, &said, start, figures);
     for number in ["", ".000001", ".000002"] {
         let _ = std::fs::remove_file(format!("{}{number}", path.display()));
     }
 }
 
-fn check(path: &Path, variant: Variant, said: &Said, overwrites: bool, figures: &mut Figures) {
+fn check(path: &Path, variant: Variant, said: &Said, start: Start, figures: &mut Figures) {
     let Ok(file) = File::open(path) else {
         assert!(said.counts.is_empty(), "{}: {said:?}", path.display());
         assert!(FileWriter::reopen(path).is_err());
@@ -263,7 +324,7 @@ fn check(path: &Path, variant: Variant, said: &Said, overwrites: bool, figures: 
     };
     drop(file);
     let found = streams(path);
-    if overwrites && !said.created && found[0].first() == Some(&byte(100, 0)) {
+    if start == Start::Overwrite && !said.created && found[0].first() == Some(&byte(100, 0)) {
         let is_old = |(bytes, task): (&Vec<u8>, u64)| *bytes == payload(100 + task, 90_000);
         assert!(found.iter().zip(0..).all(is_old), "{}: partly old", path.display());
         figures.old += 1;

@@ -5,6 +5,8 @@
 //! enters a new block may have to move META2 out of its way, and waits for nobody but a publication.
 
 mod last;
+#[cfg(test)]
+mod tests;
 
 use super::Durability;
 use super::snapshot::Snapshot;

@@ -50,6 +50,11 @@ impl FileWriter {
         Reopen::new().open(path)
     }
 
+    #[cfg(test)]
+    pub(super) fn parts(&self) -> &[Arc<Part>] {
+        &self.parts
+    }
+
     /// The name of the first file.
     #[must_use]
     pub fn path(&self) -> &Path {
