@@ -195,8 +195,9 @@ fn every_flipped_bit_of_metadata_is_damage_once_it_is_sealed() {
 fn named(findings: &[Finding], wanted: FieldId) -> bool {
     let wrong = checksums(findings);
     if wrong.contains(&wanted) {
-        // A part of the trailer that is damaged says nothing about other parts.
-        return wanted != SealTrailer::trailer_crc || findings.len() == 1;
+        // Nothing that is damaged in the seal says anything about other parts.
+        let is_seal = [SealTrailer::trailer_crc, SealTrailer::chunks_crc].contains(&wanted);
+        return !is_seal || findings.len() == 1;
     }
     let first = findings.iter().find(|finding| finding.severity == Severity::Damage).unwrap();
     match first.what {
@@ -215,6 +216,10 @@ fn fields_that_move_the_seal_are_named() {
             ByteOrder::Little => n.to_le_bytes(),
             ByteOrder::Big => n.to_be_bytes(),
         };
+        let i64_of = |n: i64| match order {
+            ByteOrder::Little => n.to_le_bytes(),
+            ByteOrder::Big => n.to_be_bytes(),
+        };
         let expect = |field, value: i64, sealed: i64, offset| {
             let what = FindingKind::NotAsSealed { field, offset, value, sealed };
             let findings = made.found();
@@ -226,11 +231,55 @@ fn fields_that_move_the_seal_are_named() {
             expect(CommitFields::maxchunks, value.into(), 3, 1124);
         }
         made.put(0, 1124, &i32_of(3));
-        made.put(0, 24, &i32_of(2)); // META2 is then not found
-        assert!(is_damaged(&made.found()));
+        let damage = |field, value: i64, sealed: i64, offset| {
+            let what = FindingKind::NotAsSealed { field, offset, value, sealed };
+            let findings = made.found(); // META2 is not found
+            assert_eq!(findings.last().unwrap().what, what, "{findings:#?}");
+        };
+        for value in [2, 4] {
+            made.put(0, 24, &i32_of(value));
+            damage(Meta1::ntasks, value.into(), 3, 24);
+        }
         made.put(0, 24, &i32_of(3));
-        assert_eq!(made.found(), []);
+        for value in [0, 1, 1 << 60, -1] {
+            made.put(0, 1128, &i64_of(value));
+            damage(CommitFields::start_of_varheader, value, 1728, 1128);
+        }
+        made.put(0, 1128, &i64_of(1728));
+        made.put(0, 1124, &i32_of(i32::MAX));
+        damage(CommitFields::maxchunks, i32::MAX.into(), 3, 1124);
+        made.put(0, 1124, &i32_of(3));
+        made.put(0, 1128, &i64_of(0));
+        made.put(0, 60, b"?"); // it is another META1 altogether
+        assert_eq!(made.found().last().unwrap().severity, Severity::Note);
     }
+}
+
+/// One that is shorter by a row, and in the same place.
+#[test]
+fn another_meta2_in_the_place_of_the_sealed_one_makes_the_seal_stale() {
+    let made = Made::sealed(1, ByteOrder::Little);
+    made.put(0, 1124, &i32_le(2));
+    made.put(0, 1728, &i64_le(2));
+    let findings = made.found();
+    assert!(!is_damaged(&findings), "{findings:#?}");
+    assert_eq!(made.state().1, Sealing::Stale);
+}
+
+/// META2 moved to 1408, where it fits, so that the table of the seal is over task 0's chunk 2.
+#[test]
+fn bytes_of_data_that_are_also_bytes_of_the_seal_are_damage() {
+    let made = Made::sealed(1, ByteOrder::Little);
+    let bytes = fs::read(&made.path).unwrap();
+    made.put(0, 1408, &bytes[1728..1828]);
+    made.put(0, 1128, &i64_le(1408));
+    made.put(0, 1544, &trailer_of([1, 3, 3], [1408, 1508], ByteOrder::Little));
+    let tables = Span::new(1408, 200).unwrap();
+    let used = Span::new(1536, 22).unwrap();
+    let (offset, task, chunk) = (1408 + 24 + 48, 0, 2);
+    let overlap = FindingKind::Overlap { offset, task, chunk, used, tables };
+    let findings = made.found();
+    assert!(findings.iter().any(|finding| finding.what == overlap), "{findings:#?}");
 }
 
 #[test]

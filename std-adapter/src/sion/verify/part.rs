@@ -54,6 +54,8 @@ pub(super) fn check(
                 chunks::check(store, &place, table, report)?;
             }
         }
+    } else if let Some(seal) = seal::look_for_seal(store, &head, 0)? {
+        seal::check(store, &head, &seal, report)?; // it may know where META2 is
     }
     Ok(Some(Part { fixed, head, ranks, mapping }))
 }

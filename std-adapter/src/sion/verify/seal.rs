@@ -4,7 +4,7 @@ use super::{Failed, FindingKind, Report, WINDOW, read};
 use crate::posix::PosixFile;
 use crc32c::crc32c_append;
 use std::num::NonZeroU32;
-use striae_core::endian::{ByteOrder, I32};
+use striae_core::endian::{ByteOrder, I32, I64};
 use striae_core::field::FieldId;
 use striae_core::sion::raw::{ChunkCrcEntry, CommitFields, SealTrailer};
 use striae_core::sion::seal::checksum_of;
@@ -152,54 +152,78 @@ fn has_crc(trailer: &SealTrailer, order: ByteOrder) -> bool {
 fn state_of(store: &PosixFile, head: &Head, found: &Found) -> Result<State, Failed> {
     let meta1 = &head.meta1;
     let own = Numbers::of(&found.trailer, meta1.order());
-    let (now, was) = (i64::from(meta1.ntasks()), i64::from(own.ntasks));
-    if now != was {
+    if i64::from(own.ntasks) != i64::from(meta1.ntasks()) {
         // Nobody changes ntasks alone, as every table would have to move.
         let field = raw::Meta1::ntasks;
-        let offset = field.offset().into();
-        let is_alone = crc_with_ntasks(store, head, own.ntasks)?
-            == Some(found.trailer.meta1_crc.get(meta1.order()));
-        let contradicted = State::Contradicted { field, offset, value: now, sealed: was };
+        let (value, sealed) = (meta1.ntasks().into(), own.ntasks.into());
+        let contradicted =
+            State::Contradicted { field, offset: field.offset().into(), value, sealed };
+        let is_alone = is_otherwise_own(store, head, found, &own)?;
         return Ok(if is_alone { contradicted } else { State::Stale });
     }
-    let Some(meta2) = head.meta2.filter(|meta2| u64::try_from(own.start) == Ok(meta2.start()))
-    else {
+    let fields = meta1.layout().commit_fields();
+    let mut now = CommitFields::new_zeroed();
+    if !fields.fits(head.file_len) {
         return Ok(State::Stale);
-    };
-    let (now, was) = (i64::from(meta2.maxchunks()), i64::from(own.maxchunks));
-    if now != was {
-        // META2 of another number of chunks does not have the same bytes.
-        let field = CommitFields::maxchunks;
-        let offset = meta1.layout().commit_fields().offset();
-        let is_alone = crc_of_span(store, head, own.meta2())?
-            == Some(found.trailer.meta2_crc.get(meta1.order()));
-        let contradicted = State::Contradicted { field, offset, value: now, sealed: was };
-        return Ok(if is_alone { contradicted } else { State::Stale });
     }
-    let is_behind = u64::try_from(own.start_of_seal).is_ok_and(|start| start >= meta2.end());
-    Ok(if is_behind && found.table.is_some() { State::Current } else { State::Stale })
+    read(store, fields.offset(), now.as_mut_bytes())?;
+    let maxchunks = now.maxchunks.get(meta1.order());
+    let start = now.start_of_varheader.get(meta1.order());
+    if (maxchunks, start) == (own.maxchunks, own.start) {
+        let end = head.meta2.map_or(u64::MAX, |meta2| meta2.end());
+        let is_behind = u64::try_from(own.start_of_seal).is_ok_and(|start| start >= end);
+        return Ok(if is_behind && found.table.is_some() { State::Current } else { State::Stale });
+    }
+    // A later writer leaves a META2 that can be found, and another one if it is in the same place.
+    if start != own.start && head.meta2.is_some() {
+        return Ok(State::Stale);
+    }
+    let crc = crc_of_span(store, head, own.meta2())?;
+    let is_alone = crc == Some(found.trailer.meta2_crc.get(meta1.order()))
+        && (start == own.start || is_otherwise_own(store, head, found, &own)?);
+    Ok(match (is_alone, start == own.start) {
+        (false, _) => State::Stale,
+        (true, true) => {
+            let (value, sealed) = (maxchunks.into(), own.maxchunks.into());
+            State::Contradicted {
+                field: CommitFields::maxchunks,
+                offset: fields.offset(),
+                value,
+                sealed,
+            }
+        }
+        (true, false) => {
+            let field = CommitFields::start_of_varheader;
+            let offset = fields.offset().saturating_add(field.offset().into());
+            State::Contradicted { field, offset, value: start, sealed: own.start }
+        }
+    })
 }
 
-/// The checksum of META1 as it would be with `ntasks`; `None` if the file is too short for that.
-fn crc_with_ntasks(store: &PosixFile, head: &Head, ntasks: i32) -> Result<Option<u32>, Failed> {
-    let count = u32::try_from(ntasks).ok().and_then(NonZeroU32::new);
-    let Some(count) = count else { return Ok(None) };
-    let end = Layout { ntasks: count, ..*head.meta1.layout() }.commit_fields().end();
-    let mut front = [0; Meta1::MAX_LEN];
-    let at = usize::from(raw::Meta1::ntasks.offset());
-    let behind = at.saturating_add(4);
-    let front = front.get_mut(..behind).unwrap_or_default();
-    if end > head.file_len {
-        return Ok(None);
-    }
-    read(store, 0, front)?;
-    let value = I32::new(ntasks, head.meta1.order());
-    if let Some(place) = front.get_mut(at..) {
-        place.copy_from_slice(value.as_bytes());
-    }
-    let start = u64::try_from(behind).unwrap_or(0);
-    let rest = Span::new(start, end.saturating_sub(start)).unwrap_or(Span::ZERO);
-    crc_from(store, rest, crc32c_append(0, front)).map(Some)
+/// Whether META1 is as it was sealed but for the numbers that are also in the trailer.
+fn is_otherwise_own(
+    store: &PosixFile,
+    head: &Head,
+    found: &Found,
+    own: &Numbers,
+) -> Result<bool, Failed> {
+    let order = head.meta1.order();
+    let count = u32::try_from(own.ntasks).ok().and_then(NonZeroU32::new);
+    let Some(ntasks) = count else { return Ok(false) };
+    let fields = Layout { ntasks, ..*head.meta1.layout() }.commit_fields();
+    let front = usize::from(raw::Meta1::ntasks.offset());
+    let behind = u64::from(raw::Meta1::nfiles.offset());
+    let rest = fields.offset().checked_sub(behind).and_then(|len| Span::new(behind, len));
+    let (Some(rest), true) = (rest, fields.fits(head.file_len)) else { return Ok(false) };
+    let mut bytes = [0; Meta1::MAX_LEN];
+    let bytes = bytes.get_mut(..front).unwrap_or_default();
+    read(store, 0, bytes)?;
+    let crc = crc32c_append(0, bytes);
+    let crc = crc32c_append(crc, I32::new(own.ntasks, order).as_bytes());
+    let crc = crc_from(store, rest, crc)?;
+    let crc = crc32c_append(crc, I32::new(own.maxchunks, order).as_bytes());
+    let crc = crc32c_append(crc, I64::new(own.start, order).as_bytes());
+    Ok(crc == found.trailer.meta1_crc.get(order))
 }
 
 /// The checksum of the bytes of `span`; `None` if they are not in the file.
