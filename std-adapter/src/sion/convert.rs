@@ -163,7 +163,7 @@ pub(super) fn create_hidden(
     publish: &Publish,
     nfiles: NonZeroU32,
 ) -> Result<FileWriter, Error> {
-    let paths = (0..nfiles.get()).map(|number| publish.hidden(number)).collect();
+    let paths = (0..nfiles.get()).map(|number| publish.hidden(number));
     let prefix = out.as_os_str().as_bytes().to_owned();
     builder.prefix(prefix).create_at(out, paths)
 }

@@ -61,6 +61,7 @@ fn wrong_arguments_are_refused_before_anything_is_overwritten() {
         new().chunksize(1 << 62),
         new().nfiles(5),
         new().nfiles(0),
+        new().nfiles(u32::MAX), // without as many names in memory
         new().fsblksize(0),
         new().fsblksize(1 << 31),
     ];

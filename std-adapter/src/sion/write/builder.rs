@@ -190,7 +190,7 @@ impl Builder {
     /// no file can hold; the operating system's.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
-        let paths = (0..self.nfiles).map(|number| sibling_path(path, number)).collect();
+        let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
         self.create_at(path, paths)
     }
 
@@ -198,14 +198,14 @@ impl Builder {
     pub(crate) fn create_at(
         mut self,
         path: &Path,
-        paths: Vec<PathBuf>,
+        paths: impl IntoIterator<Item = PathBuf>,
     ) -> Result<FileWriter, Error> {
         let at = |error: SionError| Error::new(path, error);
         let files = files_of(self.ntasks, self.nfiles).map_err(at)?;
         self.check_counts().map_err(at)?;
         let prefix = self.prefix.take();
         let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
-        let mapping = self.mapping(&files);
+        let mut mapping = self.mapping(&files);
 
         let mut made = Made { paths: Vec::new() };
         let mut planned = Vec::new();
@@ -216,8 +216,7 @@ impl Builder {
             plan.empty(self.settings.durability)?; // none is the new set's as long as one is the old
         }
         let write = |plan: Plan| {
-            let mapping =
-                if plan.meta1.is_first_of_several() { mapping.clone() } else { Vec::new() };
+            let mapping = std::mem::take(&mut mapping); // the first one has it
             plan.write(&prefix, mapping, self.settings)
         };
         let parts = planned.into_iter().map(write).collect::<Result<_, _>>()?;

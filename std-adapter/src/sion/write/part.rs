@@ -302,7 +302,7 @@ impl Part {
         closed
     }
 
-    fn publish_last(&self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn publish_last(&self, snapshot: &Snapshot<'_>) -> Result<(), Error> {
         let mut place = self.place()?;
         let publication = self.publication(&place, self.shape(snapshot, &place))?;
         let mut window = vec![0; WINDOW];
@@ -336,7 +336,7 @@ impl Part {
     }
 
     /// Writes all buffers, and looks at what is new.
-    fn snapshot(&self, closes: bool) -> Result<Snapshot, Error> {
+    fn snapshot(&self, closes: bool) -> Result<Snapshot<'_>, Error> {
         let streams: Vec<_> = lock(&self.streams).values().cloned().collect();
         let mut tasks = Vec::new();
         for stream in streams {
@@ -345,11 +345,11 @@ impl Part {
             stream.closed |= closes;
             tasks.extend(stream.wrote());
         }
-        Ok(Snapshot { tasks, mapping: self.mapping.clone() })
+        Ok(Snapshot { tasks, mapping: &self.mapping })
     }
 
     /// What `snapshot` says has been committed.
-    fn committed(&self, snapshot: &Snapshot) {
+    fn committed(&self, snapshot: &Snapshot<'_>) {
         let mut streams = lock(&self.streams);
         for wrote in &snapshot.tasks {
             if let Some(stream) = streams.get(&wrote.local) {
@@ -361,7 +361,7 @@ impl Part {
     }
 
     /// META2 of a commit, without its place.
-    fn shape(&self, snapshot: &Snapshot, place: &Place) -> Varheader {
+    fn shape(&self, snapshot: &Snapshot<'_>, place: &Place) -> Varheader {
         let published = place.published.map_or(1, |old| old.maxchunks);
         Varheader {
             start: 0,

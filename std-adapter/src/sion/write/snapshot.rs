@@ -28,20 +28,20 @@ impl Wrote {
 
 /// What the tasks of a physical file wrote since the last commit, in order of their ranks.
 #[derive(Debug, Default)]
-pub(super) struct Snapshot {
+pub(super) struct Snapshot<'a> {
     pub(super) tasks: Vec<Wrote>,
     /// File and local rank of each global rank, if this is the first file of a set of several.
-    pub(super) mapping: Vec<(u32, u32)>,
+    pub(super) mapping: &'a [(u32, u32)],
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// Chunks of the task that has most.
     pub(super) fn maxchunks(&self) -> u32 {
         self.tasks.iter().map(Wrote::blockcount).max().unwrap_or(1)
     }
 }
 
-impl Written for Snapshot {
+impl Written for Snapshot<'_> {
     fn lay_over(&self, entries: &mut Entries<'_>) {
         let (range, column) = (entries.range(), entries.column());
         if column == Column::Mapping {
