@@ -94,10 +94,10 @@ impl FileWriter {
     /// Makes all that any task has written so far part of the files, as durable as was asked for.
     ///
     /// Each physical file is committed as a whole; a power cut in between leaves some of a set with
-    /// this commit, and some with the one before.
+    /// this commit, and some with the one before. After a close, there is nothing left to do.
     ///
     /// # Errors
-    /// The operating system's. The last commit holds then, and this one can be tried again, unless
+    /// The operating system's, or that a file was removed while it was written. The last commit holds then, and this one can be tried again, unless
     /// the disk failed to make something durable
     /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {

@@ -20,6 +20,9 @@ use zerocopy::IntoBytes;
 ///
 /// What [`Write::write`] or another method has accepted is part of the next commit or of the close,
 /// whoever asks for it, also if it is still in the buffer then, and also if this is dropped before.
+///
+/// If each record is committed at once and that fails, it was not accepted, unless nobody can know
+/// whether it is in the file: then it is part of the next commit.
 #[derive(Debug)]
 pub struct TaskWriter {
     part: Arc<Part>,
