@@ -108,7 +108,7 @@ fn try_states(run: &Run<'_>, tried: &mut Tried) {
 fn try_all(troubles: impl Fn(&Path) -> Vec<Trouble>, again: Again) -> Tried {
     let mut all = Tried::default();
     let mut bad = Vec::new();
-    let step = if again == Again::Never { 3 } else { 9 }; // as many states follow as the path has
+    let step = if again == Again::Never { 3 } else { 13 }; // as many states follow as the path has
     for path in paths().iter().step_by(step) {
         for trouble in troubles(path) {
             let run = run_with(path, trouble, again, &mut all);
@@ -152,15 +152,15 @@ fn when_the_disk_is_full_what_was_committed_can_be_read() {
 
 #[test]
 fn a_writer_tries_again_after_a_fault() {
-    try_all(faults, Again::AtOnce).conclude("operations that fail once", 80_000);
+    try_all(faults, Again::AtOnce).conclude("operations that fail once", 40_000);
 }
 
 #[test]
 fn a_writer_tries_again_when_the_disk_is_not_full_any_more() {
-    try_all(limits, Again::AtOnce).conclude("disks that are full for a while", 30_000);
+    try_all(limits, Again::AtOnce).conclude("disks that are full for a while", 20_000);
 }
 
 #[test]
 fn a_writer_goes_on_after_a_fault() {
-    try_all(faults, Again::Later).conclude("operations that fail, and are not made again", 80_000);
+    try_all(faults, Again::Later).conclude("operations that fail, and are not made again", 40_000);
 }

@@ -209,7 +209,7 @@ fn nothing_depends_on_zeros_where_nothing_was_written() {
 fn what_a_killed_program_left_is_not_taken_for_durable() {
     let model = Model { exhaustive: 64, random: 8, ..Model::default() };
     let mut figures = Figures::default();
-    for path in paths().iter().step_by(7) {
+    for path in paths().iter().step_by(11) {
         let whole = Run::of(path);
         figures.paths += 1;
         for ops in 1..whole.store.ops() {
@@ -229,5 +229,5 @@ fn what_a_killed_program_left_is_not_taken_for_durable() {
             figures.good += good;
         }
     }
-    figures.conclude("power cuts after a kill", 100_000);
+    figures.conclude("power cuts after a kill", 60_000);
 }
