@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use striae::sion::recover::{Certainty, Doubt, Proof, Recover, Recovered, Recovery};
 use striae::sion::{Builder, File};
+use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::recover::{Remains, Scratch};
 use tempfile::TempDir;
@@ -19,7 +20,7 @@ fn contents() -> Vec<Vec<u8>> {
 
 fn write(path: &Path, ends: impl FnOnce(striae::sion::FileWriter)) {
     let builder = Builder::new(NTASKS).fsblksize(512).chunksize(512).sealed(true);
-    let file = builder.create(path).unwrap();
+    let file = builder.order(ByteOrder::Little).create(path).unwrap();
     for (task, bytes) in (0..).zip(contents()) {
         file.task(task).unwrap().write_all(&bytes).unwrap();
     }
@@ -38,7 +39,7 @@ fn closed() -> (TempDir, Vec<u8>) {
 fn places(file: &[u8]) -> (usize, usize) {
     let fields = 1076 + 16 * NTASKS as usize;
     let start = file[fields + 4..fields + 12].try_into().unwrap();
-    (fields, i64::from_ne_bytes(start) as usize)
+    (fields, i64::from_le_bytes(start) as usize)
 }
 
 /// All streams of a file in memory.
