@@ -18,6 +18,7 @@ mod foundation;
 mod host;
 mod sion;
 mod sion_layout;
+mod sion_recover;
 mod sion_writer;
 mod text;
 
