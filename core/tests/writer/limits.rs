@@ -321,6 +321,35 @@ fn a_full_file_can_be_committed_and_closed() {
     }
 }
 
+#[test]
+fn a_chunk_behind_which_meta2_has_no_place_is_refused() {
+    let first = 1536; // of one task
+    for (sealed, ahead) in [(false, 0), (true, 1)] {
+        let mut store = Sparse::default();
+        let size = (LAST_OFFSET - first) / 2;
+        with_memory(1076, |memory| {
+            let (attributes, tasks) = (Attributes::default(), [(0, size)]);
+            let options = Options { sealed, ahead, ..Options::default() };
+            let writer = Writer::create(&mut store, &attributes, b"", &tasks[..], memory, options);
+            let mut writer = writer.unwrap();
+            writer.write(0, &[1; 9]).unwrap();
+            let full = Err(DriveError::Format(Error::FileFull { chunk: 1 }));
+            assert_eq!(writer.write_record(0, &[]), Ok(()));
+            assert_eq!(writer.ensure_free_space(0, size), full);
+            for _ in 0..3 {
+                writer.commit().unwrap();
+                writer.write(0, &[2]).unwrap();
+            }
+            writer.close().unwrap();
+        });
+        let Opened::Closed(file) = Physical::open(store, &mut [0; 1100]).unwrap() else {
+            panic!("it is closed")
+        };
+        let task = file.task(0, &mut [0; 64]).unwrap();
+        assert_eq!((task.blockcount, file.chunk_len(&task, 0)), (1, Ok(12)));
+    }
+}
+
 /// What is in a file that is written with room for `finished` chunks in the ledger.
 fn with_ledger(finished: usize, sealed: bool, work: impl FnOnce(&mut Writer<'_, Shared>)) -> Tasks {
     let store = Shared::default();

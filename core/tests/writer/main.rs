@@ -1,4 +1,5 @@
-//! What core's writer writes: the bytes that SIONlib wrote, and files that are read as they were meant.
+//! What core's writer writes: the bytes that SIONlib wrote, and files that are read as they were
+//! meant.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! A model of a file that is written: chunks as lists of bytes. Whatever is done, what is in the file
-//! is the model at the last commit.
+//! A model of a file that is written: chunks as lists of bytes. Whatever is done, what is in the
+//! file is the model at the last commit.
 
 use crate::seals::{chunks_of, seal_holds};
 use crate::shared::{Fault, Shared};
@@ -247,12 +247,17 @@ pub(crate) fn acts(case: &Case, most: usize) -> impl Strategy<Value = Vec<Act>> 
     prop::collection::vec(act, 1..most)
 }
 
+/// So many cases, without a file of those that failed.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
+
 fn case_and_acts(most: usize) -> impl Strategy<Value = (Case, Vec<Act>)> {
     case().prop_flat_map(move |case| (Just(case.clone()), acts(&case, most)))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+    #![proptest_config(config(60))]
 
     #[test]
     fn a_file_holds_what_the_last_commit_had_at_any_moment(input in case_and_acts(40)) {
