@@ -44,8 +44,9 @@ pub struct Options<'m> {
     pub mapping: &'m [(u32, u32)],
     /// Whether commits seal the file.
     pub sealed: bool,
-    /// Blocks that a commit leaves free for tasks that go on. With 0, a task that enters a new block
-    /// first moves META2 behind it; with more, that is rarer, and the file is longer in between.
+    /// Blocks that a commit leaves free for tasks that go on. With 0, a task that enters a new
+    /// block first moves META2 behind it; with more, that is rarer, and the file is longer in
+    /// between.
     pub ahead: u32,
     /// CRC-32C, if there is a faster one than core's.
     pub checksum: Checksum,
@@ -65,18 +66,18 @@ impl Default for Options<'_> {
 ///
 /// # On a device
 /// A call takes as long as the store does, so the writer belongs into the main loop; an interrupt
-/// hands its samples over by a queue. A write is one write of the store, besides the first into a new
-/// block behind a commit: that moves META2 out of the way, which costs as much as a commit. With
-/// [`Options::ahead`] it is rarer. A commit writes `8 * ntasks * (1 + chunks)` bytes, where `chunks`
-/// is how many the longest stream has, and syncs twice: with chunks that are many sectors long it
-/// stays short.
+/// hands its samples over by a queue. A write is one write of the store, besides the first into a
+/// new block behind a commit: that moves META2 out of the way, which costs as much as a commit.
+/// With [`Options::ahead`] it is rarer. A commit writes `8 * ntasks * (1 + chunks)` bytes, where
+/// `chunks` is how many the longest stream has, and syncs twice: with chunks that are many sectors
+/// long it stays short.
 ///
-/// An error of the store costs nothing: what failed is not in the stream, and can be tried again. On
-/// [`Error::LedgerFull`], commit and try again.
+/// An error of the store costs nothing: what failed is not in the stream, and can be tried again.
+/// On [`Error::LedgerFull`], commit and try again.
 ///
-/// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so the
-/// file must be empty when it is created, and [`Writer::close`] may end with an error behind which all
-/// is committed, if there was a commit before it.
+/// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so
+/// the file must be empty when it is created, and [`Writer::close`] may end with an error behind
+/// which all is committed, if there was a commit before it.
 ///
 /// ```
 /// use striae_core::sion::{
@@ -99,9 +100,7 @@ impl Default for Options<'_> {
 /// #         self.0[offset as usize..end].copy_from_slice(bytes);
 /// #         Ok(())
 /// #     }
-/// #     fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-/// #         Ok(self.0.resize(len as usize, 0))
-/// #     }
+/// #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
 /// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
 /// # }
 /// # let card = Card::default();
@@ -113,7 +112,8 @@ impl Default for Options<'_> {
 /// // Two sensors, with 4096 and 512 bytes in each block, and checksums of all.
 /// let tasks = [(0, 4096), (1, 512)];
 /// let options = Options { sealed: true, ..Options::default() };
-/// let mut log = Writer::create(card, &Attributes::default(), b"log", &tasks[..], memory, options)?;
+/// let attributes = Attributes::default();
+/// let mut log = Writer::create(card, &attributes, b"log", &tasks[..], memory, options)?;
 /// log.write(0, b"a stream of any length")?;
 /// log.write_record(1, b"a record that stays whole")?;
 /// log.commit()?; // from here on, whatever happens, this much can be read
@@ -162,17 +162,17 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// Writes `bytes` to the plain stream of task `local`, filling one chunk after another.
     ///
     /// # Errors
-    /// [`Error::NoTask`], [`Error::OnlyKeyval`], [`Error::RecordTooLong`] if the task has no room at
-    /// all, [`Error::FileFull`], [`Error::LedgerFull`]; the store's own. Nothing of `bytes` is in the
-    /// stream then. What fills more chunks of a sealed file than the ledger holds can only be written
-    /// by [`Writer::write_some`], with commits in between.
+    /// [`Error::NoTask`], [`Error::OnlyKeyval`], [`Error::RecordTooLong`] if the task has no room
+    /// at all, [`Error::FileFull`], [`Error::LedgerFull`]; the store's own. Nothing of `bytes` is
+    /// in the stream then. What fills more chunks of a sealed file than the ledger holds can only
+    /// be written by [`Writer::write_some`], with commits in between.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
         self.check_plain()?;
         self.or_take_back(local, |writer| writer.fill_chunks(local, bytes))
     }
 
-    /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its chunk,
-    /// or into its next one if that is full. Returns how many; 0 only if `bytes` is empty.
+    /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its
+    /// chunk, or into its next one if that is full. Returns how many; 0 only if `bytes` is empty.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -194,8 +194,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         })
     }
 
-    /// Skips the rest of the task's chunk unless `len` bytes fit into it, as `sion_ensure_free_space`
-    /// does.
+    /// Skips the rest of the task's chunk unless `len` bytes fit into it, as
+    /// `sion_ensure_free_space` does.
     ///
     /// # Errors
     /// As [`Writer::write_record`].
@@ -239,7 +239,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// The store's own. The file is as the last commit left it then, or, if it was the very end of
     /// this one that failed, as this one does. Nothing is lost: the writer can go on, and the next
-    /// commit has it all, provided that the store's next `sync` makes durable what this one did not.
+    /// commit has it all, provided that the store's next `sync` makes durable what this one did
+    /// not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
         self.settle()?;
         let maxchunks = self.maxchunks();
@@ -257,13 +258,13 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         Ok(())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. The writer
-    /// may go on after that, as if the file had been reopened.
+    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. The
+    /// writer may go on after that, as if the file had been reopened.
     ///
     /// # Errors
     /// As [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
-    /// moved. A store that cannot be cut fails at the very end: then all is committed, and only bytes
-    /// without a meaning stand behind it.
+    /// moved. A store that cannot be cut fails at the very end: then all is committed, and only
+    /// bytes without a meaning stand behind it.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.settle()?;
         let maxchunks = self.maxchunks();

@@ -46,8 +46,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         };
         check_places(&shape, &blocks).map_err(DriveError::Format)?;
         store.set_size(0).map_err(DriveError::Store)?;
-        // Else a power cut could leave an old size, with old bytes and new ones. Also if the store was
-        // empty already: a program that was killed may have emptied it.
+        // Else a power cut could leave an old size, with old bytes and new ones. Also if the store
+        // was empty already: a program that was killed may have emptied it.
         store.sync().map_err(DriveError::Store)?;
         run(&mut create, &mut store, back)?;
 
@@ -74,8 +74,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 
     /// Goes on with a closed or committed file. What was not committed is not there any more. The
-    /// file stays sealed if it is, whatever `options` say, and is not sealed if it is not. Its mapping
-    /// stays, too.
+    /// file stays sealed if it is, whatever `options` say, and is not sealed if it is not. Its
+    /// mapping stays, too.
     ///
     /// # Errors
     /// [`Error::NotClosed`] if there was never a commit; [`Error`] if it is damaged, which a seal
@@ -87,8 +87,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
         let window = window_of(memory.window).map_err(DriveError::Format)?;
-        // A program that was killed may have left a commit that is seen and not yet durable. What is
-        // durable, and would be seen after a power cut, must not be taken for free space.
+        // A program that was killed may have left a commit that is seen and not yet durable. What
+        // is durable, and would be seen after a power cut, must not be taken for free space.
         store.sync().map_err(DriveError::Store)?;
         let file = match Physical::open(store, window)? {
             Opened::Closed(file) => file,
