@@ -282,13 +282,15 @@ impl<S: Sparse> Work<'_, S> {
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
         let room = self.room();
-        let Some(varheader) = &self.remains.varheader else {
+        let is_cut = self.remains.is_cut();
+        let Some(varheader) = self.remains.varheader.as_ref().filter(|_| !is_cut) else {
             let mut chunk = 0;
             while let Some((found, place)) = room.next(self.store, chunk)? {
                 tally.add(found, used_len(self.store, place, scratch.window)?)?;
                 chunk = found.saturating_add(1);
             }
-            return Ok(Certainty::Guess(Doubt::NoMeta2));
+            let doubt = if is_cut { Doubt::FileCut } else { Doubt::NoMeta2 };
+            return Ok(Certainty::Guess(doubt));
         };
         let count = self.blockcount(varheader)?;
         let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
@@ -303,7 +305,6 @@ impl<S: Sparse> Work<'_, S> {
         tally.blockcount = tally.blockcount.max(count.map_or(0, |count| count.min(end)));
         Ok(Certainty::Guess(match (entries, self.remains.word) {
             (Entries::Zero, _) => Doubt::ZeroBlocksize,
-            _ if self.remains.is_cut() => Doubt::FileCut,
             (_, Word::Doubtful(doubt)) => doubt,
             _ => Doubt::Meta2InPart,
         }))
