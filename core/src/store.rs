@@ -66,7 +66,9 @@ pub trait WriteAt: ReadAt {
     /// Makes all earlier writes durable.
     ///
     /// # Errors
-    /// The store's own. What was written since the last success may or may not be durable.
+    /// The store's own. What was written since the last success may or may not be durable. A store
+    /// whose next success does not cover that (the page cache of an operating system forgets what it
+    /// failed to write) must go on failing: whoever writes to it tries again.
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 

@@ -133,6 +133,8 @@ pub struct Publication {
     pub old: Option<Varheader>,
     /// The place of what this one writes.
     pub new: Varheader,
+    /// Length of the file in bytes: what an older commit left may stand in it.
+    pub file_len: u64,
     /// CRC-32C; only used for a seal.
     pub checksum: Checksum,
 }
@@ -210,8 +212,8 @@ impl Commit<'static, Unchanged> {
     /// was durable before they were first written. It needs no buffer.
     #[must_use]
     pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
-        let (checksum, old): (Checksum, _) = (crc32c, None);
-        let publication = Publication { meta1: *meta1, old, new, checksum };
+        let (checksum, old, file_len): (Checksum, _, _) = (crc32c, None, 0);
+        let publication = Publication { meta1: *meta1, old, new, file_len, checksum };
         let fields = fields(&publication);
         let (state, at, crcs) = (State::Fields, new.start, [0; 3]);
         Self { publication, written: Unchanged, window: &mut [], state, at, crcs, fields }
@@ -353,6 +355,15 @@ impl<'w, T: Written> Commit<'w, T> {
         self.at = self.at.saturating_add(usize_to_u64(len));
     }
 
+    /// Where the end of a seal would be if this were sealed: one that an older commit left there, with
+    /// META2 at the same place, would pass for the seal of this one.
+    fn old_seal(&self) -> Option<Span> {
+        let Publication { new, old, file_len, .. } = &self.publication;
+        let place = Varheader { sealed: true, ..*new }.at(new.start)?.trailer();
+        let is_old = old.is_some_and(|old| old.span().overlaps(place));
+        (!new.sealed && !is_old && place.fits(*file_len)).then_some(place)
+    }
+
     fn trailer(&self) -> raw::SealTrailer {
         let (new, order) = (&self.publication.new, self.publication.meta1.order());
         let checksum = self.publication.checksum;
@@ -442,6 +453,13 @@ impl<T: Written> Machine for Commit<'_, T> {
                 let len = copy_front(trailer.as_bytes(), self.window);
                 let bytes = self.window.get(..len).unwrap_or_default();
                 Step::Write { offset: new.trailer().offset(), bytes }
+            }
+            State::Trailer if self.old_seal().is_some() => {
+                self.state = State::SyncTables;
+                let place = self.old_seal().unwrap_or(Span::ZERO);
+                let bytes = self.window.get_mut(..WINDOW).unwrap_or_default();
+                bytes.fill(0);
+                Step::Write { offset: place.offset(), bytes }
             }
             State::Trailer | State::SyncTables => {
                 self.state = State::Fields;

@@ -1,4 +1,4 @@
-//! Creating a physical file: META1 without its commit fields.
+//! Creating a physical file: META1, with commit fields of zeros.
 //!
 //! The tables come first, and last the first 512 bytes, which say that this is a SIONlib file and how
 //! long the tables are. So a file that starts with `sion` has a whole META1, whenever the power went.
@@ -84,6 +84,9 @@ pub fn blocks(meta1: &Meta1, tasks: &(impl TaskTable + ?Sized)) -> Result<Blocks
     Ok(Blocks { first: layout.first_chunk(), globalskip: sum.sum() })
 }
 
+/// The commit fields of a file that was never closed.
+const UNCLOSED: [u8; size_of::<raw::CommitFields>()] = [0; size_of::<raw::CommitFields>()];
+
 /// Bytes that become visible last: the first sector.
 const FRONT: usize = 512;
 
@@ -101,6 +104,7 @@ pub struct Create<'w, T> {
 enum State {
     Globalranks(u32),
     Chunksizes(u32),
+    CommitFields,
     Rest,
     SyncTables,
     Front,
@@ -176,8 +180,13 @@ impl<T: TaskTable> Machine for Create<'_, T> {
                     i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX)
                 });
                 let is_last = next == layout.ntasks.get();
-                self.state = if is_last { State::Rest } else { State::Chunksizes(next) };
+                self.state = if is_last { State::CommitFields } else { State::Chunksizes(next) };
                 Step::Write { offset: entry(layout.chunksizes(), first), bytes: self.window(len) }
+            }
+            State::CommitFields => {
+                self.state = State::Rest;
+                // Not a hole: SIONlib does not notice that a file ends before them.
+                Step::Write { offset: layout.commit_fields().offset(), bytes: &UNCLOSED }
             }
             State::Rest => {
                 self.state = State::SyncTables;

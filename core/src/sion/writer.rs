@@ -245,7 +245,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         self.settle()?;
         let maxchunks = self.maxchunks();
         let new = self.place(self.shape(maxchunks), maxchunks)?;
-        let publication = self.publication(new);
+        let publication = self.publication(new)?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let mapping = self.options.mapping;
         let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
@@ -268,7 +268,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.settle()?;
         let maxchunks = self.maxchunks();
-        let publication = self.publication(self.shape(maxchunks));
+        let publication = self.publication(self.shape(maxchunks))?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let mapping = self.options.mapping;
         let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
@@ -386,7 +386,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             return Ok(());
         }
         let new = self.place(old, chunk.saturating_add(1))?;
-        let publication = self.publication(new);
+        let publication = self.publication(new)?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let commit = Commit::new(publication, Unchanged, front);
         let mut commit = commit.map_err(DriveError::Format)?;
@@ -440,9 +440,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         aside(ahead).or_else(|| aside(blocks.into())).ok_or(full)
     }
 
-    const fn publication(&self, new: Varheader) -> Publication {
+    fn publication(&self, new: Varheader) -> Result<Publication, WriteError<S>> {
         let (meta1, old, checksum) = (self.meta1, self.published, self.options.checksum);
-        Publication { meta1, old, new, checksum }
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        Ok(Publication { meta1, old, new, file_len, checksum })
     }
 
     /// All that was written has been committed.

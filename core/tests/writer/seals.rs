@@ -176,7 +176,8 @@ fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u6
     let meta1 = *closed.meta1();
     let old = Varheader::of(closed.head(), None);
     let new = Varheader { start, maxchunks, ..old.unwrap() };
-    let publication = Publication { meta1, old, new, checksum: crc32c };
+    let file_len = 0; // so that it does not look for an old seal either
+    let publication = Publication { meta1, old, new, file_len, checksum: crc32c };
     let mut window = [0; 256];
     let mut commit = Commit::new(publication, Rows(value), &mut window).unwrap();
     drive(&mut commit, file, &mut [0; 256]).unwrap();

@@ -69,10 +69,11 @@ fn meta1_of_every_golden_set_follows_from_what_was_asked_for() {
         let tasks: Vec<_> = file.globalranks.iter().copied().zip(sizes).collect();
         let meta1 = Meta1::new(&file.attributes, u64::try_from(tasks.len()).unwrap()).unwrap();
         let end = usize::try_from(meta1.layout().chunksizes().end()).unwrap();
-        let (mut ours, mut window) = (vec![0; end], [0; 100]);
+        let (mut ours, mut window) = (vec![7; end + 12], [0; 100]);
         let prefix = file.prefix.as_bytes();
         let (mut create, _) = Create::new(&meta1, prefix, &tasks[..], &mut window).unwrap();
         drive(&mut create, &mut &mut ours[..], &mut []).unwrap();
+        assert_eq!(ours.split_off(end), [0; 12], "unclosed, and not cut");
         let differs = ours.iter().zip(&file.bytes).position(|(ours, theirs)| ours != theirs);
         assert_eq!(differs, None, "{}", file.name);
         files += 1;

@@ -172,7 +172,7 @@ fn publication(
     let meta1 = Meta1::new(&attributes(flags, 512, 2), ntasks.into())?;
     let new = Varheader { start, ntasks, maxchunks, mapping_len, sealed: flags & 8 == 8 };
     let old = Varheader { maxchunks: maxchunks >> 1, ..new }.behind(mapping_len);
-    Ok(Publication { meta1, old, new, checksum: crc32c })
+    Ok(Publication { meta1, old, new, file_len: u64::MAX, checksum: crc32c })
 }
 
 fn outcome(outcome: Outcome) -> u64 {

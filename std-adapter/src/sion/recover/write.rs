@@ -152,7 +152,10 @@ fn write_part(
         mapping_len: u64::from(size_len).saturating_add(entries_len),
         sealed,
     };
-    let publication = Publication { meta1, old: None, new, checksum: crc32c::crc32c_append };
+    // A new file: nothing that an older commit left stands in it.
+    let (old, file_len) = (None, 0);
+    let checksum = crc32c::crc32c_append;
+    let publication = Publication { meta1, old, new, file_len, checksum };
     let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
     let lengths = Lengths { part, crcs, mapping };
     let close = Close::new(publication, part.remains().blocks(), lengths, &mut window);

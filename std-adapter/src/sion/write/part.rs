@@ -24,7 +24,7 @@ use striae_core::sion::commit::{Commit, Outcome, Publication, Unchanged, Written
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::WriteAt;
+use striae_core::store::{ReadAt, WriteAt};
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -393,7 +393,8 @@ impl Part {
     fn publication(&self, place: &Place, new: Varheader) -> Result<Publication, Error> {
         self.check_disk()?;
         let checksum = crc32c::crc32c_append;
-        Ok(Publication { meta1: self.meta1, old: place.published, new, checksum })
+        let file_len = self.file.size().map_err(|error| Error::new(&self.path, error))?;
+        Ok(Publication { meta1: self.meta1, old: place.published, new, file_len, checksum })
     }
 
     /// Publishes META2 like `shape` behind `blocks` blocks, and some more if the file may be so long.

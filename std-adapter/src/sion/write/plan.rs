@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicBool;
 use striae_core::sion::create::{Create, TaskTable};
 use striae_core::sion::{Blocks, Error as SionError, Meta1, raw};
 use striae_core::step::{DriveError, drive};
-use striae_core::store::ReadAt;
 
 /// A physical file that is to be made.
 pub(super) struct Plan {
@@ -25,13 +24,11 @@ impl Plan {
     /// Takes away what the file held before.
     pub(super) fn empty(&self, durability: Durability) -> Result<(), Error> {
         let empty = || {
-            if self.file.size()? == 0 {
-                return Ok(());
-            }
             self.file.set_size(0)?;
             match durability {
                 Durability::None => Ok(()),
-                // Else a power cut could leave the old size, with old bytes and new ones.
+                // Else a power cut could leave the old size, with old bytes and new ones; also if
+                // someone else emptied it a moment ago.
                 Durability::OnCommit | Durability::EveryRecord => self.file.sync(),
             }
         };

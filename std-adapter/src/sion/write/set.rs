@@ -11,6 +11,7 @@ use std::sync::Arc;
 use striae_core::sion::{
     self as core_sion, Blocks, KeyvalMode, Meta1, Physical, SealState, Varheader,
 };
+use striae_core::step::DriveError;
 
 /// A set of physical files that is written. All of its methods may be called by many threads at once.
 ///
@@ -132,7 +133,7 @@ impl Drop for FileWriter {
 /// How to go on with a set that was closed or committed.
 ///
 /// What was written behind the last commit is not there any more. No data are moved. Sealed files
-/// stay sealed unless told otherwise.
+/// stay sealed unless told otherwise; one whose seal is damaged is refused unless the seal is to go.
 #[derive(Debug, Clone, Copy)]
 pub struct Reopen {
     durability: Durability,
@@ -195,6 +196,10 @@ impl Reopen {
     fn open_part(&self, path: PathBuf) -> Result<Part, Error> {
         let at = |error| Error::new(&path, error);
         let file = PosixFile::open_rw(&path).map_err(|error| Error::new(&path, error))?;
+        if self.durability != Durability::None {
+            // What is visible may be the last words of a program that was killed, and not durable.
+            file.sync().map_err(|error| Error::new(&path, error))?;
+        }
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]).map_err(at)?;
         let core_sion::Opened::Closed(physical) = opened else {
             let offset = opened.head().meta1.layout().commit_fields().offset();
@@ -203,7 +208,8 @@ impl Reopen {
         let mapping = physical.mapping().map_err(at)?;
         let is_sealed = match physical.seal() {
             Ok(state) => matches!(state, SealState::Sealed(_)),
-            Err(striae_core::step::DriveError::Format(_)) => false, // a wrong seal is none
+            // Whoever takes the seal away need not be told that it is damaged.
+            Err(DriveError::Format(_)) if self.sealed == Some(false) => false,
             Err(error) => return Err(at(error)),
         };
         let old = Varheader::of(physical.head(), mapping.as_ref());
