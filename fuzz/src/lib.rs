@@ -6,8 +6,17 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
+mod converting;
 pub mod everything;
+pub mod held;
+pub mod model;
+mod reopening;
 pub mod sion_file;
+mod writing;
+
+pub use converting::{sion_convert, sion_recover};
+pub use reopening::sion_reopen;
+pub use writing::sion_write;
 
 use arbitrary::{Arbitrary, Unstructured};
 use everything::{parse_records, read_set, read_within_budget};
@@ -31,6 +40,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_open", body: sion_open },
     Target { name: "sion_keyval", body: sion_keyval },
     Target { name: "sion_set", body: sion_set },
+    Target { name: "sion_write", body: sion_write },
+    Target { name: "sion_reopen", body: sion_reopen },
+    Target { name: "sion_convert", body: sion_convert },
+    Target { name: "sion_recover", body: sion_recover },
 ];
 
 /// The input is a physical SIONlib file.

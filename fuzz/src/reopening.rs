@@ -1,0 +1,212 @@
+//! The body of `sion_reopen`: a writer that goes on with any file that can be read leaves what is in
+//! it as it is, and adds what is written.
+
+use crate::everything::{TaskSummary, read_within_budget};
+use crate::held::is_sealed;
+use crate::sion_file::SionFile;
+use core::cell::Cell;
+use striae_core::endian::ByteOrder;
+use striae_core::sion::{
+    Error, Finished, KeyvalMode, Memory, Meta1, Opened, Options, Physical, Slot, Writer,
+};
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, WriteAt};
+
+/// Tasks that are written to. Each may enter a block of its own, for which all of META2 is moved.
+const WRITES: usize = 4;
+
+/// Bytes by which a file may grow.
+const GROWTH: usize = 1 << 16;
+
+/// A file in memory that cannot become much longer, and stops whoever works too much.
+#[derive(Debug)]
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+    changes: u64,
+    /// Operations and bytes that are left.
+    left: Cell<(u64, u64)>,
+}
+
+/// The file would become too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Full;
+
+impl core::fmt::Display for Full {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the store is full")
+    }
+}
+
+impl core::error::Error for Full {}
+
+impl embedded_io::Error for Full {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        embedded_io::ErrorKind::OutOfMemory
+    }
+}
+
+impl Bounded {
+    /// `file`, and work in proportion to its length.
+    fn new(file: &[u8]) -> Self {
+        let len = u64::try_from(file.len()).unwrap();
+        Self {
+            bytes: file.to_vec(),
+            limit: file.len() + GROWTH,
+            changes: 0,
+            left: Cell::new((1024 + 16 * len, (1 << 16) + 128 * len)),
+        }
+    }
+
+    fn spend(&self, bytes: usize) {
+        let (operations, moved) = self.left.get();
+        let operations = operations.checked_sub(1).expect("too many operations");
+        let bytes = u64::try_from(bytes).unwrap();
+        self.left.set((operations, moved.checked_sub(bytes).expect("too many bytes")));
+    }
+
+    fn room(&self, end: u64) -> Result<usize, Full> {
+        usize::try_from(end).ok().filter(|&end| end <= self.limit).ok_or(Full)
+    }
+}
+
+impl ReadAt for Bounded {
+    type Error = Full;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Full> {
+        let n = self.bytes.as_slice().read_at(offset, buf).unwrap();
+        self.spend(n);
+        Ok(n)
+    }
+
+    fn size(&self) -> Result<u64, Full> {
+        Ok(self.bytes.as_slice().size().unwrap())
+    }
+}
+
+impl WriteAt for Bounded {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Full> {
+        self.spend(bytes.len());
+        let end = self.room(offset.saturating_add(u64::try_from(bytes.len()).unwrap()))?;
+        self.changes += 1;
+        self.bytes.resize(self.bytes.len().max(end), 0);
+        self.bytes[end - bytes.len()..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Full> {
+        let len = self.room(len)?;
+        self.changes += 1;
+        self.bytes.resize(len, 0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Full> {
+        Ok(())
+    }
+}
+
+/// A file that can be read.
+struct Readable<'a> {
+    file: Physical<&'a [u8]>,
+    tasks: Vec<TaskSummary>,
+    /// Whether it has a seal; `None` if that is not right.
+    sealed: Option<bool>,
+}
+
+impl<'a> Readable<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let summary = read_within_budget(bytes).ok()?;
+        let tasks = summary.tasks.ok()?.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        match Physical::open(bytes, &mut [0; Meta1::MAX_LEN]) {
+            Ok(Opened::Closed(file)) => Some(Self { sealed: is_sealed(&file), file, tasks }),
+            _ => None,
+        }
+    }
+
+    /// Whether a writer may refuse to go on with it.
+    fn may_refuse(&self, error: &Error) -> bool {
+        match error {
+            Error::Checksum { .. } | Error::TooLarge { .. } => self.sealed.is_none(),
+            Error::FileFull { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn streams(&self) -> Vec<Vec<u8>> {
+        self.tasks.iter().map(|task| task.stream.clone()).collect()
+    }
+}
+
+/// The input is a byte of choices and a physical SIONlib file.
+pub fn sion_reopen(data: &[u8]) {
+    let Some((&choices, bytes)) = data.split_first() else { return };
+    let Some(old) = Readable::new(bytes) else { return };
+    let mut slots = vec![Slot::EMPTY; old.tasks.len()];
+    let mut ledger = [Finished::EMPTY; 2 * WRITES];
+    let mut window = vec![0xee; Meta1::MAX_LEN + (usize::from(choices & 0xc0) << 6)];
+    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+    let options = Options { ahead: (choices & 3).into(), ..Options::default() };
+    let mut store = Bounded::new(bytes);
+    let mut writer = match Writer::reopen(&mut store, memory, options) {
+        Ok(writer) => writer,
+        Err(DriveError::Format(error)) if old.may_refuse(&error) => {
+            assert_eq!(store.changes, 0, "a file that was refused was changed");
+            return;
+        }
+        Err(error) => panic!("a file that can be read was refused: {error}"),
+    };
+    let streams = write_a_little(&mut writer, &old, choices);
+    let committed = match choices >> 4 & 3 {
+        0 => writer.close(),
+        1 => writer.commit(),
+        2 => writer.commit().and_then(|()| writer.close()),
+        _ => Err(DriveError::Store(Full)), // that is, none
+    };
+    match committed {
+        Ok(()) | Err(DriveError::Store(Full) | DriveError::Format(Error::FileFull { .. })) => {}
+        Err(error) => panic!("{error}"),
+    }
+    let new = Readable::new(&store.bytes).expect("what a writer left cannot be read");
+    let is_new = new.streams() == streams;
+    assert!(is_new || committed.is_err() && new.streams() == old.streams(), "other streams");
+    for (old, new) in old.tasks.iter().zip(&new.tasks) {
+        let count = old.lens.len().saturating_sub(1); // the last one may be longer
+        assert_eq!(old.lens[..count], new.lens[..count]);
+        assert_eq!(old.listed.task.globalrank, new.listed.task.globalrank);
+    }
+    if old.sealed.is_some() {
+        assert_eq!(new.sealed, old.sealed, "the seal was right");
+    }
+}
+
+/// Writes to a few tasks, and returns all streams as they should be then.
+fn write_a_little(
+    writer: &mut Writer<'_, &mut Bounded>,
+    old: &Readable<'_>,
+    choices: u8,
+) -> Vec<Vec<u8>> {
+    let value = [b'n'; 23];
+    let meta1 = old.file.meta1();
+    let is_keyval = meta1.keyval() == KeyvalMode::Inline;
+    let big_endian = meta1.order() == ByteOrder::Big;
+    let header = SionFile { big_endian, ..SionFile::default() }.record_header(7, 23);
+    let header = if is_keyval { header } else { Vec::new() };
+    let mut streams = old.streams();
+    let step = (streams.len() / WRITES).max(1);
+    for (stream, local) in streams.iter_mut().zip(0..).step_by(step).take(WRITES) {
+        let written = match choices & 0xc {
+            _ if is_keyval => writer.write_key(local, 7, &value),
+            0 => writer.write_record(local, &value),
+            _ => writer.write(local, &value),
+        };
+        match written {
+            Ok(()) => stream.extend([&header, &value[..]].concat()),
+            Err(DriveError::Format(Error::RecordTooLong { chunksize, .. })) if chunksize < 23 => {}
+            Err(DriveError::Format(Error::LedgerFull { .. } | Error::FileFull { .. })) => {}
+            Err(DriveError::Store(Full)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    streams
+}
