@@ -3,10 +3,11 @@
 use crate::golden_sets::golden_sets;
 use crate::{Copy, streams};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
-use striae::sion::recover::Recover;
+use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
 use striae::sion::verify::verify;
-use striae::sion::{File, OpenOptions};
+use striae::sion::{Builder, File, OpenOptions};
 
 fn is_sound(path: &Path) -> bool {
     let mut findings = Vec::new();
@@ -117,5 +118,51 @@ fn pointers_into_chunks_mean_what_they_meant() {
         let place = task.place.chunks.chunk(chunk).unwrap();
         let bytes = place.offset() as usize..place.offset() as usize + 700;
         assert!(new[bytes.clone()] == whole[bytes]);
+    }
+}
+
+#[test]
+fn a_commit_is_taken_at_its_word() {
+    for keyval in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.sion");
+        let builder = Builder::new(3).fsblksize(512).chunksize(512).keyval(keyval);
+        let file = builder.create(&path).unwrap();
+        let put = |task, bytes: &[u8]| {
+            let mut task = file.task(task).unwrap();
+            match keyval {
+                true => task.write_key(7, bytes).unwrap(),
+                false => task.write_all(bytes).unwrap(),
+            }
+            task.flush().unwrap();
+        };
+        put(0, &[1; 700]);
+        put(1, &[2; 9]);
+        file.commit().unwrap();
+        put(0, &[3; 100]);
+        put(2, &[4; 600]);
+        drop(file);
+
+        let committed = streams(&path);
+        let out = dir.path().join("out");
+        let recovery = Recover::new().examine(&path).unwrap();
+        for task in recovery.tasks() {
+            assert_eq!(task.recovered.certainty, Certainty::Exact(Proof::Meta2));
+        }
+        recovery.write(&out, &|_| {}).unwrap();
+        assert!(is_sound(&out));
+        assert_eq!(streams(&out), committed);
+
+        // With a part of it lost, nobody knows what came later.
+        let (_, start) = places(&path);
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[0; 8], start.unwrap()).unwrap();
+        let recovery = Recover::new().examine(&path).unwrap();
+        assert!(!recovery.is_exact());
+        for (task, committed) in recovery.tasks().zip(&committed) {
+            let Certainty::Guess(doubt) = task.recovered.certainty else { continue };
+            assert!(matches!(doubt, Doubt::Meta2InPart | Doubt::LastRecord), "{doubt}");
+            assert!(task.recovered.bytes >= committed.len() as u64);
+        }
     }
 }

@@ -124,3 +124,17 @@ fn a_set_can_be_recovered_in_its_place() {
     assert_eq!(crate::streams(copy.main())[1].len(), 612);
     assert_eq!(copy.names().len(), 1);
 }
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let copy = Copy::named("s03_eight_mixed");
+    let names = copy.names();
+    let script = "ulimit -f 8; exec \"$0\" recover a.sion out";
+    fs::copy(copy.main(), copy.path("a.sion")).unwrap();
+    fs::remove_file(copy.main()).unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_striae")]).current_dir(copy.dir.path());
+    command.assert().code(2).stdout("").stderr(predicate::str::contains("File too large"));
+    assert_eq!(copy.names().len(), names.len());
+    assert!(!copy.path("out").exists());
+}
