@@ -19,7 +19,6 @@ mod sealed;
 mod sparse;
 
 use golden_sets::{GoldenSet, golden_set};
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -56,7 +55,8 @@ impl Copy {
     }
 
     /// Names of all files in the folder.
-    pub(crate) fn names(&self) -> BTreeSet<String> {
+    #[cfg(feature = "cli")]
+    pub(crate) fn names(&self) -> std::collections::BTreeSet<String> {
         let entries = fs::read_dir(self.dir.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }

@@ -87,7 +87,8 @@ impl Recover {
     ///
     /// # Errors
     /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
-    /// [`ErrorKind::TooManyChunks`] if there would be so many that META2 had more than 4 GiB.
+    /// [`ErrorKind::TooManyChunks`] if a physical file has more than 2^25 chunks with data, or its
+    /// META2 would have more than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let first = Part::open(path.to_owned())?;
