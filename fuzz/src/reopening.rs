@@ -110,6 +110,7 @@ impl WriteAt for Bounded {
 struct Readable<'a> {
     file: Physical<&'a [u8]>,
     tasks: Vec<TaskSummary>,
+    has_mapping_error: bool,
     /// Whether it has a seal; `None` if that is not right.
     sealed: Option<bool>,
 }
@@ -117,9 +118,12 @@ struct Readable<'a> {
 impl<'a> Readable<'a> {
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let summary = read_within_budget(bytes).ok()?;
+        let has_mapping_error = summary.mapping.is_err();
         let tasks = summary.tasks.ok()?.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
         match Physical::open(bytes, &mut [0; Meta1::MAX_LEN]) {
-            Ok(Opened::Closed(file)) => Some(Self { sealed: is_sealed(&file), file, tasks }),
+            Ok(Opened::Closed(file)) => {
+                Some(Self { sealed: is_sealed(&file), file, tasks, has_mapping_error })
+            }
             _ => None,
         }
     }
@@ -129,7 +133,7 @@ impl<'a> Readable<'a> {
         match error {
             Error::Checksum { .. } | Error::TooLarge { .. } => self.sealed.is_none(),
             Error::FileFull { .. } => true,
-            _ => false,
+            _ => self.has_mapping_error,
         }
     }
 
