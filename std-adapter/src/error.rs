@@ -181,6 +181,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.kind {
             ErrorKind::Io(error) => error.kind(),
+            ErrorKind::Sion(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Sion(_) | ErrorKind::Task { .. } | ErrorKind::Ambiguous { .. } => {
                 io::ErrorKind::InvalidData
             }

@@ -172,6 +172,30 @@ pub enum Error {
 
 const _: () = assert!(size_of::<Error>() <= 32);
 
+impl Error {
+    /// Whether the caller is to blame, and not the file: for what was asked, or for the memory that
+    /// was lent.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfRange { .. }
+                | Self::PrefixTooLong { .. }
+                | Self::RecordTooLong { .. }
+                | Self::FileFull { .. }
+                | Self::OnlyKeyval
+                | Self::LedgerFull { .. }
+                | Self::Window { .. }
+                | Self::Slots { .. }
+                | Self::SetOf { .. }
+                | Self::NoTask { .. }
+                | Self::NoChunk { .. }
+                | Self::NoKeyval
+                | Self::Position
+        )
+    }
+}
+
 /// A field as error texts name it: `META1.ntasks at offset 24`.
 struct At(FieldId, u64);
 

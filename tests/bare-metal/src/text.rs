@@ -11,6 +11,7 @@ use crate::host::{Host, Text};
 use core::fmt::{Display, Write};
 use striae_core::sion::filename::{Buddy, Sibling};
 use striae_core::sion::{Meta1, Physical};
+use striae_core::step::DriveError;
 use striae_core::store::{SeekStoreError, WriteAt};
 
 fn show(text: impl Display) -> crate::Answer {
@@ -25,6 +26,7 @@ entries! {
     fn gate_text64_error(window) {
         match Physical::open(Host { file: 0 }, window) {
             Ok(_) => Ok(0),
+            Err(DriveError::Format(error)) if error.blames_caller() => Ok(1),
             Err(error) => show(error),
         }
     }

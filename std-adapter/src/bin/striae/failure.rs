@@ -5,7 +5,6 @@ use std::io;
 use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
-use striae_core::sion;
 
 /// Whether what was asked for is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,13 +55,7 @@ impl Failure {
     fn blames_file(&self) -> bool {
         let Self::File(error) = self else { return false };
         match error.kind() {
-            ErrorKind::Sion(error) => !matches!(
-                error,
-                sion::Error::NoTask { .. }
-                    | sion::Error::NoChunk { .. }
-                    | sion::Error::NoKeyval
-                    | sion::Error::Position
-            ),
+            ErrorKind::Sion(error) => !error.blames_caller(),
             ErrorKind::Ended { .. }
             | ErrorKind::Task { .. }
             | ErrorKind::NoGlobalrank { .. }
