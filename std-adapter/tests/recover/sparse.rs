@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
-use striae::sion::recover::Recover;
+use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
 use striae::sion::{Builder, Durability};
 use striae_core::endian::ByteOrder;
 
@@ -81,4 +81,28 @@ fn holes_inside_streams_stay_holes() {
     let bytes: Vec<_> = recovery.tasks().map(|task| task.recovered.bytes).collect();
     assert_eq!(bytes, [chunk - 2, 5]);
     assert!(fs::metadata(&out).unwrap().blocks() < 512, "holes were filled");
+}
+
+#[test]
+fn a_meta2_that_is_a_hole_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let builder = Builder::new(1).fsblksize(1).chunksize(1);
+    let (first, chunks) = (1104, 1u64 << 28);
+    let start = first + chunks; // where a close puts META2
+    let data: [(u64, &[u8]); 3] = [
+        (1092, &(chunks as u32).to_le_bytes()),
+        (1096, &start.to_le_bytes()),
+        (start, &chunks.to_le_bytes()),
+    ];
+    let path = unclosed(dir.path(), builder, start + 8 * (1 + chunks) + 4, &data);
+    let judge = || Recover::new().examine(&path).unwrap().tasks().next().unwrap().recovered;
+    let empty = judge();
+    assert_eq!((empty.blockcount, empty.bytes), (chunks, 0));
+    assert_eq!(empty.certainty, Certainty::Exact(Proof::Meta2));
+
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"x", first + chunks / 2).unwrap();
+    let guess = judge();
+    assert_eq!((guess.blockcount, guess.bytes), (chunks, 1));
+    assert_eq!(guess.certainty, Certainty::Guess(Doubt::ZeroBlocksize));
 }

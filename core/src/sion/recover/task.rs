@@ -154,30 +154,82 @@ impl<S: Sparse> Work<'_, S> {
         varheader: &Varheader,
         chunk: u64,
     ) -> Result<Option<(u64, Span)>, ReadError<S>> {
-        let row = chunk.checked_mul(varheader.ntasks.into());
-        let index = row.and_then(|row| row.checked_add(self.local.into()));
-        let skip = index.and_then(|index| index.checked_mul(ENTRY_LEN));
-        let place = skip.and_then(|skip| varheader.blocksizes().part(skip, ENTRY_LEN));
+        let place = self.blocksize_place(varheader, chunk);
         let Some((value, at)) = self.read_entry(place)? else { return Ok(None) };
         let span = self.chunks.chunk(chunk);
         let size = check_blocksize(value, at, span, self.remains.head.file_len).ok();
         Ok(size.zip(place))
     }
 
+    fn blocksize_place(&self, varheader: &Varheader, chunk: u64) -> Option<Span> {
+        let row = chunk.checked_mul(varheader.ntasks.into())?;
+        let index = row.checked_add(self.local.into())?;
+        varheader.blocksizes().part(index.checked_mul(ENTRY_LEN)?, ENTRY_LEN)
+    }
+
+    /// The first chunk from `chunk` on whose block size may be other than 0, as far as holes of the
+    /// file tell; `None` if its own is not in the file.
+    fn next_blocksize(
+        &self,
+        varheader: &Varheader,
+        chunk: u64,
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let sizes = varheader.blocksizes();
+        let end = sizes.end().min(self.remains.head.file_len);
+        let place = self.blocksize_place(varheader, chunk).filter(|place| place.fits(end));
+        let Some(place) = place else { return Ok(None) };
+        let rest = Span::new(place.offset(), end.saturating_sub(place.offset()));
+        let data = self.store.first_data(rest.unwrap_or(Span::ZERO)).map_err(DriveError::Store)?;
+        let data = data.map_or(end, Span::offset);
+        let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
+        let row = data.saturating_sub(sizes.offset()).checked_div(row_len).unwrap_or(0);
+        Ok(Some(row.max(chunk)))
+    }
+
+    /// Whether one of these chunks holds a byte that is not zero.
+    fn has_data(
+        &self,
+        chunks: core::ops::Range<u64>,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<bool, ReadError<S>> {
+        let (room, mut chunk) = (self.room(), chunks.start);
+        while let Some((found, place)) = room.next(self.store, chunk)? {
+            if found >= chunks.end {
+                break;
+            }
+            if used_len(self.store, place, scratch.window)? > 0 {
+                return Ok(true);
+            }
+            chunk = found.saturating_add(1);
+        }
+        Ok(false)
+    }
+
     /// What all entries together say.
     fn entries(&self, scratch: &mut Scratch<'_>) -> Result<Entries, ReadError<S>> {
         let Some(varheader) = &self.remains.varheader else { return Ok(Entries::InPart) };
         let Some(count) = self.blockcount(varheader)? else { return Ok(Entries::InPart) };
-        let mut zero = false;
-        for chunk in 0..count {
-            match self.blocksize(varheader, chunk)? {
+        let (mut zero, mut chunk) = (false, 0u64);
+        while chunk < count {
+            let doubts = self.remains.word == Word::Closed && !zero;
+            let next = match self.next_blocksize(varheader, chunk)? {
                 None => return Ok(Entries::InPart),
-                Some((0, place)) if self.remains.word == Word::Closed && !zero => {
-                    let is_odd = count > 1 || !self.is_written(place)?;
-                    zero = is_odd && self.used(chunk, scratch)? > 0;
+                Some(next) if next > chunk => {
+                    let next = next.min(count); // a hole of META2: surely not written
+                    zero |= doubts && self.has_data(chunk..next, scratch)?;
+                    next
                 }
-                Some(_) => {}
-            }
+                Some(_) => match self.blocksize(varheader, chunk)? {
+                    None => return Ok(Entries::InPart),
+                    Some((size, place)) => {
+                        if size == 0 && doubts && (count > 1 || !self.is_written(place)?) {
+                            zero = self.used(chunk, scratch)? > 0;
+                        }
+                        chunk.saturating_add(1)
+                    }
+                },
+            };
+            chunk = next;
         }
         Ok(if zero { Entries::Zero } else { Entries::Sound(count) })
     }
@@ -210,9 +262,11 @@ impl<S: Sparse> Work<'_, S> {
 
     fn tell_entries(&self, count: u64, tally: &mut Tally<'_>) -> Result<(), ReadError<S>> {
         let Some(varheader) = &self.remains.varheader else { return Ok(()) };
-        for chunk in 0..count {
-            let size = self.blocksize(varheader, chunk)?;
-            tally.add(chunk, size.map_or(0, |(size, _)| size))?;
+        let mut chunk = 0;
+        while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
+            let size = self.blocksize(varheader, next)?;
+            tally.add(next, size.map_or(0, |(size, _)| size))?;
+            chunk = next.saturating_add(1);
         }
         tally.blockcount = tally.blockcount.max(count);
         Ok(())
@@ -297,10 +351,16 @@ impl<S: Sparse> Work<'_, S> {
         let there = self.remains.head.file_len.saturating_sub(varheader.blocksizes().offset());
         let rows = there.checked_div(row_len).unwrap_or(0).saturating_add(1);
         let end = count.unwrap_or(room.limit).min(rows.max(room.count()));
-        for chunk in 0..end {
-            let size = self.blocksize(varheader, chunk)?.map_or(0, |(size, _)| size);
-            let size = if size > 0 { size } else { self.used(chunk, scratch)? };
-            tally.add(chunk, size)?;
+        let mut chunk = 0;
+        loop {
+            let by_meta2 = self.next_blocksize(varheader, chunk)?;
+            let by_data = room.next(self.store, chunk)?.map(|(found, _)| found);
+            let next = by_meta2.into_iter().chain(by_data).min();
+            let Some(next) = next.filter(|&next| next < end) else { break };
+            let size = self.blocksize(varheader, next)?.map_or(0, |(size, _)| size);
+            let size = if size > 0 { size } else { self.used(next, scratch)? };
+            tally.add(next, size)?;
+            chunk = next.saturating_add(1);
         }
         tally.blockcount = tally.blockcount.max(count.map_or(0, |count| count.min(end)));
         Ok(Certainty::Guess(match (entries, self.remains.word) {
