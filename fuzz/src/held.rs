@@ -5,8 +5,29 @@ use striae_core::integrity::crc32c;
 use striae_core::sion::{Meta1, Opened, Physical, SealState};
 use striae_core::store::ReadAt;
 
-/// The chunks of each task.
-pub type Tasks = Vec<Vec<Vec<u8>>>;
+/// What each task wrote.
+pub type Tasks = Vec<Stream>;
+
+/// A task's stream, and how it is cut into chunks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// All of its bytes.
+    pub bytes: Vec<u8>,
+    /// How many of them are in each chunk.
+    pub lens: Vec<usize>,
+}
+
+impl Stream {
+    /// Its chunks.
+    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes.as_slice();
+        self.lens.iter().map(move |&len| {
+            let (chunk, behind) = rest.split_at(len);
+            rest = behind;
+            chunk
+        })
+    }
+}
 
 /// What a reader finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,14 +72,19 @@ impl Held {
 
 fn tasks(file: &Physical<&[u8]>) -> Tasks {
     let tasks = file.tasks([0; 512]).unwrap().map(|listed| {
-        let task = listed.unwrap().task;
-        let chunks = file.chunk_lens(task, [0; 64]).zip(0..).map(|(len, chunk)| {
-            let mut bytes = vec![0; usize::try_from(len.unwrap()).unwrap()];
-            let place = task.chunks.chunk(chunk).unwrap();
-            file.store().read_exact_at(place.offset(), &mut bytes).unwrap();
-            bytes
-        });
-        chunks.collect()
+        let listed = listed.unwrap();
+        let mut bytes = vec![0; usize::try_from(listed.bytes).unwrap()];
+        let (mut lens, mut end) = (Vec::new(), 0);
+        for (len, chunk) in file.chunk_lens(listed.task, [0; 64]).zip(0..) {
+            let len = usize::try_from(len.unwrap()).unwrap();
+            if len > 0 {
+                let place = listed.task.chunks.chunk(chunk).unwrap();
+                file.store().read_exact_at(place.offset(), &mut bytes[end..end + len]).unwrap();
+            }
+            lens.push(len);
+            end += len;
+        }
+        Stream { bytes, lens }
     });
     tasks.collect()
 }
@@ -70,10 +96,10 @@ pub fn is_sealed(file: &Physical<&[u8]>) -> Option<bool> {
     let meta1_len = file.meta1().layout().commit_fields().end();
     seal.check_metadata(file.store(), meta1_len, crc32c, &mut [0; 512]).ok()?;
     let maxchunks = file.meta2().maxchunks().into();
-    for (chunks, local) in tasks(file).iter().zip(0..) {
+    for (stream, local) in tasks(file).iter().zip(0..) {
+        let mut chunks = stream.chunks();
         for chunk in 0..maxchunks {
-            let used = usize::try_from(chunk).ok().and_then(|chunk| chunks.get(chunk));
-            let crc = used.map_or(0, |bytes| crc32c(0, bytes));
+            let crc = chunks.next().map_or(0, |bytes| crc32c(0, bytes));
             if file.sealed_crc(&seal, local, chunk).unwrap() != crc {
                 return None;
             }

@@ -1,6 +1,6 @@
-//! What a writer is told to do, and what should come of it: chunks as lists of bytes.
+//! What a writer is told to do, and what should come of it, in memory.
 
-use crate::held::Tasks;
+use crate::held::{Stream, Tasks};
 use crate::sion_file::{SionFile, SionTask};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Error};
@@ -119,7 +119,7 @@ pub fn scenario(data: &[u8]) -> (Plan, Vec<Act>) {
         window: 1076 + usize::from(window) * 8,
         ledger: usize::from(memory & 63),
         noise: flags & 16 != 0,
-        room: 1 << (14 + (memory >> 6)),
+        room: 1 << (13 + (memory >> 6)),
         tasks,
     };
     let rest: Vec<u8> = bytes.collect();
@@ -167,9 +167,12 @@ impl Plan {
         let signed = |n: u32| i32::try_from(n).unwrap();
         let address = |at: &(u32, u32)| (signed(at.0), signed(at.1));
         let has_mapping = nfiles > 1 && filenumber == 0 || nfiles == 1 && filenumber == 1;
-        let tasks = self.tasks.iter().zip(tasks).map(|(&(globalrank, chunksize), chunks)| {
-            SionTask { globalrank, chunksize, chunks: chunks.clone() }
-        });
+        let tasks =
+            self.tasks.iter().zip(tasks).map(|(&(globalrank, chunksize), stream)| SionTask {
+                globalrank,
+                chunksize,
+                chunks: stream.chunks().map(<[u8]>::to_vec).collect(),
+            });
         SionFile {
             big_endian: order == ByteOrder::Big,
             fsblksize,
@@ -190,7 +193,7 @@ pub const PREFIX: &[u8] = b"written.sion";
 /// What was written, and how much of the writer's ledger that took.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// The chunks of each task.
+    /// What each task wrote.
     pub tasks: Tasks,
     /// Entries of the ledger that are in use.
     pub finished: usize,
@@ -202,7 +205,8 @@ impl Written {
     /// Tasks that wrote nothing.
     #[must_use]
     pub fn nothing(plan: &Plan, sealed: bool) -> Self {
-        let tasks = vec![vec![Vec::new()]; plan.tasks.len()];
+        let stream = Stream { bytes: Vec::new(), lens: vec![0] };
+        let tasks = vec![stream; plan.tasks.len()];
         Self { tasks, finished: 0, sealed }
     }
 
@@ -251,12 +255,12 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn chunk(&mut self) -> &mut Vec<u8> {
-        self.written.tasks[self.index].last_mut().unwrap()
+    fn stream(&mut self) -> &mut Stream {
+        &mut self.written.tasks[self.index]
     }
 
     fn room(&mut self) -> u64 {
-        self.size - u64::try_from(self.chunk().len()).unwrap()
+        self.size - u64::try_from(*self.stream().lens.last().unwrap()).unwrap()
     }
 
     fn leave(&mut self) -> Result<(), Error> {
@@ -270,7 +274,7 @@ impl Task<'_> {
             }
             self.written.finished += 1;
         }
-        self.written.tasks[self.index].push(Vec::new());
+        self.stream().lens.push(0);
         Ok(())
     }
 
@@ -279,7 +283,8 @@ impl Task<'_> {
             self.leave()?;
         }
         let len = usize::try_from(self.room()).unwrap().min(bytes.len());
-        self.chunk().extend_from_slice(&bytes[..len]);
+        self.stream().bytes.extend_from_slice(&bytes[..len]);
+        *self.stream().lens.last_mut().unwrap() += len;
         Ok(len)
     }
 

@@ -273,8 +273,8 @@ impl<'p> Run<'p> {
         self.check();
         let summary = read_within_budget(&self.store.live()).unwrap();
         assert_eq!(summary.error(), None);
-        for (local, chunks) in self.live.tasks.iter().enumerate() {
-            assert_eq!(summary.stream(local), Some(chunks.concat().as_slice()));
+        for (local, stream) in self.live.tasks.iter().enumerate() {
+            assert_eq!(summary.stream(local), Some(stream.bytes.as_slice()));
         }
     }
 }
