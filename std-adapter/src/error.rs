@@ -54,6 +54,11 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
+    /// A second file of a task, or of a key of it: `task_7` next to `task_00007`.
+    TwoTaskFiles {
+        /// The task.
+        task: u64,
+    },
     /// Bytes without a key among files of key-value records.
     MixedTaskFiles,
     /// A task's stream is damaged.
@@ -95,6 +100,11 @@ impl Error {
         self
     }
 
+    /// The same of a file that has, or shall have, another name.
+    pub(crate) fn renamed(self, path: &Path) -> Self {
+        Self { path: path.to_owned(), ..self }
+    }
+
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -133,6 +143,9 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::Taken { task } => write!(f, "task {task} has a writer already"),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
+            Self::TwoTaskFiles { task } => {
+                write!(f, "is the second file of task {task}, or of one of its keys")
+            }
             Self::MixedTaskFiles => {
                 f.write_str("has bytes without a key, but others are values of keys")
             }
@@ -188,7 +201,9 @@ impl From<Error> for io::Error {
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Closed | ErrorKind::Taken { .. } => io::ErrorKind::InvalidInput,
-            ErrorKind::MixedTaskFiles => io::ErrorKind::InvalidInput,
+            ErrorKind::MixedTaskFiles | ErrorKind::TwoTaskFiles { .. } => {
+                io::ErrorKind::InvalidInput
+            }
             ErrorKind::NoTaskFile { .. } => io::ErrorKind::NotFound,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,

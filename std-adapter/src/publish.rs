@@ -55,7 +55,7 @@ impl Publish {
             _ => Path::new("."),
         };
         for number in 0..nfiles.get() {
-            check_free(&folder.join(sibling(&name, number)), force)?;
+            check_free(&path.with_file_name(sibling(&name, number)), force)?;
         }
         let hidden = Hidden::new(folder).map_err(|error| Error::new(path, error))?;
         Ok(Self { hidden, name, nfiles, force })
@@ -144,8 +144,8 @@ impl Hidden {
         let dir = tempfile::Builder::new().prefix(".striae-").tempdir_in(folder);
         let dir = dir.map_err(|error| match error.kind() {
             // Without the hidden folder's path, which says nothing to the reader.
-            kind @ (io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
+            io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder does not exist"),
+            kind @ (io::ErrorKind::NotADirectory
             | io::ErrorKind::PermissionDenied
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::StorageFull) => io::Error::from(kind),

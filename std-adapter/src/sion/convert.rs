@@ -2,17 +2,22 @@
 
 use super::each::{all_processors, for_each};
 use super::file::{File, TaskEntry};
+use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
-use crate::publish::Publish;
+use crc32c::crc32c_append;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use striae_core::endian::ByteOrder;
-use striae_core::sion::{Error as SionError, Head, KeyvalMode, SealState};
+use striae_core::sion::raw::ChunkCrcEntry;
+use striae_core::sion::seal::checksum_of;
+use striae_core::sion::{Error as SionError, Head, KeyvalMode, Physical, Seal, SealState};
 use striae_core::span::Span;
+
+/// Bytes that are read at once to be checked.
+const WINDOW: usize = 1 << 18;
 
 /// How to write a set anew, with each stream in one chunk.
 ///
@@ -20,7 +25,11 @@ use striae_core::span::Span;
 /// are; (block, position) pointers into chunks that are merged do not. All that is not asked for is
 /// as in the first file of the set; but the new set is one file, and has a seal if the old one had.
 ///
-/// The new set is made under hidden names and renamed when it is whole: see [`Publish`].
+/// A seal of the old set is checked, metadata and data, so that a new one does not vouch for what
+/// was damaged since; unless the new set is to have none.
+///
+/// The new set is made under hidden names and renamed when it is whole: see
+/// [`Publish`](crate::publish::Publish). What it replaces is gone only when the disk has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Convert {
     fsblksize: Option<u32>,
@@ -29,18 +38,6 @@ pub struct Convert {
     sealed: Option<bool>,
     force: bool,
     threads: NonZeroUsize,
-}
-
-/// What was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Written {
-    /// Physical files of the new set.
-    pub files: u32,
-    /// Its tasks.
-    pub tasks: u64,
-    /// Bytes of its streams.
-    pub bytes: u64,
 }
 
 impl Default for Convert {
@@ -84,7 +81,7 @@ impl Convert {
         self
     }
 
-    /// Adds a seal, or leaves it out.
+    /// Adds a seal; or leaves it out, and does not check those of the old set.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = Some(sealed);
@@ -110,7 +107,8 @@ impl Convert {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; a damaged set;
-    /// [`OutOfRange`](SionError::OutOfRange) for more files than tasks; the operating system's.
+    /// data that are not as they were sealed; [`OutOfRange`](SionError::OutOfRange) for more files
+    /// than tasks; the operating system's.
     pub fn run(
         &self,
         set: &File,
@@ -118,7 +116,7 @@ impl Convert {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let no_task = || Error::new(set.path(), SionError::NoTask { task: 0, ntasks: 0 });
-        let (first, head) = set.files().next().ok_or_else(no_task)?;
+        let (_, head) = set.files().next().ok_or_else(no_task)?;
         let (mut lens, mut ranks) = (Vec::new(), Vec::new());
         for task in set.tasks()? {
             let task = task?;
@@ -126,21 +124,20 @@ impl Convert {
             ranks.push(task.place.globalrank);
         }
         let bytes = lens.iter().copied().fold(0, u64::saturating_add);
-        let sealed = match self.sealed {
-            Some(sealed) => sealed,
-            None => is_sealed(set).map_err(|error| Error::new(first, error))?,
-        };
+        let seals = if self.sealed == Some(false) { Vec::new() } else { seals(set)? };
+        let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
-
-        let publish = Publish::new(out, self.nfiles, self.force)?;
-        let mut writer = create_hidden(builder, out, &publish, self.nfiles)?;
-        for_each(set.tasks()?, self.threads, || {
-            let mut copier = Copier::new();
-            let writer = &writer;
-            move |task| copy_task(set, &task, writer, &mut copier, progress)
+        let new = NewSet { out, nfiles: self.nfiles, force: self.force };
+        new.write(builder, set.ntasks(), |writer| {
+            let job = &Job { set, seals: &seals, writer, progress };
+            for_each(set.tasks()?, self.threads, || {
+                let (mut copier, mut window) = (Copier::new(), Vec::new());
+                move |task| {
+                    job.check_task(&task, &mut window)?;
+                    job.copy_task(&task, &mut copier)
+                }
+            })
         })?;
-        writer.close()?;
-        publish.finish(false)?;
         Ok(Written { files: self.nfiles.get(), tasks: set.ntasks(), bytes })
     }
 
@@ -156,55 +153,78 @@ impl Convert {
     }
 }
 
-/// Makes the files of a set that will be called `out` under hidden names.
-pub(super) fn create_hidden(
-    builder: Builder,
-    out: &Path,
-    publish: &Publish,
-    nfiles: NonZeroU32,
-) -> Result<FileWriter, Error> {
-    let paths = (0..nfiles.get()).map(|number| publish.hidden(number));
-    let prefix = out.as_os_str().as_bytes().to_owned();
-    builder.prefix(prefix).create_at(out, paths)
+/// The seal of each physical file that has one, of files whose tables are as they were sealed.
+fn seals(set: &File) -> Result<Vec<Option<Seal>>, Error> {
+    let seal = |file: &Physical<FileStore>| {
+        let at = |error| Error::new(file.store().path(), error);
+        let SealState::Sealed(seal) = file.seal().map_err(at)? else { return Ok(None) };
+        let meta1_len = file.meta1().layout().commit_fields().end();
+        let mut window = vec![0; WINDOW];
+        seal.check_metadata(file.store(), meta1_len, crc32c_append, &mut window).map_err(at)?;
+        Ok(Some(seal))
+    };
+    set.reader().files().iter().map(seal).collect()
 }
 
-/// Whether all files of a set are sealed.
-fn is_sealed(set: &File) -> Result<bool, striae_core::sion::ReadError<FileStore>> {
-    for file in set.reader().files() {
-        match file.seal() {
-            Ok(SealState::Sealed(_)) => {}
-            Ok(_) | Err(striae_core::step::DriveError::Format(_)) => return Ok(false),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
+/// What all threads need.
+struct Job<'a> {
+    set: &'a File,
+    /// Of each physical file of the set; none if nobody asks whether the data are as sealed.
+    seals: &'a [Option<Seal>],
+    writer: &'a FileWriter,
+    progress: &'a (dyn Fn(u64) + Sync),
 }
 
-fn copy_task(
-    set: &File,
-    task: &TaskEntry,
-    writer: &FileWriter,
-    copier: &mut Copier,
-    progress: &dyn Fn(u64),
-) -> Result<(), Error> {
-    let mut to = writer.task(task.task)?;
-    let mut stream = set.stream_of(task)?;
-    let mut copy = Copy { store: stream.store().clone(), copier, progress };
-    if stream.order() == to.order() || set.keyval() != KeyvalMode::Inline {
-        while let Some(span) = stream.next_span(u64::MAX)? {
-            copy.span(&mut to, span)?;
+impl Job<'_> {
+    /// Checks that a task's chunks are as they were sealed: the new seal must not vouch for others.
+    fn check_task(&self, task: &TaskEntry, window: &mut Vec<u8>) -> Result<(), Error> {
+        let number = usize::try_from(task.file).unwrap_or(usize::MAX);
+        let Some(Some(seal)) = self.seals.get(number) else { return Ok(()) };
+        let (file, _, local) = self.set.address(task.task)?;
+        let (path, at) = (file.store().path(), |error| Error::new(file.store().path(), error));
+        window.resize(WINDOW, 0);
+        for (chunk, len) in (0..).zip(self.set.chunk_lens(task)?) {
+            let (place, len) = (task.place.chunks.chunk(chunk), len?);
+            let used = place.and_then(|place| place.part(0, len)).unwrap_or(Span::ZERO);
+            let stored = file.sealed_crc(seal, local, chunk).map_err(at)?;
+            let computed = checksum_of(file.store(), used, 0, crc32c_append, window).map_err(at)?;
+            if stored != computed {
+                let offset = seal.entry(local, chunk).map_or(0, Span::offset);
+                let field = ChunkCrcEntry::crc;
+                let error = SionError::Checksum { field, offset, stored, computed };
+                return Err(Error::new(path, ErrorKind::Task { task: task.task, error }));
+            }
         }
-        return Ok(());
+        Ok(())
     }
-    // The headers of records are in the order of META1.
-    let mut records = stream.records()?;
-    while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
-        to.begin_key(record.key, record.len)?;
-        for span in records.spans(&record) {
-            copy.span(&mut to, span?)?;
+
+    fn copy_task(&self, task: &TaskEntry, copier: &mut Copier) -> Result<(), Error> {
+        let mut to = self.writer.task(task.task)?;
+        let (file, _, _) = self.set.address(task.task)?;
+        let mut copy = Copy { store: file.store().clone(), copier, progress: self.progress };
+        let keeps = file.meta1().order() == to.order() || self.set.keyval() != KeyvalMode::Inline;
+        let chunk = task.place.chunks.chunk(0).filter(|_| keeps && task.place.blockcount < 2);
+        if let Some(used) = chunk.and_then(|chunk| chunk.part(0, task.bytes)) {
+            return copy.span(&mut to, used); // as most tasks are; the list had its length
         }
+        let mut stream = self.set.stream_of(task)?;
+        if keeps {
+            while let Some(span) = stream.next_span(u64::MAX)? {
+                copy.span(&mut to, span)?;
+            }
+            return Ok(());
+        }
+        // The headers of records are in the order of META1.
+        let mut records = stream.records()?;
+        while let Some(record) = records.next() {
+            let record = record.map_err(|error| error.of_task(task.task))?;
+            to.begin_key(record.key, record.len)?;
+            for span in records.spans(&record) {
+                copy.span(&mut to, span?)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 struct Copy<'a> {

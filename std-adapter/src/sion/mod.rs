@@ -5,15 +5,17 @@ pub mod dump;
 mod each;
 mod extract;
 mod file;
+mod new_set;
 mod pack;
 pub mod recover;
 mod stream;
 pub mod verify;
 mod write;
 
-pub use convert::{Convert, Written};
+pub use convert::Convert;
 pub use extract::{Extract, Extracted};
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
+pub use new_set::Written;
 pub use pack::{Pack, Sources};
 pub use stream::{KeyReader, TaskRecords, TaskStream};
 pub use write::{Builder, Durability, FileWriter, Reopen, TaskWriter};

@@ -1,17 +1,17 @@
 //! Task files into a set: what [`Extract`](super::Extract) takes apart.
 
-use super::convert::{Written, create_hidden};
 use super::each::{all_processors, for_each};
-use super::write::{Builder, Durability, FileWriter, TaskWriter};
+use super::new_set::{NewSet, Written};
+use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use crate::publish::Publish;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
+use striae_core::sion::raw::RecordHeader;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -27,51 +27,74 @@ pub struct Sources {
 struct Task {
     plain: Option<PathBuf>,
     keys: Vec<(u64, PathBuf)>,
+    /// Bytes of its stream.
+    len: u64,
 }
 
 impl Sources {
     /// One task for each of `files`, in this order.
-    #[must_use]
-    pub fn of_files(files: Vec<PathBuf>) -> Self {
-        let task = |path| Task { plain: Some(path), keys: Vec::new() };
-        Self { tasks: files.into_iter().map(task).collect(), keyval: false }
+    ///
+    /// # Errors
+    /// The operating system's, for a file that cannot be read or is no regular one.
+    pub fn of_files(files: Vec<PathBuf>) -> Result<Self, Error> {
+        let task = |path| Task { plain: Some(path), keys: Vec::new(), len: 0 };
+        Self { tasks: files.into_iter().map(task).collect(), keyval: false }.measured()
     }
 
     /// The files of `folder` that [`Extract`](super::Extract) made: `task_00000` and so on, or
-    /// `task_00000.key_1` and so on for key-value records. Other files are left alone.
+    /// `task_00000.key_1` and so on for key-value records, in the order of these numbers. Other files
+    /// are left alone.
     ///
     /// # Errors
     /// [`NoTaskFile`](ErrorKind::NoTaskFile) if there is none, or a number is missing;
+    /// [`TwoTaskFiles`](ErrorKind::TwoTaskFiles) if a number is there twice, with more zeros or less;
     /// [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also has bytes
-    /// without a key; the operating system's.
+    /// without a key; the operating system's, for a file that cannot be read or is no regular one.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let at = |error| Error::new(folder, error);
         let mut tasks: BTreeMap<u64, Task> = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(at)? {
             let path = entry.map_err(at)?.path();
             let name = path.file_name().and_then(|name| name.to_str());
-            match name.and_then(parse_name) {
-                Some((task, None)) => tasks.entry(task).or_default().plain = Some(path),
-                Some((task, Some(key))) => tasks.entry(task).or_default().keys.push((key, path)),
-                None => {}
+            let Some((number, key)) = name.and_then(parse_name) else { continue };
+            let task = tasks.entry(number).or_default();
+            match key {
+                Some(key) => task.keys.push((key, path)),
+                None if task.plain.is_none() => task.plain = Some(path),
+                None => return Err(Error::new(&path, ErrorKind::TwoTaskFiles { task: number })),
             }
         }
-        let keyval = tasks.values().any(|task| !task.keys.is_empty());
         let missing = (0..).zip(tasks.keys()).find(|(expected, task)| expected != *task);
         if let Some(task) = missing.map(|(task, _)| task).or(tasks.is_empty().then_some(0)) {
             return Err(Error::new(folder, ErrorKind::NoTaskFile { task }));
         }
-        let mut sources = Self { tasks: tasks.into_values().collect(), keyval };
-        for task in &mut sources.tasks {
-            task.keys.sort_unstable(); // a folder's order is no order
-            if let Some(path) = task.plain.as_deref().filter(|_| keyval) {
-                let len = fs::metadata(path).map_err(|error| Error::new(path, error))?.len();
-                if len > 0 {
-                    return Err(Error::new(path, ErrorKind::MixedTaskFiles));
+        for (&task, files) in &mut tasks {
+            files.keys.sort_unstable(); // a folder's order is no order
+            for ((key, _), (next, path)) in files.keys.iter().zip(files.keys.iter().skip(1)) {
+                if key == next {
+                    return Err(Error::new(path, ErrorKind::TwoTaskFiles { task }));
                 }
             }
         }
-        Ok(sources)
+        let keyval = tasks.values().any(|task| !task.keys.is_empty());
+        Self { tasks: tasks.into_values().collect(), keyval }.measured()
+    }
+
+    /// The same with the length of each task's stream.
+    fn measured(mut self) -> Result<Self, Error> {
+        for task in &mut self.tasks {
+            if let Some(path) = &task.plain {
+                task.len = len_of(path)?;
+                if self.keyval && task.len > 0 {
+                    return Err(Error::new(path, ErrorKind::MixedTaskFiles));
+                }
+            }
+            for (_, path) in &task.keys {
+                let record = len_of(path)?.saturating_add(RecordHeader::TABLE.len.into());
+                task.len = task.len.saturating_add(record);
+            }
+        }
+        Ok(self)
     }
 
     /// Tasks that they make.
@@ -80,31 +103,17 @@ impl Sources {
         u64::try_from(self.tasks.len()).unwrap_or(u64::MAX)
     }
 
-    /// Bytes of each task's stream.
-    ///
-    /// # Errors
-    /// The operating system's, for a file that is not there or is no regular one.
-    pub fn lens(&self) -> Result<Vec<u64>, Error> {
-        let len = |task: &Task| {
-            let mut len = 0u64;
-            for (header, path) in task.files(self.keyval) {
-                let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-                let size = file.size().map_err(|error| Error::new(path, error))?;
-                len = len.saturating_add(size).saturating_add(if header { 16 } else { 0 });
-            }
-            Ok(len)
-        };
-        self.tasks.iter().map(len).collect()
+    /// Bytes of all streams.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tasks.iter().map(|task| task.len).fold(0, u64::saturating_add)
     }
 }
 
-impl Task {
-    /// Its files, and whether a record's header precedes each.
-    fn files(&self, keyval: bool) -> impl Iterator<Item = (bool, &Path)> {
-        let plain = self.plain.as_deref().filter(|_| !keyval);
-        let keys = self.keys.iter().map(|(_, path)| (true, path.as_path()));
-        plain.map(|path| (false, path)).into_iter().chain(keys)
-    }
+/// Length of a file that can be read.
+fn len_of(path: &Path) -> Result<u64, Error> {
+    let len = PosixFile::open(path).and_then(|file| file.size());
+    len.map_err(|error| Error::new(path, error))
 }
 
 /// Task and key of a name like `task_00012.key_7`.
@@ -122,7 +131,8 @@ fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
 
 /// How to make a set of task files.
 ///
-/// The set is made under hidden names and renamed when it is whole: see [`Publish`].
+/// The set is made under hidden names and renamed when it is whole: see
+/// [`Publish`](crate::publish::Publish). What it replaces is gone only when the disk has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Pack {
     chunksize: Option<u64>,
@@ -218,24 +228,21 @@ impl Pack {
         out: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
-        let lens = sources.lens()?;
-        let bytes = lens.iter().copied().fold(0, u64::saturating_add);
-        let builder = self.builder(sources, lens);
-
-        let publish = Publish::new(out, self.nfiles, self.force)?;
-        let mut writer = create_hidden(builder, out, &publish, self.nfiles)?;
-        let tasks = (0..).zip(&sources.tasks).map(Ok);
-        for_each(tasks, self.threads, || {
-            let mut copier = Copier::new();
-            let (writer, keyval) = (&writer, sources.keyval);
-            move |(number, task)| pack_task(number, task, keyval, writer, &mut copier, progress)
+        let builder = self.builder(sources);
+        let new = NewSet { out, nfiles: self.nfiles, force: self.force };
+        new.write(builder, sources.ntasks(), |writer| {
+            let tasks = (0..).zip(&sources.tasks).map(Ok);
+            for_each(tasks, self.threads, || {
+                let mut copier = Copier::new();
+                move |(number, task)| {
+                    pack_task(task, &mut writer.task(number)?, &mut copier, progress)
+                }
+            })
         })?;
-        writer.close()?;
-        publish.finish(false)?;
-        Ok(Written { files: self.nfiles.get(), tasks: sources.ntasks(), bytes })
+        Ok(Written { files: self.nfiles.get(), tasks: sources.ntasks(), bytes: sources.bytes() })
     }
 
-    fn builder(&self, sources: &Sources, lens: Vec<u64>) -> Builder {
+    fn builder(&self, sources: &Sources) -> Builder {
         let mut builder = Builder::new(sources.ntasks())
             .nfiles(self.nfiles.get())
             .order(self.order)
@@ -248,40 +255,39 @@ impl Pack {
         }
         match self.chunksize {
             Some(bytes) => builder.chunksize(bytes),
-            None => builder.chunksizes(lens),
+            None => builder.chunksizes(sources.tasks.iter().map(|task| task.len).collect()),
         }
     }
 }
 
 fn pack_task(
-    number: u64,
     task: &Task,
-    keyval: bool,
-    writer: &FileWriter,
-    copier: &mut Copier,
-    progress: &dyn Fn(u64),
-) -> Result<(), Error> {
-    let mut to = writer.task(number)?;
-    if let Some(path) = task.plain.as_deref().filter(|_| !keyval) {
-        return pack_file(path, &mut to, copier, progress, |_, _| Ok(()));
-    }
-    for (key, path) in &task.keys {
-        pack_file(path, &mut to, copier, progress, |to, len| to.begin_key(*key, len))?;
-    }
-    Ok(())
-}
-
-fn pack_file(
-    path: &Path,
     to: &mut TaskWriter,
     copier: &mut Copier,
     progress: &dyn Fn(u64),
-    begin: impl FnOnce(&mut TaskWriter, u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if task.keys.is_empty() {
+        let path = task.plain.as_deref();
+        return path.map_or(Ok(()), |path| pack_file(path, to, None, copier, progress));
+    }
+    task.keys.iter().try_for_each(|(key, path)| pack_file(path, to, Some(*key), copier, progress))
+}
+
+/// Appends a file to a stream, as the record of a key if there is one.
+fn pack_file(
+    path: &Path,
+    to: &mut TaskWriter,
+    key: Option<u64>,
+    copier: &mut Copier,
+    progress: &dyn Fn(u64),
 ) -> Result<(), Error> {
     let at = |error| Error::new(path, error);
     let file = PosixFile::open(path).map_err(at)?;
     let len = file.size().map_err(at)?;
-    begin(to, len)?;
+    if let Some(key) = key {
+        to.begin_key(key, len)?;
+        progress(RecordHeader::TABLE.len.into());
+    }
     let all = Span::new(0, len).unwrap_or(Span::ZERO); // from 0, so it ends where it can
     to.copy_from(copier, (path, &file), all, progress)
 }

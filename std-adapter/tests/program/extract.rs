@@ -2,7 +2,6 @@
 
 use super::*;
 use rustix::fs::FallocateFlags;
-use std::os::unix::fs::MetadataExt;
 
 #[test]
 fn extract_makes_a_file_of_every_stream() {

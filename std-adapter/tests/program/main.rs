@@ -11,9 +11,11 @@
 mod golden_sets;
 
 mod cat;
+mod convert;
 mod extract;
 mod inspect;
 mod list;
+mod pack;
 mod refuse;
 mod sealed;
 
@@ -22,9 +24,12 @@ use golden_sets::{GoldenSet, golden_dir, golden_set, golden_sets, payload};
 use predicates::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use striae::sion::File;
 use tempfile::TempDir;
 
 fn striae(args: &[&str]) -> Command {
@@ -103,7 +108,80 @@ impl Copy {
     }
 }
 
+/// A folder with nothing in it but what the test makes.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        names(self.0.path().to_str().unwrap())
+    }
+}
+
+/// The streams of a set, read by the library.
+fn streams(path: &str) -> Vec<Vec<u8>> {
+    let file = File::open(path).unwrap();
+    (0..file.ntasks()).map(|task| stream_of(&file, task)).collect()
+}
+
+fn stream_of(file: &File, task: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.stream(task).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Key and value of each record of each task of a set.
+fn records(path: &str) -> Vec<Vec<(u64, Vec<u8>)>> {
+    let file = File::open(path).unwrap();
+    let records = |task| {
+        let mut stream = file.stream(task).unwrap();
+        let bytes = stream_of(&file, task);
+        let records: Vec<_> = stream.records().unwrap().map(Result::unwrap).collect();
+        let value = |position, len| {
+            let start = usize::try_from(position).unwrap();
+            bytes[start..start + usize::try_from(len).unwrap()].to_vec()
+        };
+        records.iter().map(|record| (record.key, value(record.position, record.len))).collect()
+    };
+    (0..file.ntasks()).map(records).collect()
+}
+
+/// Bytes that a file takes on the disk.
+fn allocated(path: &str) -> u64 {
+    let file = fs::File::open(path).unwrap();
+    file.sync_all().unwrap(); // blocks have a place now
+    file.metadata().unwrap().blocks() * 512
+}
+
 fn names(dir: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(dir).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The program under a limit of the shell's `ulimit`.
+fn limits(limit: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_striae")]).args(args);
+    command
+}
+
+/// Fails under that limit, and says so in one line.
+fn limited(limit: &str, args: &[&str], text: &str) {
+    let one_line = predicate::function(|stderr: &str| stderr.lines().count() == 1);
+    let says = predicate::str::contains(text).and(predicate::str::contains(".striae-").not());
+    limits(limit, args).assert().code(2).stderr(one_line.and(says));
 }

@@ -47,15 +47,18 @@ pub(crate) enum Verb {
     /// Make a set of task files: one task a file, or what extract made of a set.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
                       striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n\n\
-                      Of a folder, the files task_00000 and so on are taken, or \
-                      task_00000.key_1 and so on for key-value records. The set appears when it \
-                      is whole.")]
+                      Files become tasks in the order in which they are given: a shell sorts rank10 \
+                      before rank2. Of a folder, the files task_00000 and so on are taken, or \
+                      task_00000.key_1 and so on for key-value records, in the order of their \
+                      numbers. Global ranks are counted from 0. The set appears when it is whole.")]
     Pack(PackArgs),
     /// Write a set anew: one chunk a task, in one file or several, with or without a seal.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
                             striae convert --nfiles 4 --seal run.sion archive.sion\n\n\
                             Without options: one file, one chunk a task, all else as it was. \
-                            The set appears when it is whole.")]
+                            Data with checksums are checked, and get new ones. The set appears \
+                            when it is whole.\n\nWith --force, OUT may be the old set; of its \
+                            files, those that the new set does not have stay where they are.")]
     Convert(ConvertArgs),
     /// Close a set that was never closed, or whose META2 is damaged, in a copy.
     #[command(after_help = "Example:\n  striae recover crashed.sion closed.sion\n\n\
@@ -191,7 +194,8 @@ pub(crate) struct Layout {
     /// Round chunks up to multiples of so many bytes.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) fsblksize: Option<u32>,
-    /// Byte order of the metadata.
+    /// Byte order of the metadata, and of the headers of key-value records; pack states it for the
+    /// data, too, and convert keeps what is stated for them.
     #[arg(long)]
     pub(crate) order: Option<Order>,
     /// Replace files that exist already.
@@ -243,7 +247,7 @@ pub(crate) struct ConvertArgs {
     /// Add checksums of everything.
     #[arg(long)]
     pub(crate) seal: bool,
-    /// Leave checksums out.
+    /// Leave checksums out, and do not check those that there are.
     #[arg(long, conflicts_with = "seal")]
     pub(crate) no_seal: bool,
     #[command(flatten)]

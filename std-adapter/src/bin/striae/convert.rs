@@ -2,13 +2,14 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, Sound};
-use crate::progress::with_bar;
+use crate::open_files::open_many;
+use crate::progress::with_bar_of;
 use striae::sion::Convert;
 
 pub(crate) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let file = args.file.open()?;
-    let mut convert = Convert::new().force(args.layout.force);
-    convert = convert.nfiles(args.layout.nfiles);
+    open_many(args.layout.nfiles);
+    let mut convert = Convert::new().nfiles(args.layout.nfiles).force(args.layout.force);
     if args.seal || args.no_seal {
         convert = convert.sealed(args.seal);
     }
@@ -21,8 +22,6 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     if let Some(threads) = args.layout.threads {
         convert = convert.threads(threads);
     }
-    let total = file.tasks()?.try_fold(0u64, |sum, task| Ok(sum.saturating_add(task?.bytes)));
-    let total = total.map_err(Failure::File)?;
-    with_bar(total, |progress| convert.run(&file, &args.out, progress))?;
+    with_bar_of(&file, |progress| convert.run(&file, &args.out, progress))?;
     Ok(Sound::Yes)
 }

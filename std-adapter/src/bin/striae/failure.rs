@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
+use striae_core::sion;
 
 /// Whether what was asked for is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,10 @@ impl Failure {
             Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::File(error) => error.to_string(),
+            Self::File(error) => match advice(error.kind()) {
+                Some(advice) => format!("{error}; {advice}"),
+                None => error.to_string(),
+            },
             Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
         };
@@ -62,6 +66,17 @@ impl Failure {
             | ErrorKind::NoKey { .. } => true,
             _ => false,
         }
+    }
+}
+
+/// What helps.
+fn advice(kind: &ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::Sion(sion::Error::NotClosed { .. }) => {
+            Some("striae recover makes a closed copy")
+        }
+        ErrorKind::Exists => Some("--force replaces it"),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ mod dump;
 mod extract;
 mod failure;
 mod list;
+mod open_files;
 mod pack;
 mod progress;
 mod recover;

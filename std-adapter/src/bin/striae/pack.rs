@@ -2,14 +2,19 @@
 
 use crate::args::PackArgs;
 use crate::failure::{Failure, Sound};
+use crate::open_files::open_many;
 use crate::progress::with_bar;
+use std::io;
+use striae::Error;
+use striae::error::ErrorKind;
 use striae::sion::{Pack, Sources};
 
 pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let sources = match args.sources.as_slice() {
         [folder] if folder.is_dir() => Sources::of_folder(folder)?,
-        files => Sources::of_files(files.to_vec()),
+        files => Sources::of_files(files.to_vec()).map_err(several)?,
     };
+    open_many(args.layout.nfiles);
     let mut pack = Pack::new().nfiles(args.layout.nfiles).force(args.layout.force);
     pack = pack.sealed(args.seal);
     if let Some(bytes) = args.chunksize {
@@ -24,7 +29,16 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     if let Some(threads) = args.layout.threads {
         pack = pack.threads(threads);
     }
-    let total = sources.lens()?.into_iter().fold(0, u64::saturating_add);
-    with_bar(total, |progress| pack.run(&sources, &args.out, progress))?;
+    with_bar(sources.bytes(), |progress| pack.run(&sources, &args.out, progress))?;
     Ok(Sound::Yes)
+}
+
+/// Says more of a folder that is not alone.
+fn several(error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Io(why) if why.kind() == io::ErrorKind::IsADirectory => {
+            Failure::Usage(format!("{error}, which is packed alone or not at all"))
+        }
+        _ => Failure::File(error),
+    }
 }

@@ -1,0 +1,67 @@
+//! A set that gets its names when it is whole.
+
+use super::write::{Builder, FileWriter};
+use crate::error::Error;
+use crate::publish::Publish;
+use std::num::NonZeroU32;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use striae_core::sion::filegroups::EvenFiles;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Physical files of the new set.
+    pub files: u32,
+    /// Its tasks.
+    pub tasks: u64,
+    /// Bytes of its streams.
+    pub bytes: u64,
+}
+
+/// Where a new set shall be.
+pub(super) struct NewSet<'a> {
+    /// Its first file.
+    pub(super) out: &'a Path,
+    pub(super) nfiles: NonZeroU32,
+    /// Whether files that are there are replaced.
+    pub(super) force: bool,
+}
+
+impl NewSet<'_> {
+    /// Makes a set of `ntasks` tasks as `builder` says, lets `fill` write its streams, and gives its
+    /// files their names: at once, and only when all of them are whole.
+    pub(super) fn write(
+        &self,
+        builder: Builder,
+        ntasks: u64,
+        fill: impl FnOnce(&FileWriter) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // Before anyone looks whether so many names are free.
+        EvenFiles::new(ntasks, self.nfiles.get().into())
+            .map_err(|error| Error::new(self.out, error))?;
+        let publish = Publish::new(self.out, self.nfiles, self.force)?;
+        let prefix = self.out.as_os_str().as_bytes().to_owned();
+        let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
+        builder
+            .prefix(prefix)
+            .create_at(self.out, paths)
+            .and_then(|mut writer| fill(&writer).and_then(|()| writer.close()))
+            .map_err(|error| self.unhidden(error, &publish))?;
+        // What is replaced may be all that there is of the data, until the disk has the new files.
+        publish.finish(self.force)
+    }
+
+    /// The same error, of the name that the file was to get.
+    fn unhidden(&self, error: Error, publish: &Publish) -> Error {
+        let is_hidden = error.path().parent() == publish.hidden(0).parent();
+        match error.path().file_name().filter(|_| is_hidden) {
+            Some(name) => {
+                let path = self.out.with_file_name(name);
+                error.renamed(&path)
+            }
+            None => error,
+        }
+    }
+}
