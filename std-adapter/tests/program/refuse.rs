@@ -111,5 +111,6 @@ fn a_verdict_does_not_need_a_reader() {
 fn every_verb_has_a_manual_page() {
     let page = String::from_utf8(output(&["man", "cat"])).unwrap();
     assert!(page.contains("globalrank"), "{page}");
+    assert!(page.contains("striae cat"), "the synopsis can be typed: {page}");
     refused(&["man", "dog"], 2, "there is no verb dog");
 }

@@ -57,7 +57,10 @@ fn man(verb: Option<&str>) -> Result<Sound, Failure> {
     let command = match verb {
         None => program,
         Some(verb) => match program.find_subcommand(verb) {
-            Some(command) => command.clone().display_name(format!("striae-{verb}")),
+            Some(command) => {
+                let command = command.clone().bin_name(format!("striae {verb}"));
+                command.display_name(format!("striae-{verb}"))
+            }
             None => return Err(Failure::Usage(format!("there is no verb {verb}"))),
         },
     };
