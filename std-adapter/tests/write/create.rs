@@ -5,6 +5,7 @@ use crate::{argument, child, is_unclosed, names, payload, sion, streams};
 use std::io::Write;
 use std::path::Path;
 use striae::error::ErrorKind;
+use striae::sion::verify::verify;
 use striae::sion::{Builder, Durability, File};
 use striae_core::sion::Error as SionError;
 
@@ -151,4 +152,30 @@ fn a_new_set_is_unclosed_until_its_first_commit() {
     let file = Builder::new(2).durability(Durability::EveryRecord).nfiles(2).create(&path);
     assert_eq!(streams(&path), [b"", b""]);
     drop(file);
+}
+
+#[test]
+fn every_task_has_an_entry_in_the_mapping_whatever_its_global_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&[i64], &[(u32, u32)]); 4] = [
+        (&[3, 2, 1, 0], &[(1, 1), (1, 0), (0, 1), (0, 0)]),
+        (&[10, 7, 42, 8], &[(0, 0), (0, 1), (1, 0), (1, 1)]),
+        (&[9, 0, -1, 2], &[(0, 1), (0, 0), (1, 1), (1, 0)]),
+        (&[1, 1, 1, 1], &[(0, 1), (0, 0), (1, 0), (1, 1)]),
+    ];
+    for (ranks, expected) in cases {
+        let path = folder.path().join("a.sion");
+        let builder = Builder::new(4).nfiles(2).globalranks(ranks.to_vec()).overwrite(true);
+        builder.durability(Durability::None).create(&path).unwrap().close().unwrap();
+        let file = File::open(&path).unwrap();
+        let first = &file.reader().files()[0];
+        let mapping = first.mapping().unwrap().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let entry = |index| {
+            let at = mapping.entry(index).unwrap().offset() as usize;
+            mapping.address(&bytes[at..at + 8]).unwrap()
+        };
+        assert_eq!((0..4).map(entry).collect::<Vec<_>>(), expected, "{ranks:?}");
+        assert!(verify(&path, &mut |_| {}).unwrap().is_sound(), "{ranks:?}");
+    }
 }

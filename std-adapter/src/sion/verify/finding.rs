@@ -227,7 +227,7 @@ impl fmt::Display for FindingKind {
             Self::Misled { offset, entry, filenumber, lrank, globalrank } => {
                 let field = Name(raw::MappingEntry::filenumber);
                 write!(f, "{field} at offset {offset} is {filenumber} and lrank is {lrank}: ")?;
-                write!(f, "that task has globalrank {globalrank}, must have {entry}")
+                write!(f, "that task has globalrank {globalrank}, not {entry}")
             }
             Self::Repeated { globalrank, tasks } => {
                 let field = Name(raw::GlobalrankEntry::globalrank);

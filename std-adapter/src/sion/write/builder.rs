@@ -258,15 +258,19 @@ impl Builder {
         });
         let addresses: Vec<_> = addresses.collect();
         let Some(ranks) = &self.globalranks else { return addresses };
-        // Its index is a rank of the program that wrote the set, if its tasks have such ranks.
+        // SIONlib lists the tasks of a set by its mapping, so each task has an entry: at the index
+        // that is its rank, if it is the first one with such a rank, else where there is room.
         let mut mapping = vec![None; addresses.len()];
-        for (rank, address) in ranks.iter().zip(&addresses) {
-            let index = usize::try_from(*rank).ok();
-            if let Some(entry) = index.and_then(|index| mapping.get_mut(index)) {
-                *entry = Some(*address);
+        let mut others = Vec::new();
+        for (rank, address) in ranks.iter().zip(addresses) {
+            let entry = usize::try_from(*rank).ok().and_then(|index| mapping.get_mut(index));
+            match entry.filter(|entry| entry.is_none()) {
+                Some(entry) => *entry = Some(address),
+                None => others.push(address),
             }
         }
-        mapping.into_iter().collect::<Option<_>>().unwrap_or(addresses)
+        let mut others = others.into_iter(); // as many as there is room for
+        mapping.into_iter().filter_map(|entry| entry.or_else(|| others.next())).collect()
     }
 
     /// Finds or makes the file, and whether it can be what is asked for. What is there already stays
