@@ -17,6 +17,7 @@ use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
 use crate::step::{DriveError, Machine, drive};
 use crate::store::{WriteAt, usize_to_u64};
+use embedded_io::{Error as _, ErrorKind};
 use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
@@ -76,8 +77,8 @@ impl Default for Options<'_> {
 /// On [`Error::LedgerFull`], commit and try again.
 ///
 /// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so
-/// the file must be empty when it is created, and [`Writer::close`] may end with an error behind
-/// which all is committed, if there was a commit before it.
+/// the file must be empty when it is created, and a file that was committed before it is closed keeps
+/// bytes behind its end that nobody looks at.
 ///
 /// ```
 /// use striae_core::sion::{
@@ -263,8 +264,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// As [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
-    /// moved. A store that cannot be cut fails at the very end: then all is committed, and only
-    /// bytes without a meaning stand behind it.
+    /// moved. On a store that cannot be cut ([`ErrorKind::Unsupported`]) bytes without a meaning are
+    /// left behind META2, which is no error.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.settle()?;
         let maxchunks = self.maxchunks();
@@ -276,7 +277,14 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         let mut close = close.map_err(DriveError::Format)?;
         let result = run(&mut close, &mut self.store, back);
         let outcome = close.outcome();
-        self.conclude(result, outcome)?;
+        let in_place = self.blocks.end(maxchunks.into());
+        let is_closed = matches!(outcome, Outcome::Published(at) if Some(at.start) == in_place);
+        match self.conclude(result, outcome) {
+            // All but the cut was done, and the device has no way to do that.
+            Err(DriveError::Store(error))
+                if is_closed && error.kind() == ErrorKind::Unsupported => {}
+            concluded => concluded?,
+        }
         self.forget();
         Ok(())
     }

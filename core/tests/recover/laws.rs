@@ -98,7 +98,7 @@ fn a_record_that_ends_in_zero_may_be_unfinished() {
 
 #[test]
 fn an_unfinished_record_at_the_end_is_left_out() {
-    let order = ByteOrder::HOST;
+    let order = ByteOrder::Little; // of a big key 2 the first byte is a zero
     let whole = record(order, 1, &[0; 30]);
     for len in [1, 9, 16, 40] {
         let stream = [&whole[..], &record(order, 2, &[7; 50])[..len]].concat();

@@ -1,7 +1,9 @@
 //! Commits: what was written before one is there, what comes after it does not disturb it.
 
 use crate::{Growing, streams, with_memory, written};
+use core::convert::Infallible;
 use striae_core::sion::{Attributes, Options, Writer};
+use striae_core::store::{ReadAt, SeekStoreError, WriteAt};
 
 #[test]
 fn every_commit_is_a_whole_file() {
@@ -46,4 +48,59 @@ fn a_closed_file_can_be_written_on() {
         let expected = [vec![1; 260 + 10 * round], vec![2; 60 + 30 * round]];
         assert_eq!(streams(&store.0), expected);
     }
+}
+
+/// A device without a way to cut a file.
+struct Uncut(Growing);
+
+impl ReadAt for Uncut {
+    type Error = SeekStoreError<Infallible>;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        Ok(self.0.read_at(offset, buf).unwrap())
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        Ok(self.0.size().unwrap())
+    }
+}
+
+impl WriteAt for Uncut {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.0.write_all_at(offset, bytes).unwrap();
+        Ok(())
+    }
+
+    fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
+        let len = self.size()?;
+        if wanted < len {
+            return Err(SeekStoreError::CannotShrink { len, wanted });
+        }
+        self.0.set_size(wanted).unwrap();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_cut_can_be_closed_and_written_on() {
+    let (tasks, attributes) = ([(0, 100), (1, 50)], Attributes::default());
+    let mut store = Uncut(Growing::default());
+    with_memory(2000, |memory| {
+        let options = Options { ahead: 3, ..Options::default() };
+        let mut writer =
+            Writer::create(&mut store, &attributes, b"a", &tasks[..], memory, options).unwrap();
+        for _ in 0..3 {
+            writer.write(0, &[1; 110]).unwrap();
+            writer.commit().unwrap();
+        }
+        writer.write(1, &[2; 7]).unwrap();
+        writer.close().unwrap();
+        writer.write(1, &[2; 70]).unwrap();
+        writer.close().unwrap();
+    });
+    assert_eq!(streams(&store.0.0), [vec![1; 330], vec![2; 77]]);
 }
