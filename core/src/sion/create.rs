@@ -117,8 +117,8 @@ impl<'w, T: TaskTable> Create<'w, T> {
     /// fewer and larger writes.
     ///
     /// # Errors
-    /// [`Error::PrefixTooLong`], [`Error::Window`]; [`Error::OutOfRange`] if there are not as many tasks as `meta1` says,
-    /// or for their chunk sizes, see [`blocks`].
+    /// [`Error::PrefixTooLong`], [`Error::Window`]; [`Error::OutOfRange`] if there are not as many
+    /// tasks as `meta1` says, or for their chunk sizes, see [`blocks`].
     pub fn new(
         meta1: &Meta1,
         prefix: &[u8],

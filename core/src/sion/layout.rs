@@ -221,6 +221,15 @@ impl Varheader {
         }
     }
 
+    /// Whether there is a place for it behind all `blocks` that it tells of, one aside of that, and one
+    /// aside of both: what commits and the close need.
+    #[must_use]
+    pub fn has_places(&self, blocks: &Blocks) -> bool {
+        let behind = |place: Self| self.behind(place.span().end());
+        let first = blocks.end(self.maxchunks.into()).and_then(|end| self.behind(end));
+        first.and_then(behind).and_then(behind).is_some()
+    }
+
     /// All of it.
     #[must_use]
     pub fn span(&self) -> Span {

@@ -4,6 +4,9 @@
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
 mod begin;
+mod task;
+
+pub use task::TaskWriter;
 
 use super::close::Close;
 use super::commit::{Commit, Outcome, Publication, Unchanged};
@@ -393,7 +396,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         if u64::from(chunk) < self.blocks.before(old.start) {
             return Ok(());
         }
-        let new = self.place(old, chunk.saturating_add(1))?;
+        // Behind all blocks in use: those of a file that was reopened can be behind its META2.
+        let new = self.place(old, chunk.saturating_add(1).max(self.maxchunks()))?;
         let publication = self.publication(new)?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let commit = Commit::new(publication, Unchanged, front);
@@ -466,10 +470,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
 /// Checks that META2 has a place behind its blocks, wherever the one before it and that of a close
 /// are.
 fn check_places(shape: &Varheader, blocks: &Blocks) -> Result<(), Error> {
-    let behind = |place: Varheader| shape.behind(place.span().end());
-    let first = blocks.end(shape.maxchunks.into()).and_then(|end| shape.behind(end));
     let full = Error::FileFull { chunk: shape.maxchunks.saturating_sub(1).into() };
-    first.and_then(behind).and_then(behind).map(|_| ()).ok_or(full)
+    if shape.has_places(blocks) { Ok(()) } else { Err(full) }
 }
 
 /// Runs a machine whose own error cannot occur.
@@ -482,27 +484,4 @@ where
     M: Machine<Error = core::convert::Infallible>,
 {
     drive(machine, store, buf).map_err(DriveError::infallible)
-}
-
-/// A task's plain stream as `embedded_io::Write`; nothing is buffered.
-#[derive(Debug)]
-pub struct TaskWriter<'a, 'm, S> {
-    writer: &'a mut Writer<'m, S>,
-    local: u32,
-}
-
-impl<S: WriteAt> embedded_io::ErrorType for TaskWriter<'_, '_, S> {
-    type Error = WriteError<S>;
-}
-
-impl<S: WriteAt> embedded_io::Write for TaskWriter<'_, '_, S> {
-    /// See [`Writer::write_some`].
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
-        self.writer.write_some(self.local, bytes)
-    }
-
-    /// Does nothing: nothing is buffered. [`Writer::commit`] makes durable.
-    fn flush(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Growing, streams, with_memory, written};
 use core::convert::Infallible;
+use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Options, Writer};
 use striae_core::store::{ReadAt, SeekStoreError, WriteAt};
 
@@ -103,4 +104,36 @@ fn a_file_that_cannot_be_cut_can_be_closed_and_written_on() {
         writer.close().unwrap();
     });
     assert_eq!(streams(&store.0.0), [vec![1; 330], vec![2; 77]]);
+}
+
+/// A file as another program may have left it: task 0 has 40 chunks, and META2 stands in chunk 3 of
+/// task 1, which does not use it.
+fn with_meta2_in_an_unused_chunk(attributes: &Attributes) -> Vec<u8> {
+    let tasks = [(0, 100), (1, 2000)];
+    let mut file = written(attributes, &tasks, Options::default(), |writer| {
+        writer.write(0, &(0..4000).map(|i| (i % 251) as u8).collect::<Vec<_>>()).unwrap();
+        writer.close().unwrap();
+    });
+    let (fields, from, to) = (1076 + 32, file.len() - (16 + 40 * 16 + 4), 1120 + 3 * 2100 + 100);
+    assert_eq!(file[fields + 4..fields + 12], (from as u64).to_le_bytes());
+    let meta2 = file.split_off(from);
+    file[to..to + meta2.len()].copy_from_slice(&meta2);
+    file[fields + 4..fields + 12].copy_from_slice(&(to as u64).to_le_bytes());
+    file
+}
+
+#[test]
+fn meta2_moves_behind_all_blocks_in_use_and_not_only_the_one_that_is_entered() {
+    let attributes = Attributes { order: ByteOrder::Little, fsblksize: 1, ..Attributes::default() };
+    let old = with_meta2_in_an_unused_chunk(&attributes);
+    let expected = streams(&old);
+    for ahead in [0, 1, 50] {
+        let mut store = Growing(old.clone());
+        with_memory(2000, |memory| {
+            let options = Options { ahead, ..Options::default() };
+            let mut writer = Writer::reopen(&mut store, memory, options).unwrap();
+            writer.write(1, &[2; 16_000]).unwrap();
+        });
+        assert_eq!(streams(&store.0), expected, "{ahead} ahead");
+    }
 }

@@ -157,11 +157,11 @@ fn a_new_set_is_unclosed_until_its_first_commit() {
 #[test]
 fn every_task_has_an_entry_in_the_mapping_whatever_its_global_rank() {
     let folder = tempfile::tempdir().unwrap();
-    let cases: [(&[i64], &[(u32, u32)]); 4] = [
-        (&[3, 2, 1, 0], &[(1, 1), (1, 0), (0, 1), (0, 0)]),
-        (&[10, 7, 42, 8], &[(0, 0), (0, 1), (1, 0), (1, 1)]),
-        (&[9, 0, -1, 2], &[(0, 1), (0, 0), (1, 1), (1, 0)]),
-        (&[1, 1, 1, 1], &[(0, 1), (0, 0), (1, 0), (1, 1)]),
+    let cases = [
+        ([3, 2, 1, 0], [(1, 1), (1, 0), (0, 1), (0, 0)]),
+        ([10, 7, 42, 8], [(0, 0), (0, 1), (1, 0), (1, 1)]),
+        ([9, 0, -1, 2], [(0, 1), (0, 0), (1, 1), (1, 0)]),
+        ([1, 1, 1, 1], [(0, 1), (0, 0), (1, 0), (1, 1)]),
     ];
     for (ranks, expected) in cases {
         let path = folder.path().join("a.sion");

@@ -179,3 +179,31 @@ fn a_set_that_is_closed_again_without_anything_new_is_the_same() {
         assert!(read() == before);
     }
 }
+
+#[test]
+fn a_sealed_file_whose_metadata_are_damaged_is_not_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let builder = Builder::new(1).chunksize(100).fsblksize(1).sealed(true);
+    let builder = builder.order(ByteOrder::Little);
+    let mut file = builder.create(&path).unwrap();
+    file.task(0).unwrap().write_all(&payload(0, 100)).unwrap();
+    file.close().unwrap();
+    drop(file);
+
+    let sound = std::fs::read(&path).unwrap();
+    let blocksize = 1104 + 100 + 8; // behind META1, the chunk and the block count
+    assert_eq!(sound[blocksize..blocksize + 8], 100u64.to_le_bytes());
+    let mut damaged = sound.clone();
+    damaged[blocksize..blocksize + 8].copy_from_slice(&50u64.to_le_bytes());
+    std::fs::write(&path, &damaged).unwrap();
+    let error = FileWriter::reopen(&path).unwrap_err().to_string();
+    assert!(error.contains("seal.meta2_crc at offset"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), damaged);
+
+    // Whoever takes the seal away takes the file as it is.
+    let mut file = Reopen::new().sealed(false).open(&path).unwrap();
+    file.close().unwrap();
+    drop(file);
+    assert_eq!(streams(&path), [payload(0, 50)]);
+}

@@ -254,6 +254,9 @@ entries! {
         let shape = Varheader { start: 0, ntasks, maxchunks, mapping_len, sealed };
         let blocks = Blocks { first: start, globalskip: mapping_len };
         let old = shape.at(start).ok_or(Fail)?;
+        if !shape.has_places(&blocks) {
+            return Err(Fail);
+        }
         let new = shape.aside(&blocks, reach, Some(&old)).ok_or(Fail)?;
         let spans = [
             new.span(), new.blockcounts(), new.blocksizes(), new.mapping(), new.crcs(),

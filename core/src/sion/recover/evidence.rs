@@ -36,8 +36,10 @@ pub struct Remains {
 pub(super) enum Word {
     /// Nothing: there is none.
     None,
-    /// All of it is as it was sealed.
+    /// All of it is as it was sealed, and the seal has checksums of all chunks.
     Sealed,
+    /// All of it is as it was sealed, but the checksums of chunks are not.
+    SealedMeta2,
     /// It is damaged, but the seal has checksums of all chunks.
     SealedChunks,
     /// It stands where only commits put it, and all of it is sound.
@@ -112,7 +114,8 @@ impl Remains {
         self.varheader.as_ref()
     }
 
-    /// Whether the file has a seal that is of use.
+    /// Whether the file has a seal whose checksums of chunks are sound. They are in
+    /// [`Varheader::crcs`].
     #[must_use]
     pub const fn is_sealed(&self) -> bool {
         matches!(self.word, Word::Sealed | Word::SealedChunks)
@@ -167,7 +170,8 @@ impl Remains {
             // there is only the last.
             let is_last = is_named || self.is_natural(&seal.varheader);
             let word = match (is_last, seal.meta2, seal.chunks) {
-                (true, true, _) => Word::Sealed,
+                (true, true, true) => Word::Sealed,
+                (true, true, false) => Word::SealedMeta2,
                 (true, false, true) => Word::SealedChunks,
                 (true, false, false) => Word::Doubtful(Doubt::NotAsSealed),
                 (false, true, _) => Word::Doubtful(Doubt::OldSeal),

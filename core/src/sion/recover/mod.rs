@@ -6,10 +6,13 @@
 //!
 //! | what is there | a task's stream is |
 //! |---|---|
-//! | META2 that the commit fields, or a seal, lead to | exact if its block count and all of its block sizes are sound |
-//! | a seal with a sound table of checksums | exact for each chunk of which a front has the checksum |
+//! | META2 that the commit fields, or a seal, lead to | exact if all of its entries are sound |
+//! | a seal with a sound table of checksums | exact only if each chunk has its checksum |
 //! | key-value records | exact if the last record is surely whole |
 //! | else | a guess: each chunk up to its last byte that is not zero |
+//!
+//! Checksums come first: a stream that they contradict is a guess, whatever else says that it is
+//! exact.
 //!
 //! [`Remains`] is what is known of a file; [`Remains::recover`] judges one task. Nothing allocates:
 //! memory is the caller's window. Nothing is written: see [`super::close::Close`] for that.
@@ -48,7 +51,7 @@ pub struct Recovered {
 pub enum Certainty {
     /// The file proves it.
     Exact(Proof),
-    /// It may be longer or shorter, by zeros as a rule.
+    /// It may be longer or shorter, by zeros as a rule, or, where a seal says so, other bytes.
     Guess(Doubt),
 }
 
@@ -67,8 +70,11 @@ impl Certainty {
 pub enum Proof {
     /// META2.
     Meta2,
-    /// META2, and the seal says that it is undamaged.
+    /// META2, and the seal says that it is undamaged. The seal's own table is not, so that nothing
+    /// is known of the data.
     SealedMeta2,
+    /// META2 and the checksums of the task's chunks.
+    Sealed,
     /// The checksums of the task's chunks.
     SealedChunks,
     /// The records are whole, and nothing stands behind them.
@@ -97,7 +103,7 @@ pub enum Doubt {
     Meta2NotNamed,
     /// META2 is that of a seal at the end of the file, which may be an older one.
     OldSeal,
-    /// Chunks are not as they were sealed.
+    /// Chunks are not as they were sealed: their bytes, or how many they are, may be wrong.
     NotAsSealed,
     /// The file ends where more of the stream could be.
     FileCut,
@@ -114,6 +120,7 @@ impl fmt::Display for Proof {
         f.write_str(match self {
             Self::Meta2 => "META2 says so",
             Self::SealedMeta2 => "META2 says so, and is as it was sealed",
+            Self::Sealed => "META2 and its chunks are as they were sealed",
             Self::SealedChunks => "its chunks are as they were sealed",
             Self::Records => "its records are whole",
             Self::RecordsBeforeUnfinished => {

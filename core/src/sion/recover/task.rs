@@ -16,7 +16,8 @@ use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::usize_to_u64;
 
-/// Is told of each chunk with data: its index, and how much of it is used; in order.
+/// Is told of each chunk with data: its index, and how much of it is used; in order. Of a sealed
+/// file it is also told of chunks of which nothing is left: 0.
 pub type EachChunk<'a> = &'a mut dyn FnMut(u64, u64) -> Result<(), Error>;
 
 /// Bytes that storage writes as a whole, at least.
@@ -65,11 +66,14 @@ struct Tally<'a> {
 
 impl Tally<'_> {
     fn add<E>(&mut self, chunk: u64, len: u64) -> Result<(), DriveError<E, Error>> {
-        if len > 0 {
-            (self.each)(chunk, len).map_err(DriveError::Format)?;
-            self.bytes = self.bytes.saturating_add(len);
-            self.blockcount = self.blockcount.max(chunk.saturating_add(1));
-        }
+        if len > 0 { self.add_any(chunk, len) } else { Ok(()) }
+    }
+
+    /// The same, and the chunk counts even if it is empty.
+    fn add_any<E>(&mut self, chunk: u64, len: u64) -> Result<(), DriveError<E, Error>> {
+        (self.each)(chunk, len).map_err(DriveError::Format)?;
+        self.bytes = self.bytes.saturating_add(len);
+        self.blockcount = self.blockcount.max(chunk.saturating_add(1));
         Ok(())
     }
 }
@@ -93,8 +97,14 @@ impl<S: Sparse> Work<'_, S> {
             return self.by_checksums(scratch, tally);
         }
         let entries = self.entries(scratch)?;
+        if word == Word::Sealed {
+            return match entries {
+                Entries::Sound(count) => self.as_sealed(count, scratch, tally),
+                Entries::Zero | Entries::InPart => self.by_checksums(scratch, tally),
+            };
+        }
         let proof = match word {
-            Word::Sealed => Some(Proof::SealedMeta2),
+            Word::SealedMeta2 => Some(Proof::SealedMeta2),
             Word::Committed | Word::Closed => Some(Proof::Meta2),
             _ => None,
         };
@@ -370,6 +380,47 @@ impl<S: Sparse> Work<'_, S> {
         }))
     }
 
+    /// Chunks as META2 says, which is as it was sealed; their bytes may not be.
+    fn as_sealed(
+        &self,
+        count: u64,
+        scratch: &mut Scratch<'_>,
+        tally: &mut Tally<'_>,
+    ) -> Result<Certainty, ReadError<S>> {
+        let Some(varheader) = &self.remains.varheader else {
+            return Ok(Certainty::Guess(Doubt::NoMeta2));
+        };
+        let (mut is_exact, mut chunk) = (true, 0);
+        while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
+            let len = self.blocksize(varheader, next)?.map_or(0, |(size, _)| size);
+            // Of a stream that is a guess anyway, nobody needs to know which chunks make it one.
+            if is_exact && len > 0 {
+                let place = self.chunks.chunk(next).and_then(|place| place.part(0, len));
+                let place = place.unwrap_or(Span::ZERO);
+                let checksum = self.remains.checksum;
+                let crc = checksum_of(self.store, place, 0, checksum, scratch.window)?;
+                is_exact = crc == self.sealed_crc(varheader, next)?;
+            }
+            tally.add(next, len)?;
+            chunk = next.saturating_add(1);
+        }
+        tally.blockcount = tally.blockcount.max(count);
+        Ok(match is_exact {
+            true => Certainty::Exact(Proof::Sealed),
+            false => Certainty::Guess(Doubt::NotAsSealed),
+        })
+    }
+
+    /// The checksum that a chunk was sealed with.
+    fn sealed_crc(&self, varheader: &Varheader, chunk: u64) -> Result<u32, ReadError<S>> {
+        let row = chunk.saturating_mul(varheader.ntasks.into());
+        let skip = row.saturating_add(self.local.into()).saturating_mul(CRC_LEN);
+        let place = varheader.crcs().part(skip, CRC_LEN).unwrap_or(Span::ZERO);
+        let mut crc = [0; 4];
+        read_exact(self.store, place.offset(), &mut crc)?;
+        Ok(U32::from(crc).get(self.remains.head.meta1.order()))
+    }
+
     /// Chunks as far as their bytes have the checksum that they were sealed with.
     fn by_checksums(
         &self,
@@ -381,20 +432,16 @@ impl<S: Sparse> Work<'_, S> {
         };
         let mut is_exact = true;
         for chunk in 0..u64::from(varheader.maxchunks) {
-            let row = chunk.saturating_mul(varheader.ntasks.into());
-            let skip = row.saturating_add(self.local.into()).saturating_mul(CRC_LEN);
-            let place = varheader.crcs().part(skip, CRC_LEN).unwrap_or(Span::ZERO);
-            let mut crc = [0; 4];
-            read_exact(self.store, place.offset(), &mut crc)?;
-            let sealed = U32::from(crc).get(self.remains.head.meta1.order());
+            let sealed = self.sealed_crc(varheader, chunk)?;
             let size = self.blocksize(varheader, chunk)?.map_or(0, |(size, _)| size);
-            let len = self.sealed_len(chunk, sealed, size, scratch)?;
-            is_exact &= len.is_some();
-            let len = match len {
-                Some(len) => len,
-                None => self.used(chunk, scratch)?,
-            };
-            tally.add(chunk, len)?;
+            match self.sealed_len(chunk, sealed, size, scratch)? {
+                Some(len) => tally.add(chunk, len)?,
+                None => {
+                    is_exact = false;
+                    // Even if nothing is left of it, there was something.
+                    tally.add_any(chunk, self.used(chunk, scratch)?)?;
+                }
+            }
         }
         if let Some(count) = self.blockcount(varheader)? {
             tally.blockcount = tally.blockcount.max(count); // empty chunks at the end

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use striae::Error;
 use striae::sion::{File, OpenOptions, Opened};
 
-/// Look into files of many streams, take them apart, and check them.
+/// Make files of many streams, look into them, take them apart, check and recover them.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
     version,
     max_term_width = 100,
-    after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no, \
-                  2 usage or I/O error.\nThe file names the first physical file of a set; the \
+    after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
+                  guess, 2 usage or I/O error.\nThe file names the first physical file of a set; the \
                   others are found from its name."
 )]
 pub(crate) struct Args {

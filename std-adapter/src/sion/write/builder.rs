@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
-use striae_core::sion::{Attributes, ChunkRule, Error as SionError, Meta1, raw};
+use striae_core::sion::{Attributes, ChunkRule, Error as SionError, Meta1, Varheader, raw};
 
 /// Bytes of a task's buffer, unless told.
 pub(super) const BUFFER: usize = 1 << 16;
@@ -183,6 +183,10 @@ impl Builder {
     ///
     /// If that fails, those that it made are removed. Those that it was to overwrite are as before
     /// if one of the set cannot be opened or cannot hold what is asked for, and else empty or unclosed.
+    /// If there was a set of more files under that name, those that this one does not have stay.
+    ///
+    /// The set is to be closed: a writer that is dropped before says so by a warning of the crate
+    /// `log`.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
@@ -302,7 +306,13 @@ impl Builder {
         let meta1 = Meta1::new(&attributes, ntasks).map_err(at)?;
         meta1.to_raw(prefix).map_err(at)?;
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
-        blocks(&meta1, &table).map_err(at)?;
+        let blocks = blocks(&meta1, &table).map_err(at)?;
+        let mapping_len = self.ntasks.saturating_add(1).saturating_mul(8); // at most
+        let (ntasks, sealed) = (meta1.ntasks(), self.settings.sealed);
+        if !(Varheader { start: 0, ntasks, maxchunks: 1, mapping_len, sealed }).has_places(&blocks)
+        {
+            return Err(at(SionError::FileFull { chunk: 0 }));
+        }
         Ok(Plan { path, file, meta1, table })
     }
 

@@ -34,7 +34,7 @@ pub enum Durability {
     #[default]
     OnCommit,
     /// Each write of a task is committed before it returns, with all that other tasks have written.
-    /// If that commit fails, the write fails, although what it wrote stays in the stream and is part
-    /// of the next commit.
+    /// If that commit fails, the write fails and was not accepted, unless nobody can know: see
+    /// [`TaskWriter`].
     EveryRecord,
 }

@@ -1,17 +1,18 @@
 //! One physical file that is written: which blocks are open, where META2 is.
 //!
-//! Locks are taken in this order: `commits`, a task's stream, `place`. A commit therefore looks at the
-//! streams one after another, and publishes what it saw when it holds none of them; a task that
-//! enters a new block may have to move META2 out of its way, and waits for nobody but a publication.
+//! Locks are taken in this order: `commits`, the map of streams, a stream, `place`. A commit
+//! therefore looks at the streams one after another, and publishes what it saw when it holds none of
+//! them; a task that enters a new block may have to move META2 out of its way, and waits for nobody
+//! but a publication.
 
 mod last;
+mod publish;
 #[cfg(test)]
 mod tests;
 
 use super::Durability;
 use super::snapshot::Snapshot;
 use super::stream::{Mark, Stream};
-use super::target::Target;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
@@ -20,11 +21,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use striae_core::sion::close::Close;
-use striae_core::sion::commit::{Commit, Outcome, Publication, Unchanged, Written};
+use striae_core::sion::commit::Unchanged;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
-use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::WriteAt;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -53,6 +53,8 @@ struct Place {
     published: Option<Varheader>,
     /// What a commit wrote that failed so late that it may be what readers see.
     unsettled: Option<Varheader>,
+    /// How often such a commit was made the visible one.
+    settled: u64,
     /// As the atomic that can be read without the lock.
     allowed: u64,
 }
@@ -118,7 +120,7 @@ impl Part {
             streams: Mutex::default(),
             commits: Mutex::new(0),
             wishes: AtomicU64::new(0),
-            place: Mutex::new(Place { published, unsettled: None, allowed }),
+            place: Mutex::new(Place { published, unsettled: None, settled: 0, allowed }),
             allowed: AtomicU64::new(allowed),
             sync_failed: AtomicBool::new(false),
             rubbish: AtomicBool::new(published.is_some()),
@@ -219,11 +221,18 @@ impl Part {
         if wanted <= self.allowed.load(Ordering::Acquire) {
             return Ok(());
         }
+        let full = || self.error(SionError::FileFull { chunk: chunk.into() });
+        let maxchunks = chunk.checked_add(1).ok_or_else(full)?;
+        if !(Varheader { maxchunks, ..self.empty() }).has_places(&self.blocks) {
+            return Err(full());
+        }
         let mut place = self.place()?;
         if let Some(old) = place.published
             && wanted > self.blocks.before(old.start)
         {
-            self.publish(&mut place, &old, wanted, Unchanged)?;
+            // Behind all blocks in use: those of a file that was reopened can be behind its META2.
+            let blocks = wanted.max(old.maxchunks.into());
+            self.publish(&mut place, &old, blocks, Unchanged)?;
         }
         self.set_allowed(&mut place, |allowed| allowed.max(wanted));
         Ok(())
@@ -264,16 +273,30 @@ impl Part {
         Ok(())
     }
 
+    /// Commits of unknown outcome that turned out to be visible.
+    pub(super) fn settled(&self) -> u64 {
+        lock(&self.place).settled
+    }
+
     /// Commits what was accepted for `stream` since `mark`. If that fails, takes it back.
-    pub(super) fn commit_record(&self, stream: &Mutex<Stream>, mark: &Mark) -> Result<(), Error> {
+    ///
+    /// `settled` is what [`Part::settled`] said before.
+    pub(super) fn commit_record(
+        &self,
+        stream: &Mutex<Stream>,
+        mark: &Mark,
+        settled: u64,
+    ) -> Result<(), Error> {
         self.commit().or_else(|error| {
             let _commits = lock(&self.commits); // nobody is about to publish what he saw of it
             let mut stream = lock(stream);
             if stream.is_committed() {
                 return Ok(()); // by another one's commit, or the close
             }
-            // If nobody knows whether it is in the file, it stays in the stream.
-            if lock(&self.place).unsettled.is_none() {
+            // If nobody knows whether it is in the file, or another one's commit that failed has put
+            // it there after all, it stays in the stream.
+            let place = *lock(&self.place);
+            if place.unsettled.is_none() && place.settled == settled {
                 stream.take_back(mark);
             }
             Err(error)
@@ -359,131 +382,6 @@ impl Part {
         // Nobody writes to them any more; whoever wants to finds their end in META2.
         streams.retain(|_, stream| Arc::strong_count(stream) > 1 || !lock(stream).is_idle());
     }
-
-    /// META2 of a commit, without its place.
-    fn shape(&self, snapshot: &Snapshot<'_>, place: &Place) -> Varheader {
-        let published = place.published.map_or(1, |old| old.maxchunks);
-        Varheader {
-            start: 0,
-            ntasks: self.meta1.ntasks(),
-            maxchunks: snapshot.maxchunks().max(published),
-            mapping_len: self.mapping_len,
-            sealed: self.settings.sealed,
-        }
-    }
-
-    /// That the disk still says the truth.
-    pub(super) fn check_disk(&self) -> Result<(), Error> {
-        match self.sync_failed.load(Ordering::Acquire) {
-            true => Err(Error::new(&self.path, ErrorKind::SyncFailed)),
-            false => Ok(()),
-        }
-    }
-
-    /// That somebody will find what is committed.
-    fn check_name(&self) -> Result<(), Error> {
-        let at = |error: io::Error| Error::new(&self.path, error);
-        if self.file.is_removed().map_err(at)? {
-            let text = "was removed while it was written";
-            return Err(at(io::Error::new(io::ErrorKind::NotFound, text)));
-        }
-        Ok(())
-    }
-
-    fn publication(&self, place: &Place, new: Varheader) -> Result<Publication, Error> {
-        self.check_disk()?;
-        let checksum = crc32c::crc32c_append;
-        let file_len = self.file.size().map_err(|error| Error::new(&self.path, error))?;
-        Ok(Publication { meta1: self.meta1, old: place.published, new, file_len, checksum })
-    }
-
-    /// Publishes META2 like `shape` behind `blocks` blocks, and some more if the file may be so long.
-    fn publish(
-        &self,
-        place: &mut Place,
-        shape: &Varheader,
-        blocks: u64,
-        written: impl Written + Copy,
-    ) -> Result<(), Error> {
-        let old = place.published;
-        let at = |blocks| shape.aside(&self.blocks, blocks, old.as_ref());
-        if let Some(far) = at(ahead(blocks)) {
-            match self.publish_at(place, far, written) {
-                Err(error) if is_too_far(&error) && place.unsettled.is_none() => {}
-                done => return done,
-            }
-        }
-        let full = self.error(SionError::FileFull { chunk: blocks });
-        self.publish_at(place, at(blocks).ok_or(full)?, written)
-    }
-
-    fn publish_at(
-        &self,
-        place: &mut Place,
-        new: Varheader,
-        written: impl Written,
-    ) -> Result<(), Error> {
-        let publication = self.publication(place, new)?;
-        let mut window = vec![0; WINDOW];
-        let commit = Commit::new(publication, written, &mut window);
-        let mut commit = commit.map_err(|error| self.error(error))?;
-        let done = self.run(&mut commit);
-        self.conclude(place, done, commit.outcome())
-    }
-
-    /// Where META2 is. If the last publication failed so that nobody knows, it is finished first.
-    fn place(&self) -> Result<MutexGuard<'_, Place>, Error> {
-        let mut place = lock(&self.place);
-        self.check_disk()?;
-        if let Some(new) = place.unsettled {
-            let mut commit = Commit::settle(&self.meta1, new);
-            (place.published, place.unsettled) = (Some(self.run(&mut commit)?), None);
-        }
-        Ok(place)
-    }
-
-    /// Remembers what the file is now, after a machine's end or its failure.
-    fn conclude(
-        &self,
-        place: &mut Place,
-        done: Result<Varheader, Error>,
-        outcome: Outcome,
-    ) -> Result<(), Error> {
-        self.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
-        match (&done, outcome) {
-            (Ok(new), _) => place.published = Some(*new),
-            (Err(_), Outcome::Published(new)) => place.published = Some(new),
-            (Err(_), Outcome::Unknown(new)) => place.unsettled = Some(new),
-            (Err(_), Outcome::Unchanged) => {}
-        }
-        done.map(|_| ())
-    }
-
-    const fn target(&self) -> Target<'_> {
-        Target::new(&self.file, self.settings.durability, &self.sync_failed)
-    }
-
-    fn run<M>(&self, machine: &mut M) -> Result<M::Output, Error>
-    where
-        M: Machine<Error = std::convert::Infallible>,
-    {
-        let mut buf = vec![0; WINDOW];
-        drive(machine, &mut self.target(), &mut buf).map_err(|error| {
-            let error: DriveError<io::Error, SionError> = error.infallible();
-            Error::new(&self.path, error)
-        })
-    }
-}
-
-/// Blocks that are left free in front of META2: as many again as there are, so that META2 moves ever
-/// more rarely while a file grows. The file has a hole there.
-const fn ahead(blocks: u64) -> u64 {
-    blocks.saturating_mul(2)
-}
-
-/// Whether the file may not be so long.
-fn is_too_far(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge)
 }
 
 /// Whatever a thread that panicked was about: the values behind these locks are always whole.

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use striae_core::sion::create::{Create, TaskTable};
 use striae_core::sion::{Blocks, Error as SionError, Meta1, raw};
 use striae_core::step::{DriveError, drive};
+use striae_core::store::ReadAt;
 
 /// A physical file that is to be made.
 pub(super) struct Plan {
@@ -24,7 +25,11 @@ impl Plan {
     /// Takes away what the file held before.
     pub(super) fn empty(&self, durability: Durability) -> Result<(), Error> {
         let empty = || {
-            self.file.set_size(0)?;
+            if self.file.size()? != 0 {
+                // Not if it is empty: file systems take that for a replaced file, and write all of
+                // it when it is closed.
+                self.file.set_size(0)?;
+            }
             match durability {
                 Durability::None => Ok(()),
                 // Else a power cut could leave the old size, with old bytes and new ones; also if

@@ -98,8 +98,8 @@ impl FileWriter {
     /// this commit, and some with the one before. After a close, there is nothing left to do.
     ///
     /// # Errors
-    /// The operating system's, or that a file was removed while it was written. The last commit holds then, and this one can be tried again, unless
-    /// the disk failed to make something durable
+    /// The operating system's, or that a file was removed while it was written. The last commit holds
+    /// then, and this one can be tried again, unless the disk failed to make something durable
     /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
         self.parts.iter().try_for_each(|part| part.commit())
@@ -207,7 +207,16 @@ impl Reopen {
         };
         let mapping = physical.mapping().map_err(at)?;
         let is_sealed = match physical.seal() {
-            Ok(state) => matches!(state, SealState::Sealed(_)),
+            Ok(SealState::Sealed(_)) if self.sealed == Some(false) => true,
+            Ok(SealState::Sealed(seal)) => {
+                // Or what is damaged would be sealed.
+                let (meta1, mut window) = (*physical.meta1(), vec![0; WINDOW]);
+                let end = meta1.layout().commit_fields().end();
+                let checksum = crc32c::crc32c_append;
+                seal.check_metadata(&file, end, checksum, &mut window).map_err(at)?;
+                true
+            }
+            Ok(_) => false,
             // Whoever takes the seal away need not be told that it is damaged.
             Err(DriveError::Format(_)) if self.sealed == Some(false) => false,
             Err(error) => return Err(at(error)),

@@ -160,11 +160,18 @@ impl Stream {
 
     /// Accepts all of `record` into one chunk, or nothing of it.
     pub(super) fn write_record(&mut self, part: &Part, record: &[u8]) -> Result<(), Error> {
-        self.ensure_free_space(part, u64::try_from(record.len()).unwrap_or(u64::MAX))?;
-        if self.buffer(part, record) {
+        self.check_open(part)?;
+        let len = u64::try_from(record.len()).unwrap_or(u64::MAX);
+        let fits = self.cursor.fits(len).map_err(|error| part.error(error))?;
+        if fits && self.buffer(part, record) {
             return Ok(());
         }
-        self.all_or_nothing(part, |stream| stream.write_all(part, record))
+        self.all_or_nothing(part, |stream| {
+            if !fits {
+                stream.leave_chunk(part)?;
+            }
+            stream.write_all(part, record)
+        })
     }
 
     /// Accepts a key-value record, or nothing of it.

@@ -177,10 +177,10 @@ impl TaskWriter {
         work: impl FnOnce(&mut Stream, &Part) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut stream = lock(&self.stream);
-        let mark = stream.mark(&self.part)?;
+        let (mark, settled) = (stream.mark(&self.part)?, self.part.settled());
         let done = work(&mut stream, &self.part)?;
         drop(stream);
-        self.part.commit_record(&self.stream, &mark)?;
+        self.part.commit_record(&self.stream, &mark, settled)?;
         Ok(done)
     }
 }
