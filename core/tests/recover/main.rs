@@ -15,6 +15,7 @@ mod golden_sets;
 mod golden;
 mod hostile;
 mod laws;
+mod sealed;
 
 use sha2::{Digest, Sha256};
 use striae_core::integrity::crc32c;

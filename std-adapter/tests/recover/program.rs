@@ -5,7 +5,9 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use striae::sion::Builder;
 
 fn recover(args: &[&Path], flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_striae"));
@@ -83,9 +85,44 @@ fn a_set_lacks_no_file() {
 #[test]
 fn a_later_file_of_a_set_is_taken_alone() {
     let copy = Copy::named("m05_np8_3files");
-    let out = copy.path("out");
-    recover(&[&copy.files[2], &out], &[]).assert().code(0);
-    assert_eq!(fs::read(out).unwrap(), fs::read(&copy.files[2]).unwrap());
+    let (part, out) = (&copy.files[2], copy.path("out"));
+    let says = "000002 is file 2 of a set of 3, counted from 0; only it was recovered\n";
+    let says = predicate::str::starts_with("striae: ").and(predicate::str::ends_with(says));
+    recover(&[part, &out], &[]).assert().code(0).stderr(says);
+    assert_eq!(fs::read(&out).unwrap(), fs::read(part).unwrap());
+
+    // Who asks for one alone knows it; programs are told in any case.
+    recover(&[part, &out], &["--force", "--alone"]).assert().code(0).stderr("");
+    let json = recover(&[part, &out], &["--force", "--json"]).assert().code(0).stderr("");
+    let json: Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
+    assert_eq!(json["part_of_set"], json!({"file": 2, "files": 3}));
+}
+
+#[test]
+fn data_that_are_not_as_sealed_are_a_guess_and_stay_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("sealed.sion"), dir.path().join("out"));
+    let mut file = Builder::new(2).fsblksize(512).sealed(true).create(&path).unwrap();
+    file.task(0).unwrap().write_all(b"hello").unwrap();
+    file.task(1).unwrap().write_all(b"world").unwrap();
+    file.close().unwrap();
+    recover(&[&path, &out], &[]).assert().code(0).stdout(predicate::str::contains(
+        "task 0: 5 bytes, exact: META2 and its chunks are as they were sealed\n",
+    ));
+    let mut bytes = fs::read(&path).unwrap();
+    assert_eq!(fs::read(&out).unwrap(), bytes);
+
+    let at = bytes.windows(5).position(|window| window == b"hello").unwrap();
+    bytes[at] = b'j';
+    fs::write(&path, &bytes).unwrap();
+    let says =
+        predicate::str::contains("task 0: 5 bytes, a guess: chunks are not as they were sealed\n")
+            .and(predicate::str::contains("task 1: 5 bytes, exact: "))
+            .and(predicate::str::contains("2 tasks, 10 bytes, 1 guesses\n"));
+    recover(&[&path, &out], &["--force"]).assert().code(1).stderr("").stdout(says);
+    assert_eq!(crate::streams(&out), [b"jello", b"world"]);
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_striae"));
+    verify.arg("verify").arg(&out).assert().code(1);
 }
 
 #[test]

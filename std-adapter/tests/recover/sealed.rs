@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::Write;
+use std::iter;
 use std::path::Path;
 use striae::sion::recover::{Certainty, Doubt, Proof, Recover, Recovered, Recovery};
+use striae::sion::verify::verify;
 use striae::sion::{Builder, File};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
@@ -111,7 +113,7 @@ fn the_seal_at_the_end_leads_to_meta2() {
     file[fields..fields + 12].fill(0);
     is_all_exact(&file, "commit fields zeroed");
     for (recovered, _) in recover(&file) {
-        assert_eq!(recovered.certainty, Certainty::Exact(Proof::SealedMeta2));
+        assert_eq!(recovered.certainty, Certainty::Exact(Proof::Sealed));
     }
 }
 
@@ -159,4 +161,56 @@ fn what_was_sealed_is_sealed_again() {
     recovery.write(&out, &|_| {}).unwrap();
     assert!(fs::read(&out).unwrap() == whole, "byte for byte");
     assert_eq!(File::open(&out).unwrap().ntasks(), NTASKS);
+}
+
+/// Whether the data of a set are as they were sealed, if it is.
+fn verified(path: &Path) -> bool {
+    verify(path, &mut |_| {}).unwrap().is_sound()
+}
+
+#[test]
+fn a_copy_tells_of_altered_data_as_the_file_did() {
+    let (dir, whole) = closed();
+    let (_, start) = places(&whole);
+    let (path, out) = (dir.path().join("altered.sion"), dir.path().join("out"));
+    let meta2 = start..start + 8 * NTASKS as usize * 4;
+    let (first, row) = (1536, 512 * NTASKS as usize);
+    // Bytes of each chunk that is used, and all of one, of which nothing is left then.
+    let places = [first + 40, first + row, first + row + 511, first + 2 * row, first + 3 * 512];
+    let parts =
+        places.map(|at| at..at + 1).into_iter().chain(iter::once(first + 1536..first + 2048));
+    for (part, has_meta2) in parts.flat_map(|part| [(part.clone(), true), (part, false)]) {
+        let mut file = whole.clone();
+        file[part.clone()].iter_mut().for_each(|byte| *byte = byte.wrapping_sub(1));
+        if !has_meta2 {
+            file[meta2.clone()].fill(0);
+        }
+        fs::write(&path, &file).unwrap();
+        let recovery = Recover::new().force(true).examine(&path).unwrap();
+        let damaged = recovery.tasks().filter(|task| !task.recovered.certainty.is_exact());
+        let doubts: Vec<_> = damaged.map(|task| task.recovered.certainty).collect();
+        assert_eq!(doubts, [Certainty::Guess(Doubt::NotAsSealed)], "{part:?}, META2: {has_meta2}");
+        recovery.write(&out, &|_| {}).unwrap();
+        assert!(!verified(&out), "{part:?}, META2: {has_meta2}");
+        if has_meta2 {
+            assert!(fs::read(&out).unwrap() == file, "{part:?}: byte for byte");
+        }
+    }
+}
+
+#[test]
+fn a_copy_is_not_sealed_by_checksums_that_are_damaged() {
+    let (dir, mut file) = closed();
+    let table = file.len() - 64 - 4 * NTASKS as usize * 3;
+    file[table] ^= 1;
+    let (path, out) = (dir.path().join("damaged.sion"), dir.path().join("out"));
+    fs::write(&path, &file).unwrap();
+    let recovery = examine(&path);
+    for task in recovery.tasks() {
+        assert_eq!(task.recovered.certainty, Certainty::Exact(Proof::SealedMeta2));
+    }
+    recovery.write(&out, &|_| {}).unwrap();
+    assert!(verified(&out));
+    assert_eq!(crate::streams(&out), contents());
+    assert!(fs::read(&out).unwrap() == file[..table], "all but the seal");
 }

@@ -96,8 +96,8 @@ pub enum Doubt {
     /// Entries of META2 are missing or damaged: those chunks end in their last byte that is not
     /// zero.
     Meta2InPart,
-    /// META2 says 0 of a chunk that holds data, where it may never have been written: the chunk ends
-    /// in its last byte that is not zero.
+    /// META2 says 0 of a chunk that holds data, where it may never have been written: the chunk
+    /// ends in its last byte that is not zero.
     ZeroBlocksize,
     /// META2 stands where writers put it, but no commit field leads to it.
     Meta2NotNamed,
@@ -173,8 +173,8 @@ const ZEROS: u64 = 1 << 28;
 impl<'w> Scratch<'w> {
     /// Memory to read into: [`WINDOW`] bytes; with more there are fewer and larger reads.
     ///
-    /// Of a sealed file it also counts the zeros that were tried behind chunks' data, so one is to be
-    /// used for all tasks of a file.
+    /// Of a sealed file it also counts the zeros that were tried behind chunks' data, so one is to
+    /// be used for all tasks of a file.
     #[must_use]
     pub const fn new(window: &'w mut [u8]) -> Self {
         Self { window, zeros: ZEROS }

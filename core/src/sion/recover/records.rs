@@ -1,8 +1,8 @@
 //! The key-value records of a stream whose length nobody wrote down.
 //!
-//! A writer fills each chunk before it goes on and writes a record from its front to its end. So the
-//! records of an unclosed file can be counted from the first one on, and the last one alone may be
-//! unfinished.
+//! A writer fills each chunk before it goes on and writes a record from its front to its end. So
+//! the records of an unclosed file can be counted from the first one on, and the last one alone may
+//! be unfinished.
 
 use super::scan::{Room, Sparse, first_nonzero};
 use crate::endian::ByteOrder;

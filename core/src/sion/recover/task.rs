@@ -34,8 +34,8 @@ enum Entries {
 }
 
 impl Remains {
-    /// Judges the stream of `task`, one of [`Remains::tasks`], and tells `each` about its chunks: of
-    /// those that it is not told about nothing is used.
+    /// Judges the stream of `task`, one of [`Remains::tasks`], and tells `each` about its chunks:
+    /// of those that it is not told about nothing is used.
     ///
     /// # Errors
     /// Those of `each`; the store's own.
@@ -244,9 +244,9 @@ impl<S: Sparse> Work<'_, S> {
         Ok(if zero { Entries::Zero } else { Entries::Sound(count) })
     }
 
-    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it in
-    /// its sector. SIONlib writes the commit fields first and then META2 from front to end, so they
-    /// may lead to a META2 of which the end, or some sectors, were never written.
+    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it
+    /// in its sector. SIONlib writes the commit fields first and then META2 from front to end, so
+    /// they may lead to a META2 of which the end, or some sectors, were never written.
     fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
         let mut sector = [0; SECTOR];
         let from = place.end();

@@ -1,7 +1,7 @@
 //! `striae recover`.
 
 use crate::args::RecoverArgs;
-use crate::failure::{Failure, Sound};
+use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
 use crate::text::{print_json, printable, unless_gone};
 use anstyle::AnsiColor;
@@ -15,7 +15,16 @@ struct Report {
     files: usize,
     bytes: u64,
     guesses: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part_of_set: Option<PartOfSet>,
     tasks: Vec<Row>,
+}
+
+/// Which one of a set was recovered alone.
+#[derive(Serialize)]
+struct PartOfSet {
+    file: u32,
+    files: u32,
 }
 
 #[derive(Serialize)]
@@ -63,6 +72,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         files: recovery.files().len(),
         bytes: recovery.bytes(),
         guesses: guesses(recovery),
+        part_of_set: recovery.part_of_set().map(|(file, files)| PartOfSet { file, files }),
         tasks: recovery.tasks().map(row).collect(),
     })?;
     Ok(())
@@ -100,5 +110,12 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         )?;
         lines.flush()
     };
-    unless_gone(write())
+    unless_gone(write())?;
+    if let Some((file, files)) = recovery.part_of_set().filter(|_| !args.alone) {
+        let path = args.path.to_string_lossy();
+        complain(&format!(
+            "{path} is file {file} of a set of {files}, counted from 0; only it was recovered"
+        ));
+    }
+    Ok(())
 }

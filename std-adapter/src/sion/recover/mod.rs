@@ -9,7 +9,8 @@
 //! # let closed = folder.path().join("closed.sion");
 //! let recovery = Recover::new().examine(&unclosed)?;
 //! for task in recovery.tasks() {
-//!     println!("task {}: {} bytes, {}", task.task, task.recovered.bytes, task.recovered.certainty);
+//!     let found = task.recovered;
+//!     println!("task {}: {} bytes, {}", task.task, found.bytes, found.certainty);
 //! }
 //! recovery.write(&closed, &|_| {})?;
 //! assert!(recovery.is_exact());
@@ -137,19 +138,32 @@ impl Recovery {
         self.tasks().fold(0, |sum, task| sum.saturating_add(task.recovered.bytes))
     }
 
+    /// The number of the physical file and how many its set has, if only one of several is
+    /// recovered.
+    #[must_use]
+    pub fn part_of_set(&self) -> Option<(u32, u32)> {
+        let [part] = self.parts.as_slice() else { return None };
+        let meta1 = &part.remains().head().meta1;
+        meta1.filenumber().zip(Some(meta1.files_in_set()).filter(|&files| files > 1))
+    }
+
     /// Whether no stream is a guess.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.tasks().all(|task| task.recovered.certainty.is_exact())
     }
 
-    /// Writes a closed set whose first file gets the name `out`. `progress` is told the length of each
-    /// piece of a stream that was copied.
+    /// Writes a closed set whose first file gets the name `out`. `progress` is told the length of
+    /// each piece of a stream that was copied.
     ///
     /// It has the same physical files, META1, chunks and data at the same places, so that (block,
-    /// position) pointers mean what they meant; bytes that are in no stream are left out. A physical
-    /// file whose seal was of use is sealed. The set is made under hidden names and renamed when it
-    /// is whole: see [`Publish`](crate::publish::Publish).
+    /// position) pointers mean what they meant; bytes that are in no stream are left out. The set
+    /// is made under hidden names and renamed when it is whole: see
+    /// [`Publish`](crate::publish::Publish).
+    ///
+    /// A physical file whose seal has sound checksums of its chunks is sealed with these, and not
+    /// with those of the bytes that are there now: so [`verify`](crate::sion::verify::verify) still
+    /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
     ///
     /// # Errors
     /// [`ErrorKind::Exists`] for a file that is there already; the operating system's.

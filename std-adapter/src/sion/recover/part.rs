@@ -4,6 +4,7 @@ use super::Identity;
 use super::source::Source;
 use crate::error::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use striae_core::endian::U32;
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::recover::{Recovered, Remains, Scratch};
 use striae_core::sion::{Error as SionError, ReadError, raw};
@@ -19,7 +20,7 @@ const MAX_USED: usize = 1 << 25;
 /// Most block sizes of a META2: 4 GiB of them.
 const MAX_BLOCKSIZES: u64 = 1 << 29;
 
-/// A chunk with data.
+/// A chunk with data, or one of a sealed file that had some.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Used {
     pub(super) chunk: u32,
@@ -155,6 +156,32 @@ impl Part {
         Ok(addresses.collect())
     }
 
+    /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
+    pub(super) fn sealed_crcs(&self, source: &Source) -> Result<Vec<u32>, Error> {
+        let len = u64::from(raw::ChunkCrcEntry::TABLE.len);
+        let mut crcs = Vec::new();
+        let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());
+        let Some(varheader) = sealed else { return Ok(crcs) };
+        let order = self.remains.head().meta1.order();
+        let (table, ntasks) = (varheader.crcs(), u64::from(varheader.ntasks));
+        let (mut window, mut at) = (Vec::new(), 0);
+        crcs.reserve(self.used.len());
+        for used in &self.used {
+            let index = u64::from(used.chunk).saturating_mul(ntasks);
+            let skip = index.saturating_add(used.local.into()).saturating_mul(len);
+            // Chunks are in the order of their checksums.
+            if entry_in(&window, skip.saturating_sub(at)).is_none() {
+                let left = usize::try_from(table.len().saturating_sub(skip)).unwrap_or(WINDOW);
+                window.resize(left.min(WINDOW), 0);
+                at = skip;
+                self.read(source, table.offset().saturating_add(at), &mut window)?;
+            }
+            let crc = entry_in(&window, skip.saturating_sub(at));
+            crcs.push(crc.map_or(0, |crc| U32::from(crc).get(order)));
+        }
+        Ok(crcs)
+    }
+
     fn read(&self, source: &Source, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         source.read_exact_at(offset, buf).map_err(|error| match error {
             embedded_io::ReadExactError::UnexpectedEof => {
@@ -163,6 +190,11 @@ impl Part {
             embedded_io::ReadExactError::Other(error) => Error::new(self.path(), error),
         })
     }
+}
+
+/// The checksum at `skip`, if all of it is in `window`.
+fn entry_in(window: &[u8], skip: u64) -> Option<[u8; 4]> {
+    window.get(usize::try_from(skip).ok()?..)?.first_chunk().copied()
 }
 
 fn span_of(offset: u64, len: usize) -> Span {

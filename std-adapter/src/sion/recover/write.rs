@@ -29,7 +29,8 @@ pub(super) fn write(
     for (number, part) in (0..).zip(parts) {
         write_part(part, &publish.hidden(number), out, &mapping, progress)?;
     }
-    publish.finish(false)
+    // What is replaced may be all that there is of the data, until the disk has the new files.
+    publish.finish(force)
 }
 
 /// Where each global rank is: as META1 says of all files, or, if it does not, as the mapping does.
@@ -67,7 +68,7 @@ fn by_globalranks(parts: &[Part]) -> Option<Vec<(u32, u32)>> {
 /// What META2 shall say.
 struct Lengths<'a> {
     part: &'a Part,
-    /// Of each used chunk, if the file is sealed.
+    /// Of each used chunk, if the file is sealed: those of the old seal.
     crcs: Vec<u32>,
     mapping: &'a [(u32, u32)],
 }
@@ -131,14 +132,9 @@ fn write_part(
     let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
     copy.span(tables, &|_| {})?;
     let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
-    let sealed = part.remains().is_sealed();
-    let crcs = match sealed {
-        true => copy.chunks_sealed(part, progress)?,
-        false => {
-            copy.chunks(part, progress)?;
-            Vec::new()
-        }
-    };
+    copy.chunks(part, progress)?;
+    // Checksums of what is there now would hide what was altered since it was sealed.
+    let crcs = part.sealed_crcs(&source)?;
 
     let has_size = meta1.is_first_of_several() || meta1.has_empty_mapping();
     let size_len = if has_size { raw::MappingSize::TABLE.len } else { 0 };
@@ -150,7 +146,7 @@ fn write_part(
         ntasks: meta1.ntasks(),
         maxchunks,
         mapping_len: u64::from(size_len).saturating_add(entries_len),
-        sealed,
+        sealed: part.remains().is_sealed(),
     };
     // A new file: nothing that an older commit left stands in it.
     let (old, file_len) = (None, 0);
@@ -199,22 +195,6 @@ impl Copy<'_> {
             };
         }
         self.span(next, progress)
-    }
-
-    /// The same one by one, with their checksums.
-    fn chunks_sealed(&mut self, part: &Part, progress: &dyn Fn(u64)) -> Result<Vec<u32>, Error> {
-        let mut crcs = Vec::with_capacity(part.used().len());
-        for used in part.used() {
-            let span = part.place(used).unwrap_or(Span::ZERO);
-            let place = Place { file: self.file, offset: span.offset(), zeros: true };
-            let mut crc = 0;
-            let mut sum = |bytes: &[u8]| crc = crc32c::crc32c_append(crc, bytes);
-            let from = self.from.file();
-            let copied = self.copier.copy_seen(from, span, &place, progress, &mut sum);
-            copied.map_err(|error| error.of_files(self.path, self.out))?;
-            crcs.push(crc);
-        }
-        Ok(crcs)
     }
 }
 
