@@ -214,3 +214,18 @@ fn a_copy_is_not_sealed_by_checksums_that_are_damaged() {
     assert_eq!(crate::streams(&out), contents());
     assert!(fs::read(&out).unwrap() == file[..table], "all but the seal");
 }
+
+#[test]
+fn checksums_of_many_tasks_find_their_chunks() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("many.sion"), dir.path().join("out"));
+    let builder = Builder::new(70_000).fsblksize(512).chunksize(8).sealed(true);
+    let mut file = builder.order(ByteOrder::Big).create(&path).unwrap();
+    // More checksums than are read at once: next to each other, and far apart.
+    for task in (0..200).chain(65_400..65_600).chain([69_999]) {
+        file.task(task).unwrap().write_all(&task.to_le_bytes().repeat(2)).unwrap();
+    }
+    file.close().unwrap();
+    examine(&path).write(&out, &|_| {}).unwrap();
+    assert!(fs::read(&out).unwrap() == fs::read(&path).unwrap(), "byte for byte");
+}
