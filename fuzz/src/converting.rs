@@ -182,7 +182,7 @@ pub fn sion_recover(data: &[u8]) {
     let old = read_within_budget(data).ok().filter(|summary| summary.closed).and_then(expected);
     // Where META2 was changed, what else there is may prove another stream.
     let is_stream = |proof| match proof {
-        Proof::Meta2 | Proof::SealedMeta2 => true,
+        Proof::Meta2 | Proof::SealedMeta2 | Proof::Sealed => true,
         _ => has_right_seal(data) == Some(true),
     };
     if let Err(error) = recovery.write(&out, &|_| {}) {
