@@ -138,7 +138,8 @@ pub fn sion_convert(data: &[u8]) {
     }
     assert!(!must_fail, "what cannot be done was done");
     assert_eq!(names(&folder).len(), 1 + usize::try_from(nfiles).unwrap());
-    let new = open_sound(&out);
+    // Streams are kept as they are, damaged records too.
+    let new = if old.iter().any(is_cut) { File::open(&out).unwrap() } else { open_sound(&out) };
     assert_eq!(new.files().len(), usize::try_from(nfiles).unwrap());
     let has_seal = |set: &File| {
         set.reader().files().iter().all(|file| matches!(file.seal(), Ok(SealState::Sealed(_))))
