@@ -50,9 +50,10 @@ pub(super) enum Word {
     Doubtful(Doubt),
 }
 
-/// A seal whose own checksums, and that of META1, are right.
+/// A seal whose trailer is right, and what else is as it was sealed.
 struct Sealed {
     varheader: Varheader,
+    meta1: bool,
     meta2: bool,
     chunks: bool,
 }
@@ -163,7 +164,12 @@ impl Remains {
             let is_named = named.is_some_and(|named| {
                 (named.start, named.maxchunks) == (seal.varheader.start, seal.varheader.maxchunks)
             });
-            if is_whole && !is_named {
+            if !seal.meta1 && is_named {
+                // META1 was altered: chunks may be elsewhere, whatever META2 says of them.
+                let word = Word::Doubtful(Doubt::NotAsSealed);
+                return Ok(Some((seal.varheader, word)));
+            }
+            if !seal.meta1 || is_whole && !is_named {
                 continue; // someone has written to the file since
             }
             // Another commit than the one that this seal is of may be newer, but where blocks end
@@ -330,7 +336,7 @@ impl Remains {
         Ok([by_fields.filter(in_file), last])
     }
 
-    /// The seal that ends in a trailer at `place`, if it is one of this META1.
+    /// The seal that ends in a trailer at `place`, if it is one of as many tasks.
     fn seal_at<S: Sparse>(
         &self,
         store: &S,
@@ -364,14 +370,12 @@ impl Remains {
             sum(front.unwrap_or(Span::ZERO))?,
             self.fields_of(&varheader).as_bytes(),
         );
-        if meta1 != trailer.meta1_crc.get(order) {
-            return Ok(None);
-        }
         let meta2_len = start_of_seal.saturating_sub(varheader.start);
         let meta2 = sum(Span::new(varheader.start, meta2_len).unwrap_or(Span::ZERO))?;
         let chunks = sum(varheader.crcs())?;
         Ok(Some(Sealed {
             varheader,
+            meta1: meta1 == trailer.meta1_crc.get(order),
             meta2: meta2 == trailer.meta2_crc.get(order),
             chunks: chunks == trailer.chunks_crc.get(order),
         }))
