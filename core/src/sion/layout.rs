@@ -298,7 +298,7 @@ const fn span(offset: u64, len: u64) -> Span {
 }
 
 #[allow(clippy::as_conversions, reason = "widening; From is not const")]
-const fn widen(n: u16) -> u64 {
+pub(super) const fn widen(n: u16) -> u64 {
     n as u64
 }
 

@@ -1,7 +1,7 @@
 //! The fixed part of META1, checked (`spec/sion.md#meta1`).
 
 use super::error::Error;
-use super::layout::Layout;
+use super::layout::{Layout, widen};
 use super::raw;
 use crate::endian::{ByteOrder, I32, I64};
 use crate::field::FieldId;
@@ -321,6 +321,19 @@ impl Meta1 {
         self.files_in_set() == 1 && !matches!(self.filenumber, Some(0))
     }
 
+    /// Bytes that stand between META2 and a seal: those of a mapping with so many entries in the first
+    /// file of several, of a mapping without any behind a serial writer's only file, else none.
+    #[must_use]
+    pub const fn mapping_len(&self, entries: u64) -> u64 {
+        if self.is_first_of_several() {
+            entries.saturating_mul(MAPPING_ENTRY_LEN).saturating_add(MAPPING_SIZE_LEN)
+        } else if self.has_empty_mapping() {
+            MAPPING_SIZE_LEN
+        } else {
+            0
+        }
+    }
+
     /// Whether streams are key-value records. No version before 5 has them.
     #[must_use]
     pub const fn keyval(&self) -> KeyvalMode {
@@ -359,6 +372,9 @@ impl Meta1 {
 }
 
 const MAX_I32: u32 = i32::MAX.unsigned_abs();
+
+const MAPPING_SIZE_LEN: u64 = widen(raw::MappingSize::TABLE.len);
+const MAPPING_ENTRY_LEN: u64 = widen(raw::MappingEntry::TABLE.len);
 
 /// `value` if it is from `min` to `max`.
 fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {

@@ -36,7 +36,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         let (front, back) = window.split_at_mut(window.len() >> 1);
         let create = Create::new(&meta1, prefix, tasks, front);
         let (mut create, blocks) = create.map_err(DriveError::Format)?;
-        let mapping_len = mapping_len(&meta1, options.mapping).map_err(DriveError::Format)?;
+        check_mapping(&meta1, options.mapping).map_err(DriveError::Format)?;
+        let mapping_len = meta1.mapping_len(usize_to_u64(options.mapping.len()));
         let shape = Varheader {
             start: 0,
             ntasks: meta1.ntasks(),
@@ -131,10 +132,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         for slot in slots.iter_mut() {
             slot.cursor = slot.cursor.with_globalskip(globalskip);
         }
-        let mapping_len = match meta1.has_empty_mapping() {
-            true => raw::MappingSize::TABLE.len.into(),
-            false => varheader.map_or(0, |varheader| varheader.mapping_len),
-        };
+        let mapping_len = meta1.mapping_len(mapping.map_or(0, |mapping| mapping.len()));
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
         let options = Options { sealed: seal.is_some(), ..options };
         let ledger = Ledger::new(memory.ledger);
@@ -161,11 +159,10 @@ fn slots_of(slots: &mut [Slot], ntasks: u32) -> Result<&mut [Slot], Error> {
     slots.get_mut(..count).ok_or(Error::Slots { ntasks: ntasks.into(), have })
 }
 
-/// Bytes between META2 and a seal.
-fn mapping_len(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<u64, Error> {
-    let head_len = u64::from(raw::MappingSize::TABLE.len);
+/// Checks that each entry of the mapping, if the file has one, is one that a file can hold.
+fn check_mapping(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<(), Error> {
     if !meta1.is_first_of_several() {
-        return Ok(if meta1.has_empty_mapping() { head_len } else { 0 });
+        return Ok(());
     }
     let entries = usize_to_u64(mapping.len());
     within(entries, i32::MAX.unsigned_abs(), raw::MappingSize::mapping_size)?;
@@ -174,8 +171,7 @@ fn mapping_len(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<u64, Error> {
         within((*filenumber).into(), last_file, raw::MappingEntry::filenumber)?;
         within((*lrank).into(), last_task, raw::MappingEntry::lrank)?;
     }
-    let entry_len = u64::from(raw::MappingEntry::TABLE.len);
-    Ok(entries.saturating_mul(entry_len).saturating_add(head_len))
+    Ok(())
 }
 
 fn within(value: u64, max: u32, field: FieldId) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::sion::close::Close;
 use striae_core::sion::commit::{Column, Entries, Publication, Written};
-use striae_core::sion::{Error as SionError, Varheader, raw};
+use striae_core::sion::{Error as SionError, Varheader};
 use striae_core::span::Span;
 use striae_core::step::{DriveError, drive};
 use striae_core::store::{ReadAt, WriteAt};
@@ -136,16 +136,13 @@ fn write_part(
     // Checksums of what is there now would hide what was altered since it was sealed.
     let crcs = part.sealed_crcs(&source)?;
 
-    let has_size = meta1.is_first_of_several() || meta1.has_empty_mapping();
-    let size_len = if has_size { raw::MappingSize::TABLE.len } else { 0 };
     let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
-    let entries_len = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
     let maxchunks = u32::try_from(part.maxchunks()).unwrap_or(u32::MAX); // bounded by `examine`
     let new = Varheader {
         start: 0,
         ntasks: meta1.ntasks(),
         maxchunks,
-        mapping_len: u64::from(size_len).saturating_add(entries_len),
+        mapping_len: meta1.mapping_len(entries),
         sealed: part.remains().is_sealed(),
     };
     // A new file: nothing that an older commit left stands in it.

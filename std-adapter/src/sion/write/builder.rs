@@ -308,7 +308,7 @@ impl Builder {
         meta1.to_raw(prefix).map_err(at)?;
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
         let blocks = blocks(&meta1, &table).map_err(at)?;
-        let mapping_len = self.ntasks.saturating_add(1).saturating_mul(8); // at most
+        let mapping_len = meta1.mapping_len(self.ntasks); // each has an entry
         let (ntasks, sealed) = (meta1.ntasks(), self.settings.sealed);
         if !(Varheader { start: 0, ntasks, maxchunks: 1, mapping_len, sealed }).has_places(&blocks)
         {

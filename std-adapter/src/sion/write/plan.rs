@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use striae_core::sion::create::{Create, TaskTable};
-use striae_core::sion::{Blocks, Error as SionError, Meta1, raw};
+use striae_core::sion::{Blocks, Error as SionError, Meta1};
 use striae_core::step::{DriveError, drive};
 use striae_core::store::ReadAt;
 
@@ -57,10 +57,8 @@ impl Plan {
             Error::new(&path, error)
         })?;
         let starts = table.into_starts(&blocks);
-        let mapping_len = match meta1.has_empty_mapping() || meta1.is_first_of_several() {
-            true => mapping_len(&mapping),
-            false => 0,
-        };
+        let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
+        let mapping_len = meta1.mapping_len(entries);
         let published = None;
         let origin = Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published };
         Ok(Part::new(origin, settings))
@@ -127,12 +125,6 @@ impl Table {
 pub(super) enum Sizes {
     Same(u64),
     Each(Vec<u64>),
-}
-
-fn mapping_len(mapping: &[(u32, u32)]) -> u64 {
-    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
-    let entries = entries.saturating_mul(raw::MappingEntry::TABLE.len.into());
-    entries.saturating_add(raw::MappingSize::TABLE.len.into())
 }
 
 /// Files that are removed again if not all of a set can be made.

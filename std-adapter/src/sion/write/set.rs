@@ -233,10 +233,7 @@ impl Reopen {
             globalskip = globalskip.saturating_add(chunks.chunksize);
         }
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let mapping_len = match meta1.has_empty_mapping() {
-            true => core_sion::raw::MappingSize::TABLE.len.into(),
-            false => old.map_or(0, |old| old.mapping_len),
-        };
+        let mapping_len = meta1.mapping_len(mapping.map_or(0, |mapping| mapping.len()));
         let origin = Origin {
             path,
             file,
