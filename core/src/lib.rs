@@ -12,7 +12,7 @@
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
 //! | integrity | [`integrity`] | checksums |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
-//! | formats | `sion` | one folder a format, the same kinds of module in each |
+//! | formats | `sion`, `gsd` | one folder a format, the same kinds of module in each |
 //!
 //! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
 //! checked readings of bytes, `layout` turns numbers into [`span::Span`]s, the machines (`open`,
@@ -45,7 +45,7 @@
 //!
 //! # Features
 //!
-//! `sion` (default): SIONlib files. `defmt`: `defmt::Format` for errors and small types.
+//! `sion`, `gsd` (default): SIONlib files, GSD files. `defmt`: `defmt::Format` for errors and small types.
 //! Features only add.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -61,5 +61,7 @@ pub mod span;
 pub mod step;
 pub mod store;
 
+#[cfg(feature = "gsd")]
+pub mod gsd;
 #[cfg(feature = "sion")]
 pub mod sion;

@@ -1,0 +1,147 @@
+//! Chunks: checked readings of index entries.
+
+use super::error::Error;
+use super::kind::ChunkType;
+use super::layout::{IndexBlock, chunk_len, row_len};
+use super::raw::IndexEntry;
+use crate::span::Span;
+use core::cmp::Ordering;
+use core::ops::Range;
+use zerocopy::little_endian::{I64, U16, U32, U64};
+
+/// A chunk: `n` rows of `m` values in row-major order, little-endian (`spec/gsd.md#chunks`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Chunk {
+    /// The frame that it belongs to.
+    pub frame: u64,
+    /// Index of its name.
+    pub id: u16,
+    /// Type of its values.
+    pub kind: ChunkType,
+    /// Rows; `N` in gsd.h.
+    pub n: u64,
+    /// Columns; `M` in gsd.h, at least 1.
+    pub m: u32,
+    /// All of its bytes; they lie in the file. Empty if there are no rows.
+    pub span: Span,
+}
+
+/// What an entry is checked against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Length of the file in bytes.
+    pub file_len: u64,
+    /// Names that the file has.
+    pub names: u32,
+}
+
+impl Chunk {
+    /// Reads the entry in slot number `slot` of `index`; `None` if the slot is not used.
+    ///
+    /// # Errors
+    /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::Outside`],
+    /// [`Error::TooSmall`], [`Error::TooLarge`].
+    pub fn parse(
+        entry: &IndexEntry,
+        index: IndexBlock,
+        slot: u64,
+        limits: Limits,
+    ) -> Result<Option<Self>, Error> {
+        let location = entry.location.get();
+        if location == 0 {
+            return Ok(None);
+        }
+        let at = |field| index.field_of(slot, field);
+        let offset = at(IndexEntry::location);
+        let field = IndexEntry::location;
+        let place = u64::try_from(location).ok().filter(|&place| place >= 256);
+        let Some(place) = place else {
+            return Err(Error::TooSmall { field, offset, value: location, min: 256 });
+        };
+        let (n, m, number) = (entry.n.get(), entry.m.get(), entry.kind);
+        let Some(kind) = ChunkType::from_number(number) else {
+            return Err(Error::NoType { offset: at(IndexEntry::kind), kind: number });
+        };
+        if m == 0 {
+            let offset = at(IndexEntry::m);
+            return Err(Error::TooSmall { field: IndexEntry::m, offset, value: 0, min: 1 });
+        }
+        let span = chunk_len(n, m, kind).and_then(|len| Span::new(place, len));
+        let span = span.ok_or(Error::Extent { offset: at(IndexEntry::n), n, m, kind })?;
+        if !span.fits(limits.file_len) {
+            let (len, file_len) = (span.len(), limits.file_len);
+            return Err(Error::Outside { field, start: place, len, file_len });
+        }
+        let max = |field, value, max| Error::TooLarge { field, offset: at(field), value, max };
+        let id = entry.id.get();
+        if u32::from(id) >= limits.names {
+            let most = u64::from(limits.names).saturating_sub(1);
+            return Err(max(IndexEntry::id, id.into(), most));
+        }
+        if entry.flags != 0 {
+            return Err(max(IndexEntry::flags, entry.flags.into(), 0));
+        }
+        Ok(Some(Self { frame: entry.frame.get(), id, kind, n, m, span }))
+    }
+
+    /// The entry that says the same.
+    #[must_use]
+    pub fn to_raw(self) -> IndexEntry {
+        IndexEntry {
+            frame: U64::new(self.frame),
+            n: U64::new(self.n),
+            location: I64::new(i64::try_from(self.span.offset()).unwrap_or(0)),
+            m: U32::new(self.m),
+            id: U16::new(self.id),
+            kind: self.kind.number(),
+            flags: 0,
+        }
+    }
+
+    /// Bytes of a row.
+    #[must_use]
+    pub const fn row_len(&self) -> u64 {
+        row_len(self.m, self.kind)
+    }
+
+    /// The bytes of some of its rows.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] if it does not have them.
+    pub fn rows(&self, rows: Range<u64>) -> Result<Span, Error> {
+        let Range { start, end } = rows;
+        let none = Error::NoRows { start, end, n: self.n };
+        let count = end.checked_sub(start).filter(|_| end <= self.n).ok_or(none)?;
+        let skip = start.checked_mul(self.row_len()).ok_or(none)?;
+        let len = count.checked_mul(self.row_len()).ok_or(none)?;
+        self.span.part(skip, len).ok_or(none)
+    }
+}
+
+/// The order of an index of layer 2: by frame, then by id (`spec/gsd.md#index`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The frame.
+    pub frame: u64,
+    /// Index of the name.
+    pub id: u16,
+}
+
+impl IndexEntry {
+    /// Its place in the order of an index.
+    #[must_use]
+    pub const fn key(&self) -> Key {
+        Key { frame: self.frame.get(), id: self.id.get() }
+    }
+
+    /// Whether its slot is used.
+    #[must_use]
+    pub const fn is_used(&self) -> bool {
+        self.location.get() != 0
+    }
+
+    pub(super) fn cmp_key(&self, key: &Key) -> Ordering {
+        self.key().cmp(key)
+    }
+}

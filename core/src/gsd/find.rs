@@ -1,0 +1,252 @@
+//! Finding a chunk: by frame and id in a sorted index, by frame and then backwards in one of layer 1.
+
+use super::chunk::{Chunk, Key, Limits};
+use super::error::Error;
+use super::layout::{ENTRY_LEN, IndexBlock};
+use super::open::Head;
+use super::raw::IndexEntry;
+use crate::step::{Machine, Step};
+use crate::store::usize_to_u64;
+use zerocopy::FromBytes;
+
+/// Finds the first entry that is not before a [`Key`].
+///
+/// The index stays where it is: each read brings some neighbouring entries. Where they should be is
+/// guessed from the frames at both ends of the range that is left, and every other time the range is
+/// halved: frames that are spread evenly take one or two reads, any others at most two times the
+/// logarithm of their number.
+#[derive(Debug, Clone, Copy)]
+pub struct LowerBound {
+    index: IndexBlock,
+    key: Key,
+    /// Entries before this are before the key.
+    low: u64,
+    /// Frame of the entry before `low`, or 0.
+    low_frame: u64,
+    /// Entries from here on are not before the key.
+    high: u64,
+    /// Frame of the entry at `high`, or of the last.
+    high_frame: u64,
+    /// Most entries that a read should bring.
+    window: u64,
+    halve: bool,
+    /// First slot of the read that is under way.
+    probe: u64,
+}
+
+impl LowerBound {
+    /// Searches the used entries of a file for the place of `key`, with reads of at most `window`
+    /// entries.
+    #[must_use]
+    pub fn new(head: &Head, key: Key, window: u64) -> Self {
+        let index = head.index();
+        Self {
+            index,
+            key,
+            low: 0,
+            low_frame: 0,
+            high: index.slots,
+            high_frame: head.frames.saturating_sub(1),
+            window: window.max(1),
+            halve: false,
+            probe: 0,
+        }
+    }
+
+    /// The slot around which to read next.
+    fn guess(&self) -> u64 {
+        let len = self.high.saturating_sub(self.low);
+        let half = self.low.saturating_add(len / 2);
+        let frames = self.high_frame.saturating_sub(self.low_frame);
+        if self.halve || frames == 0 {
+            return half;
+        }
+        let past = self.key.frame.saturating_sub(self.low_frame).min(frames);
+        let skip = u128::from(len).saturating_mul(past.into()).checked_div(frames.into());
+        let skip = skip.and_then(|skip| u64::try_from(skip).ok()).unwrap_or(0);
+        self.low.saturating_add(skip.min(len.saturating_sub(1)))
+    }
+}
+
+impl Machine for LowerBound {
+    /// Number of the slot; that of all entries if they are all before the key.
+    type Output = u64;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, u64> {
+        if self.low >= self.high {
+            return Step::Done(self.low);
+        }
+        let guess = self.guess();
+        let first = guess.saturating_sub(self.window / 2).max(self.low);
+        let first = first.min(self.high.saturating_sub(self.window).max(self.low));
+        let count = self.window.min(self.high.saturating_sub(first));
+        self.probe = first;
+        Step::Read {
+            offset: self.index.offset_of(first),
+            need: 32,
+            want: count.saturating_mul(ENTRY_LEN),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (entries, _) = <[IndexEntry]>::ref_from_prefix_with_elems(bytes, bytes.len() / 32)
+            .unwrap_or((&[], &[]));
+        let before = entries.partition_point(|entry| entry.cmp_key(&self.key).is_lt());
+        let len = self.high.saturating_sub(self.low);
+        if let Some(entry) = before.checked_sub(1).and_then(|last| entries.get(last)) {
+            self.low = self.probe.saturating_add(usize_to_u64(before));
+            self.low_frame = entry.frame.get();
+        }
+        if let Some(entry) = entries.get(before) {
+            self.high = self.probe.saturating_add(usize_to_u64(before));
+            self.high_frame = entry.frame.get();
+        }
+        // A guess that did not help much is followed by one that does.
+        self.halve = !self.halve && self.high.saturating_sub(self.low) > len / 4;
+        Ok(())
+    }
+}
+
+/// Finds a chunk by its frame and id.
+///
+/// Needs a buffer of 32 bytes an entry of its window. If the file has several that are the same in
+/// both, the first counts in layer 2 and the last in layer 1.
+#[derive(Debug, Clone, Copy)]
+pub struct Find {
+    search: LowerBound,
+    limits: Limits,
+    /// In layer 1 the entries of a frame are in any order: those in front of this slot are left.
+    left: Option<u64>,
+    key: Key,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Search,
+    Entry(u64),
+    Backwards,
+    Done(Option<Chunk>),
+}
+
+impl Find {
+    /// Looks for the chunk of name `id` in `frame`, with reads of at most `window` entries.
+    #[must_use]
+    pub fn new(head: &Head, frame: u64, id: u16, window: u64) -> Self {
+        let key = Key { frame, id };
+        let is_sorted = head.header.version.is_sorted();
+        // In layer 1: the place behind the last entry of the frame.
+        let (place, left) = match is_sorted {
+            true => (key, None),
+            false => (Key { frame: frame.saturating_add(1), id: 0 }, Some(0)),
+        };
+        let search = LowerBound::new(head, place, window);
+        let none = frame >= head.frames;
+        let stage = if none { Stage::Done(None) } else { Stage::Search };
+        Self { search, limits: head.limits(), left, key, stage }
+    }
+
+    fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {
+        let Ok((entry, _)) = IndexEntry::ref_from_prefix(bytes) else { return Ok(None) };
+        if entry.key() != self.key {
+            return Ok(None);
+        }
+        Chunk::parse(entry, self.search.index, slot, self.limits)
+    }
+
+    /// Entries in front of slot `left`, last first.
+    fn feed_backwards(&mut self, bytes: &[u8], left: u64) -> Result<Stage, Error> {
+        let mut slot = left;
+        for bytes in bytes.rchunks_exact(32) {
+            slot = slot.saturating_sub(1);
+            if let Some(chunk) = self.entry(bytes, slot)? {
+                return Ok(Stage::Done(Some(chunk)));
+            }
+            let frame = IndexEntry::ref_from_prefix(bytes).map_or(0, |(it, _)| it.frame.get());
+            if frame != self.key.frame {
+                return Ok(Stage::Done(None));
+            }
+        }
+        self.left = Some(slot);
+        Ok(if slot == 0 { Stage::Done(None) } else { Stage::Backwards })
+    }
+}
+
+impl Machine for Find {
+    type Output = Option<Chunk>;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Option<Chunk>> {
+        if matches!(self.stage, Stage::Search) {
+            match self.search.poll() {
+                Step::Read { offset, need, want } => return Step::Read { offset, need, want },
+                _ => self.stage = self.behind_search(),
+            }
+        }
+        match self.stage {
+            Stage::Entry(slot) => Step::Read {
+                offset: self.search.index.offset_of(slot),
+                need: 32,
+                want: ENTRY_LEN,
+            },
+            Stage::Backwards => {
+                let left = self.left.unwrap_or(0);
+                let count = self.search.window.min(left);
+                let offset = self.search.index.offset_of(left.saturating_sub(count));
+                let want = count.saturating_mul(ENTRY_LEN);
+                // What is fed must end at `left`.
+                Step::Read { offset, need: usize::try_from(want).unwrap_or(usize::MAX), want }
+            }
+            Stage::Done(chunk) => Step::Done(chunk),
+            Stage::Search => Step::Done(None), // never: it was left above
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.stage = match self.stage {
+            Stage::Search => {
+                self.search.feed(bytes)?;
+                self.seen(bytes)?
+            }
+            Stage::Entry(slot) => Stage::Done(self.entry(bytes, slot)?),
+            Stage::Backwards => self.feed_backwards(bytes, self.left.unwrap_or(0))?,
+            Stage::Done(chunk) => Stage::Done(chunk),
+        };
+        Ok(())
+    }
+}
+
+impl Find {
+    /// What follows the search: it is known where the entry must be.
+    fn behind_search(&mut self) -> Stage {
+        let place = self.search.low;
+        match self.left {
+            None if place < self.search.index.slots => Stage::Entry(place),
+            Some(_) if place > 0 => {
+                self.left = Some(place);
+                Stage::Backwards
+            }
+            _ => Stage::Done(None),
+        }
+    }
+
+    /// If the search has ended inside what was just read, the entry is in it: no other read.
+    fn seen(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+        if self.search.low < self.search.high {
+            return Ok(Stage::Search);
+        }
+        let skip = self.search.low.saturating_sub(self.search.probe);
+        let at = usize::try_from(skip.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
+        match self.left {
+            None => match bytes.get(at..).filter(|rest| rest.len() >= 32) {
+                Some(rest) => Ok(Stage::Done(self.entry(rest, self.search.low)?)),
+                None => Ok(self.behind_search()),
+            },
+            Some(_) => match bytes.get(..at).filter(|front| !front.is_empty()) {
+                Some(front) => self.feed_backwards(front, self.search.low),
+                None => Ok(self.behind_search()),
+            },
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The header: versions, names, and where the index and the name list are.
+
+use super::error::Error;
+use super::layout::{IndexBlock, NameBlock};
+use super::raw;
+use crate::store::copy_front;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// A version of the file layer or of a schema (`spec/gsd.md#versions`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Version {
+    /// Layouts of different major versions differ.
+    pub major: u16,
+    /// A larger one adds.
+    pub minor: u16,
+}
+
+impl Version {
+    /// The layer that new files have: names of any length, a sorted index, text.
+    pub const LAYER: Self = Self { major: 2, minor: 1 };
+
+    /// The version that is stored as `number`.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        let [minor, minor_high, major, major_high] = number.to_le_bytes();
+        Self {
+            major: u16::from_le_bytes([major, major_high]),
+            minor: u16::from_le_bytes([minor, minor_high]),
+        }
+    }
+
+    /// The number that it is stored as, `major << 16 | minor`.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        let ([minor, minor_high], [major, major_high]) =
+            (self.minor.to_le_bytes(), self.major.to_le_bytes());
+        u32::from_le_bytes([minor, minor_high, major, major_high])
+    }
+
+    /// Whether a file of this layer can be read.
+    #[must_use]
+    pub const fn is_readable(self) -> bool {
+        matches!((self.major, self.minor), (1 | 2, _) | (0, 3))
+    }
+
+    /// Whether the index of this layer is sorted by frame and id, and names are packed.
+    #[must_use]
+    pub const fn is_sorted(self) -> bool {
+        self.major >= 2
+    }
+}
+
+impl core::fmt::Display for Version {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A text of at most 64 bytes, as application and schema are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Label([u8; Label::MAX_LEN]);
+
+impl Label {
+    /// Most bytes that it can have in a file; a writer leaves one of them for the NUL.
+    pub const MAX_LEN: usize = 64;
+
+    /// The bytes before the first NUL, or all 64.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        let len = self.0.iter().position(|&byte| byte == 0);
+        self.0.get(..len.unwrap_or(Self::MAX_LEN)).unwrap_or_default()
+    }
+
+    /// The text, or `None` if it is not UTF-8.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        core::str::from_utf8(self.as_bytes()).ok()
+    }
+
+    /// Whether a NUL follows, as gsd's readers expect.
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        self.0.contains(&0)
+    }
+
+    /// A text of at most 63 bytes without a NUL, or `None`.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let mut bytes = [0; Self::MAX_LEN];
+        let fits = text.len() < Self::MAX_LEN && !text.as_bytes().contains(&0);
+        copy_front(text.as_bytes(), &mut bytes);
+        fits.then_some(Self(bytes))
+    }
+
+    pub(super) const fn from_raw(bytes: [u8; Self::MAX_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) const fn raw(&self) -> [u8; Self::MAX_LEN] {
+        self.0
+    }
+}
+
+/// What the header says, checked against the file's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Header {
+    /// Version of the file layer.
+    pub version: Version,
+    /// Version of the schema.
+    pub schema_version: Version,
+    /// Name of the program that made the file.
+    pub application: Label,
+    /// Name of the schema.
+    pub schema: Label,
+    /// The index block as all see it; it lies in the file.
+    pub index: IndexBlock,
+    /// The name list; it lies in the file.
+    pub names: NameBlock,
+}
+
+impl Header {
+    /// Bytes of a header.
+    pub const LEN: usize = 256;
+
+    /// Reads the header of a file of `file_len` bytes from its first [`Header::LEN`] bytes, or from
+    /// all that there are.
+    ///
+    /// # Errors
+    /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`], [`Error::Outside`],
+    /// [`Error::TooSmall`].
+    pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
+        Self::from_raw(&read(bytes, file_len)?, file_len)
+    }
+
+    /// The same of a header that was read with [`read`].
+    pub(super) fn from_raw(raw: &raw::Header, file_len: u64) -> Result<Self, Error> {
+        Self::unchecked(raw).with_blocks(&raw.image(), file_len)
+    }
+
+    /// The same with blocks that may lie anywhere.
+    pub(super) fn unchecked(raw: &raw::Header) -> Self {
+        let image = raw.image();
+        Self {
+            version: Version::from_number(raw.gsd_version.get()),
+            schema_version: Version::from_number(raw.schema_version.get()),
+            application: Label::from_raw(raw.application),
+            schema: Label::from_raw(raw.schema),
+            index: image.index(),
+            names: image.name_block(),
+        }
+    }
+
+    /// The same with what commits change as in `image`, checked.
+    pub(super) fn with_blocks(self, image: &raw::Image, file_len: u64) -> Result<Self, Error> {
+        let header = Self {
+            version: Version::from_number(image.gsd_version.get()),
+            schema_version: Version::from_number(image.schema_version.get()),
+            index: image.index(),
+            names: image.name_block(),
+            ..self
+        };
+        header.names.check(file_len)?;
+        header.index.check(file_len)?;
+        Ok(header)
+    }
+}
+
+/// The header in `bytes`, if it is one of a version that can be read.
+///
+/// # Errors
+/// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`].
+pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<raw::Header, Error> {
+    let mut magic = [0; 8];
+    copy_front(bytes, &mut magic);
+    if u64::from_le_bytes(magic) != raw::Header::MAGIC {
+        return Err(Error::NotGsd { magic });
+    }
+    let mut header = raw::Header::new_zeroed();
+    if copy_front(bytes, header.as_mut_bytes()) < Header::LEN {
+        return Err(Error::Cut { file_len });
+    }
+    let gsd_version = header.gsd_version.get();
+    if !Version::from_number(gsd_version).is_readable() {
+        return Err(Error::Version { gsd_version });
+    }
+    Ok(header)
+}
+
+impl raw::Header {
+    /// What commits change of it.
+    #[must_use]
+    pub fn image(&self) -> raw::Image {
+        raw::Image {
+            index_location: self.index_location,
+            index_allocated_entries: self.index_allocated_entries,
+            namelist_location: self.namelist_location,
+            namelist_allocated_entries: self.namelist_allocated_entries,
+            schema_version: self.schema_version,
+            gsd_version: self.gsd_version,
+            commit: zerocopy::transmute!(self.reserved),
+        }
+    }
+
+    /// The same header with what a commit changes as in `image`.
+    #[must_use]
+    pub fn with_image(&self, image: &raw::Image) -> Self {
+        Self {
+            index_location: image.index_location,
+            index_allocated_entries: image.index_allocated_entries,
+            namelist_location: image.namelist_location,
+            namelist_allocated_entries: image.namelist_allocated_entries,
+            schema_version: image.schema_version,
+            gsd_version: image.gsd_version,
+            reserved: zerocopy::transmute!(image.commit),
+            ..*self
+        }
+    }
+}

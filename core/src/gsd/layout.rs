@@ -1,0 +1,147 @@
+//! Where the parts of a GSD file are: numbers in, spans out.
+
+use super::error::Error;
+use super::kind::ChunkType;
+use super::raw::{Header, IndexEntry};
+use crate::field::FieldId;
+use crate::span::Span;
+
+/// Bytes of a slot of the index.
+pub const ENTRY_LEN: u64 = 32;
+
+/// Bytes of a unit of the name list, and of a name of layer 1.
+pub const NAME_UNIT: u64 = 64;
+
+/// Most names of a file: ids are 0 to 65534, 65535 says that there is none.
+pub const MAX_NAMES: u32 = 65535;
+
+/// The slots of an index (`spec/gsd.md#index`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct IndexBlock {
+    /// Offset of the first slot in the file.
+    pub location: u64,
+    /// Slots of [`ENTRY_LEN`] bytes.
+    pub slots: u64,
+}
+
+impl IndexBlock {
+    /// All of it, or `None` if it ends behind all offsets.
+    #[must_use]
+    pub const fn span(self) -> Option<Span> {
+        Span::of_table(self.location, self.slots, ENTRY_LEN)
+    }
+
+    /// Offset of slot number `slot`; a number behind all offsets saturates.
+    #[must_use]
+    pub const fn offset_of(self, slot: u64) -> u64 {
+        self.location.saturating_add(slot.saturating_mul(ENTRY_LEN))
+    }
+
+    /// Offset of a field of slot number `slot`.
+    #[must_use]
+    pub(super) fn field_of(self, slot: u64, field: FieldId) -> u64 {
+        self.offset_of(slot).saturating_add(field.offset().into())
+    }
+
+    /// The last slot alone: what a header points to while no entry is committed.
+    #[must_use]
+    pub const fn last_slot(self) -> Self {
+        Self { location: self.offset_of(self.slots.saturating_sub(1)), slots: 1 }
+    }
+
+    pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
+        const MIN: i64 = 256;
+        if self.location < MIN.unsigned_abs() {
+            return Err(Error::TooSmall {
+                field: Header::index_location,
+                offset: 8,
+                value: i64::try_from(self.location).unwrap_or(i64::MAX),
+                min: MIN,
+            });
+        }
+        check_fits(self.span(), file_len, Header::index_location, self.location)
+    }
+}
+
+/// The name list (`spec/gsd.md#name-list`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct NameBlock {
+    /// Offset of the first name in the file.
+    pub location: u64,
+    /// Its length in units of [`NAME_UNIT`] bytes.
+    pub units: u64,
+}
+
+impl NameBlock {
+    /// All of it, or `None` if it ends behind all offsets.
+    #[must_use]
+    pub const fn span(self) -> Option<Span> {
+        Span::of_table(self.location, self.units, NAME_UNIT)
+    }
+
+    pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
+        const MIN: i64 = 256;
+        if self.location < MIN.unsigned_abs() {
+            return Err(Error::TooSmall {
+                field: Header::namelist_location,
+                offset: 24,
+                value: i64::try_from(self.location).unwrap_or(i64::MAX),
+                min: MIN,
+            });
+        }
+        check_fits(self.span(), file_len, Header::namelist_location, self.location)
+    }
+}
+
+fn check_fits(
+    span: Option<Span>,
+    file_len: u64,
+    field: FieldId,
+    start: u64,
+) -> Result<(), Error> {
+    match span {
+        Some(span) if span.fits(file_len) => Ok(()),
+        _ => {
+            let len = span.map_or(u64::MAX, Span::len);
+            Err(Error::Outside { field, start, len, file_len })
+        }
+    }
+}
+
+/// Bytes of `n` rows of `m` values, or `None` if that is no `u64`.
+#[must_use]
+pub const fn chunk_len(n: u64, m: u32, kind: ChunkType) -> Option<u64> {
+    match n.checked_mul(row_len(m, kind)) {
+        Some(len) if len <= i64::MAX.unsigned_abs() => Some(len),
+        _ => None,
+    }
+}
+
+/// Bytes of a row of `m` values.
+#[must_use]
+#[allow(clippy::as_conversions, reason = "const, and lossless")]
+pub const fn row_len(m: u32, kind: ChunkType) -> u64 {
+    (m as u64).saturating_mul(kind.size().get()) // exact: at most 2^35
+}
+
+/// The smallest size of an index that has room for `slots`: it doubles, as gsd's does.
+#[must_use]
+pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
+    let mut size = reserved.max(1);
+    while size < slots {
+        size = size.checked_mul(2)?;
+    }
+    Some(size)
+}
+
+/// Slots that a header must show: those that are used, one a frame, since gsd's readers refuse an
+/// entry whose frame is not below the number of slots, and at least one, since they refuse none.
+#[must_use]
+pub const fn shown_slots(entries: u64, frames: u64) -> u64 {
+    let slots = if frames > entries { frames } else { entries };
+    if slots == 0 { 1 } else { slots }
+}
+
+const _: () = assert!(IndexEntry::TABLE.len == 32);

@@ -1,0 +1,41 @@
+//! GSD files: frames of named chunks, that survive the writer (`spec/gsd.md`).
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`raw`] | the structures on disk |
+//! | [`error`] | what can be wrong |
+//! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
+//! | [`layout`] | blocks and lengths |
+//! | [`record`] | the commit record, and whether it holds |
+//! | [`names`] | the name list |
+//! | [`open`], [`find`] | machines: open a file, find a chunk |
+//! | [`entries`] | lists of chunks |
+//! | [`reader`] | a file that is read ([`Reader`]) |
+//!
+//! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
+
+pub mod chunk;
+pub mod entries;
+pub mod error;
+pub mod find;
+pub mod header;
+pub mod kind;
+pub mod layout;
+pub mod names;
+pub mod open;
+pub mod raw;
+pub mod reader;
+pub mod record;
+
+pub use chunk::Chunk;
+pub use entries::Chunks;
+pub use error::Error;
+pub use header::{Header, Label, Version};
+pub use kind::ChunkType;
+pub use names::Names;
+pub use open::{Head, State};
+pub use reader::Reader;
+pub use record::Record;
+
+/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

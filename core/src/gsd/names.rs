@@ -1,0 +1,303 @@
+//! The name list: NUL-terminated names, packed in layer 2, in slots of 64 bytes in layer 1.
+
+use super::error::{BadName, Error};
+use super::header::Version;
+use super::layout::{MAX_NAMES, NAME_UNIT};
+use crate::span::Span;
+use crate::step::{DriveError, Machine, Step, read_exact};
+use crate::store::{ReadAt, usize_to_u64};
+
+/// Counts the names of a list that is read piece by piece.
+///
+/// The list ends at the first empty name, or with its block.
+#[derive(Debug, Clone, Copy)]
+pub struct Counter {
+    version: Version,
+    read: u64,
+    used: u64,
+    names: u32,
+    /// Bytes of the current name so far, with those behind its NUL in layer 1.
+    in_name: u64,
+    is_done: bool,
+}
+
+impl Counter {
+    /// Counts the names of a file of this version from the start of the list.
+    #[must_use]
+    pub const fn new(version: Version) -> Self {
+        Self { version, read: 0, used: 0, names: 0, in_name: 0, is_done: false }
+    }
+
+    /// Takes the next bytes of the list.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if self.is_done {
+                return;
+            }
+            self.take(byte);
+        }
+    }
+
+    fn take(&mut self, byte: u8) {
+        self.read = self.read.saturating_add(1);
+        if self.in_name == 0 && byte == 0 {
+            self.is_done = true;
+            return;
+        }
+        self.in_name = self.in_name.saturating_add(1);
+        let is_end = match self.version.is_sorted() {
+            true => byte == 0,
+            false => self.in_name == NAME_UNIT,
+        };
+        if is_end {
+            self.names = self.names.saturating_add(1);
+            self.used = self.read;
+            self.in_name = 0;
+            self.is_done = self.names == MAX_NAMES;
+        }
+    }
+
+    /// Whether the end of the list was seen.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Bytes that were taken.
+    #[must_use]
+    pub const fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Bytes of whole names.
+    #[must_use]
+    pub const fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Whole names.
+    #[must_use]
+    pub const fn names(&self) -> u32 {
+        self.names
+    }
+}
+
+/// Looks for a name; its output is the name's id.
+///
+/// Any buffer of one byte or more will do; if a name stands twice, the first counts, as a name that
+/// gsd's readers would look up in order.
+#[derive(Debug)]
+pub struct FindName<'n> {
+    name: &'n [u8],
+    version: Version,
+    list: Span,
+    read: u64,
+    id: u16,
+    /// Bytes of the current name so far.
+    in_name: u64,
+    /// Whether they are those of `name`.
+    is_same: bool,
+    /// Whether the current name's NUL was seen: the rest of a slot of layer 1 does not count.
+    is_ended: bool,
+    found: Option<u16>,
+}
+
+impl<'n> FindName<'n> {
+    /// Looks for `name` in `list`, the used part of the name list.
+    #[must_use]
+    pub const fn new(name: &'n [u8], list: Span, version: Version) -> Self {
+        Self {
+            name,
+            version,
+            list,
+            read: 0,
+            id: 0,
+            in_name: 0,
+            is_same: true,
+            is_ended: false,
+            found: None,
+        }
+    }
+
+    fn take(&mut self, byte: u8) {
+        let at = usize::try_from(self.in_name).unwrap_or(usize::MAX);
+        self.in_name = self.in_name.saturating_add(1);
+        if !self.is_ended {
+            self.is_ended = byte == 0;
+            self.is_same &= match byte {
+                0 => at == self.name.len(),
+                _ => self.name.get(at) == Some(&byte),
+            };
+        }
+        let is_end = match self.version.is_sorted() {
+            true => byte == 0,
+            false => self.in_name == NAME_UNIT,
+        };
+        if is_end {
+            let is_whole = self.is_ended || at.saturating_add(1) == self.name.len();
+            if self.is_same && is_whole && !self.name.is_empty() {
+                self.found = Some(self.id);
+            }
+            self.id = self.id.saturating_add(1);
+            (self.in_name, self.is_same, self.is_ended) = (0, true, false);
+        }
+    }
+}
+
+impl Machine for FindName<'_> {
+    type Output = Option<u16>;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Option<u16>> {
+        let want = self.list.len().saturating_sub(self.read);
+        if self.found.is_some() || want == 0 {
+            return Step::Done(self.found);
+        }
+        let offset = self.list.offset().saturating_add(self.read);
+        Step::Read { offset, need: 1, want }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        for &byte in bytes {
+            if self.found.is_some() {
+                break;
+            }
+            self.take(byte);
+        }
+        self.read = self.read.saturating_add(usize_to_u64(bytes.len()));
+        Ok(())
+    }
+}
+
+/// Refuses a name that a file of this version cannot hold.
+///
+/// # Errors
+/// [`Error::BadName`].
+pub fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
+    let max = if version.is_sorted() { u32::MAX / 2 } else { 63 };
+    let len = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    let bad = match name.iter().position(|&byte| byte == 0) {
+        _ if name.is_empty() => BadName::Empty,
+        Some(at) => BadName::Nul { at: u32::try_from(at).unwrap_or(u32::MAX) },
+        None if len > max => BadName::Long { len, max },
+        None => return Ok(()),
+    };
+    Err(Error::BadName(bad))
+}
+
+/// The names of a file in the order of their ids, read through a window.
+///
+/// It lends each name, so it is no [`Iterator`]: `while let Some((id, name)) = names.next()? { .. }`.
+#[derive(Debug)]
+pub struct Names<'s, S, W> {
+    store: &'s S,
+    version: Version,
+    list: Span,
+    window: W,
+    /// Part of the list that is in the window.
+    have: Span,
+    /// Where the next name starts in the list.
+    next: u64,
+    id: u16,
+}
+
+impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
+    pub(super) const fn new(store: &'s S, list: Span, version: Version, window: W) -> Self {
+        Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0 }
+    }
+
+    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not belong
+    /// to it; it is any bytes, most often UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the name is longer than the window; the store's own.
+    #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        if self.next >= self.list.len() {
+            return Ok(None);
+        }
+        let (id, start) = (self.id, self.next);
+        let mut len = self.in_window(start);
+        if len.is_none() {
+            self.fill(start)?;
+            len = self.in_window(start);
+        }
+        let window = self.window.as_mut();
+        let Some((name_len, taken)) = len else {
+            let have = usize_to_u64(window.len());
+            let need = have.saturating_mul(2).min(self.list.len().saturating_sub(start));
+            return Err(DriveError::Format(Error::Memory { need, have }));
+        };
+        self.next = start.saturating_add(taken);
+        self.id = id.saturating_add(1);
+        let from = usize::try_from(start.saturating_sub(self.have.offset())).unwrap_or(0);
+        let name = window.get(from..).and_then(|rest| rest.get(..name_len));
+        Ok(Some((id, name.unwrap_or_default())))
+    }
+
+    /// The next name that starts with `prefix`, as [`next`](Self::next).
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next_with_prefix(
+        &mut self,
+        prefix: &[u8],
+    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        loop {
+            match self.next()? {
+                None => return Ok(None),
+                Some((_, name)) if !name.starts_with(prefix) => {}
+                Some(_) => break,
+            }
+        }
+        // Once more, since what a loop lends cannot leave it.
+        self.again()
+    }
+
+    /// The name that was lent last.
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    fn again(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        let window = self.window.as_mut();
+        let end = usize::try_from(self.next.saturating_sub(self.have.offset())).unwrap_or(0);
+        let before = window.get(..end).unwrap_or_default();
+        let name = match self.version.is_sorted() {
+            true => {
+                let body = before.strip_suffix(&[0]).unwrap_or(before);
+                body.rsplit(|&byte| byte == 0).next().unwrap_or_default()
+            }
+            false => {
+                let slot = before.rchunks(64).next().unwrap_or_default();
+                slot.split(|&byte| byte == 0).next().unwrap_or_default()
+            }
+        };
+        Ok(Some((self.id.saturating_sub(1), name)))
+    }
+
+    /// Length of the name at `start` and of what it takes in the list, if it is in the window.
+    fn in_window(&mut self, start: u64) -> Option<(usize, u64)> {
+        let skip = start.checked_sub(self.have.offset())?;
+        let have = usize::try_from(self.have.len()).ok()?;
+        let window = self.window.as_mut().get(..have)?;
+        let rest = window.get(usize::try_from(skip).ok()?..)?;
+        if self.version.is_sorted() {
+            let len = rest.iter().position(|&byte| byte == 0)?;
+            return Some((len, usize_to_u64(len).saturating_add(1)));
+        }
+        let slot = rest.get(..64)?;
+        Some((slot.iter().position(|&byte| byte == 0).unwrap_or(64), NAME_UNIT))
+    }
+
+    /// Reads the list from `start` on into the window.
+    fn fill(&mut self, start: u64) -> Result<(), DriveError<S::Error, Error>> {
+        let window = self.window.as_mut();
+        let left = self.list.len().saturating_sub(start);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(window.len());
+        let bytes = window.get_mut(..len).unwrap_or_default();
+        self.have = Span::ZERO;
+        read_exact(self.store, self.list.offset().saturating_add(start), bytes)?;
+        self.have = Span::new(start, usize_to_u64(len)).unwrap_or(Span::ZERO);
+        Ok(())
+    }
+}

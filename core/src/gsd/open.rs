@@ -1,0 +1,344 @@
+//! Opening: the header, whether its commit record holds, and if not, how much is used.
+
+use super::chunk::{Chunk, Limits};
+use super::error::Error;
+use super::header::{self, Header};
+use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT};
+use super::names::Counter;
+use super::raw::{self, Image, IndexEntry, Shadow};
+use super::record::{Record, SHADOW_LEN, Settled, shadow_span};
+use crate::span::Span;
+use crate::step::{Machine, Step};
+use crate::store::usize_to_u64;
+use zerocopy::{FromBytes, FromZeros};
+
+/// How opening knows what is in the file (`spec/gsd.md#reading-the-commit-record`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum State {
+    /// There is no commit record: all slots up to the first empty one are used.
+    Plain,
+    /// The commit record is older than what gsd has appended since: as [`State::Plain`].
+    Appended,
+    /// The commit record holds.
+    Committed(Record),
+    /// Publishing a commit was cut off while the header was written. It had all that it needs: what
+    /// was read is that commit.
+    Torn(Record),
+}
+
+impl State {
+    /// The commit record that holds.
+    #[must_use]
+    pub const fn record(&self) -> Option<&Record> {
+        match self {
+            Self::Plain | Self::Appended => None,
+            Self::Committed(record) | Self::Torn(record) => Some(record),
+        }
+    }
+}
+
+/// What opening learns about a file: all that does not grow with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Length of the file in bytes.
+    pub file_len: u64,
+    /// What the header says.
+    pub header: Header,
+    /// The part of the header that commits change; of a torn one, as it should be.
+    pub image: Image,
+    /// How it is known what is in the file.
+    pub state: State,
+    /// Index entries that are used.
+    pub entries: u64,
+    /// Names that there are.
+    pub names: u32,
+    /// Bytes of the name list that are used.
+    pub names_len: u64,
+    /// Frames, with those that have no chunks; none of these stand at the end.
+    pub frames: u64,
+}
+
+impl Head {
+    /// What an entry of this file is checked against.
+    #[must_use]
+    pub const fn limits(&self) -> Limits {
+        Limits { file_len: self.file_len, names: self.names }
+    }
+
+    /// The entries that are used, as a block of their own.
+    #[must_use]
+    pub const fn index(&self) -> IndexBlock {
+        IndexBlock { location: self.header.index.location, slots: self.entries }
+    }
+}
+
+/// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
+///
+/// A file with a commit record is opened in two reads; another one in a read of the names and
+/// log2(slots) reads of a slot.
+#[derive(Debug)]
+pub struct Open {
+    head: Head,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Header,
+    /// Whether the header was torn.
+    Shadow,
+    /// Whether gsd has put an entry behind the committed ones without moving the index.
+    SlotBehind(Record),
+    Names(Counter),
+    LastByte,
+    FirstSlot,
+    /// The search for the first slot that is not used: the last that is known to be used, its
+    /// frame, and the first that is known not to be.
+    Search { used: u64, frame: u64, unused: u64 },
+    LastEntry,
+    Done,
+}
+
+impl Open {
+    /// Bytes that the buffer needs.
+    pub const WINDOW: usize = Header::LEN;
+
+    /// Opens a file of `file_len` bytes.
+    #[must_use]
+    pub fn new(file_len: u64) -> Self {
+        let nothing = raw::Header::new_zeroed();
+        let head = Head {
+            file_len,
+            header: Header::unchecked(&nothing),
+            image: nothing.image(),
+            state: State::Plain,
+            entries: 0,
+            names: 0,
+            names_len: 0,
+            frames: 0,
+        };
+        Self { head, stage: Stage::Header }
+    }
+
+    /// The record holds unless somebody has written behind it.
+    fn committed(&mut self, record: Record, torn: bool) -> Result<Stage, Error> {
+        let head = &mut self.head;
+        if u16::from(record.layer) != head.header.version.major {
+            head.state = State::Appended; // gsd_upgrade was here
+            return Ok(self.scan());
+        }
+        head.state = if torn { State::Torn(record) } else { State::Committed(record) };
+        head.entries = record.entries;
+        head.names = record.names;
+        head.names_len = record.names_len.into();
+        Ok(match head.header.index.slots > record.entries {
+            true => Stage::SlotBehind(record),
+            false => Stage::LastEntry,
+        })
+    }
+
+    /// The first stage for a file whose contents have to be counted.
+    fn scan(&mut self) -> Stage {
+        self.head.entries = 0;
+        match self.head.header.names.units {
+            0 => self.index_stage(),
+            _ => Stage::Names(Counter::new(self.head.header.version)),
+        }
+    }
+
+    fn slot(&self, slot: u64) -> Step<'_, Head> {
+        let offset = self.head.header.index.offset_of(slot);
+        Step::Read { offset, need: 32, want: ENTRY_LEN }
+    }
+
+    fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {
+        match IndexEntry::ref_from_prefix(bytes) {
+            Ok((entry, _)) => {
+                Chunk::parse(entry, self.head.header.index, slot, self.head.limits())
+            }
+            Err(_) => Ok(None), // the driver feeds what is needed
+        }
+    }
+
+    fn feed_header(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+        let file_len = self.head.file_len;
+        let raw = header::read(bytes, file_len)?;
+        self.head.image = raw.image();
+        if !self.head.image.has_record() {
+            self.head.header = Header::from_raw(&raw, file_len)?;
+            return Ok(self.scan());
+        }
+        if let Some(record) = self.head.image.record(file_len)? {
+            self.head.header = Header::from_raw(&raw, file_len)?;
+            return self.committed(record, false);
+        }
+        let shadow = self.head.image.commit.shadow.get();
+        shadow_span(shadow, file_len).ok_or_else(|| self.head.image.crc_error())?;
+        self.head.header = Header::unchecked(&raw);
+        Ok(Stage::Shadow)
+    }
+
+    fn feed_shadow(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+        let damaged = self.head.image.crc_error();
+        let head = &mut self.head;
+        let shadow = Shadow::parse(bytes).ok_or(damaged)?;
+        match shadow.settle(&head.image) {
+            Settled::Torn(new) => {
+                head.image = new;
+                head.header = head.header.with_blocks(&new, head.file_len)?;
+                let record = new.record(head.file_len)?.ok_or(damaged)?;
+                self.committed(record, true)
+            }
+            Settled::Appended => {
+                head.state = State::Appended;
+                let image = head.image;
+                head.header = head.header.with_blocks(&image, head.file_len)?;
+                Ok(self.scan())
+            }
+            Settled::Damaged => Err(damaged),
+        }
+    }
+
+    fn feed_names(&mut self, mut counter: Counter, bytes: &[u8]) -> Stage {
+        counter.feed(bytes);
+        let block_len = self.head.header.names.span().map_or(0, Span::len);
+        if !counter.is_done() && counter.read() < block_len {
+            return Stage::Names(counter);
+        }
+        self.head.names = counter.names().min(MAX_NAMES);
+        self.head.names_len = counter.used().min(block_len);
+        Stage::LastByte
+    }
+
+    fn index_stage(&self) -> Stage {
+        match self.head.header.index.slots {
+            0 => Stage::Done,
+            _ => Stage::FirstSlot,
+        }
+    }
+
+    fn feed_search(
+        &mut self,
+        (used, frame, unused): (u64, u64, u64),
+        bytes: &[u8],
+    ) -> Result<Stage, Error> {
+        let slot = middle(used, unused);
+        let (used, frame, unused) = match self.entry(bytes, slot)? {
+            None => (used, frame, slot),
+            Some(chunk) if chunk.frame < frame => {
+                let offset = self.head.header.index.offset_of(slot);
+                return Err(Error::Order { offset, frame: chunk.frame, before: frame });
+            }
+            Some(chunk) => (slot, chunk.frame, unused),
+        };
+        if unused.saturating_sub(used) > 1 {
+            return Ok(Stage::Search { used, frame, unused });
+        }
+        self.head.entries = unused;
+        self.head.frames = frame.saturating_add(1);
+        Ok(Stage::Done)
+    }
+
+    /// The frames of a committed file, from its last entry.
+    fn feed_last(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+        let slot = self.head.entries.saturating_sub(1);
+        let Some(chunk) = self.entry(bytes, slot)? else {
+            let offset = self.head.header.index.field_of(slot, IndexEntry::location);
+            return Err(Error::TooSmall {
+                field: IndexEntry::location,
+                offset,
+                value: 0,
+                min: 256,
+            });
+        };
+        self.head.frames = chunk.frame.saturating_add(1);
+        Ok(Stage::Done)
+    }
+}
+
+fn middle(low: u64, high: u64) -> u64 {
+    low.saturating_add(high.saturating_sub(low) / 2)
+}
+
+impl Machine for Open {
+    type Output = Head;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Head> {
+        let names = self.head.header.names;
+        if matches!(self.stage, Stage::LastEntry) && self.head.entries == 0 {
+            self.stage = Stage::Done;
+        }
+        match self.stage {
+            Stage::Header => {
+                let want = self.head.file_len.min(usize_to_u64(Header::LEN));
+                Step::Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
+            }
+            Stage::Shadow => {
+                let offset = self.head.image.commit.shadow.get();
+                Step::Read { offset, need: SHADOW_LEN, want: Shadow::LEN }
+            }
+            Stage::SlotBehind(record) => self.slot(record.entries),
+            Stage::Names(counter) => {
+                let len = names.span().map_or(0, Span::len);
+                let want = len.saturating_sub(counter.read());
+                let need = usize::try_from(want.min(NAME_UNIT)).unwrap_or(0);
+                Step::Read { offset: names.location.saturating_add(counter.read()), need, want }
+            }
+            Stage::LastByte => {
+                let end = names.span().map_or(0, Span::end);
+                Step::Read { offset: end.saturating_sub(1), need: 1, want: 1 }
+            }
+            Stage::FirstSlot => self.slot(0),
+            Stage::Search { used, unused, .. } => self.slot(middle(used, unused)),
+            Stage::LastEntry => self.slot(self.head.entries.saturating_sub(1)),
+            Stage::Done => Step::Done(self.head),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.stage = match self.stage {
+            Stage::Header => self.feed_header(bytes)?,
+            Stage::Shadow => self.feed_shadow(bytes)?,
+            Stage::SlotBehind(_) => match self.is_used(bytes) {
+                true => {
+                    self.head.state = State::Appended;
+                    self.scan()
+                }
+                false => Stage::LastEntry,
+            },
+            Stage::Names(counter) => self.feed_names(counter, bytes),
+            Stage::LastByte => match bytes.first() {
+                Some(&value) if value != 0 => {
+                    let end = self.head.header.names.span().map_or(0, Span::end);
+                    return Err(Error::NotTerminated { offset: end.saturating_sub(1), value });
+                }
+                _ => self.index_stage(),
+            },
+            Stage::FirstSlot => match self.entry(bytes, 0)? {
+                None => Stage::Done,
+                Some(chunk) => match self.head.header.index.slots {
+                    1 => {
+                        self.head.entries = 1;
+                        self.head.frames = chunk.frame.saturating_add(1);
+                        Stage::Done
+                    }
+                    unused => Stage::Search { used: 0, frame: chunk.frame, unused },
+                },
+            },
+            Stage::Search { used, frame, unused } => {
+                self.feed_search((used, frame, unused), bytes)?
+            }
+            Stage::LastEntry => self.feed_last(bytes)?,
+            Stage::Done => Stage::Done,
+        };
+        Ok(())
+    }
+}
+
+impl Open {
+    fn is_used(&self, bytes: &[u8]) -> bool {
+        IndexEntry::ref_from_prefix(bytes).is_ok_and(|(entry, _)| entry.is_used())
+    }
+}

@@ -1,0 +1,156 @@
+//! A GSD file, for people who just want to read.
+//!
+//! Nothing allocates, and nothing grows with the file: index and names stay in the store and pass
+//! through a window of the caller's.
+
+use super::ReadError;
+use super::chunk::{Chunk, Key};
+use super::entries::Chunks;
+use super::error::Error;
+use super::find::{Find, LowerBound};
+use super::names::{FindName, Names};
+use super::open::{Head, Open};
+use crate::span::Span;
+use crate::step::{DriveError, drive_read, read_exact};
+use crate::store::{ReadAt, usize_to_u64};
+use core::ops::Range;
+
+/// A GSD file in a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<S> {
+    store: S,
+    head: Head,
+}
+
+impl<S: ReadAt> Reader<S> {
+    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if it is no GSD file or a damaged one; the store's own.
+    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        Ok(Self { store, head })
+    }
+
+    /// Looks again at what the file holds: a writer may have committed more. `true` if it has
+    /// changed. `window` as for [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); what was known before is kept then.
+    pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
+        let is_new = head != self.head;
+        self.head = head;
+        Ok(is_new)
+    }
+
+    /// What opening learned.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, given back.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    /// Frames, also such that have no chunks.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.head.frames
+    }
+
+    /// The used part of the name list.
+    #[must_use]
+    fn name_list(&self) -> Span {
+        Span::new(self.head.header.names.location, self.head.names_len).unwrap_or(Span::ZERO)
+    }
+
+    /// The names in the order of their ids. `window` needs room for the longest and its NUL, in
+    /// layer 1 64 bytes.
+    pub fn names<W: AsMut<[u8]>>(&self, window: W) -> Names<'_, S, W> {
+        Names::new(&self.store, self.name_list(), self.head.header.version, window)
+    }
+
+    /// The id of a name; `None` if no chunk ever had it. Any `window` will do.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
+        let mut find = FindName::new(name, self.name_list(), self.head.header.version);
+        drive_read(&mut find, &self.store, window)
+    }
+
+    /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
+    /// bytes; with 4096 an even index takes one or two reads, whatever its length.
+    ///
+    /// # Errors
+    /// [`Error`] if its entry cannot be right; the store's own.
+    pub fn find(
+        &self,
+        frame: u64,
+        id: u16,
+        window: &mut [u8],
+    ) -> Result<Option<Chunk>, ReadError<S>> {
+        let entries = usize_to_u64(window.len() / 32);
+        drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window)
+    }
+
+    /// All chunks. `window` needs 32 bytes; a larger one makes fewer reads.
+    pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
+        let index = self.head.index();
+        let slots = 0..index.slots;
+        Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
+    }
+
+    /// The chunks of some frames. `window` as for [`chunks`](Self::chunks).
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn chunks_of<W: AsMut<[u8]>>(
+        &self,
+        frames: Range<u64>,
+        mut window: W,
+    ) -> Result<Chunks<'_, S, W>, ReadError<S>> {
+        let index = self.head.index();
+        let key = Key { frame: frames.start, id: 0 };
+        let buf = window.as_mut();
+        let mut search = LowerBound::new(&self.head, key, usize_to_u64(buf.len() / 32));
+        let first = match frames.is_empty() {
+            true => index.slots,
+            false => drive_read(&mut search, &self.store, buf)?,
+        };
+        let last_frame = frames.end.saturating_sub(1);
+        let slots = first..index.slots;
+        Ok(Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window))
+    }
+
+    /// Reads the bytes at the front of `span`, as many as `buf` has room for, and says how many.
+    ///
+    /// # Errors
+    /// The store's own; [`DriveError::Ended`] if the store has become shorter.
+    pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
+        read_exact(&self.store, span.offset(), buf.get_mut(..len).unwrap_or_default())?;
+        Ok(len)
+    }
+
+    /// Refuses a frame that there is not.
+    ///
+    /// # Errors
+    /// [`Error::NoFrame`].
+    pub const fn check_frame(&self, frame: u64) -> Result<(), Error> {
+        let frames = self.head.frames;
+        if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
+    }
+}

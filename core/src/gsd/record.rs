@@ -1,0 +1,285 @@
+//! The commit record: what a striae writer says about a file, and whether that still holds.
+
+use super::error::Error;
+use super::layout::{IndexBlock, MAX_NAMES, NameBlock};
+use super::raw::{Commit, Header, Image, Shadow};
+use crate::field::FieldId;
+use crate::integrity::{Checksum, crc32c};
+use crate::span::Span;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Offset of the commit record in the file.
+pub const OFFSET: u64 = 176;
+
+/// What the last commit said (`spec/gsd.md#commit-record`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Record {
+    /// Committed entries.
+    pub entries: u64,
+    /// Slots of the index block, of which the header shows only those that are committed.
+    pub index_reserved: u64,
+    /// The byte behind all that is in use.
+    pub data_end: u64,
+    /// Offset of the shadow of the header.
+    pub shadow: u64,
+    /// First entry that `index_crc` covers: those before were there when striae came.
+    pub crc_from: u64,
+    /// Number of the commit, modulo 2^32.
+    pub sequence: u32,
+    /// Committed bytes of the name list.
+    pub names_len: u32,
+    /// Committed names.
+    pub names: u32,
+    /// CRC-32C of the committed entries from `crc_from` on.
+    pub index_crc: u32,
+    /// CRC-32C of the committed bytes of the name list.
+    pub names_crc: u32,
+    /// CRC-32C of schema version, application and schema.
+    pub ident_crc: u32,
+    /// Alignment of chunks, as a power of two.
+    pub align: u8,
+    /// Whether frames carry checksums.
+    pub checksums: bool,
+    /// Major version of the file layer.
+    pub layer: u8,
+}
+
+impl Record {
+    /// The record in `commit`, which belongs to a header with these blocks.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Outside`]: it contradicts itself, the header or the file.
+    fn parse(
+        commit: &Commit,
+        index: IndexBlock,
+        names: NameBlock,
+        file_len: u64,
+    ) -> Result<Self, Error> {
+        let record = Self {
+            entries: commit.entries.get(),
+            index_reserved: commit.index_reserved.get(),
+            data_end: commit.data_end.get(),
+            shadow: commit.shadow.get(),
+            crc_from: commit.crc_from.get(),
+            sequence: commit.sequence.get(),
+            names_len: commit.names_len.get(),
+            names: commit.names.get(),
+            index_crc: commit.index_crc.get(),
+            names_crc: commit.names_crc.get(),
+            ident_crc: commit.ident_crc.get(),
+            align: commit.align,
+            checksums: commit.checksums == 1,
+            layer: commit.layer,
+        };
+        let block_len = names.span().map_or(0, Span::len);
+        at_most(Commit::names, record.names.into(), MAX_NAMES.into())?;
+        at_most(Commit::names_len, record.names_len.into(), block_len)?;
+        at_most(Commit::entries, record.entries, index.slots)?;
+        at_most(Commit::crc_from, record.crc_from, record.entries)?;
+        at_most(Commit::align, record.align.into(), 63)?;
+        let most = i64::MAX.unsigned_abs() / 32;
+        at_most(Commit::index_reserved, record.index_reserved, most)?;
+        if record.data_end > file_len {
+            let (field, len) = (Commit::data_end, record.data_end);
+            return Err(Error::Outside { field, start: 0, len, file_len });
+        }
+        Ok(record)
+    }
+
+    /// The index block as it really is, if the header shows `shown` of it; `None` if that is no
+    /// part of it.
+    #[must_use]
+    pub fn index(&self, shown: IndexBlock) -> Option<IndexBlock> {
+        let slots = self.index_reserved.max(shown.slots);
+        let location = match (self.entries, shown.slots) {
+            // the header points to the last slot
+            (0, 1) => {
+                let before = Span::of_table(0, slots.saturating_sub(1), 32)?.len();
+                shown.location.checked_sub(before).filter(|&location| location >= 256)?
+            }
+            _ => shown.location,
+        };
+        Some(IndexBlock { location, slots }).filter(|block| block.span().is_some())
+    }
+
+    /// The same as it stands on disk, without the checksum.
+    pub(super) fn to_raw(self) -> Commit {
+        Commit {
+            magic: Commit::MAGIC,
+            entries: U64::new(self.entries),
+            index_reserved: U64::new(self.index_reserved),
+            data_end: U64::new(self.data_end),
+            shadow: U64::new(self.shadow),
+            crc_from: U64::new(self.crc_from),
+            sequence: U32::new(self.sequence),
+            names_len: U32::new(self.names_len),
+            names: U32::new(self.names),
+            index_crc: U32::new(self.index_crc),
+            names_crc: U32::new(self.names_crc),
+            ident_crc: U32::new(self.ident_crc),
+            align: self.align,
+            checksums: u8::from(self.checksums),
+            layer: self.layer,
+            unused: 0,
+            commit_crc: U32::new(0),
+        }
+    }
+}
+
+fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
+    match value <= max {
+        true => Ok(()),
+        false => Err(Error::TooLarge { field, offset: offset_of(field), value, max }),
+    }
+}
+
+/// Where a field of the record is in the file.
+fn offset_of(field: FieldId) -> u64 {
+    OFFSET.saturating_add(field.offset().into())
+}
+
+impl Image {
+    /// Bytes of an image.
+    pub const LEN: usize = 120;
+
+    /// The index block that this header shows.
+    #[must_use]
+    pub const fn index(&self) -> IndexBlock {
+        IndexBlock {
+            location: self.index_location.get(),
+            slots: self.index_allocated_entries.get(),
+        }
+    }
+
+    /// The name list that this header shows.
+    #[must_use]
+    pub const fn name_block(&self) -> NameBlock {
+        NameBlock {
+            location: self.namelist_location.get(),
+            units: self.namelist_allocated_entries.get(),
+        }
+    }
+
+    /// Whether a commit record stands in it, right or not.
+    #[must_use]
+    pub fn has_record(&self) -> bool {
+        self.commit.magic == Commit::MAGIC
+    }
+
+    /// The checksum that its record must have.
+    #[must_use]
+    pub fn commit_crc(&self, checksum: Checksum) -> u32 {
+        let bytes = self.as_bytes();
+        let crc = checksum(0, bytes.get(..32).unwrap_or_default());
+        checksum(crc, bytes.get(40..116).unwrap_or_default())
+    }
+
+    /// The record, if it belongs to the other fields; `None` if its checksum says that it does not.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Outside`]: it contradicts itself, the header or the file.
+    pub(super) fn record(&self, file_len: u64) -> Result<Option<Record>, Error> {
+        if !self.has_record() || self.commit.commit_crc.get() != self.commit_crc(crc32c) {
+            return Ok(None);
+        }
+        Record::parse(&self.commit, self.index(), self.name_block(), file_len).map(Some)
+    }
+
+    /// That the record's checksum is wrong.
+    pub(super) fn crc_error(&self) -> Error {
+        Error::Checksum {
+            field: Commit::commit_crc,
+            offset: offset_of(Commit::commit_crc),
+            stored: self.commit.commit_crc.get(),
+            computed: self.commit_crc(crc32c),
+        }
+    }
+}
+
+/// What a header with a record of a wrong checksum is, in the light of its shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// A commit was being published: its header was half written. This is the whole one.
+    Torn(Image),
+    /// gsd went on writing: its header is right, and the record says what was before.
+    Appended,
+    /// Neither: bytes have changed.
+    Damaged,
+}
+
+impl Shadow {
+    /// Bytes of a shadow.
+    pub const LEN: u64 = 256;
+
+    /// A shadow of a commit that replaces the header `old` by `new`.
+    #[must_use]
+    pub fn of(old: Image, new: Image, checksum: Checksum) -> Self {
+        let mut shadow =
+            Self { magic: Self::MAGIC, old, new, unused: [0; 4], crc: U32::new(0) };
+        shadow.crc = U32::new(shadow.computed_crc(checksum));
+        shadow
+    }
+
+    fn computed_crc(&self, checksum: Checksum) -> u32 {
+        checksum(0, self.as_bytes().get(..252).unwrap_or_default())
+    }
+
+    /// The shadow in `bytes`, if there is one.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (shadow, _) = Self::read_from_prefix(bytes).ok()?;
+        let is_right = shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
+        is_right.then_some(shadow)
+    }
+
+    /// What `header` is, whose record has a wrong checksum.
+    #[must_use]
+    pub fn settle(&self, header: &Image) -> Settled {
+        let (found, old, new) = (header.as_bytes(), self.old.as_bytes(), self.new.as_bytes());
+        let same = |of: &[u8]| found.iter().zip(of).take_while(|(a, b)| a == b).count();
+        let same_end = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
+        if same(new).saturating_add(same_end) >= Image::LEN {
+            return Settled::Torn(self.new);
+        }
+        let said_by = [&self.new, &self.old].into_iter().find(|by| by.commit == header.commit);
+        match said_by {
+            Some(by) if is_append(by, header) => Settled::Appended,
+            _ => Settled::Damaged,
+        }
+    }
+}
+
+/// Whether gsd can have made `now` out of `before` by appending: it puts a larger index behind all
+/// that there was, and the name list too, if it moves that.
+fn is_append(before: &Image, now: &Image) -> bool {
+    let data_end = before.commit.data_end.get();
+    let (index, names) = (now.index(), now.name_block());
+    let names_kept = names == before.name_block();
+    let names_moved = names.location >= data_end && names.units > before.name_block().units;
+    index.location >= data_end
+        && index.slots > before.index().slots
+        && (names_kept || names_moved)
+}
+
+impl Header {
+    /// CRC-32C of what says what the file is: schema version, application, schema.
+    #[must_use]
+    pub fn ident_crc(&self, checksum: Checksum) -> u32 {
+        let crc = checksum(0, self.schema_version.as_bytes());
+        checksum(checksum(crc, &self.application), &self.schema)
+    }
+}
+
+/// The span of the shadow at `offset`, if it lies in the file.
+pub(super) fn shadow_span(offset: u64, file_len: u64) -> Option<Span> {
+    Span::new(offset, Shadow::LEN).filter(|span| offset >= 256 && span.fits(file_len))
+}
+
+const _: () = assert!(size_of::<Image>() == Image::LEN);
+
+/// Bytes of a shadow as memory.
+pub(super) const SHADOW_LEN: usize = size_of::<Shadow>();
+
+const _: () = assert!(Shadow::LEN == 256 && SHADOW_LEN == 256);
