@@ -1,9 +1,10 @@
 //! Errors that name the file.
 
+use crate::gsd::Name;
 use std::io;
 use std::path::{Path, PathBuf};
-use striae_core::sion;
 use striae_core::step::DriveError;
+use striae_core::{gsd, sion};
 
 /// What went wrong with which file.
 #[derive(Debug)]
@@ -20,6 +21,44 @@ pub enum ErrorKind {
     Io(io::Error),
     /// The file is no SIONlib file, or a damaged one; or the caller asked for what is not there.
     Sion(sion::Error),
+    /// The file is no GSD file, or a damaged one; or the caller asked for what is not there.
+    Gsd(gsd::Error),
+    /// A chunk of a GSD file is damaged, or does not have what the caller asked for.
+    Chunk {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// What is wrong with it.
+        error: gsd::Error,
+    },
+    /// A frame of a GSD file has no chunk of this name.
+    NoChunk {
+        /// The frame.
+        frame: u64,
+        /// The name.
+        name: Box<[u8]>,
+    },
+    /// The values of a chunk are not of the type that was asked for.
+    NotOfType {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// What they are.
+        kind: gsd::ChunkType,
+        /// What was asked for.
+        asked: gsd::ChunkType,
+    },
+    /// The bytes of a chunk of text are not UTF-8.
+    NotText {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// The first byte that is none, counted from the chunk's start.
+        at: u64,
+    },
     /// The file became shorter while it was read.
     Ended {
         /// Where a byte was expected.
@@ -129,6 +168,21 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::Sion(error) => error.fmt(f),
+            Self::Gsd(error) => error.fmt(f),
+            Self::Chunk { frame, name, error } => {
+                write!(f, "chunk {} of frame {frame}: {error}", Name(name))
+            }
+            Self::NoChunk { frame, name } => {
+                write!(f, "frame {frame} has no chunk {}", Name(name))
+            }
+            Self::NotOfType { frame, name, kind, asked } => {
+                let name = Name(name);
+                write!(f, "chunk {name} of frame {frame} is of type {kind}, not {asked}")
+            }
+            Self::NotText { frame, name, at } => {
+                let name = Name(name);
+                write!(f, "chunk {name} of frame {frame} is no UTF-8 text at its byte {at}")
+            }
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             Self::Exists => f.write_str("exists already"),
             Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
@@ -179,11 +233,17 @@ impl From<sion::Error> for ErrorKind {
     }
 }
 
-impl From<DriveError<io::Error, sion::Error>> for ErrorKind {
-    fn from(error: DriveError<io::Error, sion::Error>) -> Self {
+impl From<gsd::Error> for ErrorKind {
+    fn from(error: gsd::Error) -> Self {
+        Self::Gsd(error)
+    }
+}
+
+impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
+    fn from(error: DriveError<io::Error, F>) -> Self {
         match error {
             DriveError::Store(error) => Self::Io(error),
-            DriveError::Format(error) => Self::Sion(error),
+            DriveError::Format(error) => error.into(),
             DriveError::Ended { offset } => Self::Ended { offset },
             error => Self::Io(io::Error::other(error.to_string())),
         }
@@ -195,9 +255,17 @@ impl From<Error> for io::Error {
         let kind = match &*error.kind {
             ErrorKind::Io(error) => error.kind(),
             ErrorKind::Sion(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if error.blames_caller() => {
+                io::ErrorKind::InvalidInput
+            }
             ErrorKind::Sion(_) | ErrorKind::Task { .. } | ErrorKind::Ambiguous { .. } => {
                 io::ErrorKind::InvalidData
             }
+            ErrorKind::Gsd(_) | ErrorKind::Chunk { .. } | ErrorKind::NotText { .. } => {
+                io::ErrorKind::InvalidData
+            }
+            ErrorKind::NotOfType { .. } => io::ErrorKind::InvalidInput,
+            ErrorKind::NoChunk { .. } => io::ErrorKind::NotFound,
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Closed | ErrorKind::Taken { .. } => io::ErrorKind::InvalidInput,

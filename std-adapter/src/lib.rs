@@ -24,6 +24,7 @@
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
+//! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features
@@ -34,6 +35,7 @@
 pub mod copy;
 pub mod error;
 pub mod files;
+pub mod gsd;
 pub mod posix;
 pub mod publish;
 pub mod sion;

@@ -1,0 +1,64 @@
+//! Types of values in memory.
+
+use sealed::Stored;
+use striae_core::gsd::ChunkType;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// A type of values as a program has them: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
+///
+/// Files are little-endian; values are of the host's byte order as soon as they are read.
+pub trait Element: Stored {
+    /// The same type in a file.
+    const KIND: ChunkType;
+}
+
+mod sealed {
+    use super::{FromBytes, IntoBytes};
+
+    /// What a value needs to be read from a file.
+    #[allow(unnameable_types, reason = "sealed: no other types are elements")]
+    pub trait Stored: FromBytes + IntoBytes + Copy + Send + Sync + 'static {
+        /// The value of bytes that were read as if they were of the host's order.
+        fn of_little_endian(self) -> Self;
+    }
+}
+
+macro_rules! integers {
+    ($($T:ty = $Kind:ident),+) => { $(
+        impl Stored for $T {
+            #[inline]
+            fn of_little_endian(self) -> Self {
+                <$T>::from_le(self)
+            }
+        }
+        impl Element for $T {
+            const KIND: ChunkType = ChunkType::$Kind;
+        }
+    )+ };
+}
+
+macro_rules! floats {
+    ($($T:ty = $Kind:ident of $Bits:ty),+) => { $(
+        impl Stored for $T {
+            #[inline]
+            fn of_little_endian(self) -> Self {
+                <$T>::from_bits(<$Bits>::from_le(self.to_bits()))
+            }
+        }
+        impl Element for $T {
+            const KIND: ChunkType = ChunkType::$Kind;
+        }
+    )+ };
+}
+
+integers!(u8 = U8, u16 = U16, u32 = U32, u64 = U64, i8 = I8, i16 = I16, i32 = I32, i64 = I64);
+floats!(f32 = F32 of u32, f64 = F64 of u64);
+
+/// Makes values that were read of them, in place.
+pub(super) fn to_host<T: Stored>(values: &mut [T]) {
+    if cfg!(target_endian = "big") {
+        for value in values {
+            *value = value.of_little_endian();
+        }
+    }
+}

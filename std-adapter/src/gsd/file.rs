@@ -1,0 +1,463 @@
+//! A file that is read, by many threads at once, and while somebody writes to it.
+
+use super::element::{Element, to_host};
+use super::names::{Name, NameList};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use striae_core::gsd::{
+    self as core_gsd, Chunk, ChunkType, Head, Header, ReadError, Reader, State, raw,
+};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// Bytes of the index that a search reads at once.
+const SEARCH: usize = 4096;
+
+/// Bytes of the index that the list of a frame's chunks reads at once.
+const FRAME: usize = 1 << 13;
+
+/// Bytes of the index that a list of all chunks reads at once.
+const LIST: usize = 1 << 16;
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    attempts: u32,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { attempts: 8 }
+    }
+}
+
+impl OpenOptions {
+    /// Looks up to eight times before it believes that a file is damaged.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks so often, but at least once: what was read while it was being written is wrong, and
+    /// right a moment later.
+    #[must_use]
+    pub const fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error`] if it is no GSD file or a damaged one; the operating system's.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
+        let path = path.as_ref();
+        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        let store = Store(Arc::new(store));
+        let reader = self.look(|| {
+            let reader = Reader::open(store.clone(), &mut [0; SEARCH])?;
+            let is_whole = is_whole(reader.store(), reader.head())?;
+            Ok(is_whole.then_some(reader))
+        });
+        let reader = reader.map_err(|error| Error::new(path, error))?;
+        Ok(File { path: path.into(), reader, names: OnceLock::new(), options: *self })
+    }
+
+    /// Does it until what was read is right, or it has been done often enough.
+    fn look<T>(
+        &self,
+        mut read: impl FnMut() -> Result<Option<T>, ReadError<Store>>,
+    ) -> Result<T, ErrorKind> {
+        let mut left = self.attempts;
+        loop {
+            left = left.saturating_sub(1);
+            match read() {
+                Ok(Some(seen)) => return Ok(seen),
+                Ok(None) if left == 0 => {
+                    let busy = "was changed whenever it was looked at";
+                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, busy).into());
+                }
+                Ok(None) => {}
+                Err(DriveError::Format(_) | DriveError::Ended { .. }) if left > 0 => {}
+                Err(error) => return Err(error.into()),
+            }
+            std::thread::yield_now(); // whoever writes is a few instructions away from its end
+        }
+    }
+}
+
+/// Whether the header did not change while it was read. One with a commit record says so itself.
+fn is_whole(store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
+    if head.state.record().is_some() {
+        return Ok(true);
+    }
+    let mut again = raw::Header::new_zeroed();
+    let read = store.read_at(0, again.as_mut_bytes()).map_err(DriveError::Store)?;
+    Ok(read == Header::LEN && again.image() == head.image)
+}
+
+/// The descriptor, which clones of a file share.
+#[derive(Debug, Clone)]
+struct Store(Arc<PosixFile>);
+
+impl ReadAt for Store {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+}
+
+/// A GSD file, open for reading. All of its methods may be called by many threads at once.
+///
+/// It shows the file as it was when it was opened or [refreshed](Self::refresh), while others write
+/// to it. A clone shares the descriptor and is refreshed by itself.
+///
+/// Index and data stay in the file: opening takes a few reads, whatever its length. The names are
+/// kept in memory as soon as one of them is asked for.
+#[derive(Debug, Clone)]
+pub struct File {
+    path: Arc<Path>,
+    reader: Reader<Store>,
+    names: OnceLock<Arc<NameList>>,
+    options: OpenOptions,
+}
+
+impl File {
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error`] if it is no GSD file or a damaged one; the operating system's.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        OpenOptions::new().open(path)
+    }
+
+    /// Looks again at what the file holds, as a writer may have committed more; says whether it has
+    /// changed.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). What was known before is kept then.
+    pub fn refresh(&mut self) -> Result<bool, Error> {
+        let old = *self.reader.head();
+        let options = self.options;
+        let looked = options.look(|| {
+            let mut reader = self.reader.clone();
+            let is_new = reader.refresh(&mut [0; SEARCH])?;
+            let is_whole = is_whole(reader.store(), reader.head())?;
+            Ok(is_whole.then_some((reader, is_new)))
+        });
+        let (reader, is_new) = looked.map_err(|error| self.error(error))?;
+        if is_new && !has_same_names(&old, reader.head()) {
+            self.names = OnceLock::new();
+        }
+        self.reader = reader;
+        Ok(is_new)
+    }
+
+    /// The name that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What opening learned: all that does not grow with the file.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        self.reader.head()
+    }
+
+    /// Versions, application, schema, and where the blocks are.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.head().header
+    }
+
+    /// Whether there is a commit record, and whether it holds.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.head().state
+    }
+
+    /// Frames, also such that have no chunks.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.reader.frames()
+    }
+
+    /// All names; read when they are asked for the first time.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn names(&self) -> Result<&NameList, Error> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let names = NameList::read(&self.reader).map_err(|error| self.error(error))?;
+        Ok(self.names.get_or_init(|| Arc::new(names)))
+    }
+
+    /// The name of a chunk of this file.
+    ///
+    /// # Errors
+    /// As [`names`](Self::names); [`core_gsd::Error::NoName`] if the chunk is one of another file.
+    pub fn name(&self, chunk: &Chunk) -> Result<Name<'_>, Error> {
+        let (id, names) = (chunk.id, self.names()?);
+        let none = || core_gsd::Error::NoName { id, names: self.head().names };
+        names.get(id).ok_or_else(|| self.error(none()))
+    }
+
+    /// Ids and names of those that start with `prefix`, in the order of their ids.
+    ///
+    /// # Errors
+    /// As [`names`](Self::names).
+    pub fn names_with_prefix<'a>(
+        &'a self,
+        prefix: impl AsRef<[u8]> + 'a,
+    ) -> Result<impl Iterator<Item = (u16, Name<'a>)> + 'a, Error> {
+        Ok(self.names()?.with_prefix(prefix))
+    }
+
+    /// The chunk `name` of a frame: its type, rows, columns and place. `None` if the frame has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Chunk`] if its entry is damaged; the operating system's.
+    pub fn find(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Option<Chunk>, Error> {
+        match self.names()?.id(name.as_ref()) {
+            Some(id) => self.find_id(frame, id),
+            None => Ok(None),
+        }
+    }
+
+    /// The same by the name's id.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_id(&self, frame: u64, id: u16) -> Result<Option<Chunk>, Error> {
+        let found = self.reader.find(frame, id, &mut [0; SEARCH]);
+        found.map_err(|error| match error {
+            DriveError::Format(error) => self.error(self.in_chunk(frame, id, error)),
+            error => self.error(error),
+        })
+    }
+
+    /// The chunk `name` of a frame, which must have it.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::NoFrame`], [`ErrorKind::NoChunk`]; as [`find`](Self::find).
+    pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
+        let name = name.as_ref();
+        if let Some(chunk) = self.find(frame, name)? {
+            return Ok(chunk);
+        }
+        self.reader.check_frame(frame).map_err(|error| self.error(error))?;
+        Err(self.error(ErrorKind::NoChunk { frame, name: name.into() }))
+    }
+
+    /// All chunks in the order of the index, read while they are asked for.
+    #[must_use]
+    pub fn chunks(&self) -> Chunks<'_> {
+        Chunks { file: self, chunks: self.reader.chunks(self.window(LIST)) }
+    }
+
+    /// The chunks of a frame; none of a frame that there is not.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn chunks_of(&self, frame: u64) -> Result<Chunks<'_>, Error> {
+        self.chunks_of_frames(frame..frame.saturating_add(1))
+    }
+
+    /// The chunks of some frames.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn chunks_of_frames(&self, frames: Range<u64>) -> Result<Chunks<'_>, Error> {
+        let len = if frames.end.saturating_sub(frames.start) > 1 { LIST } else { FRAME };
+        let chunks = self.reader.chunks_of(frames, self.window(len));
+        let chunks = chunks.map_err(|error| self.error(error))?;
+        Ok(Chunks { file: self, chunks })
+    }
+
+    /// Memory for a part of the index.
+    fn window(&self, len: usize) -> Vec<u8> {
+        let all = self.head().index().span().map_or(0, Span::len);
+        vec![0; usize::try_from(all).unwrap_or(usize::MAX).clamp(32, len)]
+    }
+
+    /// All values of a chunk, row by row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotOfType`] if they are of another type; [`ErrorKind::Ended`] if the file has
+    /// become shorter; the operating system's, also if there is no memory for them.
+    pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
+        self.read_rows(chunk, 0..chunk.n)
+    }
+
+    /// The values of some rows of a chunk.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::NoRows`]; as [`read`](Self::read).
+    pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Vec<T>, Error> {
+        let span = self.rows_of::<T>(chunk, rows)?;
+        let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
+        let mut values = self.zeroed(count)?;
+        self.fill(span, &mut values)?;
+        Ok(values)
+    }
+
+    /// All values of a chunk into `values`, which must have room for just these.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if it has not; as [`read`](Self::read).
+    pub fn read_into<T: Element>(&self, chunk: &Chunk, values: &mut [T]) -> Result<(), Error> {
+        self.read_rows_into(chunk, 0..chunk.n, values)
+    }
+
+    /// The values of some rows into `values`, which must have room for just these.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if it has not; as [`read_rows`](Self::read_rows).
+    pub fn read_rows_into<T: Element>(
+        &self,
+        chunk: &Chunk,
+        rows: Range<u64>,
+        values: &mut [T],
+    ) -> Result<(), Error> {
+        let span = self.rows_of::<T>(chunk, rows)?;
+        let len = to_u64(size_of_val(values));
+        if len != span.len() {
+            let rows = core_gsd::Error::Rows { len, want: span.len() };
+            return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
+        }
+        self.fill(span, values)
+    }
+
+    /// All bytes of a chunk as they stand in the file: little-endian, row by row.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), but for the type.
+    pub fn read_bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
+        let mut bytes = self.zeroed(chunk.span.len())?;
+        self.fill(chunk.span, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
+    /// Parts of a chunk are [`Chunk::rows`] and [`Span::part`] of its span.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
+    pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
+        self.reader.read(span, buf).map_err(|error| self.error(error))
+    }
+
+    /// The text of a chunk of type [`ChunkType::Character`], without NULs at its end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotOfType`], [`ErrorKind::NotText`] if it is not UTF-8; as
+    /// [`read`](Self::read).
+    pub fn read_text(&self, chunk: &Chunk) -> Result<String, Error> {
+        self.check_type(chunk, ChunkType::Character)?;
+        let mut bytes = self.read_bytes(chunk)?;
+        let len = bytes.iter().rposition(|&byte| byte != 0);
+        bytes.truncate(len.map_or(0, |last| last.saturating_add(1)));
+        String::from_utf8(bytes).map_err(|error| {
+            let at = to_u64(error.utf8_error().valid_up_to());
+            let name = self.name_of(chunk.id);
+            self.error(ErrorKind::NotText { frame: chunk.frame, name, at })
+        })
+    }
+
+    fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
+        self.check_type(chunk, T::KIND)?;
+        let rows = chunk.rows(rows);
+        rows.map_err(|error| self.error(self.in_chunk(chunk.frame, chunk.id, error)))
+    }
+
+    fn check_type(&self, chunk: &Chunk, asked: ChunkType) -> Result<(), Error> {
+        let Chunk { frame, kind, id, .. } = *chunk;
+        if kind == asked {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::NotOfType { frame, name: self.name_of(id), kind, asked }))
+    }
+
+    /// Memory for so many values, or an error instead of an abort.
+    fn zeroed<T: Element>(&self, count: u64) -> Result<Vec<T>, Error> {
+        let values = usize::try_from(count).ok().and_then(|count| T::new_vec_zeroed(count).ok());
+        values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
+    }
+
+    fn fill<T: Element>(&self, span: Span, values: &mut [T]) -> Result<(), Error> {
+        self.read_span(span, values.as_mut_bytes())?;
+        to_host(values);
+        Ok(())
+    }
+
+    /// An error of this file.
+    fn error(&self, kind: impl Into<ErrorKind>) -> Error {
+        Error::new(&self.path, kind)
+    }
+
+    /// The same of a chunk.
+    fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> ErrorKind {
+        ErrorKind::Chunk { frame, name: self.name_of(id), error }
+    }
+
+    /// A chunk's name for an error; a number if that is unknown.
+    fn name_of(&self, id: u16) -> Box<[u8]> {
+        let name = self.names().ok().and_then(|names| names.get(id));
+        name.map_or_else(|| format!("number {id}").into_bytes().into(), |name| name.0.into())
+    }
+}
+
+/// Whether the names cannot have changed between two looks.
+fn has_same_names(old: &Head, new: &Head) -> bool {
+    let seen = |head: &Head| {
+        let record = head.state.record()?;
+        Some((head.header.version, record.names, record.names_len, record.names_crc))
+    };
+    seen(old).is_some_and(|old| seen(new) == Some(old))
+}
+
+fn to_u64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}
+
+/// Some chunks of a file in the order of its index.
+///
+/// A damaged entry is an error in its place, and those behind it follow; an error of the operating
+/// system is the last item.
+#[derive(Debug)]
+pub struct Chunks<'a> {
+    file: &'a File,
+    chunks: core_gsd::Chunks<'a, Store, Vec<u8>>,
+}
+
+impl Chunks<'_> {
+    /// Number of the slot of the index that the next chunk stands in, if there is one.
+    #[must_use]
+    pub const fn slot(&self) -> u64 {
+        self.chunks.slot()
+    }
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Result<Chunk, Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let chunk = self.chunks.next()?;
+        Some(chunk.map_err(|error| self.file.error(error)))
+    }
+}

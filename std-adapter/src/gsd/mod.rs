@@ -1,0 +1,9 @@
+//! GSD files: open, find chunks, read their values, follow a writer.
+
+mod element;
+mod file;
+mod names;
+
+pub use element::Element;
+pub use file::{Chunks, File, OpenOptions};
+pub use names::{Name, NameList};

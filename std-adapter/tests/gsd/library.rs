@@ -1,0 +1,136 @@
+//! `striae::gsd::File`.
+
+use super::*;
+use striae::error::ErrorKind;
+use striae::gsd::{Element, File, Name};
+use striae_core::gsd::{Chunk, ChunkType, Error};
+
+#[test]
+fn golden_files_read_as_gsd_wrote_them() {
+    for golden in valid_files() {
+        let file = File::open(&golden.path).unwrap();
+        assert_eq!(file.frames(), golden.expected["nframes"].as_u64().unwrap(), "{}", golden.name);
+        let names: Vec<_> = file.names().unwrap().iter().map(|name| name.0.to_vec()).collect();
+        assert_eq!(names, golden.names(), "{}", golden.name);
+        let mut listed = file.chunks().map(Result::unwrap).count();
+        for wanted in golden.chunks() {
+            let frame = wanted["frame"].as_u64().unwrap();
+            let name = name_of(&wanted["name"]);
+            let chunk = file.chunk(frame, &name).unwrap();
+            assert_eq!(file.name(&chunk).unwrap(), Name(&name));
+            assert_eq!(chunk.kind.name(), wanted["type"]);
+            assert_eq!(chunk.n, wanted["N"]);
+            assert_eq!(chunk.m, wanted["M"]);
+            let bytes = file.read_bytes(&chunk).unwrap();
+            assert_eq!(hex_sha256(&bytes), wanted["sha256"], "{} {wanted}", golden.name);
+            let of_frame: Vec<_> = file.chunks_of(frame).unwrap().map(Result::unwrap).collect();
+            assert!(of_frame.contains(&chunk));
+            listed -= 1;
+        }
+        assert_eq!(listed, 0, "{}", golden.name);
+    }
+}
+
+#[test]
+fn values_are_those_of_the_bytes_whatever_the_type() {
+    fn check<T: Element + PartialEq + std::fmt::Debug>(
+        file: &File,
+        chunk: &Chunk,
+        of: fn(&[u8]) -> T,
+    ) -> bool {
+        let bytes = file.read_bytes(chunk).unwrap();
+        let values: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(of).collect();
+        if chunk.kind != T::KIND {
+            let refused = file.read::<T>(chunk).unwrap_err();
+            assert!(
+                matches!(refused.kind(), ErrorKind::NotOfType { asked, .. } if *asked == T::KIND)
+            );
+            return false;
+        }
+        assert_eq!(file.read::<T>(chunk).unwrap(), values);
+        let columns = usize::try_from(chunk.m).unwrap();
+        for start in 0..chunk.n {
+            for end in start..=chunk.n {
+                let [from, to] = [start, end].map(|row| usize::try_from(row).unwrap() * columns);
+                assert_eq!(file.read_rows::<T>(chunk, start..end).unwrap(), values[from..to]);
+            }
+        }
+        let mut into = values.clone();
+        into.reverse();
+        file.read_into(chunk, &mut into).unwrap();
+        assert_eq!(into, values);
+        true
+    }
+    let file = File::open(golden("v10_all_types").path).unwrap();
+    let mut seen = 0;
+    for chunk in file.chunks().map(Result::unwrap) {
+        let of = [
+            check::<u8>(&file, &chunk, |b| b[0]),
+            check::<u16>(&file, &chunk, |b| u16::from_le_bytes(b.try_into().unwrap())),
+            check::<u32>(&file, &chunk, |b| u32::from_le_bytes(b.try_into().unwrap())),
+            check::<u64>(&file, &chunk, |b| u64::from_le_bytes(b.try_into().unwrap())),
+            check::<i8>(&file, &chunk, |b| i8::from_le_bytes(b.try_into().unwrap())),
+            check::<i16>(&file, &chunk, |b| i16::from_le_bytes(b.try_into().unwrap())),
+            check::<i32>(&file, &chunk, |b| i32::from_le_bytes(b.try_into().unwrap())),
+            check::<i64>(&file, &chunk, |b| i64::from_le_bytes(b.try_into().unwrap())),
+            check::<f32>(&file, &chunk, |b| f32::from_le_bytes(b.try_into().unwrap())),
+            check::<f64>(&file, &chunk, |b| f64::from_le_bytes(b.try_into().unwrap())),
+        ];
+        assert_eq!(of.into_iter().filter(|is| *is).count(), 1);
+        seen |= 1 << chunk.kind.number();
+    }
+    assert_eq!(seen, 0b111_1111_1110);
+}
+
+#[test]
+fn text_is_read_without_the_nuls_at_its_end() {
+    let file = File::open(golden("v21_character_utf8").path).unwrap();
+    for frame in 0..file.frames() {
+        let [plain, ended] = ["str", "str0"].map(|name| file.chunk(frame, name).unwrap());
+        let text = file.read_text(&plain).unwrap();
+        assert_eq!(file.read_bytes(&plain).unwrap(), text.as_bytes());
+        assert_eq!(file.read_text(&ended).unwrap(), text);
+        assert_eq!(file.read_bytes(&ended).unwrap(), [text.as_bytes(), &[0]].concat());
+        let refused = file.read::<u8>(&plain).unwrap_err().to_string();
+        assert!(refused.contains("is of type character, not uint8"), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_told_by_its_name() {
+    let golden = golden("v21_sparse_chunks");
+    let file = File::open(&golden.path).unwrap();
+    let frames = file.frames();
+    let refused = file.chunk(frames, golden.names()[0].as_slice()).unwrap_err();
+    let none = Error::NoFrame { frame: frames, frames };
+    assert!(matches!(refused.kind(), ErrorKind::Gsd(error) if *error == none), "{refused}");
+    assert!(file.find(frames, golden.names()[0].as_slice()).unwrap().is_none());
+    let refused = file.chunk(0, "nobody/wrote/this").unwrap_err().to_string();
+    assert!(refused.ends_with("frame 0 has no chunk nobody/wrote/this"), "{refused}");
+
+    let first = file.chunks().next().unwrap().unwrap();
+    let refused = file.read_rows::<u8>(&Chunk { kind: ChunkType::U8, ..first }, 0..first.n + 1);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains(&format!("there are no rows 0..{}", first.n + 1)), "{refused}");
+}
+
+#[test]
+fn names_are_found_by_their_start() {
+    let golden = golden("v20_hoomd14");
+    let file = File::open(&golden.path).unwrap();
+    for prefix in ["", "log/", "particles/", "particles/position", "x"] {
+        let found = file.names_with_prefix(prefix).unwrap();
+        let found: Vec<_> = found.map(|(id, name)| (usize::from(id), name.0.to_vec())).collect();
+        let names = golden.names().into_iter().enumerate();
+        let wanted: Vec<_> =
+            names.filter(|(_, name)| name.starts_with(prefix.as_bytes())).collect();
+        assert_eq!(found, wanted);
+    }
+}
+
+#[test]
+fn a_name_prints_as_text_and_its_other_bytes_as_numbers() {
+    assert_eq!(Name("größe".as_bytes()).to_string(), "größe");
+    assert_eq!(Name(b"gr\xc3").to_string(), "gr\\xc3");
+    assert_eq!(Name(b"a\xff\xfeb").to_string(), "a\\xff\\xfeb");
+}
