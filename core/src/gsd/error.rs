@@ -310,10 +310,9 @@ impl fmt::Display for Error {
                 "{} is {n}, but {n} rows of {m} {kind} values are more bytes than a file can have",
                 At(IndexEntry::n, offset)
             ),
-            Self::NotTerminated { offset, value } => write!(
-                f,
-                "the last byte of the name list at offset {offset} is {value}, must be 0"
-            ),
+            Self::NotTerminated { offset, value } => {
+                write!(f, "the last byte of the name list at offset {offset} is {value}, must be 0")
+            }
             Self::Checksum { field, offset, stored, computed } => write!(
                 f,
                 "{} is {stored:#010x}, but the bytes that it covers have {computed:#010x}",
@@ -376,7 +375,10 @@ impl Error {
                 write!(f, "{have} bytes of memory are too few, must be at least {need}")
             }
             Self::FrameFull { frame, chunks } => {
-                write!(f, "frame {frame} has more than {chunks} chunks, which is all there is memory for")
+                write!(
+                    f,
+                    "frame {frame} has more than {chunks} chunks, which is all there is memory for"
+                )
             }
             Self::OpenFrame { frame } => {
                 write!(f, "frame {frame} has chunks and was not ended")

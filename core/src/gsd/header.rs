@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::layout::{IndexBlock, NameBlock};
 use super::raw;
+use crate::integrity::Checksum;
 use crate::store::copy_front;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -133,6 +134,13 @@ impl Header {
     /// [`Error::TooSmall`].
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         Self::from_raw(&read(bytes, file_len)?, file_len)
+    }
+
+    /// CRC-32C of what says what the file is: schema version, application, schema.
+    #[must_use]
+    pub fn ident_crc(&self, checksum: Checksum) -> u32 {
+        let crc = checksum(0, &self.schema_version.number().to_le_bytes());
+        checksum(checksum(crc, &self.application.0), &self.schema.0)
     }
 
     /// The same of a header that was read with [`read`].

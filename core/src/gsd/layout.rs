@@ -95,12 +95,7 @@ impl NameBlock {
     }
 }
 
-fn check_fits(
-    span: Option<Span>,
-    file_len: u64,
-    field: FieldId,
-    start: u64,
-) -> Result<(), Error> {
+fn check_fits(span: Option<Span>, file_len: u64, field: FieldId, start: u64) -> Result<(), Error> {
     match span {
         Some(span) if span.fits(file_len) => Ok(()),
         _ => {

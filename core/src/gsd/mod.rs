@@ -11,31 +11,43 @@
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`entries`] | lists of chunks |
 //! | [`reader`] | a file that is read ([`Reader`]) |
+//! | [`create`], [`publish`] | machines: make a file, publish a commit |
+//! | [`writer`], [`stream`] | a file that is written ([`Writer`]), a chunk that comes piece by piece |
+//! | [`logger`] | a writer for devices ([`Logger`]) |
 //!
 //! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
 
 pub mod chunk;
+pub mod create;
 pub mod entries;
 pub mod error;
 pub mod find;
 pub mod header;
 pub mod kind;
 pub mod layout;
+pub mod logger;
 pub mod names;
 pub mod open;
+pub mod publish;
 pub mod raw;
 pub mod reader;
 pub mod record;
+pub mod stream;
+pub mod writer;
 
 pub use chunk::Chunk;
+pub use create::Attributes;
 pub use entries::Chunks;
 pub use error::Error;
 pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
+pub use logger::Logger;
 pub use names::Names;
 pub use open::{Head, State};
 pub use reader::Reader;
 pub use record::Record;
+pub use stream::ChunkWriter;
+pub use writer::{Slot, Writer};
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::layout::{IndexBlock, MAX_NAMES, NameBlock};
-use super::raw::{Commit, Header, Image, Shadow};
+use super::raw::{Commit, Image, Shadow};
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
@@ -78,7 +78,7 @@ impl Record {
         at_most(Commit::names_len, record.names_len.into(), block_len)?;
         at_most(Commit::entries, record.entries, index.slots)?;
         at_most(Commit::crc_from, record.crc_from, record.entries)?;
-        at_most(Commit::align, record.align.into(), 63)?;
+        at_most(Commit::align, record.align.into(), 30)?;
         let most = i64::MAX.unsigned_abs() / 32;
         at_most(Commit::index_reserved, record.index_reserved, most)?;
         if record.data_end > file_len {
@@ -176,6 +176,14 @@ impl Image {
         checksum(crc, bytes.get(40..116).unwrap_or_default())
     }
 
+    /// The same with another record, and the checksum that it needs.
+    #[must_use]
+    pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
+        self.commit = record.to_raw();
+        self.commit.commit_crc = U32::new(self.commit_crc(checksum));
+        self
+    }
+
     /// The record, if it belongs to the other fields; `None` if its checksum says that it does not.
     ///
     /// # Errors
@@ -216,8 +224,7 @@ impl Shadow {
     /// A shadow of a commit that replaces the header `old` by `new`.
     #[must_use]
     pub fn of(old: Image, new: Image, checksum: Checksum) -> Self {
-        let mut shadow =
-            Self { magic: Self::MAGIC, old, new, unused: [0; 4], crc: U32::new(0) };
+        let mut shadow = Self { magic: Self::MAGIC, old, new, unused: [0; 4], crc: U32::new(0) };
         shadow.crc = U32::new(shadow.computed_crc(checksum));
         shadow
     }
@@ -230,7 +237,8 @@ impl Shadow {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (shadow, _) = Self::read_from_prefix(bytes).ok()?;
-        let is_right = shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
+        let is_right =
+            shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
         is_right.then_some(shadow)
     }
 
@@ -258,18 +266,7 @@ fn is_append(before: &Image, now: &Image) -> bool {
     let (index, names) = (now.index(), now.name_block());
     let names_kept = names == before.name_block();
     let names_moved = names.location >= data_end && names.units > before.name_block().units;
-    index.location >= data_end
-        && index.slots > before.index().slots
-        && (names_kept || names_moved)
-}
-
-impl Header {
-    /// CRC-32C of what says what the file is: schema version, application, schema.
-    #[must_use]
-    pub fn ident_crc(&self, checksum: Checksum) -> u32 {
-        let crc = checksum(0, self.schema_version.as_bytes());
-        checksum(checksum(crc, &self.application), &self.schema)
-    }
+    index.location >= data_end && index.slots > before.index().slots && (names_kept || names_moved)
 }
 
 /// The span of the shadow at `offset`, if it lies in the file.

@@ -1,0 +1,274 @@
+//! Creating: an empty file, whose first bytes are written last.
+
+use super::error::Error;
+use super::header::{Header, Label, Version};
+use super::layout::{IndexBlock, NAME_UNIT, NameBlock};
+use super::raw::{self, IndexEntry, Shadow};
+use super::record::Record;
+use crate::field::FieldId;
+use crate::integrity::Checksum;
+use crate::span::round_up;
+use crate::step::{Machine, Step};
+use core::convert::Infallible;
+use core::num::NonZeroU64;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U32, U64};
+
+/// Where the shadow is in a file that striae made: in the sector of the header.
+pub const SHADOW: u64 = 256;
+
+/// Blocks start at a sector at least.
+pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
+
+/// What a new file is to be (`spec/gsd.md#a-new-file`).
+#[derive(Debug, Clone, Copy)]
+pub struct Attributes<'a> {
+    /// Name of the program that makes the file, at most 63 bytes.
+    pub application: &'a str,
+    /// Name of the schema, at most 63 bytes.
+    pub schema: &'a str,
+    /// Version of the schema.
+    pub schema_version: Version,
+    /// Layer of the file: 2.1, or 1.0 for readers of long ago.
+    pub layer: Version,
+    /// Chunks start at multiples of this; a power of two, at most 2^30.
+    pub align: u64,
+    /// Whether frames carry checksums.
+    pub checksums: bool,
+    /// Slots of the first index; it doubles when it is full. At least 2.
+    pub index_slots: u64,
+    /// Bytes of the first name list; it doubles when it is full.
+    pub names_len: u64,
+}
+
+impl Default for Attributes<'_> {
+    /// A file of layer 2.1 without schema, with room for 128 chunks and 1024 bytes of names, as gsd's.
+    fn default() -> Self {
+        Self {
+            application: "",
+            schema: "",
+            schema_version: Version { major: 0, minor: 0 },
+            layer: Version::LAYER,
+            align: 1,
+            checksums: false,
+            index_slots: 128,
+            names_len: 1024,
+        }
+    }
+}
+
+/// Blocks of an empty file that starts at some offset.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocks {
+    pub(super) names: NameBlock,
+    pub(super) index: IndexBlock,
+    pub(super) end: u64,
+}
+
+impl Blocks {
+    /// Name list and index behind `from`.
+    pub(super) fn behind(
+        from: u64,
+        align: NonZeroU64,
+        units: u64,
+        slots: u64,
+    ) -> Result<Self, Error> {
+        let full = Error::FileFull { data_end: from, len: u64::MAX };
+        let unit = align.max(SECTOR);
+        let names = NameBlock { location: round_up(from, SECTOR).ok_or(full)?, units };
+        let end = names.span().ok_or(full)?.end();
+        let index = IndexBlock { location: round_up(end, unit).ok_or(full)?, slots };
+        let end = index.span().ok_or(full)?.end();
+        let end = round_up(end, unit).filter(|&end| end <= i64::MAX.unsigned_abs()).ok_or(full)?;
+        Ok(Self { names, index, end })
+    }
+}
+
+impl Attributes<'_> {
+    /// The alignment, as a power of two.
+    pub(super) fn align_log(&self) -> Result<u8, Error> {
+        const MAX: u64 = 1 << 30;
+        if !self.align.is_power_of_two() || self.align > MAX {
+            return Err(out_of_range(raw::Commit::align, self.align, 1, MAX));
+        }
+        Ok(u8::try_from(self.align.trailing_zeros()).unwrap_or(0))
+    }
+
+    fn header(&self, checksum: Checksum) -> Result<(raw::Header, u64), Error> {
+        let label = |field, text: &str| {
+            let len = crate::store::usize_to_u64(text.len());
+            Label::new(text).ok_or(out_of_range(field, len, 0, 63))
+        };
+        let align = self.align_log()?;
+        if self.layer != Version::LAYER && self.layer != (Version { major: 1, minor: 0 }) {
+            return Err(Error::Layer { gsd_version: self.layer.number(), kind: None });
+        }
+        if !(2..=1 << 40).contains(&self.index_slots) {
+            let field = raw::Commit::index_reserved;
+            return Err(out_of_range(field, self.index_slots, 2, 1 << 40));
+        }
+        if !(1..=1 << 31).contains(&self.names_len) {
+            return Err(out_of_range(raw::Commit::names_len, self.names_len, 1, 1 << 31));
+        }
+        let units = self.names_len.div_ceil(NAME_UNIT);
+        let unit = NonZeroU64::new(self.align).unwrap_or(NonZeroU64::MIN);
+        let from = SHADOW.saturating_add(Shadow::LEN);
+        let blocks = Blocks::behind(from, unit, units, self.index_slots)?;
+        let shown = blocks.index.last_slot();
+        let mut header = raw::Header {
+            magic: U64::new(raw::Header::MAGIC),
+            index_location: U64::new(shown.location),
+            index_allocated_entries: U64::new(shown.slots),
+            namelist_location: U64::new(blocks.names.location),
+            namelist_allocated_entries: U64::new(units),
+            schema_version: U32::new(self.schema_version.number()),
+            gsd_version: U32::new(self.layer.number()),
+            application: label(raw::Header::application, self.application)?.raw(),
+            schema: label(raw::Header::schema, self.schema)?.raw(),
+            reserved: [0; 80],
+        };
+        let record = Record {
+            entries: 0,
+            index_reserved: self.index_slots,
+            data_end: blocks.end,
+            shadow: SHADOW,
+            crc_from: 0,
+            sequence: 0,
+            names_len: 0,
+            names: 0,
+            index_crc: 0,
+            names_crc: 0,
+            ident_crc: Header::unchecked(&header).ident_crc(checksum),
+            align,
+            checksums: self.checksums,
+            layer: u8::try_from(self.layer.major).unwrap_or(0),
+        };
+        header = header.with_image(&header.image().with_record(record, checksum));
+        Ok((header, blocks.end))
+    }
+}
+
+fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
+    Error::OutOfRange { field, value, min, max }
+}
+
+/// Makes an empty file.
+///
+/// The store becomes as long as the file needs; what stood in it before is lost, and is no GSD file
+/// any more from the first step on. Until the last step it is none either.
+#[derive(Debug)]
+pub struct Create {
+    header: raw::Header,
+    data_end: u64,
+    /// Length of the store, so that it is never cut.
+    store_len: u64,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Invalidate,
+    SyncInvalid,
+    Size,
+    Shadow,
+    /// Zeros in the name list from this unit on.
+    Names(u64),
+    LastSlot,
+    SyncBlocks,
+    Rest,
+    Magic,
+    SyncAll,
+    Done,
+}
+
+const ZEROS: [u8; 64] = [0; 64];
+
+impl Create {
+    /// Makes a file of `attributes` in a store of `store_len` bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Layer`]: no file can be like that; [`Error::FileFull`].
+    pub fn new(
+        attributes: &Attributes<'_>,
+        store_len: u64,
+        checksum: Checksum,
+    ) -> Result<Self, Error> {
+        let (header, data_end) = attributes.header(checksum)?;
+        let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
+        Ok(Self { header, data_end, store_len, stage })
+    }
+
+    /// The header of the file.
+    #[must_use]
+    pub const fn header(&self) -> &raw::Header {
+        &self.header
+    }
+
+    /// Length of the file.
+    #[must_use]
+    pub const fn data_end(&self) -> u64 {
+        self.data_end
+    }
+
+    fn next(&self) -> Stage {
+        let units = self.header.namelist_allocated_entries.get();
+        match self.stage {
+            Stage::Invalidate => Stage::SyncInvalid,
+            Stage::SyncInvalid => Stage::Size,
+            Stage::Size => Stage::Shadow,
+            Stage::Shadow => Stage::Names(0),
+            Stage::Names(unit) if unit.saturating_add(1) < units => {
+                Stage::Names(unit.saturating_add(1))
+            }
+            Stage::Names(_) => Stage::LastSlot,
+            Stage::LastSlot => Stage::SyncBlocks,
+            Stage::SyncBlocks => Stage::Rest,
+            Stage::Rest => Stage::Magic,
+            Stage::Magic => Stage::SyncAll,
+            Stage::SyncAll | Stage::Done => Stage::Done,
+        }
+    }
+}
+
+impl Machine for Create {
+    type Output = ();
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, ()> {
+        let stage = self.stage;
+        self.stage = self.next();
+        let (header, zeros) = (&self.header, &ZEROS);
+        match stage {
+            Stage::Invalidate => {
+                Step::Write { offset: 0, bytes: zeros.get(..8).unwrap_or_default() }
+            }
+            Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncAll => Step::Sync,
+            Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
+            Stage::Shadow => {
+                Step::Write { offset: SHADOW, bytes: zeros.get(..8).unwrap_or_default() }
+            }
+            Stage::Names(unit) => {
+                let skip = unit.saturating_mul(NAME_UNIT);
+                let offset = header.namelist_location.get().saturating_add(skip);
+                Step::Write { offset, bytes: zeros }
+            }
+            Stage::LastSlot => Step::Write {
+                offset: header.index_location.get(),
+                bytes: zeros.get(..size_of::<IndexEntry>()).unwrap_or_default(),
+            },
+            Stage::Rest => {
+                Step::Write { offset: 8, bytes: header.as_bytes().get(8..).unwrap_or_default() }
+            }
+            Stage::Magic => {
+                Step::Write { offset: 0, bytes: header.as_bytes().get(..8).unwrap_or_default() }
+            }
+            Stage::Done => Step::Done(()),
+        }
+    }
+
+    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+const _: () = assert!(Header::LEN == 256 && size_of::<raw::Header>() == Header::LEN);

@@ -1,0 +1,85 @@
+//! Publishing: the one write of the header that makes a commit visible.
+
+use super::raw::{Image, Shadow};
+use super::record::OFFSET;
+use crate::integrity::Checksum;
+use crate::step::{Machine, Step};
+use core::convert::Infallible;
+use zerocopy::IntoBytes;
+
+/// Offset of the part of an image that stands in front of application and schema.
+const FIELDS: u64 = 8;
+
+/// Replaces what commits change of a header, so that it is the old or the new one whatever happens.
+///
+/// All that the new header speaks of must have been written before. The shadow is written first and
+/// made durable together with that; the header is then written in the order of its bytes, so that
+/// whatever tears it leaves a front of the new and the rest of the old one, which the shadow tells
+/// apart from everything else.
+#[derive(Debug)]
+pub struct Publish {
+    shadow: Shadow,
+    offset: u64,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Shadow,
+    Before,
+    Fields,
+    Record,
+    Behind,
+    Done,
+}
+
+impl Publish {
+    /// Replaces `old`, which stands in the header, by `new`; both name the same shadow.
+    #[must_use]
+    pub fn new(old: Image, new: Image, checksum: Checksum) -> Self {
+        let offset = new.commit.shadow.get();
+        Self { shadow: Shadow::of(old, new, checksum), offset, stage: Stage::Shadow }
+    }
+
+    /// Ends what was cut off while the header was written; the shadow is durable.
+    #[must_use]
+    pub fn again(new: Image, checksum: Checksum) -> Self {
+        Self { stage: Stage::Fields, ..Self::new(new, new, checksum) }
+    }
+
+    /// Whether the header may have been written to: what was begun must be ended then, before the
+    /// shadow is used for anything else.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.stage > Stage::Fields
+    }
+}
+
+impl Machine for Publish {
+    type Output = ();
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, ()> {
+        let (stage, next) = match self.stage {
+            Stage::Shadow => (Stage::Shadow, Stage::Before),
+            Stage::Before => (Stage::Before, Stage::Fields),
+            Stage::Fields => (Stage::Fields, Stage::Record),
+            Stage::Record => (Stage::Record, Stage::Behind),
+            Stage::Behind | Stage::Done => (self.stage, Stage::Done),
+        };
+        self.stage = next;
+        let new = self.shadow.new.as_bytes();
+        let (fields, record) = new.split_at_checked(40).unwrap_or((new, &[]));
+        match stage {
+            Stage::Shadow => Step::Write { offset: self.offset, bytes: self.shadow.as_bytes() },
+            Stage::Before | Stage::Behind => Step::Sync,
+            Stage::Fields => Step::Write { offset: FIELDS, bytes: fields },
+            Stage::Record => Step::Write { offset: OFFSET, bytes: record },
+            Stage::Done => Step::Done(()),
+        }
+    }
+
+    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

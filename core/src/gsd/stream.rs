@@ -1,0 +1,57 @@
+//! A chunk that is written piece by piece.
+
+use super::chunk::Chunk;
+use super::writer::{Slot, WriteError, Writer};
+use crate::store::{WriteAt, usize_to_u64};
+
+/// A chunk of unknown length; see [`Writer::begin_chunk`].
+///
+/// Dropped before it is finished, it was never there.
+#[derive(Debug)]
+pub struct ChunkWriter<'w, S, B> {
+    writer: &'w mut Writer<S, B>,
+    chunk: Chunk,
+    len: u64,
+    crc: u32,
+}
+
+impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
+    pub(super) const fn new(writer: &'w mut Writer<S, B>, chunk: Chunk) -> Self {
+        Self { writer, chunk, len: 0, crc: 0 }
+    }
+
+    /// Adds some bytes; rows need not be whole.
+    ///
+    /// # Errors
+    /// [`Error::FileFull`](super::Error::FileFull); the store's own. The bytes are not in the chunk
+    /// then.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
+        let offset = self.chunk.span.offset().saturating_add(self.len);
+        self.writer.write_at(offset, bytes)?;
+        if let Some(checksum) = self.writer.checksum() {
+            self.crc = checksum(self.crc, bytes);
+        }
+        self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
+        Ok(())
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no bytes so far.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds the chunk to the present frame.
+    ///
+    /// # Errors
+    /// [`Error::Rows`](super::Error::Rows) if the bytes are not whole rows: there is no chunk then.
+    pub fn finish(self) -> Result<Chunk, WriteError<S>> {
+        self.writer.finish_chunk(self.chunk, self.len, self.crc)
+    }
+}

@@ -1,0 +1,480 @@
+//! A GSD file, for people who just want to write.
+//!
+//! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot of
+//! 40 bytes a chunk. Bytes of chunks go to the store at once.
+
+mod adopt;
+mod buffer;
+mod commit;
+mod index;
+mod names;
+mod truncate;
+mod upgrade;
+
+pub use buffer::Slot;
+
+use super::chunk::Chunk;
+use super::create::{Attributes, Create};
+use super::error::Error;
+use super::header::Version;
+use super::kind::ChunkType;
+use super::layout::{IndexBlock, NameBlock, chunk_len, row_len};
+use super::open::{Head, Open, State};
+use super::raw::Image;
+use super::stream::ChunkWriter;
+use crate::integrity::{Checksum, crc32c};
+use crate::span::{Span, round_up};
+use crate::step::{DriveError, drive, drive_read};
+use crate::store::{WriteAt, usize_to_u64};
+use buffer::Buffer;
+use core::num::NonZeroU64;
+use zerocopy::IntoBytes;
+
+/// Why writing to a store `S` failed.
+pub type WriteError<S> = super::ReadError<S>;
+
+/// Name of the chunk that holds the checksums of its frame (`spec/gsd.md#checksums`).
+pub const CHECKSUMS: &[u8] = b"striae/crc32c";
+
+/// Writes a GSD file: chunks, frames, commits.
+///
+/// [`commit`](Self::commit) makes all ended frames durable and visible, to everybody and in one
+/// step: before it and whatever happens in it, the file is as the last commit left it. What is
+/// written to the store in between is where nobody looks. Dropped without a commit, what came since
+/// the last one is not in the file.
+///
+/// An error of the store costs nothing: what failed is not in the file and can be tried again.
+/// After a failed commit the frames are still there for the next one.
+///
+/// There must be one writer at a time. Readers of any kind may look while it writes.
+///
+/// ```
+/// use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
+/// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
+/// # #[derive(Default)]
+/// # struct Card(Vec<u8>);
+/// # impl ReadAt for Card {
+/// #     type Error = FixedSize;
+/// #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+/// #         self.0.as_slice().read_at(offset, buf)
+/// #     }
+/// #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
+/// # }
+/// # impl WriteAt for Card {
+/// #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+/// #         let end = offset as usize + bytes.len();
+/// #         self.0.resize(self.0.len().max(end), 0);
+/// #         self.0[offset as usize..end].copy_from_slice(bytes);
+/// #         Ok(())
+/// #     }
+/// #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
+/// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
+/// # }
+/// # let card = Card::default();
+/// let about = Attributes { application: "logger 1.0", schema: "probe", ..Attributes::default() };
+/// let mut file = Writer::create(card, &about, [Slot::EMPTY; 8])?;
+/// let position = file.name(b"position")?;
+/// let points = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let bytes: Vec<u8> = points.iter().flat_map(|x| x.to_le_bytes()).collect();
+/// file.write_chunk(position, ChunkType::F32, 3, &bytes)?; // 2 rows of 3
+/// file.end_frame()?;
+/// file.commit()?; // from here on, whatever happens, the frame can be read
+///
+/// let mut window = [0; 4096];
+/// let file = Reader::open(file.into_store(), &mut window)?;
+/// let chunk = file.find(0, position, &mut window)?.expect("it was committed");
+/// assert_eq!((chunk.n, chunk.m), (2, 3));
+/// # Ok::<(), striae_core::step::DriveError<FixedSize, striae_core::gsd::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<S, B> {
+    store: S,
+    buffer: Buffer<B>,
+    tail: Tail,
+    checksum: Checksum,
+}
+
+/// Where everything is that is written next, and what of it is committed.
+#[derive(Debug, Clone, Copy)]
+struct Tail {
+    /// What commits change of the header, as it stands in the file.
+    image: Image,
+    /// Whether the header may be half written: it must be written again before anything else.
+    is_torn: bool,
+    /// Whether the file has a commit record that holds.
+    is_adopted: bool,
+    /// The index block that new entries go to.
+    index: IndexBlock,
+    /// Another one whose first entries have to be copied before the next commit.
+    moving: Option<Move>,
+    /// Entries that the block has, or will have once they are copied; committed or not.
+    entries: u64,
+    /// Entries that are committed.
+    committed: u64,
+    /// Frames up to that of the last of these entries.
+    index_frames: u64,
+    names: NameBlock,
+    names_len: u64,
+    names_count: u32,
+    /// Whether there may be bytes behind the names that are none.
+    names_torn: bool,
+    /// Id of [`CHECKSUMS`], once it is known.
+    checksums_id: Option<u16>,
+    /// The frame that chunks are written to.
+    frame: u64,
+    data_end: u64,
+    store_len: u64,
+    crc_from: u64,
+    index_crc: u32,
+    names_crc: u32,
+    ident_crc: u32,
+    align: u8,
+    checksums: bool,
+    version: Version,
+}
+
+/// Entries that have to be copied to the present index block.
+#[derive(Debug, Clone, Copy)]
+struct Move {
+    from: IndexBlock,
+    /// Of its entries, those that are copied already.
+    copied: u64,
+    /// Those that there are.
+    count: u64,
+}
+
+impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// Makes an empty file in `store` and writes to it. What was in the store is lost.
+    ///
+    /// `memory` has a slot for each chunk of the largest frame, and one more with checksums.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Layer`], [`Error::Memory`]; the store's own.
+    pub fn create(store: S, attributes: &Attributes<'_>, memory: B) -> Result<Self, WriteError<S>> {
+        Self::create_with(store, attributes, memory, crc32c)
+    }
+
+    /// As [`create`](Self::create), with a faster CRC-32C than core's.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_with(
+        mut store: S,
+        attributes: &Attributes<'_>,
+        memory: B,
+        checksum: Checksum,
+    ) -> Result<Self, WriteError<S>> {
+        let store_len = store.size().map_err(DriveError::Store)?;
+        let create = Create::new(attributes, store_len, checksum).map_err(DriveError::Format)?;
+        let mut buffer = Buffer::new(memory, attributes.checksums).map_err(DriveError::Format)?;
+        let mut machine = create;
+        drive(&mut machine, &mut store, buffer.scratch()).map_err(DriveError::infallible)?;
+        let mut window = [0; Open::WINDOW];
+        Self::open_with(store, buffer.into_memory(), checksum, &mut window)
+    }
+
+    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are cleared
+    /// first; the committed frames, and the frames of files that gsd wrote, are kept as they are.
+    ///
+    /// # Errors
+    /// As [`Reader::open`](super::Reader::open); [`Error::Memory`].
+    pub fn open(store: S, memory: B) -> Result<Self, WriteError<S>> {
+        Self::open_with(store, memory, crc32c, &mut [0; Open::WINDOW])
+    }
+
+    /// As [`open`](Self::open), with a faster CRC-32C than core's and a window of at least
+    /// [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        store: S,
+        memory: B,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<Self, WriteError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        let tail = Tail::of(&head, checksum).map_err(DriveError::Format)?;
+        let buffer = Buffer::new(memory, tail.checksums).map_err(DriveError::Format)?;
+        let mut writer = Self { store, buffer, tail, checksum };
+        if writer.tail.is_adopted {
+            writer.settle()?;
+            writer.clear_behind_names()?;
+        }
+        Ok(writer)
+    }
+
+    /// Frames that are ended, with those that are not committed.
+    pub const fn frames(&self) -> u64 {
+        self.tail.frame
+    }
+
+    /// Names that the file has, with those that are not committed.
+    pub const fn names(&self) -> u32 {
+        self.tail.names_count
+    }
+
+    /// Layer of the file.
+    pub const fn version(&self) -> Version {
+        self.tail.version
+    }
+
+    /// The byte behind all that was written.
+    pub const fn data_end(&self) -> u64 {
+        self.tail.data_end
+    }
+
+    /// The store; what is not committed has no meaning to anybody else.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, given back without a commit.
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    /// Adds a chunk to the present frame: rows of `m` values in row-major order, little-endian.
+    ///
+    /// # Errors
+    /// [`Error::NoColumns`]; [`Error::Rows`] if the bytes are not whole rows; [`Error::NoName`];
+    /// [`Error::Duplicate`]; [`Error::Layer`]; [`Error::FrameFull`]; [`Error::FileFull`]; the
+    /// store's own.
+    pub fn write_chunk(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+        bytes: &[u8],
+    ) -> Result<Chunk, WriteError<S>> {
+        let n = self.count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
+        self.check_chunk(id, kind)?;
+        let chunk = self.place(id, kind, n, m).map_err(DriveError::Format)?;
+        self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
+        let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
+        self.add(chunk, crc)?;
+        Ok(chunk)
+    }
+
+    /// Begins a chunk whose number of rows is not known; until it is finished, nothing else can be
+    /// written, and if it is dropped, there is no chunk.
+    ///
+    /// # Errors
+    /// As [`write_chunk`](Self::write_chunk).
+    pub fn begin_chunk(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+    ) -> Result<ChunkWriter<'_, S, B>, WriteError<S>> {
+        self.count_rows(kind, m, 0).map_err(DriveError::Format)?;
+        self.check_chunk(id, kind)?;
+        let chunk = self.place(id, kind, 1, m).map_err(DriveError::Format)?;
+        Ok(ChunkWriter::new(self, chunk))
+    }
+
+    /// Ends the present frame, also one without chunks, and returns its number.
+    ///
+    /// It is in the file with the next commit. A frame without chunks is only seen if one with
+    /// chunks follows.
+    ///
+    /// # Errors
+    /// The store's own; the frame has not ended then.
+    pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
+        if self.buffer.is_half_full() {
+            self.spill()?; // nobody looks where the entries go; if it fails, they stay here
+        }
+        if self.tail.checksums && self.buffer.open_len() > 0 {
+            self.write_checksums()?;
+        }
+        self.buffer.end_frame();
+        let frame = self.tail.frame;
+        self.tail.frame = frame.saturating_add(1);
+        Ok(frame)
+    }
+
+    /// Commits, and cuts off what stands behind the end of the file, if the store is longer.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit); the store's own. [`Error::OpenFrame`] if chunks wait for the end
+    /// of their frame: end it, or leave it by [`into_store`](Self::into_store).
+    pub fn close(&mut self) -> Result<(), WriteError<S>> {
+        if self.buffer.open_len() > 0 {
+            return Err(DriveError::Format(Error::OpenFrame { frame: self.tail.frame }));
+        }
+        self.commit()?;
+        if self.tail.is_adopted && self.tail.store_len > self.tail.data_end {
+            self.store.set_size(self.tail.data_end).map_err(DriveError::Store)?;
+            self.tail.store_len = self.tail.data_end;
+            self.store.sync().map_err(DriveError::Store)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of `len` bytes.
+    fn count_rows(&self, kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
+        let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
+        match len.checked_rem(want.get()) {
+            Some(0) => Ok(len / want),
+            _ => Err(Error::Rows { len, want: want.get() }),
+        }
+    }
+
+    /// Refuses a chunk that the present frame cannot have.
+    fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), WriteError<S>> {
+        self.adopt()?;
+        let tail = &self.tail;
+        let error = if u32::from(id) >= tail.names_count {
+            Error::NoName { id, names: tail.names_count }
+        } else if kind == ChunkType::Character && tail.version < Version::LAYER {
+            Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) }
+        } else if self.buffer.position(id).is_err() || tail.checksums_id == Some(id) {
+            Error::Duplicate { id, frame: tail.frame }
+        } else if !self.buffer.has_room() && !self.make_room()? {
+            let chunks = usize_to_u64(self.buffer.open_len());
+            Error::FrameFull { frame: self.tail.frame, chunks }
+        } else {
+            return Ok(());
+        };
+        Err(DriveError::Format(error))
+    }
+
+    /// Makes room for the present frame by putting ended ones where they belong.
+    fn make_room(&mut self) -> Result<bool, WriteError<S>> {
+        self.spill()?;
+        Ok(self.buffer.has_room())
+    }
+
+    /// A chunk at the end of the file.
+    fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
+        let tail = &self.tail;
+        let full = |len| Error::FileFull { data_end: tail.data_end, len };
+        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
+        let start = match len {
+            0 => Some(tail.data_end),
+            _ => round_up(tail.data_end, tail.align()),
+        };
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
+        Ok(Chunk { frame: tail.frame, id, kind, n, m, span })
+    }
+
+    /// Adds a chunk whose bytes, of checksum `crc`, are in the store.
+    fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), WriteError<S>> {
+        let entry = chunk.to_raw();
+        let crc = if self.tail.checksums { entry.sealed_crc(crc, self.checksum) } else { 0 };
+        self.buffer.insert(&entry, crc);
+        self.tail.data_end = chunk.span.end();
+        self.tail.store_len = self.tail.store_len.max(chunk.span.end());
+        Ok(())
+    }
+
+    /// Adds the chunk of checksums to the present frame.
+    fn write_checksums(&mut self) -> Result<(), WriteError<S>> {
+        let id = match self.tail.checksums_id {
+            Some(id) => id,
+            None => self.name(CHECKSUMS)?,
+        };
+        if self.buffer.position(id).is_err() {
+            let frame = self.tail.frame;
+            return Err(DriveError::Format(Error::Duplicate { id, frame }));
+        }
+        // There is room: it was kept for this.
+        let rows = usize_to_u64(self.buffer.open_len()).saturating_add(1);
+        let chunk = self.place(id, ChunkType::U32, rows, 2).map_err(DriveError::Format)?;
+        let entry = chunk.to_raw();
+        let rows = self.buffer.rows();
+        let crc = entry.sealed_crc((self.checksum)(0, rows), self.checksum);
+        let own = super::raw::ChecksumRow { id: u32::from(id).into(), crc: crc.into() };
+        let offset = chunk.span.offset();
+        self.store.write_all_at(offset, rows).map_err(DriveError::Store)?;
+        let offset = offset.saturating_add(usize_to_u64(rows.len()));
+        self.store.write_all_at(offset, own.as_bytes()).map_err(DriveError::Store)?;
+        self.buffer.insert(&entry, crc);
+        self.tail.data_end = chunk.span.end();
+        self.tail.store_len = self.tail.store_len.max(chunk.span.end());
+        Ok(())
+    }
+}
+
+impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// Writes bytes of a chunk that is being streamed.
+    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteError<S>> {
+        let fits = offset.checked_add(usize_to_u64(bytes.len())).is_some_and(|end| end <= MAX_LEN);
+        if !fits {
+            let (data_end, len) = (self.tail.data_end, usize_to_u64(bytes.len()));
+            return Err(DriveError::Format(Error::FileFull { data_end, len }));
+        }
+        self.store.write_all_at(offset, bytes).map_err(DriveError::Store)
+    }
+
+    pub(super) const fn checksum(&self) -> Option<Checksum> {
+        if self.tail.checksums { Some(self.checksum) } else { None }
+    }
+
+    /// Ends a chunk that was streamed: `len` bytes of checksum `crc`.
+    pub(super) fn finish_chunk(
+        &mut self,
+        chunk: Chunk,
+        len: u64,
+        crc: u32,
+    ) -> Result<Chunk, WriteError<S>> {
+        let n = self.count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
+        let start = if len == 0 { self.tail.data_end } else { chunk.span.offset() };
+        let full = Error::FileFull { data_end: self.tail.data_end, len };
+        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
+        let chunk = Chunk { n, span, ..chunk };
+        self.add(chunk, crc)?;
+        Ok(chunk)
+    }
+}
+
+/// Longest file: offsets are signed for the reference programs.
+const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+impl Tail {
+    fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
+        let record = head.state.record().copied();
+        let index = match record {
+            Some(record) => record.index(head.header.index).ok_or(Error::Outside {
+                field: super::raw::Commit::index_reserved,
+                start: head.header.index.location,
+                len: u64::MAX,
+                file_len: head.file_len,
+            })?,
+            None => head.header.index,
+        };
+        Ok(Self {
+            image: head.image,
+            is_torn: matches!(head.state, State::Torn(_)),
+            is_adopted: record.is_some(),
+            index,
+            moving: None,
+            entries: head.entries,
+            committed: head.entries,
+            index_frames: head.frames,
+            names: head.header.names,
+            names_len: head.names_len,
+            names_count: head.names,
+            names_torn: true,
+            checksums_id: None,
+            frame: head.frames,
+            data_end: record.map_or(head.file_len, |record| record.data_end),
+            store_len: head.file_len,
+            crc_from: record.map_or(head.entries, |record| record.crc_from),
+            index_crc: record.map_or(0, |record| record.index_crc),
+            names_crc: record.map_or(0, |record| record.names_crc),
+            ident_crc: head.header.ident_crc(checksum),
+            align: record.map_or(0, |record| record.align),
+            checksums: record.is_some_and(|record| record.checksums),
+            version: head.header.version,
+        })
+    }
+
+    /// Chunks start at multiples of this.
+    fn align(&self) -> NonZeroU64 {
+        let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
+        align.unwrap_or(NonZeroU64::MIN)
+    }
+}

@@ -1,0 +1,205 @@
+//! What waits in memory: entries of ended frames, those of the present one, and its checksums.
+
+use crate::gsd::error::Error;
+use crate::gsd::raw::{ChecksumRow, IndexEntry};
+use crate::store::usize_to_u64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Memory for one chunk of a frame that is being written: 40 bytes.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Slot {
+    entry: [u8; 32],
+    row: [u8; 8],
+}
+
+impl Slot {
+    /// An empty one.
+    pub const EMPTY: Self = Self { entry: [0; 32], row: [0; 8] };
+}
+
+/// Entries from the front: first those of ended frames, then those of the present one in the order
+/// of their ids. Rows of checksums of the present frame from the back, in the same order.
+#[derive(Debug)]
+pub(super) struct Buffer<B> {
+    memory: B,
+    /// Entries of ended frames.
+    ended: usize,
+    /// Entries of the present frame.
+    open: usize,
+    has_rows: bool,
+}
+
+const ENTRY: usize = size_of::<IndexEntry>();
+const ROW: usize = size_of::<ChecksumRow>();
+
+impl<B: AsMut<[Slot]>> Buffer<B> {
+    /// Works in `memory`, with rows of checksums if `has_rows`.
+    pub(super) fn new(mut memory: B, has_rows: bool) -> Result<Self, Error> {
+        let slots = if has_rows { 2 } else { 1 };
+        let have = usize_to_u64(memory.as_mut().as_mut_bytes().len());
+        let need = usize_to_u64(size_of::<Slot>()).saturating_mul(slots);
+        match have >= need {
+            true => Ok(Self { memory, ended: 0, open: 0, has_rows }),
+            false => Err(Error::Memory { need, have }),
+        }
+    }
+
+    pub(super) fn into_memory(self) -> B {
+        self.memory
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        self.memory.as_mut().as_mut_bytes()
+    }
+
+    /// Entries and rows of the present frame.
+    pub(super) const fn open_len(&self) -> usize {
+        self.open
+    }
+
+    fn entries_len(&self) -> usize {
+        self.ended.saturating_add(self.open).saturating_mul(ENTRY)
+    }
+
+    fn rows_len(&self) -> usize {
+        if self.has_rows { self.open.saturating_mul(ROW) } else { 0 }
+    }
+
+    /// Whether another chunk, and the checksums of the frame, fit.
+    pub(super) fn has_room(&mut self) -> bool {
+        let extra = if self.has_rows { ENTRY.saturating_add(ROW) } else { 0 };
+        let need = self.entries_len().saturating_add(self.rows_len());
+        let need = need.saturating_add(ENTRY).saturating_add(extra);
+        need <= self.bytes().len()
+    }
+
+    /// Whether it is time to put ended frames where they belong.
+    pub(super) fn is_half_full(&mut self) -> bool {
+        let used = self.entries_len();
+        used > self.bytes().len() / 2
+    }
+
+    /// Where the entry of name `id` belongs in the present frame, or the place of the one that
+    /// it has already.
+    pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
+        let (ended, open) = (self.ended, self.open);
+        let all = self.entries();
+        let frame = all.get(ended..).and_then(|rest| rest.get(..open)).unwrap_or_default();
+        match frame.last() {
+            None => Ok(0),
+            Some(last) if last.id.get() < id => Ok(open), // as most come
+            _ => match frame.binary_search_by(|entry| entry.id.get().cmp(&id)) {
+                Ok(at) => Err(at),
+                Err(at) => Ok(at),
+            },
+        }
+    }
+
+    fn entries(&mut self) -> &[IndexEntry] {
+        let len = self.entries_len();
+        let bytes = self.bytes().get(..len).unwrap_or_default();
+        <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default()
+    }
+
+    /// Adds an entry, whose sealed checksum is `crc`, to the present frame. There must be room, and
+    /// none of its id.
+    pub(super) fn insert(&mut self, entry: &IndexEntry, crc: u32) {
+        let Ok(at) = self.position(entry.id.get()) else { return };
+        let (len, ended, open) = (self.entries_len(), self.ended, self.open);
+        let (has_rows, rows_len) = (self.has_rows, self.rows_len());
+        let bytes = self.bytes();
+        let place = ended.saturating_add(at).saturating_mul(ENTRY);
+        let behind = place.saturating_add(ENTRY);
+        if at < open {
+            bytes.copy_within(place..len, behind);
+        }
+        if let Some(slot) = bytes.get_mut(place..behind) {
+            slot.copy_from_slice(entry.as_bytes());
+        }
+        if has_rows {
+            let row = ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() };
+            let start = bytes.len().saturating_sub(rows_len);
+            let new_start = start.saturating_sub(ROW);
+            let before = at.saturating_mul(ROW);
+            bytes.copy_within(start..start.saturating_add(before), new_start);
+            let place = new_start.saturating_add(before);
+            if let Some(slot) = bytes.get_mut(place..place.saturating_add(ROW)) {
+                slot.copy_from_slice(row.as_bytes());
+            }
+        }
+        self.open = open.saturating_add(1);
+    }
+
+    /// Adds an entry to the present frame, or puts it in the place of that of its id. There must be
+    /// room.
+    pub(super) fn replace(&mut self, entry: &IndexEntry) {
+        match self.position(entry.id.get()) {
+            Ok(_) => self.insert(entry, 0),
+            Err(at) => {
+                let place = self.ended.saturating_add(at).saturating_mul(ENTRY);
+                let bytes = self.bytes();
+                if let Some(slot) = bytes.get_mut(place..place.saturating_add(ENTRY)) {
+                    slot.copy_from_slice(entry.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The rows of checksums of the present frame as they are stored.
+    pub(super) fn rows(&mut self) -> &[u8] {
+        let rows_len = self.rows_len();
+        let bytes = self.bytes();
+        bytes.get(bytes.len().saturating_sub(rows_len)..).unwrap_or_default()
+    }
+
+    /// The present frame is one of the ended ones.
+    pub(super) const fn end_frame(&mut self) {
+        self.ended = self.ended.saturating_add(self.open);
+        self.open = 0;
+    }
+
+    /// The entries of ended frames as they are stored.
+    pub(super) fn ended(&mut self) -> &[u8] {
+        let len = self.ended.saturating_mul(ENTRY);
+        self.bytes().get(..len).unwrap_or_default()
+    }
+
+    /// The last frame that was ended with chunks.
+    pub(super) fn last_ended(&mut self) -> Option<u64> {
+        let last = self.ended.checked_sub(1)?;
+        self.entries().get(last).map(|entry| entry.frame.get())
+    }
+
+    /// Forgets the entries of ended frames.
+    pub(super) fn drop_ended(&mut self) {
+        let (len, skip) = (self.entries_len(), self.ended.saturating_mul(ENTRY));
+        self.bytes().copy_within(skip.min(len)..len, 0);
+        self.ended = 0;
+    }
+
+    /// Forgets all.
+    pub(super) const fn clear(&mut self) {
+        (self.ended, self.open) = (0, 0);
+    }
+
+    /// Memory between entries and rows, for any use; it may be short.
+    pub(super) fn scratch(&mut self) -> &mut [u8] {
+        let (len, rows_len) = (self.entries_len(), self.rows_len());
+        let bytes = self.bytes();
+        let end = bytes.len().saturating_sub(rows_len);
+        bytes.get_mut(len.min(end)..end).unwrap_or_default()
+    }
+}
+
+impl IndexEntry {
+    /// The checksum of a chunk whose bytes have `crc`: of the bytes and of this entry without its
+    /// location (`spec/gsd.md#checksums`).
+    #[must_use]
+    pub fn sealed_crc(&self, crc: u32, checksum: crate::integrity::Checksum) -> u32 {
+        let entry = Self { location: 0.into(), ..*self };
+        checksum(crc, entry.as_bytes())
+    }
+}
+
+const _: () = assert!(ENTRY == 32 && ROW == 8 && size_of::<Slot>() == 40);

@@ -1,0 +1,105 @@
+//! Commits: what was written becomes what the file is.
+
+use super::{Slot, WriteError, Writer};
+use crate::gsd::error::Error;
+use crate::gsd::layout::{IndexBlock, shown_slots};
+use crate::gsd::publish::Publish;
+use crate::gsd::raw::Image;
+use crate::gsd::record::Record;
+use crate::step::{DriveError, drive};
+use crate::store::WriteAt;
+
+impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// Makes all ended frames durable and visible. Costs two syncs, none if there is nothing new.
+    ///
+    /// The present frame goes on. Nothing is visible before all of it is.
+    ///
+    /// # Errors
+    /// The store's own: the file is as the last commit left it, or as this one would, and says
+    /// which; the next commit tries again. [`Error::FileFull`].
+    pub fn commit(&mut self) -> Result<(), WriteError<S>> {
+        self.settle()?;
+        self.spill()?;
+        let tail = &self.tail;
+        let names = if tail.is_adopted { tail.image.commit.names.get() } else { tail.names_count };
+        match tail.entries == tail.committed && names == tail.names_count {
+            true => Ok(()),
+            false => self.publish(tail.entries),
+        }
+    }
+
+    /// Publishes the first `entries` of the index, and all names.
+    pub(super) fn publish(&mut self, entries: u64) -> Result<(), WriteError<S>> {
+        let shown = match self.shown(entries, self.tail.index_frames) {
+            Some(shown) => shown,
+            None => {
+                self.move_index(shown_slots(entries, self.tail.index_frames).max(2))?;
+                let data_end = self.tail.data_end;
+                let full = Error::FileFull { data_end, len: u64::MAX };
+                self.shown(entries, self.tail.index_frames).ok_or(DriveError::Format(full))?
+            }
+        };
+        self.copy_entries()?;
+        if self.tail.image.index() != shown {
+            // Slots that are shown and not used must be empty.
+            let first_unused = self.tail.index.offset_of(entries).max(shown.location);
+            self.write_zeros(first_unused, shown.offset_of(shown.slots))?;
+        }
+        self.reserve(self.tail.data_end)?;
+        let new = self.next_image(entries, shown).map_err(DriveError::Format)?;
+        self.replace(new)?;
+        self.tail.committed = entries;
+        Ok(())
+    }
+
+    /// The header that shows `entries`.
+    fn next_image(&self, entries: u64, shown: IndexBlock) -> Result<Image, Error> {
+        let tail = &self.tail;
+        let full = Error::FileFull { data_end: tail.data_end, len: tail.names_len };
+        let record = Record {
+            entries,
+            index_reserved: tail.index.slots,
+            data_end: tail.data_end,
+            shadow: tail.image.commit.shadow.get(),
+            crc_from: tail.crc_from,
+            sequence: tail.image.commit.sequence.get().wrapping_add(1),
+            names_len: u32::try_from(tail.names_len).map_err(|_| full)?,
+            names: tail.names_count,
+            index_crc: tail.index_crc,
+            names_crc: tail.names_crc,
+            ident_crc: tail.ident_crc,
+            align: tail.align,
+            checksums: tail.checksums,
+            layer: u8::try_from(tail.version.major).unwrap_or(0),
+        };
+        let mut image = tail.image;
+        image.index_location = shown.location.into();
+        image.index_allocated_entries = shown.slots.into();
+        image.namelist_location = tail.names.location.into();
+        image.namelist_allocated_entries = tail.names.units.into();
+        image.gsd_version = tail.version.number().into();
+        Ok(image.with_record(record, self.checksum))
+    }
+
+    /// Puts `new` in the place of the header's image.
+    fn replace(&mut self, new: Image) -> Result<(), WriteError<S>> {
+        let mut machine = Publish::new(self.tail.image, new, self.checksum);
+        let done = drive(&mut machine, &mut self.store, &mut []);
+        if machine.has_begun() {
+            self.tail.image = new;
+            self.tail.is_torn = done.is_err();
+        }
+        done.map_err(DriveError::infallible)
+    }
+
+    /// Ends a publication that was cut off in the middle of the header.
+    pub(super) fn settle(&mut self) -> Result<(), WriteError<S>> {
+        if self.tail.is_torn {
+            let mut machine = Publish::again(self.tail.image, self.checksum);
+            drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;
+            self.tail.is_torn = false;
+            self.tail.committed = self.tail.image.commit.entries.get();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! Entries of ended frames go to slots that no header shows yet.
+
+use super::{MAX_LEN, Move, Slot, WriteError, Writer};
+use crate::gsd::create::SECTOR;
+use crate::gsd::error::Error;
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, shown_slots};
+use crate::span::{Span, round_up};
+use crate::step::{DriveError, read_exact};
+use crate::store::{WriteAt, usize_to_u64};
+
+impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// Writes the entries of ended frames behind those of the index.
+    pub(super) fn spill(&mut self) -> Result<(), WriteError<S>> {
+        let Some(last) = self.buffer.last_ended() else { return Ok(()) };
+        self.settle()?;
+        self.make_writable()?;
+        let ended = self.buffer.ended();
+        let count = usize_to_u64(ended.len() / 32);
+        let slots = self.tail.entries.saturating_add(count);
+        if slots > self.usable_slots() {
+            self.move_index(slots)?;
+        }
+        let ended = self.buffer.ended();
+        let offset = self.tail.index.offset_of(self.tail.entries);
+        self.store.write_all_at(offset, ended).map_err(DriveError::Store)?;
+        self.tail.index_crc = (self.checksum)(self.tail.index_crc, ended);
+        self.tail.entries = slots;
+        self.tail.index_frames = last.saturating_add(1);
+        self.buffer.drop_ended();
+        Ok(())
+    }
+
+    /// Slots of the present block that entries may use. While no entry is committed, the header may
+    /// show the last slot, which must stay empty.
+    fn usable_slots(&self) -> u64 {
+        let (index, shown) = (self.tail.index, self.tail.image.index());
+        match shown == index.last_slot() && self.tail.committed == 0 {
+            true => index.slots.saturating_sub(1),
+            false => index.slots,
+        }
+    }
+
+    /// Makes sure that no header shows the slots that entries go to next.
+    fn make_writable(&mut self) -> Result<(), WriteError<S>> {
+        let (tail, shown) = (&self.tail, self.tail.image.index());
+        if tail.index.location != shown.location || shown.slots <= tail.committed {
+            return Ok(()); // another block, or the last slot of this one
+        }
+        // Entries that are not committed never stand in such a block, so all that there are, are.
+        let (committed, frames) = (tail.committed, tail.index_frames);
+        match self.shown(committed, frames) {
+            // a block that gsd made
+            Some(least) if committed == 0 || least.slots == committed => self.publish(committed),
+            // more frames than entries
+            _ => self.move_index(committed.saturating_add(1)),
+        }
+    }
+
+    /// What a header must show of the present block; `None` if that has too few slots. Nothing but
+    /// an empty slot if there are no entries: the last one, which leaves the others free.
+    pub(super) fn shown(&self, entries: u64, frames: u64) -> Option<IndexBlock> {
+        let index = self.tail.index;
+        if entries == 0 {
+            return Some(index.last_slot()).filter(|_| index.slots > 1);
+        }
+        let slots = shown_slots(entries, frames);
+        (slots <= index.slots).then_some(IndexBlock { slots, ..index })
+    }
+
+    /// Makes a fresh block of at least `slots` at the end of the file the present one. The entries
+    /// that there are follow before the next commit.
+    pub(super) fn move_index(&mut self, slots: u64) -> Result<(), WriteError<S>> {
+        self.copy_entries()?;
+        let data_end = self.tail.data_end;
+        let full = DriveError::Format(Error::FileFull { data_end, len: u64::MAX });
+        let slots = grown(self.tail.index.slots, slots).ok_or(full)?;
+        let block = self.behind(Span::of_table(0, slots, ENTRY_LEN).map_or(u64::MAX, Span::len));
+        let block = block.map_err(DriveError::Format)?;
+        self.reserve(block.end())?;
+        let tail = &mut self.tail;
+        let from = tail.index;
+        tail.moving = Some(Move { from, copied: 0, count: tail.entries });
+        tail.index = IndexBlock { location: block.offset(), slots };
+        tail.data_end = block.end();
+        Ok(())
+    }
+
+    /// Copies the entries that the present index block still lacks.
+    pub(super) fn copy_entries(&mut self) -> Result<(), WriteError<S>> {
+        while let Some(moving) = self.tail.moving {
+            let left = moving.count.saturating_sub(moving.copied);
+            if left == 0 {
+                self.tail.moving = None;
+                break;
+            }
+            let mut small = [0; 256];
+            let scratch = self.buffer.scratch();
+            let scratch = if scratch.len() < small.len() { &mut small } else { scratch };
+            let count = left.min(usize_to_u64(scratch.len() / 32));
+            let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(0);
+            let bytes = scratch.get_mut(..len).unwrap_or_default();
+            read_exact(&self.store, moving.from.offset_of(moving.copied), bytes)?;
+            let to = self.tail.index.offset_of(moving.copied);
+            self.store.write_all_at(to, bytes).map_err(DriveError::Store)?;
+            let copied = moving.copied.saturating_add(count);
+            self.tail.moving = Some(Move { copied, ..moving });
+        }
+        Ok(())
+    }
+
+    /// Writes zeros from one offset to another.
+    pub(super) fn write_zeros(&mut self, mut from: u64, to: u64) -> Result<(), WriteError<S>> {
+        const ZEROS: [u8; 256] = [0; 256];
+        while from < to {
+            let left = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+            let zeros = ZEROS.get(..left).unwrap_or(&ZEROS);
+            self.store.write_all_at(from, zeros).map_err(DriveError::Store)?;
+            from = from.saturating_add(usize_to_u64(zeros.len()));
+        }
+        Ok(())
+    }
+
+    /// Room for a block of `len` bytes at the end of the file, at a sector at least.
+    pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
+        let tail = &self.tail;
+        let unit = tail.align().max(SECTOR);
+        let start = round_up(tail.data_end, unit);
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN);
+        span.ok_or(Error::FileFull { data_end: tail.data_end, len })
+    }
+
+    /// Makes the store at least `end` bytes long: a record speaks of all that it reserves.
+    pub(super) fn reserve(&mut self, end: u64) -> Result<(), WriteError<S>> {
+        if self.tail.store_len < end {
+            self.store.set_size(end).map_err(DriveError::Store)?;
+            self.tail.store_len = end;
+        }
+        Ok(())
+    }
+}
