@@ -97,6 +97,22 @@ pub enum Error {
         /// That of the bytes as they are.
         computed: u32,
     },
+    /// The file: a frame with checksums has none for one of its chunks.
+    NoChecksums {
+        /// The frame.
+        frame: u64,
+        /// Index of the chunk's name.
+        id: u16,
+    },
+    /// The file: a chunk has a name that is not there.
+    Unnamed {
+        /// Where the index of the name is.
+        offset: u64,
+        /// What it is.
+        id: u16,
+        /// Names that there are.
+        names: u32,
+    },
     /// The file: entries of a frame do not lie behind those of the frames before.
     Order {
         /// Where the entry is.
@@ -318,6 +334,12 @@ impl fmt::Display for Error {
                 "{} is {stored:#010x}, but the bytes that it covers have {computed:#010x}",
                 At(field, offset)
             ),
+            Self::NoChecksums { frame, id } => {
+                write!(f, "the checksums of frame {frame} lack that of its chunk of name {id}")
+            }
+            Self::Unnamed { offset, id, names } => {
+                write!(f, "{} is {id}, but there are {names} names", At(IndexEntry::id, offset))
+            }
             Self::Order { offset, frame, before } => write!(
                 f,
                 "{} is {frame}, must be at least {before} as before it",

@@ -9,6 +9,7 @@
 //! | [`record`] | the commit record, and whether it holds |
 //! | [`names`] | the name list |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
+//! | [`checksums`] | checksums of a frame |
 //! | [`entries`] | lists of chunks |
 //! | [`reader`] | a file that is read ([`Reader`]) |
 //! | [`create`], [`publish`] | machines: make a file, publish a commit |
@@ -17,6 +18,7 @@
 //!
 //! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
 
+pub mod checksums;
 pub mod chunk;
 pub mod create;
 pub mod entries;
@@ -35,6 +37,7 @@ pub mod record;
 pub mod stream;
 pub mod writer;
 
+pub use checksums::Checksums;
 pub use chunk::Chunk;
 pub use create::Attributes;
 pub use entries::Chunks;

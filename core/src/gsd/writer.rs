@@ -13,6 +13,7 @@ mod upgrade;
 
 pub use buffer::Slot;
 
+use super::checksums;
 use super::chunk::Chunk;
 use super::create::{Attributes, Create};
 use super::error::Error;
@@ -32,9 +33,6 @@ use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
 pub type WriteError<S> = super::ReadError<S>;
-
-/// Name of the chunk that holds the checksums of its frame (`spec/gsd.md#checksums`).
-pub const CHECKSUMS: &[u8] = b"striae/crc32c";
 
 /// Writes a GSD file: chunks, frames, commits.
 ///
@@ -118,7 +116,7 @@ struct Tail {
     names_count: u32,
     /// Whether there may be bytes behind the names that are none.
     names_torn: bool,
-    /// Id of [`CHECKSUMS`], once it is known.
+    /// Id of [`checksums::NAME`], once it is known.
     checksums_id: Option<u16>,
     /// The frame that chunks are written to.
     frame: u64,
@@ -374,7 +372,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     fn write_checksums(&mut self) -> Result<(), WriteError<S>> {
         let id = match self.tail.checksums_id {
             Some(id) => id,
-            None => self.name(CHECKSUMS)?,
+            None => self.name(checksums::NAME)?,
         };
         if self.buffer.position(id).is_err() {
             let frame = self.tail.frame;

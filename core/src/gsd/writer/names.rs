@@ -1,6 +1,7 @@
 //! Names: looked up in the store, added behind those that there are.
 
-use super::{CHECKSUMS, Slot, WriteError, Writer};
+use super::{Slot, WriteError, Writer};
+use crate::gsd::checksums;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
 use crate::gsd::names::{FindName, check_name};
@@ -34,7 +35,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let scratch = self.buffer.scratch();
         let scratch = if scratch.len() < small.len() { &mut small } else { scratch };
         let id = drive_read(&mut find, &self.store, scratch)?;
-        if name == CHECKSUMS && self.tail.checksums {
+        if name == checksums::NAME && self.tail.checksums {
             self.tail.checksums_id = id;
         }
         Ok(id)
@@ -72,7 +73,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.tail.names_crc = crc;
         self.tail.names_len = end;
         self.tail.names_count = self.tail.names_count.saturating_add(1);
-        if name == CHECKSUMS && self.tail.checksums {
+        if name == checksums::NAME && self.tail.checksums {
             self.tail.checksums_id = Some(id);
         }
         Ok(id)
