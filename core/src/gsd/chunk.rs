@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::kind::ChunkType;
-use super::layout::{IndexBlock, chunk_len, row_len};
+use super::layout::{IndexBlock, MAX_FRAME, chunk_len, row_len};
 use super::raw::IndexEntry;
 use crate::span::Span;
 use core::cmp::Ordering;
@@ -41,7 +41,7 @@ impl Chunk {
     ///
     /// # Errors
     /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::Outside`],
-    /// [`Error::TooSmall`], [`Error::TooLarge`].
+    /// [`Error::TooSmall`], [`Error::TooLarge`], [`Error::Unnamed`].
     pub fn parse(
         entry: &IndexEntry,
         index: IndexBlock,
@@ -73,16 +73,31 @@ impl Chunk {
             let (len, file_len) = (span.len(), limits.file_len);
             return Err(Error::Outside { field, start: place, len, file_len });
         }
-        let max = |field, value, max| Error::TooLarge { field, offset: at(field), value, max };
-        let id = entry.id.get();
-        if u32::from(id) >= limits.names {
-            let most = u64::from(limits.names).saturating_sub(1);
-            return Err(max(IndexEntry::id, id.into(), most));
+        let (id, names) = (entry.id.get(), limits.names);
+        if u32::from(id) >= names {
+            return Err(Error::Unnamed { offset: at(IndexEntry::id), id, names });
         }
+        let max = |field, value, max| Error::TooLarge { field, offset: at(field), value, max };
         if entry.flags != 0 {
             return Err(max(IndexEntry::flags, entry.flags.into(), 0));
         }
-        Ok(Some(Self { frame: entry.frame.get(), id, kind, n, m, span }))
+        let frame = entry.frame.get();
+        if frame > MAX_FRAME {
+            return Err(max(IndexEntry::frame, frame, MAX_FRAME));
+        }
+        Ok(Some(Self { frame, id, kind, n, m, span }))
+    }
+
+    /// As [`parse`](Self::parse), where a slot that is not used is an error too.
+    pub(super) fn parse_used(
+        entry: &IndexEntry,
+        index: IndexBlock,
+        slot: u64,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let (field, min) = (IndexEntry::location, 256);
+        let none = Error::TooSmall { field, offset: index.field_of(slot, field), value: 0, min };
+        Self::parse(entry, index, slot, limits)?.ok_or(none)
     }
 
     /// The entry that says the same.

@@ -2,7 +2,6 @@
 
 use super::ReadError;
 use super::chunk::{Chunk, Limits};
-use super::error::Error;
 use super::layout::{ENTRY_LEN, IndexBlock};
 use super::raw::IndexEntry;
 use crate::step::{DriveError, read_exact};
@@ -94,15 +93,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
         }
         let slot = self.next;
         self.next = slot.saturating_add(1);
-        match Chunk::parse(&entry, self.index, slot, self.limits) {
-            Ok(Some(chunk)) => Some(Ok(chunk)),
-            Err(error) => Some(Err(DriveError::Format(error))),
-            Ok(None) => {
-                let field = IndexEntry::location;
-                let offset = self.index.field_of(slot, field);
-                let error = Error::TooSmall { field, offset, value: 0, min: 256 };
-                Some(Err(DriveError::Format(error)))
-            }
-        }
+        let chunk = Chunk::parse_used(&entry, self.index, slot, self.limits);
+        Some(chunk.map_err(DriveError::Format))
     }
 }

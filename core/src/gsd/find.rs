@@ -152,7 +152,7 @@ impl Find {
         if entry.key() != self.key {
             return Ok(None);
         }
-        Chunk::parse(entry, self.search.index, slot, self.limits)
+        Chunk::parse_used(entry, self.search.index, slot, self.limits).map(Some)
     }
 
     /// Entries in front of slot `left`, last first.
@@ -185,11 +185,9 @@ impl Machine for Find {
             }
         }
         match self.stage {
-            Stage::Entry(slot) => Step::Read {
-                offset: self.search.index.offset_of(slot),
-                need: 32,
-                want: ENTRY_LEN,
-            },
+            Stage::Entry(slot) => {
+                Step::Read { offset: self.search.index.offset_of(slot), need: 32, want: ENTRY_LEN }
+            }
             Stage::Backwards => {
                 let left = self.left.unwrap_or(0);
                 let count = self.search.window.min(left);

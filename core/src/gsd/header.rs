@@ -182,8 +182,8 @@ impl Header {
 /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`].
 pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<raw::Header, Error> {
     let mut magic = [0; 8];
-    copy_front(bytes, &mut magic);
-    if u64::from_le_bytes(magic) != raw::Header::MAGIC {
+    let len = copy_front(bytes, &mut magic);
+    if magic.get(..len) != raw::Header::MAGIC.to_le_bytes().get(..len) {
         return Err(Error::NotGsd { magic });
     }
     let mut header = raw::Header::new_zeroed();

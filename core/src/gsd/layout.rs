@@ -15,6 +15,9 @@ pub const NAME_UNIT: u64 = 64;
 /// Most names of a file: ids are 0 to 65534, 65535 says that there is none.
 pub const MAX_NAMES: u32 = 65535;
 
+/// The last frame that there can be: the number of frames is a `u64`, as a frame is.
+pub const MAX_FRAME: u64 = u64::MAX - 1;
+
 /// The slots of an index (`spec/gsd.md#index`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -60,7 +63,8 @@ impl IndexBlock {
                 min: MIN,
             });
         }
-        check_fits(self.span(), file_len, Header::index_location, self.location)
+        let len = self.slots.saturating_mul(ENTRY_LEN);
+        check_fits(self.span(), file_len, Header::index_location, (self.location, len))
     }
 }
 
@@ -91,17 +95,20 @@ impl NameBlock {
                 min: MIN,
             });
         }
-        check_fits(self.span(), file_len, Header::namelist_location, self.location)
+        let len = self.units.saturating_mul(NAME_UNIT);
+        check_fits(self.span(), file_len, Header::namelist_location, (self.location, len))
     }
 }
 
-fn check_fits(span: Option<Span>, file_len: u64, field: FieldId, start: u64) -> Result<(), Error> {
+fn check_fits(
+    span: Option<Span>,
+    file_len: u64,
+    field: FieldId,
+    (start, len): (u64, u64),
+) -> Result<(), Error> {
     match span {
         Some(span) if span.fits(file_len) => Ok(()),
-        _ => {
-            let len = span.map_or(u64::MAX, Span::len);
-            Err(Error::Outside { field, start, len, file_len })
-        }
+        _ => Err(Error::Outside { field, start, len, file_len }),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::error::{BadName, Error};
 use super::header::Version;
 use super::layout::{MAX_NAMES, NAME_UNIT};
+use super::open::Head;
 use crate::span::Span;
 use crate::step::{DriveError, Machine, Step, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
@@ -199,22 +200,26 @@ pub struct Names<'s, S, W> {
     /// Where the next name starts in the list.
     next: u64,
     id: u16,
+    /// Names that there are.
+    names: u32,
 }
 
 impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
-    pub(super) const fn new(store: &'s S, list: Span, version: Version, window: W) -> Self {
-        Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0 }
+    pub(super) const fn new(store: &'s S, head: &Head, window: W) -> Self {
+        let (list, version, names) = (head.name_list(), head.header.version, head.names);
+        Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0, names }
     }
 
     /// The next name and its id, or `None` behind the last. The NUL and what follows it do not belong
     /// to it; it is any bytes, most often UTF-8.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the name is longer than the window; the store's own.
+    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if it does
+    /// not end; the store's own.
     #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
-        if self.next >= self.list.len() {
+        if self.next >= self.list.len() || u32::from(self.id) >= self.names {
             return Ok(None);
         }
         let (id, start) = (self.id, self.next);
@@ -223,12 +228,10 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
             self.fill(start)?;
             len = self.in_window(start);
         }
-        let window = self.window.as_mut();
         let Some((name_len, taken)) = len else {
-            let have = usize_to_u64(window.len());
-            let need = have.saturating_mul(2).min(self.list.len().saturating_sub(start));
-            return Err(DriveError::Format(Error::Memory { need, have }));
+            return Err(DriveError::Format(self.too_long(start)));
         };
+        let window = self.window.as_mut();
         self.next = start.saturating_add(taken);
         self.id = id.saturating_add(1);
         let from = usize::try_from(start.saturating_sub(self.have.offset())).unwrap_or(0);
@@ -273,6 +276,23 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
             }
         };
         Ok(Some((self.id.saturating_sub(1), name)))
+    }
+
+    /// Why the name at `start` is not in the window that was filled from there: its end is behind
+    /// the window, or nowhere.
+    fn too_long(&mut self, start: u64) -> Error {
+        let have = usize_to_u64(self.window.as_mut().len());
+        let rest = self.list.len().saturating_sub(start);
+        if have >= rest {
+            let last = usize::try_from(rest.saturating_sub(1)).unwrap_or(usize::MAX);
+            let value = self.window.as_mut().get(last).copied().unwrap_or(0);
+            return Error::NotTerminated { offset: self.list.end().saturating_sub(1), value };
+        }
+        let need = match self.version.is_sorted() {
+            true => have.saturating_mul(2).max(NAME_UNIT),
+            false => NAME_UNIT,
+        };
+        Error::Memory { need: need.min(rest), have }
     }
 
     /// Length of the name at `start` and of what it takes in the list, if it is in the window.

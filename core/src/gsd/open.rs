@@ -71,6 +71,15 @@ impl Head {
     pub const fn index(&self) -> IndexBlock {
         IndexBlock { location: self.header.index.location, slots: self.entries }
     }
+
+    /// The names that there are, one behind the other.
+    #[must_use]
+    pub const fn name_list(&self) -> Span {
+        match Span::new(self.header.names.location, self.names_len) {
+            Some(span) => span,
+            None => Span::ZERO, // never: it is a part of the name list, which lies in the file
+        }
+    }
 }
 
 /// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
@@ -95,7 +104,11 @@ enum Stage {
     FirstSlot,
     /// The search for the first slot that is not used: the last that is known to be used, its
     /// frame, and the first that is known not to be.
-    Search { used: u64, frame: u64, unused: u64 },
+    Search {
+        used: u64,
+        frame: u64,
+        unused: u64,
+    },
     LastEntry,
     Done,
 }
@@ -154,9 +167,7 @@ impl Open {
 
     fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {
         match IndexEntry::ref_from_prefix(bytes) {
-            Ok((entry, _)) => {
-                Chunk::parse(entry, self.head.header.index, slot, self.head.limits())
-            }
+            Ok((entry, _)) => Chunk::parse(entry, self.head.header.index, slot, self.head.limits()),
             Err(_) => Ok(None), // the driver feeds what is needed
         }
     }
@@ -242,17 +253,12 @@ impl Open {
 
     /// The frames of a committed file, from its last entry.
     fn feed_last(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
-        let slot = self.head.entries.saturating_sub(1);
-        let Some(chunk) = self.entry(bytes, slot)? else {
-            let offset = self.head.header.index.field_of(slot, IndexEntry::location);
-            return Err(Error::TooSmall {
-                field: IndexEntry::location,
-                offset,
-                value: 0,
-                min: 256,
-            });
-        };
-        self.head.frames = chunk.frame.saturating_add(1);
+        if let Ok((entry, _)) = IndexEntry::ref_from_prefix(bytes) {
+            let (index, limits) = (self.head.header.index, self.head.limits());
+            let slot = self.head.entries.saturating_sub(1);
+            let last = Chunk::parse_used(entry, index, slot, limits)?;
+            self.head.frames = last.frame.saturating_add(1);
+        }
         Ok(Stage::Done)
     }
 }

@@ -70,16 +70,10 @@ impl<S: ReadAt> Reader<S> {
         self.head.frames
     }
 
-    /// The used part of the name list.
-    #[must_use]
-    fn name_list(&self) -> Span {
-        Span::new(self.head.header.names.location, self.head.names_len).unwrap_or(Span::ZERO)
-    }
-
     /// The names in the order of their ids. `window` needs room for the longest and its NUL, in
     /// layer 1 64 bytes.
     pub fn names<W: AsMut<[u8]>>(&self, window: W) -> Names<'_, S, W> {
-        Names::new(&self.store, self.name_list(), self.head.header.version, window)
+        Names::new(&self.store, &self.head, window)
     }
 
     /// The id of a name; `None` if no chunk ever had it. Any `window` will do.
@@ -87,8 +81,9 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// The store's own.
     pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
-        let mut find = FindName::new(name, self.name_list(), self.head.header.version);
-        drive_read(&mut find, &self.store, window)
+        let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        let found = drive_read(&mut find, &self.store, window)?;
+        Ok(found.filter(|&id| u32::from(id) < self.head.names))
     }
 
     /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32

@@ -1,7 +1,7 @@
 //! The commit record: what a striae writer says about a file, and whether that still holds.
 
 use super::error::Error;
-use super::layout::{IndexBlock, MAX_NAMES, NameBlock};
+use super::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
 use super::raw::{Commit, Image, Shadow};
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c};
@@ -76,14 +76,18 @@ impl Record {
         let block_len = names.span().map_or(0, Span::len);
         at_most(Commit::names, record.names.into(), MAX_NAMES.into())?;
         at_most(Commit::names_len, record.names_len.into(), block_len)?;
+        // A name of layer 1 takes a slot, others take a byte and a NUL at least.
+        let name_len = if record.layer < 2 { NAME_UNIT } else { 2 };
+        let most = u64::from(record.names_len).checked_div(name_len).unwrap_or(0);
+        at_most(Commit::names, record.names.into(), most)?;
         at_most(Commit::entries, record.entries, index.slots)?;
         at_most(Commit::crc_from, record.crc_from, record.entries)?;
         at_most(Commit::align, record.align.into(), 30)?;
         let most = i64::MAX.unsigned_abs() / 32;
         at_most(Commit::index_reserved, record.index_reserved, most)?;
         if record.data_end > file_len {
-            let (field, len) = (Commit::data_end, record.data_end);
-            return Err(Error::Outside { field, start: 0, len, file_len });
+            let (field, value) = (Commit::data_end, record.data_end);
+            return Err(Error::TooLarge { field, offset: offset_of(field), value, max: file_len });
         }
         Ok(record)
     }

@@ -1,0 +1,159 @@
+//! GSD files for tests: those of `tests/golden/gsd`, and files made byte by byte.
+#![allow(dead_code, reason = "shared by several test programs; each uses a part")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A file that gsd wrote, and what is known about it.
+#[derive(Debug)]
+pub(crate) struct GoldenFile {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+    /// Its part of `expected.json`.
+    pub(crate) expected: Value,
+}
+
+impl GoldenFile {
+    pub(crate) fn is_valid(&self) -> bool {
+        self.expected["kind"] == "valid"
+    }
+
+    /// The names in the order of their ids.
+    pub(crate) fn names(&self) -> Vec<Vec<u8>> {
+        self.expected["names"].as_array().unwrap().iter().map(name_bytes).collect()
+    }
+
+    /// The chunks by frame and name.
+    pub(crate) fn chunks(&self) -> &[Value] {
+        self.expected["chunks"].as_array().unwrap()
+    }
+}
+
+pub(crate) fn golden_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/gsd")
+}
+
+/// All of them, in the order of their names.
+pub(crate) fn golden_files() -> Vec<GoldenFile> {
+    let json = std::fs::read(golden_dir().join("expected.json")).unwrap();
+    let Value::Object(all) = serde_json::from_slice(&json).unwrap() else { panic!("no object") };
+    assert!(all.len() >= 52, "golden files are missing: {}", all.len());
+    let load = |(name, expected): (String, Value)| {
+        let bytes = std::fs::read(golden_dir().join(&name)).unwrap();
+        GoldenFile { name: name.trim_end_matches(".gsd").to_owned(), bytes, expected }
+    };
+    all.into_iter().map(load).collect()
+}
+
+/// The bytes of the one with this name.
+pub(crate) fn golden_file(name: &str) -> Vec<u8> {
+    std::fs::read(golden_dir().join(format!("{name}.gsd"))).unwrap()
+}
+
+/// A name as `expected.json` has it: a text, or `{"hex": ".."}`.
+pub(crate) fn name_bytes(name: &Value) -> Vec<u8> {
+    if let Value::String(text) = name {
+        return text.as_bytes().to_vec();
+    }
+    let digit = |byte: &u8| u8::try_from(char::from(*byte).to_digit(16).unwrap()).unwrap();
+    let digits = name["hex"].as_str().unwrap().as_bytes().chunks_exact(2);
+    digits.map(|two| (digit(&two[0]) << 4) | digit(&two[1])).collect()
+}
+
+/// An index entry as a test writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) frame: u64,
+    pub(crate) n: u64,
+    pub(crate) location: i64,
+    pub(crate) m: u32,
+    pub(crate) id: u16,
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
+}
+
+impl Entry {
+    /// A chunk without rows: it needs no place of its own.
+    pub(crate) const fn empty(frame: u64, id: u16) -> Self {
+        Self { frame, n: 0, location: 256, m: 1, id, kind: 1, flags: 0 }
+    }
+
+    pub(crate) fn bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.frame.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.n.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.location.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.m.to_le_bytes());
+        bytes[28..30].copy_from_slice(&self.id.to_le_bytes());
+        (bytes[30], bytes[31]) = (self.kind, self.flags);
+        bytes
+    }
+}
+
+/// A file made byte by byte: header, index at 256, name list, nothing else.
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    /// Major and minor version of the file layer.
+    pub(crate) layer: (u16, u16),
+    pub(crate) entries: Vec<Entry>,
+    /// Slots of the index; those behind the entries are empty.
+    pub(crate) slots: usize,
+    pub(crate) names: Vec<Vec<u8>>,
+}
+
+impl Made {
+    /// A file of layer 2.1 with `names` names `n0`, `n1`, ... and some slots to spare.
+    pub(crate) fn new(entries: Vec<Entry>, names: usize) -> Self {
+        let names = (0..names).map(|id| format!("n{id}").into_bytes()).collect();
+        Self { layer: (2, 1), slots: entries.len() + 3, entries, names }
+    }
+
+    pub(crate) fn of_layer_1(self) -> Self {
+        Self { layer: (1, 0), ..self }
+    }
+
+    fn name_list(&self) -> Vec<u8> {
+        let mut list = Vec::new();
+        for name in &self.names {
+            list.extend_from_slice(name);
+            let used = if self.layer.0 == 1 { 64 - name.len() } else { 1 };
+            list.extend(std::iter::repeat_n(0, used));
+        }
+        list.resize((list.len() + 1).next_multiple_of(64), 0);
+        list
+    }
+
+    pub(crate) fn names_at(&self) -> usize {
+        256 + 32 * self.slots
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let names = self.name_list();
+        let mut bytes = vec![0; 256];
+        let mut put = |at: usize, value: u64| {
+            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        };
+        put(0, 0x65DF_65DF_65DF_65DF);
+        put(8, 256);
+        put(16, u64::try_from(self.slots).unwrap());
+        put(24, u64::try_from(self.names_at()).unwrap());
+        put(32, u64::try_from(names.len() / 64).unwrap());
+        let layer = (u64::from(self.layer.0) << 16) | u64::from(self.layer.1);
+        put(40, (layer << 32) | 0x0001_0002);
+        bytes[48..52].copy_from_slice(b"made");
+        bytes[112..116].copy_from_slice(b"none");
+        for entry in &self.entries {
+            bytes.extend_from_slice(&entry.bytes());
+        }
+        bytes.resize(self.names_at(), 0);
+        bytes.extend_from_slice(&names);
+        bytes
+    }
+}
+
+/// The bytes with others in place of some.
+pub(crate) fn with(bytes: &[u8], at: usize, value: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + value.len()].copy_from_slice(value);
+    bytes
+}
