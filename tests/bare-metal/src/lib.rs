@@ -15,6 +15,7 @@
 #![no_std]
 
 mod foundation;
+mod gsd_writer;
 mod host;
 mod sion;
 mod sion_layout;

@@ -84,8 +84,8 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
     /// it has already.
     pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
         let (ended, open) = (self.ended, self.open);
-        let all = self.entries();
-        let frame = all.get(ended..).and_then(|rest| rest.get(..open)).unwrap_or_default();
+        let all = self.entries(0);
+        let frame = all.get(ended..).unwrap_or_default();
         match frame.last() {
             None => Ok(0),
             Some(last) if last.id.get() < id => Ok(open), // as most come
@@ -96,53 +96,47 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         }
     }
 
-    fn entries(&mut self) -> &[IndexEntry] {
-        let len = self.entries_len();
-        let bytes = self.bytes().get(..len).unwrap_or_default();
-        <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default()
+    /// Entries of ended frames, then those of the present one, then `more` unused ones.
+    fn entries(&mut self, more: usize) -> &mut [IndexEntry] {
+        let len = self.entries_len().saturating_add(more.saturating_mul(ENTRY));
+        let bytes = self.bytes().get_mut(..len).unwrap_or_default();
+        <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
-    /// Adds an entry, whose sealed checksum is `crc`, to the present frame. There must be room, and
-    /// none of its id.
+    /// Adds an entry, whose sealed checksum is `crc`, to the present frame, or puts it in the place
+    /// of that of its id. There must be room.
     pub(super) fn insert(&mut self, entry: &IndexEntry, crc: u32) {
-        let Ok(at) = self.position(entry.id.get()) else { return };
-        let (len, ended, open) = (self.entries_len(), self.ended, self.open);
-        let (has_rows, rows_len) = (self.has_rows, self.rows_len());
-        let bytes = self.bytes();
-        let place = ended.saturating_add(at).saturating_mul(ENTRY);
-        let behind = place.saturating_add(ENTRY);
-        if at < open {
-            bytes.copy_within(place..len, behind);
-        }
-        if let Some(slot) = bytes.get_mut(place..behind) {
-            slot.copy_from_slice(entry.as_bytes());
-        }
-        if has_rows {
-            let row = ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() };
-            let start = bytes.len().saturating_sub(rows_len);
-            let new_start = start.saturating_sub(ROW);
-            let before = at.saturating_mul(ROW);
-            bytes.copy_within(start..start.saturating_add(before), new_start);
-            let place = new_start.saturating_add(before);
-            if let Some(slot) = bytes.get_mut(place..place.saturating_add(ROW)) {
-                slot.copy_from_slice(row.as_bytes());
+        let (at, more) = match self.position(entry.id.get()) {
+            Ok(at) => (at, 1),
+            Err(at) => (at, 0),
+        };
+        let place = self.ended.saturating_add(at);
+        if more == 0 {
+            if let Some(there) = self.entries(0).get_mut(place) {
+                *there = *entry;
             }
+            return;
         }
-        self.open = open.saturating_add(1);
+        let mut moved = *entry;
+        for slot in self.entries(more).get_mut(place..).unwrap_or_default() {
+            core::mem::swap(slot, &mut moved);
+        }
+        if self.has_rows {
+            self.insert_row(at, ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() });
+        }
+        self.open = self.open.saturating_add(1);
     }
 
-    /// Adds an entry to the present frame, or puts it in the place of that of its id. There must be
-    /// room.
-    pub(super) fn replace(&mut self, entry: &IndexEntry) {
-        match self.position(entry.id.get()) {
-            Ok(_) => self.insert(entry, 0),
-            Err(at) => {
-                let place = self.ended.saturating_add(at).saturating_mul(ENTRY);
-                let bytes = self.bytes();
-                if let Some(slot) = bytes.get_mut(place..place.saturating_add(ENTRY)) {
-                    slot.copy_from_slice(entry.as_bytes());
-                }
-            }
+    /// Adds a row behind the first `at` ones, which make room towards the front.
+    fn insert_row(&mut self, at: usize, row: ChecksumRow) {
+        let len = self.rows_len().saturating_add(ROW);
+        let bytes = self.bytes();
+        let start = bytes.len().saturating_sub(len);
+        let bytes = bytes.get_mut(start..).unwrap_or_default();
+        let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
+        let mut moved = row;
+        for slot in rows.get_mut(..=at).unwrap_or_default().iter_mut().rev() {
+            core::mem::swap(slot, &mut moved);
         }
     }
 
@@ -168,13 +162,20 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
     /// The last frame that was ended with chunks.
     pub(super) fn last_ended(&mut self) -> Option<u64> {
         let last = self.ended.checked_sub(1)?;
-        self.entries().get(last).map(|entry| entry.frame.get())
+        self.entries(0).get(last).map(|entry| entry.frame.get())
     }
 
     /// Forgets the entries of ended frames.
     pub(super) fn drop_ended(&mut self) {
-        let (len, skip) = (self.entries_len(), self.ended.saturating_mul(ENTRY));
-        self.bytes().copy_within(skip.min(len)..len, 0);
+        let ended = self.ended;
+        let entries = self.entries(0);
+        for to in 0..entries.len().saturating_sub(ended) {
+            if let Some(&entry) = entries.get(to.saturating_add(ended)) {
+                if let Some(slot) = entries.get_mut(to) {
+                    *slot = entry;
+                }
+            }
+        }
         self.ended = 0;
     }
 

@@ -1,0 +1,134 @@
+//! Writing GSD files: the writer, the logger, and the machines and numbers under them.
+
+use crate::host::{Cursor as Device, Host};
+use crate::{Answer, Fail, entries};
+use striae_core::gsd::create::Create;
+use striae_core::gsd::publish::Publish;
+use striae_core::gsd::raw::{Header, Image, IndexEntry};
+use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Version, Writer};
+use striae_core::integrity::crc32c;
+use striae_core::step::drive;
+use striae_core::store::SeekStore;
+
+type Host4 = Writer<Host, [Slot; 4]>;
+
+/// Runs `work` with a writer of the file that is there.
+fn opened(work: impl FnOnce(&mut Host4) -> Answer) -> Answer {
+    work(&mut Writer::open(Host { file: 0 }, [Slot::EMPTY; 4])?)
+}
+
+fn kind(number: u8) -> Result<ChunkType, Fail> {
+    ChunkType::from_number(number).ok_or(Fail)
+}
+
+fn attributes(align: u64, slots: u64, names_len: u64, flags: u8) -> Attributes<'static> {
+    Attributes {
+        application: "gate",
+        schema: "gate",
+        schema_version: Version { major: 1, minor: flags.into() },
+        layer: if flags & 1 == 1 { Version::LAYER } else { Version { major: 1, minor: 0 } },
+        align,
+        checksums: flags & 2 == 2,
+        index_slots: slots,
+        names_len,
+    }
+}
+
+entries! {
+    /// All that a data logger needs: go on or begin, one name, one chunk, one frame. Its size is
+    /// reported alone.
+    fn gate_gsd_log_one_frame(bytes) {
+        let about = Attributes { application: "log", schema: "log", ..Attributes::default() };
+        let mut log = Logger::<_, 4>::open_or_create(Host { file: 0 }, &about)?;
+        let id = log.name("t")?;
+        log.chunk(id, ChunkType::F32, 1, bytes)?;
+        Ok(log.end_frame()?)
+    }
+
+    fn gate_gsd_logger(bytes, align: u64, slots: u64, names_len: u64, flags: u8, number: u8, m: u32) {
+        let about = attributes(align, slots, names_len, flags);
+        let mut log = Logger::<_, 4>::create(Host { file: 0 }, &about)?;
+        let name = core::str::from_utf8(bytes)?;
+        let id = log.name(name)?;
+        let mut chunk = log.begin_chunk(id, kind(number)?, m)?;
+        chunk.write(bytes)?;
+        core::hint::black_box((chunk.len(), chunk.is_empty()));
+        chunk.finish()?;
+        log.end_frame()?;
+        log.commit()?;
+        log.writer().close()?;
+        let frames = log.frames();
+        core::hint::black_box(log.into_store());
+        Ok(frames)
+    }
+
+    fn gate_gsd_logger_on_seek_store(bytes) {
+        let mut log = Logger::<_, 4>::open(SeekStore::new(Device::default()))?;
+        let id = log.name("t")?;
+        log.chunk(id, ChunkType::U8, 1, bytes)?;
+        Ok(log.end_frame()?)
+    }
+
+    fn gate_gsd_writer_create(window, align: u64, slots: u64, names_len: u64, flags: u8) {
+        let about = attributes(align, slots, names_len, flags);
+        let mut writer =
+            Writer::create_with(Host { file: 0 }, &about, [Slot::EMPTY; 4], crc32c)?;
+        core::hint::black_box((writer.version(), writer.names(), writer.data_end()));
+        core::hint::black_box(writer.find_name(window)?);
+        Ok(writer.add_name(window)?.into())
+    }
+
+    fn gate_gsd_writer_open_with(window) {
+        let writer = Writer::open_with(Host { file: 0 }, [Slot::EMPTY; 1], crc32c, window)?;
+        core::hint::black_box(writer.store());
+        Ok(writer.frames())
+    }
+
+    fn gate_gsd_writer_write(bytes, name_len: usize, number: u8, m: u32) {
+        opened(|writer| {
+            let (name, bytes) = bytes.split_at_checked(name_len).ok_or(Fail)?;
+            let id = writer.name(name)?;
+            writer.write_chunk(id, kind(number)?, m, bytes)?;
+            writer.end_frame()?;
+            writer.commit()?;
+            Ok(writer.frames())
+        })
+    }
+
+    fn gate_gsd_writer_close(_bytes) {
+        opened(|writer| writer.close().map(|()| 0).map_err(Fail::from))
+    }
+
+    fn gate_gsd_writer_upgrade(_bytes) {
+        opened(|writer| writer.upgrade().map(|()| 0).map_err(Fail::from))
+    }
+
+    fn gate_gsd_writer_truncate(_bytes) {
+        opened(|writer| writer.truncate().map(|()| 0).map_err(Fail::from))
+    }
+
+    fn gate_gsd_create(bytes, store_len: u64, align: u64, slots: u64, names_len: u64, flags: u8) {
+        let mut create = Create::new(&attributes(align, slots, names_len, flags), store_len, crc32c)?;
+        core::hint::black_box(create.header());
+        drive(&mut create, &mut Host { file: 0 }, bytes)?;
+        Ok(create.data_end())
+    }
+
+    fn gate_gsd_publish(window) {
+        let reader = Reader::open(Host { file: 0 }, window)?;
+        let image: Image = reader.head().image;
+        let mut publish = Publish::new(image, image, crc32c);
+        drive(&mut publish, &mut Host { file: 0 }, window)?;
+        let mut again = Publish::again(image, crc32c);
+        drive(&mut again, &mut Host { file: 0 }, window)?;
+        Ok(publish.has_begun().into())
+    }
+
+    fn gate_gsd_entry(bytes, crc: u32) {
+        let entry = zerocopy::FromBytes::read_from_bytes(bytes).map_err(|_| Fail)?;
+        let header: Header = zerocopy::FromZeros::new_zeroed();
+        let entry: IndexEntry = entry;
+        core::hint::black_box(header.with_image(&header.image()));
+        Ok(entry.sealed_crc(crc, crc32c).into())
+    }
+}
