@@ -1,9 +1,9 @@
 //! What is on the disk, and what may be: the versions of each sector since the last sync.
 
 use super::crashes::Lost;
-use super::{SECTOR, usize_of};
+use super::usize_of;
 
-pub(super) type Sector = [u8; SECTOR];
+pub(super) type Sector = Box<[u8]>;
 
 /// A sector, and all that a crash could leave of it.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ impl Cell {
 #[derive(Debug)]
 pub(super) struct Disk {
     lost: Lost,
+    /// Bytes of a sector.
+    pub(super) unit: usize,
     /// What is shown, in whole sectors.
     image: Vec<u8>,
     /// The sectors that may differ from the durable ones, in ascending order.
@@ -42,12 +44,16 @@ pub(super) struct Disk {
     size_doubtful: bool,
 }
 
-/// Cuts a write where sectors end: number of the sector, place in it, bytes.
-pub(super) fn parts(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (usize, usize, &[u8])> {
+/// Cuts a write where sectors of `unit` bytes end: number of the sector, place in it, bytes.
+pub(super) fn parts(
+    unit: usize,
+    offset: u64,
+    bytes: &[u8],
+) -> impl Iterator<Item = (usize, usize, &[u8])> {
     let (mut at, mut rest) = (usize_of(offset), bytes);
     std::iter::from_fn(move || {
-        let (sector, within) = (at / SECTOR, at % SECTOR);
-        let (part, behind) = rest.split_at(rest.len().min(SECTOR - within));
+        let (sector, within) = (at / unit, at % unit);
+        let (part, behind) = rest.split_at(rest.len().min(unit - within));
         at += part.len();
         rest = behind;
         (!part.is_empty()).then_some((sector, within, part))
@@ -55,9 +61,10 @@ pub(super) fn parts(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (usize, u
 }
 
 impl Disk {
-    pub(super) fn new(start: &[u8], lost: Lost) -> Self {
+    pub(super) fn new(start: &[u8], lost: Lost, unit: usize) -> Self {
         let mut disk = Self {
             lost,
+            unit,
             image: start.to_vec(),
             cells: Vec::new(),
             sizes: vec![start.len()],
@@ -79,29 +86,29 @@ impl Disk {
 
     /// The cells of which something is seen if the size is `size`: the first so many.
     pub(super) fn visible(&self, size: usize) -> usize {
-        self.cells.partition_point(|cell| cell.sector * SECTOR < size)
+        self.cells.partition_point(|cell| cell.sector * self.unit < size)
     }
 
     fn make_room(&mut self, size: usize) {
-        let len = size.next_multiple_of(SECTOR);
+        let len = size.next_multiple_of(self.unit);
         if self.image.len() < len {
             self.image.resize(len, 0);
         }
     }
 
-    fn range(sector: usize) -> std::ops::Range<usize> {
-        sector * SECTOR..(sector + 1) * SECTOR
+    fn range(&self, sector: usize) -> std::ops::Range<usize> {
+        sector * self.unit..(sector + 1) * self.unit
     }
 
     /// Shows version `version` of a cell.
     pub(super) fn show(&mut self, index: usize, version: usize) {
-        let cell = &self.cells[index];
-        self.image[Self::range(cell.sector)].copy_from_slice(&cell.versions[version]);
+        let range = self.range(self.cells[index].sector);
+        self.image[range].copy_from_slice(&self.cells[index].versions[version]);
     }
 
     /// Shows other bytes in a sector, until a version of it is shown again.
     pub(super) fn poke(&mut self, sector: usize, within: usize, byte: u8) {
-        self.image[sector * SECTOR + within] = byte;
+        self.image[sector * self.unit + within] = byte;
     }
 
     pub(super) fn show_newest(&mut self) {
@@ -120,10 +127,10 @@ impl Disk {
     pub(super) fn cell(&mut self, sector: usize) -> usize {
         let found = self.cells.binary_search_by_key(&sector, |cell| cell.sector);
         found.unwrap_or_else(|index| {
-            self.make_room((sector + 1) * SECTOR);
-            let mut durable: Sector = self.image[Self::range(sector)].try_into().unwrap();
-            if self.lost == Lost::Noise && sector * SECTOR >= self.sizes[0] {
-                durable = noise(sector);
+            self.make_room((sector + 1) * self.unit);
+            let mut durable: Sector = self.image[self.range(sector)].into();
+            if self.lost == Lost::Noise && sector * self.unit >= self.sizes[0] {
+                durable = noise(sector, self.unit);
             }
             let versions = vec![durable];
             let cell = Cell { sector, versions, doubtful: false, is_cut: false, touched: false };
@@ -138,8 +145,10 @@ impl Disk {
         let index = self.cell(sector);
         let cell = &self.cells[index];
         // What is behind the end of the durable store is no older content to its reader.
-        let is_fresh = cell.versions.len() == 1 && sector * SECTOR >= self.sizes[0];
-        (index, if is_fresh || cell.is_cut { [0; SECTOR] } else { cell.versions[cell.newest()] })
+        let is_fresh = cell.versions.len() == 1 && sector * self.unit >= self.sizes[0];
+        let is_zero = is_fresh || cell.is_cut;
+        let zeros = || vec![0; self.unit].into();
+        (index, if is_zero { zeros() } else { cell.versions[cell.newest()].clone() })
     }
 
     fn push(&mut self, index: usize, version: Sector) {
@@ -163,7 +172,8 @@ impl Disk {
     /// Shows what a reader sees in a sector that has a cell.
     pub(super) fn show_live(&mut self, sector: usize) {
         let (_, content) = self.newest(sector);
-        self.image[Self::range(sector)].copy_from_slice(&content);
+        let range = self.range(sector);
+        self.image[range].copy_from_slice(&content);
     }
 
     /// A new operation begins.
@@ -175,9 +185,9 @@ impl Disk {
     /// Makes the cells that a write needs.
     pub(super) fn prepare(&mut self, offset: u64, bytes: &[u8]) {
         let end = usize_of(offset) + bytes.len();
-        self.fill_gap(usize_of(offset) / SECTOR);
+        self.fill_gap(usize_of(offset) / self.unit);
         self.make_room(end);
-        for (sector, ..) in parts(offset, bytes) {
+        for (sector, ..) in parts(self.unit, offset, bytes) {
             self.cell(sector);
         }
     }
@@ -185,7 +195,7 @@ impl Disk {
     /// Writes into cells that were prepared.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) {
         let end = usize_of(offset) + bytes.len();
-        for (sector, within, part) in parts(offset, bytes) {
+        for (sector, within, part) in parts(self.unit, offset, bytes) {
             let (index, mut content) = self.newest(sector);
             content[within..within + part.len()].copy_from_slice(part);
             self.push(index, content);
@@ -196,16 +206,16 @@ impl Disk {
     }
 
     pub(super) fn set_size(&mut self, size: usize) {
-        self.fill_gap(size.div_ceil(SECTOR));
-        let end = self.live_size().div_ceil(SECTOR);
-        if size < self.live_size() && !size.is_multiple_of(SECTOR) {
+        self.fill_gap(size.div_ceil(self.unit));
+        let end = self.live_size().div_ceil(self.unit);
+        if size < self.live_size() && !size.is_multiple_of(self.unit) {
             // The rest of the last block is overwritten by zeros, and that may reach the disk alone.
-            let (index, mut content) = self.newest(size / SECTOR);
-            content[size % SECTOR..].fill(0);
+            let (index, mut content) = self.newest(size / self.unit);
+            content[size % self.unit..].fill(0);
             self.push(index, content);
         }
         // Whole blocks behind it belong to the file, with their bytes, or do not.
-        for sector in size.div_ceil(SECTOR)..end {
+        for sector in size.div_ceil(self.unit)..end {
             let index = self.cell(sector);
             self.cells[index].is_cut = true;
         }
@@ -214,7 +224,7 @@ impl Disk {
 
     /// The sectors between the end of the store and `end`, which read as zeros, become part of it.
     fn fill_gap(&mut self, end: usize) {
-        for sector in self.live_size().div_ceil(SECTOR)..end {
+        for sector in self.live_size().div_ceil(self.unit)..end {
             let found = self.cells.binary_search_by_key(&sector, |cell| cell.sector);
             if self.lost == Lost::Noise || found.is_ok() {
                 let (index, content) = self.newest(sector);
@@ -227,7 +237,7 @@ impl Disk {
         if !self.size_doubtful {
             for index in 0..self.cells.len() {
                 if self.cells[index].is_cut {
-                    self.push(index, [0; SECTOR]);
+                    self.push(index, vec![0; self.unit].into());
                 }
             }
         }
@@ -245,7 +255,7 @@ impl Disk {
 }
 
 /// What a block held that was another file's before.
-fn noise(sector: usize) -> Sector {
+fn noise(sector: usize, unit: usize) -> Sector {
     let mut random = super::crashes::Random(u64::try_from(sector).unwrap());
-    std::array::from_fn(|_| random.next().to_le_bytes()[0])
+    (0..unit).map(|_| random.next().to_le_bytes()[0]).collect()
 }

@@ -39,6 +39,8 @@ pub enum FailedSync {
 /// What crashes do, and how many of the states are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
+    /// Bytes that a disk writes all or nothing: [`SECTOR`], or the pages of a cache.
+    pub sector: usize,
     /// Where a write can be torn.
     pub tear: Tear,
     /// What lost sectors read as.
@@ -55,6 +57,7 @@ pub struct Model {
 impl Default for Model {
     fn default() -> Self {
         Self {
+            sector: SECTOR,
             tear: Tear::Sectors,
             lost: Lost::Zeros,
             failed_sync: FailedSync::Clean,
@@ -170,7 +173,7 @@ pub(super) fn walk<V: FnMut(&Crash<'_>)>(
     since: usize,
     visit: V,
 ) -> Counts {
-    let disk = Disk::new(start, model.lost);
+    let disk = Disk::new(start, model.lost, model.sector);
     let (random, counts) = (Random(0), Counts::default());
     let mut walk = Walk { model, disk, random, since, begun: 0, ended: 0, counts, visit };
     if since == 0 {
@@ -322,25 +325,26 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
     /// Shows what is left if the next write is cut: all before it kept; all before it lost; some
     /// of it lost.
     fn tear(&mut self, offset: u64, bytes: &[u8]) {
+        let unit_len = self.model.sector;
         let end = offset + u64::try_from(bytes.len()).unwrap();
-        let is_single = parts(offset, bytes).count() < 2;
+        let is_single = parts(unit_len, offset, bytes).count() < 2;
         let is_atomic = |range: &Range<u64>| range.start <= offset && end <= range.end;
         let unit = match &self.model.tear {
             Tear::Bytes { atomic } if is_single && atomic.iter().any(is_atomic) => return,
             Tear::Bytes { .. } => 1,
-            Tear::Sectors => SECTOR,
+            Tear::Sectors => unit_len,
         };
         self.disk.show_newest();
-        for (sector, within, part) in parts(offset, bytes) {
-            let is_last = sector * SECTOR + within + part.len() == usize_of(end);
+        for (sector, within, part) in parts(unit_len, offset, bytes) {
+            let is_last = sector * unit_len + within + part.len() == usize_of(end);
             let count = part.len() - usize::from(is_last); // all of them is no tear
             self.tear_sector(sector, within, &part[..count], unit, Kind::KilledWriting, &[]);
         }
-        if unit == SECTOR {
+        if unit == unit_len {
             return; // whole sectors are among the subsets
         }
         let durable = self.disk.sizes[0];
-        for (sector, within, part) in parts(offset, bytes) {
+        for (sector, within, part) in parts(unit_len, offset, bytes) {
             let part = &part[..part.len() - 1]; // all of it is one of its sector's versions
             self.disk.show_oldest();
             self.tear_sector(sector, within, part, unit, Kind::PowerCutWriting, &[durable]);
@@ -364,13 +368,13 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
         let live = self.disk.live_size();
         for (at, &byte) in (within..).zip(part) {
             self.disk.poke(sector, at, byte);
-            let end = sector * SECTOR + at + 1;
+            let end = sector * self.model.sector + at + 1;
             if !end.is_multiple_of(unit) {
                 continue;
             }
             self.emit(kind, live.max(end));
             for &size in sizes {
-                if size > sector * SECTOR && size != live.max(end) {
+                if size > sector * self.model.sector && size != live.max(end) {
                     self.emit(kind, size);
                 }
             }

@@ -371,3 +371,18 @@ fn a_full_store_can_be_overwritten() {
     store.sync().unwrap();
     assert_eq!(*store.live(), *b"ABCDEFGH");
 }
+
+#[test]
+fn pages_are_written_all_or_nothing_if_the_model_says_so() {
+    let mut store = PowerStore::new(&[0; 8192]);
+    store.write_all_at(1000, &[1; 5000]).unwrap();
+    let model = Model { sector: 4096, ..Model::default() };
+    let (shown, _) = images(&store, &model, WHOLE);
+    let both = |first, second| {
+        let mut image = vec![0; 8192];
+        image[1000..4096].fill(first);
+        image[4096..6000].fill(second);
+        image
+    };
+    assert_eq!(shown, BTreeSet::from([both(0, 0), both(0, 1), both(1, 0), both(1, 1)]));
+}
