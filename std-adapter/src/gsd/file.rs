@@ -2,6 +2,7 @@
 
 use super::element::{Element, to_host};
 use super::names::{Name, NameList};
+use super::window::{self, Look, Windowed};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
@@ -9,15 +10,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use striae_core::gsd::{
-    self as core_gsd, Chunk, ChunkType, Head, Header, ReadError, Reader, State, raw,
+    self as core_gsd, Chunk, ChunkType, Head, Header, ReadError, Reader, State, find::Find, raw,
 };
 use striae_core::span::Span;
-use striae_core::step::DriveError;
+use striae_core::step::{DriveError, drive_read};
 use striae_core::store::ReadAt;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Bytes of the index that a search reads at once.
-const SEARCH: usize = 4096;
+/// Bytes that opening reads at once, of the names at most.
+const OPEN: usize = 4096;
 
 /// Bytes of the index that the list of a frame's chunks reads at once.
 const FRAME: usize = 1 << 13;
@@ -61,12 +62,13 @@ impl OpenOptions {
         let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let store = Store(Arc::new(store));
         let reader = self.look(|| {
-            let reader = Reader::open(store.clone(), &mut [0; SEARCH])?;
+            let reader = Reader::open(store.clone(), &mut [0; OPEN])?;
             let is_whole = is_whole(reader.store(), reader.head())?;
             Ok(is_whole.then_some(reader))
         });
         let reader = reader.map_err(|error| Error::new(path, error))?;
-        Ok(File { path: path.into(), reader, names: OnceLock::new(), options: *self })
+        let (names, look) = (OnceLock::new(), Look::new());
+        Ok(File { path: path.into(), reader, names, options: *self, look })
     }
 
     /// Does it until what was read is right, or it has been done often enough.
@@ -104,7 +106,7 @@ fn is_whole(store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
 
 /// The descriptor, which clones of a file share.
 #[derive(Debug, Clone)]
-struct Store(Arc<PosixFile>);
+pub(super) struct Store(Arc<PosixFile>);
 
 impl ReadAt for Store {
     type Error = io::Error;
@@ -131,6 +133,7 @@ pub struct File {
     reader: Reader<Store>,
     names: OnceLock<Arc<NameList>>,
     options: OpenOptions,
+    look: Look,
 }
 
 impl File {
@@ -152,7 +155,7 @@ impl File {
         let options = self.options;
         let looked = options.look(|| {
             let mut reader = self.reader.clone();
-            let is_new = reader.refresh(&mut [0; SEARCH])?;
+            let is_new = reader.refresh(&mut [0; OPEN])?;
             let is_whole = is_whole(reader.store(), reader.head())?;
             Ok(is_whole.then_some((reader, is_new)))
         });
@@ -160,7 +163,7 @@ impl File {
         if is_new && !has_same_names(&old, reader.head()) {
             self.names = OnceLock::new();
         }
-        self.reader = reader;
+        (self.reader, self.look) = (reader, Look::new());
         Ok(is_new)
     }
 
@@ -243,8 +246,10 @@ impl File {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_id(&self, frame: u64, id: u16) -> Result<Option<Chunk>, Error> {
-        let found = self.reader.find(frame, id, &mut [0; SEARCH]);
-        found.map_err(|error| match error {
+        let store = Windowed { store: self.reader.store(), look: self.look };
+        let mut buf = [0; window::SEARCH];
+        let mut find = Find::new(self.head(), frame, id, to_u64(buf.len() / 32));
+        drive_read(&mut find, &store, &mut buf).map_err(|error| match error {
             DriveError::Format(error) => self.error(self.in_chunk(frame, id, error)),
             error => self.error(error),
         })

@@ -3,6 +3,7 @@
 mod element;
 mod file;
 mod names;
+mod window;
 
 pub use element::Element;
 pub use file::{Chunks, File, OpenOptions};

@@ -134,3 +134,27 @@ fn a_name_prints_as_text_and_its_other_bytes_as_numbers() {
     assert_eq!(Name(b"gr\xc3").to_string(), "gr\\xc3");
     assert_eq!(Name(b"a\xff\xfeb").to_string(), "a\\xff\\xfeb");
 }
+
+#[test]
+fn chunks_are_found_in_any_order_by_many_threads_in_several_files() {
+    let names = ["v21_realloc_500_flush", "v21_sparse_chunks", "v10_unsorted_ids", "v20_hoomd14"];
+    let files = names.map(|name| File::open(golden(name).path).unwrap());
+    let listed: Vec<Vec<Chunk>> =
+        files.iter().map(|file| file.chunks().map(Result::unwrap).collect()).collect();
+    let look = |file: usize, place: usize| {
+        let chunk = listed[file][place % listed[file].len()];
+        let found = files[file].find_id(chunk.frame, chunk.id).unwrap();
+        assert_eq!(found, Some(chunk));
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                for place in 0..600 {
+                    look(0, place); // forwards
+                    look(thread, 600 - place); // backwards, between others
+                    look(place % 4, place * 7919 + thread); // anywhere
+                }
+            });
+        }
+    });
+}
