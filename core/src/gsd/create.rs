@@ -2,8 +2,8 @@
 
 use super::error::Error;
 use super::header::{Header, Label, Version};
-use super::layout::{IndexBlock, NAME_UNIT, NameBlock};
-use super::raw::{self, IndexEntry, Shadow};
+use super::layout::{IndexBlock, NAME_UNIT, NameBlock, SHOWN_SLOTS};
+use super::raw::{self, Shadow};
 use super::record::Record;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
@@ -35,8 +35,11 @@ pub struct Attributes<'a> {
     pub align: u64,
     /// Whether frames carry checksums.
     pub checksums: bool,
-    /// Slots of the first index; it doubles when it is full. At least 2.
+    /// Slots of the first index; it doubles when it is full.
     pub index_slots: u64,
+    /// Slots that the header shows at least, 1 to 128. With fewer than 128, gsd damages the file if
+    /// it appends many frames without chunks: for files that it only reads.
+    pub shown_slots: u64,
     /// Bytes of the first name list; it doubles when it is full.
     pub names_len: u64,
 }
@@ -52,6 +55,7 @@ impl Default for Attributes<'_> {
             align: 1,
             checksums: false,
             index_slots: 128,
+            shown_slots: SHOWN_SLOTS,
             names_len: 1024,
         }
     }
@@ -103,9 +107,13 @@ impl Attributes<'_> {
         if self.layer != Version::LAYER && self.layer != (Version { major: 1, minor: 0 }) {
             return Err(Error::Layer { gsd_version: self.layer.number(), kind: None });
         }
-        if !(2..=1 << 40).contains(&self.index_slots) {
+        if !(1..=1 << 40).contains(&self.index_slots) {
             let field = raw::Commit::index_reserved;
-            return Err(out_of_range(field, self.index_slots, 2, 1 << 40));
+            return Err(out_of_range(field, self.index_slots, 1, 1 << 40));
+        }
+        if !(1..=SHOWN_SLOTS).contains(&self.shown_slots) {
+            let field = raw::Header::index_allocated_entries;
+            return Err(out_of_range(field, self.shown_slots, 1, SHOWN_SLOTS));
         }
         if !(1..=1 << 31).contains(&self.names_len) {
             return Err(out_of_range(raw::Commit::names_len, self.names_len, 1, 1 << 31));
@@ -113,8 +121,9 @@ impl Attributes<'_> {
         let units = self.names_len.div_ceil(NAME_UNIT);
         let unit = NonZeroU64::new(self.align).unwrap_or(NonZeroU64::MIN);
         let from = SHADOW.saturating_add(Shadow::LEN);
-        let blocks = Blocks::behind(from, unit, units, self.index_slots)?;
-        let shown = blocks.index.last_slot();
+        let slots = self.index_slots.saturating_add(self.shown_slots);
+        let blocks = Blocks::behind(from, unit, units, slots)?;
+        let shown = blocks.index.last(self.shown_slots).unwrap_or(blocks.index);
         let mut header = raw::Header {
             magic: U64::new(raw::Header::MAGIC),
             index_location: U64::new(shown.location),
@@ -129,7 +138,7 @@ impl Attributes<'_> {
         };
         let record = Record {
             entries: 0,
-            index_reserved: self.index_slots,
+            index_reserved: slots,
             data_end: blocks.end,
             shadow: SHADOW,
             crc_from: 0,
@@ -159,6 +168,8 @@ fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
 #[derive(Debug)]
 pub struct Create {
     header: raw::Header,
+    /// Of a commit that changes nothing: without one, an append by gsd could not be told from damage.
+    shadow: Shadow,
     data_end: u64,
     /// Length of the store, so that it is never cut.
     store_len: u64,
@@ -173,7 +184,8 @@ enum Stage {
     Shadow,
     /// Zeros in the name list from this unit on.
     Names(u64),
-    LastSlot,
+    /// Zeros in the slots that are shown, two at a time, from this one on.
+    Slots(u64),
     SyncBlocks,
     Rest,
     Magic,
@@ -195,7 +207,8 @@ impl Create {
     ) -> Result<Self, Error> {
         let (header, data_end) = attributes.header(checksum)?;
         let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
-        Ok(Self { header, data_end, store_len, stage })
+        let shadow = Shadow::of(header.image(), header.image(), checksum);
+        Ok(Self { header, shadow, data_end, store_len, stage })
     }
 
     /// The header of the file.
@@ -212,6 +225,7 @@ impl Create {
 
     fn next(&self) -> Stage {
         let units = self.header.namelist_allocated_entries.get();
+        let slots = self.header.index_allocated_entries.get();
         match self.stage {
             Stage::Invalidate => Stage::SyncInvalid,
             Stage::SyncInvalid => Stage::Size,
@@ -220,8 +234,11 @@ impl Create {
             Stage::Names(unit) if unit.saturating_add(1) < units => {
                 Stage::Names(unit.saturating_add(1))
             }
-            Stage::Names(_) => Stage::LastSlot,
-            Stage::LastSlot => Stage::SyncBlocks,
+            Stage::Names(_) => Stage::Slots(0),
+            Stage::Slots(slot) if slot.saturating_add(2) < slots => {
+                Stage::Slots(slot.saturating_add(2))
+            }
+            Stage::Slots(_) => Stage::SyncBlocks,
             Stage::SyncBlocks => Stage::Rest,
             Stage::Rest => Stage::Magic,
             Stage::Magic => Stage::SyncAll,
@@ -244,18 +261,19 @@ impl Machine for Create {
             }
             Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncAll => Step::Sync,
             Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
-            Stage::Shadow => {
-                Step::Write { offset: SHADOW, bytes: zeros.get(..8).unwrap_or_default() }
-            }
+            Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
             Stage::Names(unit) => {
                 let skip = unit.saturating_mul(NAME_UNIT);
                 let offset = header.namelist_location.get().saturating_add(skip);
                 Step::Write { offset, bytes: zeros }
             }
-            Stage::LastSlot => Step::Write {
-                offset: header.index_location.get(),
-                bytes: zeros.get(..size_of::<IndexEntry>()).unwrap_or_default(),
-            },
+            Stage::Slots(slot) => {
+                let shown = self.header.image().index();
+                let both = shown.slots.saturating_sub(slot) > 1;
+                let len = if both { 64 } else { 32 };
+                let bytes = zeros.get(..len).unwrap_or_default();
+                Step::Write { offset: shown.offset_of(slot), bytes }
+            }
             Stage::Rest => {
                 Step::Write { offset: 8, bytes: header.as_bytes().get(8..).unwrap_or_default() }
             }

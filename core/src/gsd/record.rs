@@ -97,10 +97,11 @@ impl Record {
     #[must_use]
     pub fn index(&self, shown: IndexBlock) -> Option<IndexBlock> {
         let slots = self.index_reserved.max(shown.slots);
-        let location = match (self.entries, shown.slots) {
-            // the header points to the last slot
-            (0, 1) => {
-                let before = Span::of_table(0, slots.saturating_sub(1), 32)?.len();
+        let location = match self.entries {
+            // the header shows the last slots
+            0 => {
+                let before = slots.saturating_sub(shown.slots);
+                let before = Span::of_table(0, before, ENTRY_LEN)?.len();
                 shown.location.checked_sub(before).filter(|&location| location >= 256)?
             }
             _ => shown.location,
@@ -250,27 +251,45 @@ impl Shadow {
     #[must_use]
     pub fn settle(&self, header: &Image) -> Settled {
         let (found, old, new) = (header.as_bytes(), self.old.as_bytes(), self.new.as_bytes());
-        let same = |of: &[u8]| found.iter().zip(of).take_while(|(a, b)| a == b).count();
-        let same_end = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
-        if same(new).saturating_add(same_end) >= Image::LEN {
+        if is_mix(found, new, old) {
             return Settled::Torn(self.new);
         }
-        let said_by = [&self.new, &self.old].into_iter().find(|by| by.commit == header.commit);
-        match said_by {
-            Some(by) if is_append(by, header) => Settled::Appended,
-            _ => Settled::Damaged,
-        }
+        // gsd keeps the record as it is, also one that was half written.
+        let (found, old, new) =
+            (header.commit.as_bytes(), self.old.commit.as_bytes(), self.new.commit.as_bytes());
+        let said_by = if found == old {
+            &self.old
+        } else if is_mix(found, new, old) {
+            &self.new
+        } else {
+            return Settled::Damaged;
+        };
+        if is_append(said_by, header) { Settled::Appended } else { Settled::Damaged }
     }
 }
 
-/// Whether gsd can have made `now` out of `before` by appending: it puts a larger index behind all
-/// that there was, and the name list too, if it moves that.
+/// Whether `found` is a front of `new` and the rest of `old`.
+fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
+    let front = found.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
+    front.saturating_add(rest) >= found.len()
+}
+
+/// Whether gsd can have made `now` out of `before` by appending: it moves the index, the name list or
+/// both behind all that there was, and makes larger what it moves. The name list goes first, and goes
+/// alone if the frame is left open.
 fn is_append(before: &Image, now: &Image) -> bool {
     let data_end = before.commit.data_end.get();
+    let (old_index, old_names) = (before.index(), before.name_block());
     let (index, names) = (now.index(), now.name_block());
-    let names_kept = names == before.name_block();
-    let names_moved = names.location >= data_end && names.units > before.name_block().units;
-    index.location >= data_end && index.slots > before.index().slots && (names_kept || names_moved)
+    let index_moved = index.location >= data_end && index.slots > old_index.slots;
+    let names_moved = names.location >= data_end && names.units > old_names.units;
+    match (index == old_index, names == old_names) {
+        (true, true) => false,
+        (true, false) => names_moved,
+        (false, true) => index_moved,
+        (false, false) => index_moved && names_moved,
+    }
 }
 
 /// The span of the shadow at `offset`, if it lies in the file.

@@ -17,9 +17,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let shadow = self.behind(Shadow::LEN).map_err(DriveError::Format)?;
         self.reserve(shadow.end())?;
         self.tail.names_crc = self.crc_of(self.name_list())?;
-        self.record_at(shadow.offset(), shadow.end())?;
-        self.tail.names_torn = true;
-        self.clear_behind_names()
+        self.record_at(shadow.offset(), shadow.end())
     }
 
     /// Writes a commit record of what is committed, with the shadow at `shadow`; the file ends at
@@ -31,9 +29,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             self.store.write_all_at(OFFSET, &[0; 8]).map_err(DriveError::Store)?;
             self.tail.image.commit.magic = [0; 8];
         }
-        // The shadow must not speak of another record; the file must be as long as this one says.
-        self.store.write_all_at(shadow, &[0; 8]).map_err(DriveError::Store)?;
-        self.store.sync().map_err(DriveError::Store)?;
         let tail = &self.tail;
         let record = Record {
             entries: tail.committed,
@@ -52,10 +47,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             layer: u8::try_from(tail.version.major).unwrap_or(0),
         };
         let image = tail.image.with_record(record, self.checksum);
+        // Of a commit that changes nothing: without one, an append by gsd could not be told from
+        // damage. The file must be as long as the record says.
+        let own = Shadow::of(image, image, self.checksum);
+        self.store.write_all_at(shadow, own.as_bytes()).map_err(DriveError::Store)?;
+        self.store.sync().map_err(DriveError::Store)?;
         let bytes = image.commit.as_bytes();
         let (magic, rest) = bytes.split_at_checked(Commit::MAGIC.len()).unwrap_or((bytes, &[]));
         let behind = OFFSET.saturating_add(usize_to_u64(magic.len()));
         self.store.write_all_at(behind, rest).map_err(DriveError::Store)?;
+        self.store.sync().map_err(DriveError::Store)?;
         self.store.write_all_at(OFFSET, magic).map_err(DriveError::Store)?;
         self.store.sync().map_err(DriveError::Store)?;
         self.tail.image = image;
