@@ -11,7 +11,8 @@ use zerocopy::FromBytes;
 
 /// Some chunks in the order of the index.
 ///
-/// An entry that cannot be right is an error in its place, and those behind it follow; an error of
+/// Entries that are the same as the one before are passed over: they fill an index that needs more
+/// entries than there are chunks. An entry that cannot be right is an error in its place, and those behind it follow; an error of
 /// the store is the last item.
 #[derive(Debug)]
 pub struct Chunks<'s, S, W> {
@@ -25,6 +26,8 @@ pub struct Chunks<'s, S, W> {
     end: u64,
     /// Frames behind this one are not listed.
     last_frame: u64,
+    /// The entry before the next one.
+    before: Option<IndexEntry>,
 }
 
 impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
@@ -37,7 +40,7 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
         window: W,
     ) -> Self {
         let Range { start: next, end } = slots;
-        Self { store, index, limits, window, have: 0..0, next, end, last_frame }
+        Self { store, index, limits, window, have: 0..0, next, end, last_frame, before: None }
     }
 
     /// Number of the slot that the next chunk stands in, if there is one.
@@ -80,19 +83,24 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
     type Item = Result<Chunk, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = match self.entry() {
-            Ok(entry) => entry?,
-            Err(error) => {
+        let (slot, entry) = loop {
+            let entry = match self.entry() {
+                Ok(entry) => entry?,
+                Err(error) => {
+                    self.end = self.next;
+                    return Some(Err(error));
+                }
+            };
+            if entry.frame.get() > self.last_frame {
                 self.end = self.next;
-                return Some(Err(error));
+                return None;
+            }
+            let slot = self.next;
+            self.next = slot.saturating_add(1);
+            if self.before.replace(entry) != Some(entry) {
+                break (slot, entry);
             }
         };
-        if entry.frame.get() > self.last_frame {
-            self.end = self.next;
-            return None;
-        }
-        let slot = self.next;
-        self.next = slot.saturating_add(1);
         let chunk = Chunk::parse_used(&entry, self.index, slot, self.limits);
         Some(chunk.map_err(DriveError::Format))
     }

@@ -47,10 +47,14 @@ impl IndexBlock {
         self.offset_of(slot).saturating_add(field.offset().into())
     }
 
-    /// The last slot alone: what a header points to while no entry is committed.
+    /// The last `slots` of its slots, which a header shows while there is no entry; `None` if that
+    /// would leave none in front of them.
     #[must_use]
-    pub const fn last_slot(self) -> Self {
-        Self { location: self.offset_of(self.slots.saturating_sub(1)), slots: 1 }
+    pub const fn last(self, slots: u64) -> Option<Self> {
+        match self.slots.checked_sub(slots) {
+            None | Some(0) => None,
+            Some(before) => Some(Self { location: self.offset_of(before), slots }),
+        }
     }
 
     pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
@@ -138,12 +142,17 @@ pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
     Some(size)
 }
 
-/// Slots that a header must show: those that are used, one a frame, since gsd's readers refuse an
-/// entry whose frame is not below the number of slots, and at least one, since they refuse none.
+/// Slots that a file should have at least for gsd's sake, as its own new files do.
+pub const SHOWN_SLOTS: u64 = 128;
+
+/// Entries that an index must have: those that there are, one a frame, and `least`.
+///
+/// gsd refuses an entry whose frame is not below the number of slots, also in files that it has made so
+/// itself by appending to one of few slots, or of as many as frames.
 #[must_use]
-pub const fn shown_slots(entries: u64, frames: u64) -> u64 {
-    let slots = if frames > entries { frames } else { entries };
-    if slots == 0 { 1 } else { slots }
+pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
+    let most = if frames > entries { frames } else { entries };
+    if least > most { least } else { most }
 }
 
 const _: () = assert!(IndexEntry::TABLE.len == 32);

@@ -1,7 +1,7 @@
 //! The commit record: what a striae writer says about a file, and whether that still holds.
 
 use super::error::Error;
-use super::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
+use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
 use super::raw::{Commit, Image, Shadow};
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c};

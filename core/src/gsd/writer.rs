@@ -19,7 +19,7 @@ use super::create::{Attributes, Create};
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
-use super::layout::{IndexBlock, NameBlock, chunk_len, row_len};
+use super::layout::{IndexBlock, NameBlock, SHOWN_SLOTS, chunk_len, row_len};
 use super::open::{Head, Open, State};
 use super::raw::Image;
 use super::stream::ChunkWriter;
@@ -111,7 +111,12 @@ struct Tail {
     committed: u64,
     /// Frames up to that of the last of these entries.
     index_frames: u64,
+    /// Slots that a header shows at least.
+    shown_slots: u64,
+    /// The name list that new names go to.
     names: NameBlock,
+    /// The one that was shown before it, and how much of it was used.
+    names_before: Option<(NameBlock, u64)>,
     names_len: u64,
     names_count: u32,
     /// Whether there may be bytes behind the names that are none.
@@ -198,7 +203,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let mut writer = Self { store, buffer, tail, checksum };
         if writer.tail.is_adopted {
             writer.settle()?;
-            writer.clear_behind_names()?;
         }
         Ok(writer)
     }
@@ -452,10 +456,13 @@ impl Tail {
             entries: head.entries,
             committed: head.entries,
             index_frames: head.frames,
+            shown_slots: record
+                .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
             names: head.header.names,
+            names_before: None,
             names_len: head.names_len,
             names_count: head.names,
-            names_torn: true,
+            names_torn: false,
             checksums_id: None,
             frame: head.frames,
             data_end: record.map_or(head.file_len, |record| record.data_end),

@@ -122,7 +122,10 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
             core::mem::swap(slot, &mut moved);
         }
         if self.has_rows {
-            self.insert_row(at, ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() });
+            self.insert_row(
+                at,
+                ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() },
+            );
         }
         self.open = self.open.saturating_add(1);
     }

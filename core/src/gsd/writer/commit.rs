@@ -2,7 +2,7 @@
 
 use super::{Slot, WriteError, Writer};
 use crate::gsd::error::Error;
-use crate::gsd::layout::{IndexBlock, shown_slots};
+use crate::gsd::layout::IndexBlock;
 use crate::gsd::publish::Publish;
 use crate::gsd::raw::Image;
 use crate::gsd::record::Record;
@@ -22,34 +22,43 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.spill()?;
         let tail = &self.tail;
         let names = if tail.is_adopted { tail.image.commit.names.get() } else { tail.names_count };
-        match tail.entries == tail.committed && names == tail.names_count {
-            true => Ok(()),
-            false => self.publish(tail.entries),
+        if tail.entries == tail.committed && names == tail.names_count {
+            return Ok(());
         }
+        self.make_writable()?;
+        self.pad()?;
+        self.publish(self.tail.entries)
     }
 
     /// Publishes the first `entries` of the index, and all names.
     pub(super) fn publish(&mut self, entries: u64) -> Result<(), WriteError<S>> {
-        let shown = match self.shown(entries, self.tail.index_frames) {
-            Some(shown) => shown,
-            None => {
-                self.move_index(shown_slots(entries, self.tail.index_frames).max(2))?;
-                let data_end = self.tail.data_end;
-                let full = Error::FileFull { data_end, len: u64::MAX };
-                self.shown(entries, self.tail.index_frames).ok_or(DriveError::Format(full))?
-            }
+        let shown = if entries > 0 {
+            IndexBlock { slots: entries, ..self.tail.index }
+        } else {
+            self.show_nothing()?
         };
         self.copy_entries()?;
-        if self.tail.image.index() != shown {
-            // Slots that are shown and not used must be empty.
-            let first_unused = self.tail.index.offset_of(entries).max(shown.location);
-            self.write_zeros(first_unused, shown.offset_of(shown.slots))?;
-        }
+        self.clear_behind_names()?;
         self.reserve(self.tail.data_end)?;
         let new = self.next_image(entries, shown).map_err(DriveError::Format)?;
         self.replace(new)?;
         self.tail.committed = entries;
         Ok(())
+    }
+
+    /// Empty slots for a header without entries: the last ones, which leaves the others free.
+    fn show_nothing(&mut self) -> Result<IndexBlock, WriteError<S>> {
+        let shown = self.tail.image.index();
+        if self.tail.index.last(shown.slots) == Some(shown) || self.tail.index == shown {
+            return Ok(shown);
+        }
+        let slots = self.tail.shown_slots;
+        if self.tail.index.last(slots).is_none() {
+            self.move_index(slots.saturating_mul(2))?;
+        }
+        let last = self.tail.index.last(slots).unwrap_or(shown);
+        self.write_zeros(last.location, last.offset_of(slots))?;
+        Ok(last)
     }
 
     /// The header that shows `entries`.

@@ -3,10 +3,10 @@
 use super::{MAX_LEN, Move, Slot, WriteError, Writer};
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, shown_slots};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded};
 use crate::span::{Span, round_up};
 use crate::step::{DriveError, read_exact};
-use crate::store::{WriteAt, usize_to_u64};
+use crate::store::{WriteAt, copy_front, usize_to_u64};
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Writes the entries of ended frames behind those of the index.
@@ -30,41 +30,60 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(())
     }
 
-    /// Slots of the present block that entries may use. While no entry is committed, the header may
-    /// show the last slot, which must stay empty.
+    /// Slots of the present block that entries may use. While there is no entry, the header may show
+    /// the last ones, which must stay empty.
     fn usable_slots(&self) -> u64 {
         let (index, shown) = (self.tail.index, self.tail.image.index());
-        match shown == index.last_slot() && self.tail.committed == 0 {
-            true => index.slots.saturating_sub(1),
+        match self.tail.committed == 0 && index.last(shown.slots) == Some(shown) {
+            true => index.slots.saturating_sub(shown.slots),
             false => index.slots,
         }
     }
 
     /// Makes sure that no header shows the slots that entries go to next.
-    fn make_writable(&mut self) -> Result<(), WriteError<S>> {
+    pub(super) fn make_writable(&mut self) -> Result<(), WriteError<S>> {
         let (tail, shown) = (&self.tail, self.tail.image.index());
         if tail.index.location != shown.location || shown.slots <= tail.committed {
-            return Ok(()); // another block, or the last slot of this one
+            return Ok(()); // another block, or the last slots of this one
         }
-        // Entries that are not committed never stand in such a block, so all that there are, are.
-        let (committed, frames) = (tail.committed, tail.index_frames);
-        match self.shown(committed, frames) {
-            // a block that gsd made
-            Some(least) if committed == 0 || least.slots == committed => self.publish(committed),
-            // more frames than entries
-            _ => self.move_index(committed.saturating_add(1)),
+        // The block is one of gsd's, and its empty slots are shown.
+        let committed = tail.committed;
+        match committed == padded(committed, tail.index_frames, tail.shown_slots) {
+            true => self.publish(committed),
+            false => self.move_index(committed.saturating_add(1)),
         }
     }
 
-    /// What a header must show of the present block; `None` if that has too few slots. Nothing but
-    /// an empty slot if there are no entries: the last one, which leaves the others free.
-    pub(super) fn shown(&self, entries: u64, frames: u64) -> Option<IndexBlock> {
-        let index = self.tail.index;
-        if entries == 0 {
-            return Some(index.last_slot()).filter(|_| index.slots > 1);
+    /// Fills the index with copies of its last entry, up to as many entries as it must have.
+    pub(super) fn pad(&mut self) -> Result<(), WriteError<S>> {
+        let entries = self.tail.entries;
+        let want = padded(entries, self.tail.index_frames, self.tail.shown_slots);
+        if want == entries || entries == 0 {
+            return Ok(());
         }
-        let slots = shown_slots(entries, frames);
-        (slots <= index.slots).then_some(IndexBlock { slots, ..index })
+        if want > self.usable_slots() {
+            self.move_index(want)?;
+        }
+        self.copy_entries()?;
+        let last = self.tail.index.offset_of(entries.saturating_sub(1));
+        let mut copies = [0; 256];
+        read_exact(&self.store, last, copies.get_mut(..32).unwrap_or_default())?;
+        let entry = copies;
+        let entry = entry.get(..32).unwrap_or_default();
+        for copy in copies.chunks_exact_mut(32) {
+            copy_front(entry, copy);
+        }
+        let (mut crc, mut slot) = (self.tail.index_crc, entries);
+        while slot < want {
+            let left = usize::try_from(want.saturating_sub(slot)).unwrap_or(usize::MAX);
+            let bytes = copies.get(..left.saturating_mul(32)).unwrap_or(&copies);
+            let offset = self.tail.index.offset_of(slot);
+            self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+            crc = (self.checksum)(crc, bytes);
+            slot = slot.saturating_add(usize_to_u64(bytes.len() / 32));
+        }
+        (self.tail.index_crc, self.tail.entries) = (crc, want);
+        Ok(())
     }
 
     /// Makes a fresh block of at least `slots` at the end of the file the present one. The entries

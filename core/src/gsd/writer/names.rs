@@ -58,7 +58,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             false => NAME_UNIT,
         };
         let end = self.tail.names_len.saturating_add(len);
-        if end > self.tail.names.span().map_or(0, Span::len) {
+        let is_shown = self.tail.names == self.tail.image.name_block();
+        if is_shown || end > self.tail.names.span().map_or(0, Span::len) {
+            self.settle()?;
             self.move_names(end)?;
         }
         self.clear_behind_names()?;
@@ -83,40 +85,58 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Span::new(self.tail.names.location, self.tail.names_len).unwrap_or(Span::ZERO)
     }
 
-    /// Makes a fresh name list of at least `len` bytes at the end of the file the present one.
+    /// Makes a name list that is not shown, of at least `len` bytes, the present one: that which was
+    /// shown before, or a fresh one at the end of the file.
     fn move_names(&mut self, len: u64) -> Result<(), WriteError<S>> {
-        let data_end = self.tail.data_end;
-        let full = DriveError::Format(Error::FileFull { data_end, len });
-        let units = self.tail.names.units.max(1);
-        let units = units.saturating_mul(2).max(len.div_ceil(NAME_UNIT));
-        let most = u64::from(u32::MAX) / NAME_UNIT;
-        let units = units.min(most);
-        let names = NameBlock { location: 0, units };
-        let room = names.span().map_or(0, Span::len);
-        if len > room {
-            return Err(full);
-        }
-        let block = self.behind(room).map_err(DriveError::Format)?;
-        self.reserve(block.end())?;
-        let list = self.name_list();
-        let mut skip = 0;
+        let (list, present) = (self.name_list(), self.tail.names);
+        let is_shown = present == self.tail.image.name_block();
+        let before = self.tail.names_before.filter(|(block, _)| {
+            is_shown && *block != present && block.span().is_some_and(|span| span.len() >= len)
+        });
+        let (block, mut skip) = match before {
+            Some(before) => before,
+            None => (self.fresh_names(len)?, 0),
+        };
+        let span = block.span().unwrap_or(Span::ZERO);
         while let Some(left) = list.len().checked_sub(skip).filter(|&left| left > 0) {
             let mut small = [0; 256];
             let len = usize::try_from(left).unwrap_or(usize::MAX).min(small.len());
             let bytes = small.get_mut(..len).unwrap_or_default();
             read_exact(&self.store, list.offset().saturating_add(skip), bytes)?;
-            let to = block.offset().saturating_add(skip);
+            let to = span.offset().saturating_add(skip);
             self.store.write_all_at(to, bytes).map_err(DriveError::Store)?;
             skip = skip.saturating_add(usize_to_u64(len));
         }
-        self.write_zeros(block.offset().saturating_add(skip), block.end())?;
-        self.tail.names = NameBlock { location: block.offset(), units };
+        if before.is_none() {
+            self.write_zeros(span.offset().saturating_add(skip), span.end())?;
+            self.tail.data_end = self.tail.data_end.max(span.end());
+        }
+        if is_shown {
+            self.tail.names_before = Some((present, list.len()));
+        }
+        self.tail.names = block;
         self.tail.names_torn = false;
-        self.tail.data_end = block.end();
         Ok(())
     }
 
-    /// Clears what a writer that was cut off has left behind the names.
+    /// Room for a name list of at least `len` bytes at the end of the file.
+    fn fresh_names(&mut self, len: u64) -> Result<NameBlock, WriteError<S>> {
+        let data_end = self.tail.data_end;
+        let most = u64::from(u32::MAX) / NAME_UNIT;
+        if len > most.saturating_mul(NAME_UNIT) {
+            return Err(DriveError::Format(Error::FileFull { data_end, len }));
+        }
+        let mut units = self.tail.names.units.clamp(1, most);
+        while units.saturating_mul(NAME_UNIT) < len {
+            units = units.saturating_mul(2).min(most);
+        }
+        let len = units.saturating_mul(NAME_UNIT);
+        let block = self.behind(len).map_err(DriveError::Format)?;
+        self.reserve(block.end())?;
+        Ok(NameBlock { location: block.offset(), units })
+    }
+
+    /// Clears what a write that failed may have left behind the names.
     pub(super) fn clear_behind_names(&mut self) -> Result<(), WriteError<S>> {
         if !self.tail.names_torn {
             return Ok(());

@@ -3,13 +3,13 @@
 use super::{Slot, WriteError, Writer};
 use crate::gsd::create::{Blocks, SHADOW};
 use crate::gsd::error::Error;
-use crate::gsd::layout::IndexBlock;
+use crate::gsd::layout::SHOWN_SLOTS;
 use crate::gsd::raw::Shadow;
 use crate::step::DriveError;
 use crate::store::WriteAt;
 
 /// Slots and units of name list of a file that was truncated: as of a new one.
-const SLOTS: u64 = 128;
+const SLOTS: u64 = 2 * SHOWN_SLOTS;
 const UNITS: u64 = 16;
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
@@ -64,11 +64,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let tail = &mut self.tail;
         (tail.names, tail.index) = (names, index);
         (tail.names_len, tail.names_count, tail.names_crc) = (0, 0, 0);
-        (tail.names_torn, tail.checksums_id) = (false, None);
+        (tail.names_torn, tail.checksums_id, tail.names_before) = (false, None, None);
         (tail.entries, tail.committed, tail.index_frames, tail.frame) = (0, 0, 0, 0);
         (tail.index_crc, tail.crc_from, tail.moving) = (0, 0, None);
         tail.data_end = end.max(shadow_end);
-        let IndexBlock { .. } = index;
         self.publish(0)
     }
 }

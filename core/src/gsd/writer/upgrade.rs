@@ -3,7 +3,7 @@
 use super::{MAX_LEN, Slot, WriteError, Writer};
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock, grown, shown_slots};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock, grown};
 use crate::gsd::raw::IndexEntry;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
@@ -41,7 +41,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     fn upgrade_blocks(&mut self) -> Result<(), WriteError<S>> {
         self.pack_names()?;
-        let slots = shown_slots(self.tail.entries, self.tail.index_frames).max(2);
+        let slots = self.tail.entries.max(2);
         let data_end = self.tail.data_end;
         let full = DriveError::Format(Error::FileFull { data_end, len: u64::MAX });
         let slots = grown(self.tail.index.slots, slots).ok_or(full)?;
@@ -54,7 +54,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         (tail.index, tail.entries, tail.index_crc, tail.crc_from) = (index, entries, crc, 0);
         tail.data_end = block.end();
         tail.version = Version::LAYER;
-        self.publish(entries)
+        self.pad()?;
+        self.publish(self.tail.entries)
     }
 
     /// Writes the names without what fills their slots to a fresh list.
