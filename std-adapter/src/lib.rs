@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`posix`] | one file, read and written by offset |
 //! | [`copy`] | spans copied from file to file, holes kept |
+//! | [`finding`] | what checking a file finds, as values |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
@@ -35,6 +36,7 @@
 pub mod copy;
 pub mod error;
 pub mod files;
+pub mod finding;
 pub mod gsd;
 pub mod posix;
 pub mod publish;

@@ -39,11 +39,11 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<AnyValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    min: Option<i64>,
+    min: Option<i128>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<i64>,
+    max: Option<i128>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<i64>,
+    expected: Option<i128>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usual: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ struct Row {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum AnyValue {
-    Integer(i64),
+    Integer(i128),
     Text(String),
 }
 

@@ -1,5 +1,6 @@
 //! What verifying finds, and how it says so.
 
+use crate::finding::Severity;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -7,24 +8,6 @@ use std::sync::Arc;
 use striae_core::field::FieldId;
 use striae_core::sion::{Error, raw};
 use striae_core::span::Span;
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Unusual, and no reader minds: all that was written can be read.
-    Note,
-    /// A reader refuses the set or a part of it, or gets something else than was written.
-    Damage,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Note => "note",
-            Self::Damage => "damage",
-        })
-    }
-}
 
 /// Something that is wrong or unusual. Its `Display` is one line, without the severity.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,8 +33,8 @@ mod seal;
 mod set;
 mod state;
 
-pub use facts::{Facts, Value};
-pub use finding::{Finding, FindingKind, Severity};
+pub use crate::finding::{Facts, Severity, Value};
+pub use finding::{Finding, FindingKind};
 pub use state::{Ending, Sealing, State, sealed_bytes, state};
 
 pub(super) use behind::{Behind, look_behind};
