@@ -10,7 +10,7 @@ use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
-/// It needs no memory but itself, about `40 * N` and 370 bytes, and whatever `S` is; no call needs
+/// It needs no memory but itself, about `40 * N` and 360 bytes, and whatever `S` is; no call needs
 /// more than a kilobyte of stack. When [`end_frame`](Self::end_frame) returns, the frame survives a power
 /// cut; whenever the power goes, all frames before it are there and nothing else is.
 ///

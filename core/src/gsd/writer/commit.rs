@@ -25,6 +25,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         if tail.entries == tail.committed && names == tail.names_count {
             return Ok(());
         }
+        self.publish_all()
+    }
+
+    /// Publishes all that the index and the name list have.
+    pub(super) fn publish_all(&mut self) -> Result<(), WriteError<S>> {
         self.make_writable()?;
         self.pad()?;
         self.publish(self.tail.entries)

@@ -11,7 +11,7 @@ use crate::store::{WriteAt, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Makes a file of layer 1 one of layer 2.1; commits first. Nothing happens to one of layer 2.
+    /// Makes a file of an older layer one of layer 2.1; commits first.
     ///
     /// Old index and names stay where they are until the new ones are whole, so the file can be read
     /// at any time. Of chunks of a frame that have the same name the last one is kept, which is
@@ -25,12 +25,18 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             return Err(DriveError::Format(Error::OpenFrame { frame: self.tail.frame }));
         }
         self.commit()?;
-        if self.tail.version.is_sorted() {
+        if self.tail.version >= Version::LAYER {
             return Ok(());
         }
         self.adopt()?;
         let before = self.tail;
-        let upgraded = self.upgrade_blocks();
+        let upgraded = match before.version.is_sorted() {
+            false => self.upgrade_blocks(),
+            true => {
+                self.tail.version = Version::LAYER;
+                self.publish_all() // layer 2.0 lacks text only
+            }
+        };
         // If publishing has begun, the file may be of layer 2 already, and will be.
         if upgraded.is_err() && !self.tail.is_torn {
             self.tail = super::Tail { store_len: self.tail.store_len, ..before };
