@@ -12,21 +12,23 @@ use zerocopy::FromBytes;
 /// Finds the first entry that is not before a [`Key`].
 ///
 /// The index stays where it is: each read brings some neighbouring entries. Where they should be is
-/// guessed from the frames at both ends of the range that is left, and every other time the range is
-/// halved: frames that are spread evenly take one or two reads, any others at most two times the
-/// logarithm of their number.
+/// guessed from frame and id at both ends of the range that is left, and a guess that did not help
+/// much is followed by a read of the middle: chunks that are spread evenly take one or two reads, any
+/// others at most two times the logarithm of their number.
 #[derive(Debug, Clone, Copy)]
 pub struct LowerBound {
     index: IndexBlock,
     key: Key,
     /// Entries before this are before the key.
     low: u64,
-    /// Frame of the entry before `low`, or 0.
-    low_frame: u64,
+    /// That of the entry before `low`, or the smallest.
+    low_key: Key,
     /// Entries from here on are not before the key.
     high: u64,
-    /// Frame of the entry at `high`, or of the last.
-    high_frame: u64,
+    /// That of the entry at `high`, or one behind all.
+    high_key: Key,
+    /// Names of the file.
+    names: u32,
     /// Most entries that a read should bring.
     window: u64,
     halve: bool,
@@ -44,9 +46,10 @@ impl LowerBound {
             index,
             key,
             low: 0,
-            low_frame: 0,
+            low_key: Key { frame: 0, id: 0 },
             high: index.slots,
-            high_frame: head.frames.saturating_sub(1),
+            high_key: Key { frame: head.frames, id: 0 },
+            names: head.names,
             window: window.max(1),
             halve: false,
             probe: 0,
@@ -57,14 +60,23 @@ impl LowerBound {
     fn guess(&self) -> u64 {
         let len = self.high.saturating_sub(self.low);
         let half = self.low.saturating_add(len / 2);
-        let frames = self.high_frame.saturating_sub(self.low_frame);
-        if self.halve || frames == 0 {
+        if self.halve {
             return half;
         }
-        let past = self.key.frame.saturating_sub(self.low_frame).min(frames);
-        let skip = u128::from(len).saturating_mul(past.into()).checked_div(frames.into());
-        let skip = skip.and_then(|skip| u64::try_from(skip).ok()).unwrap_or(0);
-        self.low.saturating_add(skip.min(len.saturating_sub(1)))
+        let low = self.number(self.low_key);
+        let range = self.number(self.high_key).saturating_sub(low);
+        let past = self.number(self.key).saturating_sub(low).min(range);
+        let skip = u128::from(len).checked_mul(past).and_then(|skip| skip.checked_div(range));
+        match skip.and_then(|skip| u64::try_from(skip).ok()) {
+            Some(skip) => self.low.saturating_add(skip.min(len.saturating_sub(1))),
+            None => half,
+        }
+    }
+
+    /// The place that a key would have if all frames had chunks of all names.
+    fn number(&self, key: Key) -> u128 {
+        let of_frame = u128::from(key.frame).saturating_mul(self.names.into());
+        of_frame.saturating_add(key.id.into())
     }
 }
 
@@ -96,11 +108,11 @@ impl Machine for LowerBound {
         let len = self.high.saturating_sub(self.low);
         if let Some(entry) = before.checked_sub(1).and_then(|last| entries.get(last)) {
             self.low = self.probe.saturating_add(usize_to_u64(before));
-            self.low_frame = entry.frame.get();
+            self.low_key = entry.key();
         }
         if let Some(entry) = entries.get(before) {
             self.high = self.probe.saturating_add(usize_to_u64(before));
-            self.high_frame = entry.frame.get();
+            self.high_key = entry.key();
         }
         // A guess that did not help much is followed by one that does.
         self.halve = !self.halve && self.high.saturating_sub(self.low) > len / 4;

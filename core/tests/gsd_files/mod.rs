@@ -157,3 +157,86 @@ pub(crate) fn with(bytes: &[u8], at: usize, value: &[u8]) -> Vec<u8> {
     bytes[at..at + value.len()].copy_from_slice(value);
     bytes
 }
+
+/// CRC-32C, bit by bit.
+pub(crate) fn crc32c(parts: &[&[u8]]) -> u32 {
+    let mut crc = !0u32;
+    for byte in parts.iter().flat_map(|part| part.iter()) {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82F6_3B78 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+/// The same file with a right checksum of the commit record.
+pub(crate) fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let crc = crc32c(&[&bytes[8..40], &bytes[176..252]]);
+    bytes[252..256].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// What commits change of a header.
+pub(crate) fn image(bytes: &[u8]) -> Vec<u8> {
+    [&bytes[8..48], &bytes[176..256]].concat()
+}
+
+/// A file with a commit record, made by `spec/gsd.md`: header, shadow at 256, names at 512, index of
+/// 8 slots at 768, data from 1024 to 1048. Of its entries the last commit shows all, the one before
+/// it those of the first two frames.
+pub(crate) fn committed_file(major: u16, entries: &[Entry]) -> Vec<u8> {
+    let before = entries.iter().take_while(|entry| entry.frame < 2).count();
+    let names: &[u8] = if major == 1 { &V1_NAMES } else { b"n0\0n1\0n2\0" };
+    let minor = if major == 1 { 0 } else { 1 };
+    let mut bytes = Made { layer: (major, minor), ..Made::new(vec![], 0) }.bytes();
+    bytes.truncate(256);
+    bytes.resize(512, 0);
+    bytes.extend_from_slice(names);
+    bytes.resize(768, 0);
+    entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.bytes()));
+    bytes.resize(1024, 0);
+    bytes.extend(1..=24);
+
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    put(8, &768u64.to_le_bytes());
+    put(24, &512u64.to_le_bytes());
+    put(32, &4u64.to_le_bytes());
+    put(176, b"striae\0\x01");
+    for (at, value) in [(16, 8u64), (24, 1048), (32, 256), (40, 0)] {
+        put(176 + at, &value.to_le_bytes());
+    }
+    put(176 + 52, &u32::try_from(names.len()).unwrap().to_le_bytes());
+    put(176 + 56, &3u32.to_le_bytes());
+    put(176 + 64, &crc32c(&[names]).to_le_bytes());
+    put(176 + 74, &[u8::try_from(major).unwrap()]);
+    let ident = crc32c(&[&bytes[40..44], &bytes[48..176]]);
+    bytes[176 + 68..176 + 72].copy_from_slice(&ident.to_le_bytes());
+
+    let old = image(&committed(bytes.clone(), before, 1));
+    let mut bytes = committed(bytes, entries.len(), 2);
+    let new = image(&bytes);
+    let mut shadow = [b"striaeSH", old.as_slice(), &new, &[0; 4]].concat();
+    shadow.extend_from_slice(&crc32c(&[&shadow]).to_le_bytes());
+    bytes[256..512].copy_from_slice(&shadow);
+    bytes
+}
+
+/// The same with a commit of so many entries.
+fn committed(mut bytes: Vec<u8>, entries: usize, sequence: u32) -> Vec<u8> {
+    let count = u64::try_from(entries).unwrap().to_le_bytes();
+    bytes[16..24].copy_from_slice(&count);
+    bytes[176 + 8..176 + 16].copy_from_slice(&count);
+    bytes[176 + 48..176 + 52].copy_from_slice(&sequence.to_le_bytes());
+    let index_crc = crc32c(&[&bytes[768..768 + 32 * entries]]);
+    bytes[176 + 60..176 + 64].copy_from_slice(&index_crc.to_le_bytes());
+    signed(bytes)
+}
+
+/// `n0`, `n1` and `n2` in slots of layer 1.
+const V1_NAMES: [u8; 192] = {
+    let mut names = [0; 192];
+    (names[0], names[64], names[128]) = (b'n', b'n', b'n');
+    (names[1], names[65], names[129]) = (b'0', b'1', b'2');
+    names
+};
