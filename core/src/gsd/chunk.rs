@@ -42,6 +42,7 @@ impl Chunk {
     /// # Errors
     /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::Outside`],
     /// [`Error::TooSmall`], [`Error::TooLarge`], [`Error::Unnamed`].
+    #[inline] // as the list of all chunks is
     pub fn parse(
         entry: &IndexEntry,
         index: IndexBlock,
@@ -89,6 +90,7 @@ impl Chunk {
     }
 
     /// As [`parse`](Self::parse), where a slot that is not used is an error too.
+    #[inline]
     pub(super) fn parse_used(
         entry: &IndexEntry,
         index: IndexBlock,

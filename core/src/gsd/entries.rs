@@ -26,7 +26,7 @@ pub struct Chunks<'s, S, W> {
     end: u64,
     /// Frames behind this one are not listed.
     last_frame: u64,
-    /// The entry before the next one.
+    /// The entry before those in the window.
     before: Option<IndexEntry>,
 }
 
@@ -49,20 +49,6 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
         self.next
     }
 
-    /// The raw entry in the next slot; `None` behind the last one.
-    fn entry(&mut self) -> Result<Option<IndexEntry>, ReadError<S>> {
-        if self.next >= self.end {
-            return Ok(None);
-        }
-        if !self.have.contains(&self.next) {
-            self.fill()?;
-        }
-        let skip = self.next.saturating_sub(self.have.start).saturating_mul(ENTRY_LEN);
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        let bytes = self.window.as_mut().get(skip..).unwrap_or_default();
-        Ok(IndexEntry::read_from_prefix(bytes).ok().map(|(entry, _)| entry))
-    }
-
     fn fill(&mut self) -> Result<(), ReadError<S>> {
         let window = self.window.as_mut();
         let most = usize_to_u64(window.len() / 32);
@@ -71,6 +57,11 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
         }
         let count = self.end.saturating_sub(self.next).min(most);
         let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
+        let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
+        self.before = match self.have.is_empty() {
+            true => self.before,
+            false => entry_in(window, last).copied(),
+        };
         let bytes = window.get_mut(..len).unwrap_or_default();
         self.have = 0..0;
         read_exact(self.store, self.index.offset_of(self.next), bytes)?;
@@ -82,26 +73,43 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
     type Item = Result<Chunk, ReadError<S>>;
 
+    #[inline] // a list is a loop over this
     fn next(&mut self) -> Option<Self::Item> {
-        let (slot, entry) = loop {
-            let entry = match self.entry() {
-                Ok(entry) => entry?,
-                Err(error) => {
-                    self.end = self.next;
-                    return Some(Err(error));
-                }
-            };
-            if entry.frame.get() > self.last_frame {
-                self.end = self.next;
+        loop {
+            let slot = self.next;
+            if slot >= self.end {
                 return None;
             }
-            let slot = self.next;
-            self.next = slot.saturating_add(1);
-            if self.before.replace(entry) != Some(entry) {
-                break (slot, entry);
+            if !self.have.contains(&slot) {
+                if let Err(error) = self.fill() {
+                    self.end = slot;
+                    return Some(Err(error));
+                }
             }
-        };
-        let chunk = Chunk::parse_used(&entry, self.index, slot, self.limits);
-        Some(chunk.map_err(DriveError::Format))
+            let window: &[u8] = self.window.as_mut();
+            let place = slot.saturating_sub(self.have.start);
+            let entry = entry_in(window, place)?;
+            if entry.frame.get() > self.last_frame {
+                self.end = slot;
+                return None;
+            }
+            self.next = slot.saturating_add(1);
+            let before = match place.checked_sub(1) {
+                Some(place) => entry_in(window, place),
+                None => self.before.as_ref(),
+            };
+            if before == Some(entry) {
+                continue;
+            }
+            let chunk = Chunk::parse_used(entry, self.index, slot, self.limits);
+            return Some(chunk.map_err(DriveError::Format));
+        }
     }
+}
+
+/// Entry number `place` of a window.
+#[inline]
+fn entry_in(window: &[u8], place: u64) -> Option<&IndexEntry> {
+    let skip = usize::try_from(place.saturating_mul(ENTRY_LEN)).ok()?;
+    IndexEntry::ref_from_prefix(window.get(skip..)?).ok().map(|(entry, _)| entry)
 }

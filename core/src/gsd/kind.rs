@@ -48,6 +48,7 @@ impl ChunkType {
 
     /// The type with this number on disk, or `None` if there is none.
     #[must_use]
+    #[inline]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number.checked_sub(1)?)).copied()
     }
@@ -72,6 +73,7 @@ impl ChunkType {
 
     /// Bytes of a value.
     #[must_use]
+    #[inline]
     pub const fn size(self) -> NonZeroU64 {
         const ONE: NonZeroU64 = NonZeroU64::MIN;
         match self {

@@ -118,6 +118,7 @@ fn check_fits(
 
 /// Bytes of `n` rows of `m` values, or `None` if that is no `u64`.
 #[must_use]
+#[inline]
 pub const fn chunk_len(n: u64, m: u32, kind: ChunkType) -> Option<u64> {
     match n.checked_mul(row_len(m, kind)) {
         Some(len) if len <= i64::MAX.unsigned_abs() => Some(len),
@@ -127,6 +128,7 @@ pub const fn chunk_len(n: u64, m: u32, kind: ChunkType) -> Option<u64> {
 
 /// Bytes of a row of `m` values.
 #[must_use]
+#[inline]
 #[allow(clippy::as_conversions, reason = "const, and lossless")]
 pub const fn row_len(m: u32, kind: ChunkType) -> u64 {
     (m as u64).saturating_mul(kind.size().get()) // exact: at most 2^35
