@@ -78,8 +78,8 @@ fn write_frame(file: &mut File, names: &[&[u8]], contents: &mut Contents) {
 fn shapes() -> Vec<(String, Growing, Contents)> {
     let mut shapes = Vec::new();
     for layer in [Version::LAYER, Version { major: 1, minor: 0 }] {
-        let sizes = [(128, 1024), (2, 64), (8, 256)];
-        for (index_slots, names_len) in sizes {
+        let sizes = [(128, 128, 1024), (1, 1, 64), (8, 4, 256)];
+        for (index_slots, shown_slots, names_len) in sizes {
             for acts in [
                 "",
                 "n",
@@ -92,7 +92,13 @@ fn shapes() -> Vec<(String, Growing, Contents)> {
                 "xxcxx",
                 "xcxxxxxxxxxx",
             ] {
-                let about = Attributes { layer, index_slots, names_len, ..Attributes::default() };
+                let about = Attributes {
+                    layer,
+                    index_slots,
+                    shown_slots,
+                    names_len,
+                    ..Attributes::default()
+                };
                 let mut file = Writer::create(Growing::default(), &about, memory()).unwrap();
                 let (mut now, mut committed) = (Contents::new(), Contents::new());
                 for act in acts.chars() {
@@ -176,7 +182,7 @@ fn an_append_of_gsd_makes_the_record_stale_and_loses_nothing() {
             let what = format!("{shape}; gsd appends {count} chunks to 2 frames");
             let more = appended(frames_of(&contents), count);
             let mut stock = Stock::open(&file.0, 1);
-            assert_eq!(stock.used(), contents.len(), "{what}: gsd sees what is committed");
+            assert_eq!(stock.chunks(), contents.len(), "{what}: gsd sees what is committed");
             stock.flush(&chunks(&more), None);
             let mut all = contents.clone();
             all.extend(more.into_iter().map(|(frame, name, bytes)| ((frame, name), bytes)));
@@ -292,5 +298,27 @@ fn a_file_that_gsd_truncates_has_no_record() {
         stock.truncate();
         assert_eq!(read(&shape, &stock.file), (State::Plain, Contents::new()), "{shape}");
         goes_on(&shape, &stock.file, Contents::new());
+    }
+}
+
+/// The shadow of such a file stands where a new file would have its index.
+#[test]
+fn a_file_of_gsd_that_striae_truncates_is_empty_and_can_be_gone_on_with() {
+    for (shape, file, _) in shapes() {
+        let mut stock = Stock::open(&file.0, 1);
+        stock.truncate(); // as gsd makes new ones
+        for frames in [0, 1, 5, 300] {
+            let mut ours = Writer::open(Growing(stock.file.clone()), memory()).unwrap();
+            let mut contents = Contents::new();
+            for _ in 0..frames {
+                write_frame(&mut ours, &[b"a", b"log/b"], &mut contents);
+            }
+            ours.commit().unwrap();
+            ours.truncate().unwrap();
+            let what = format!("{shape}; {frames} frames");
+            let ours = ours.into_store().0;
+            assert_eq!(read(&what, &ours).1, Contents::new(), "{what}");
+            goes_on(&what, &ours, Contents::new());
+        }
     }
 }

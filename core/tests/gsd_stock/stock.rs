@@ -43,10 +43,19 @@ impl Stock {
 
     /// Slots in front of the first that is not used. gsd searches for it by halves, which is the same
     /// in an index without holes.
-    pub(crate) fn used(&self) -> usize {
+    fn used(&self) -> usize {
         let (location, slots) = (self.number(8), self.number(16));
         let is_used = |slot| self.number(location + 32 * slot + 16) != 0;
         (0..slots).position(|slot| !is_used(slot)).unwrap_or(slots)
+    }
+
+    /// Chunks that gsd sees: entries, but for those that are the same as the one before.
+    pub(crate) fn chunks(&self) -> usize {
+        let location = self.number(8);
+        let index = &self.file[location..location + 32 * self.used()];
+        let mut entries: Vec<_> = index.chunks(32).collect();
+        entries.dedup();
+        entries.len()
     }
 
     /// The names, and the bytes that they take.

@@ -27,6 +27,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         // Out of the way first: the place of the blocks of a new file is still in use.
         let aside = Blocks::behind(self.tail.data_end, self.tail.align(), UNITS, SLOTS);
         self.empty_at(aside.map_err(DriveError::Format)?)?;
+        if self.tail.image.commit.shadow.get() != SHADOW {
+            // that of a file that gsd made stands where the blocks will be, or behind them
+            self.record_at(SHADOW, self.tail.data_end)?;
+        }
         let from = SHADOW.saturating_add(Shadow::LEN);
         let low = Blocks::behind(from, self.tail.align(), UNITS, SLOTS);
         let low = low.map_err(DriveError::Format)?;
@@ -34,10 +38,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             return Ok(()); // the file was shorter than a new one
         }
         self.empty_at(low)?;
-        if self.tail.image.commit.shadow.get() != SHADOW {
-            // the shadow of a file that gsd made stands behind its frames
-            self.record_at(SHADOW, low.end)?;
-        }
         self.tail.data_end = low.end;
         self.store.set_size(low.end).map_err(DriveError::Store)?;
         self.tail.store_len = low.end;
