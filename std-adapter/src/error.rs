@@ -19,6 +19,11 @@ pub struct Error {
 pub enum ErrorKind {
     /// The operating system refused or failed.
     Io(io::Error),
+    /// The file has no format that striae knows.
+    NoFormat {
+        /// Its first bytes, as many as would tell, or all.
+        start: Box<[u8]>,
+    },
     /// The file is no SIONlib file, or a damaged one; or the caller asked for what is not there.
     Sion(sion::Error),
     /// The file is no GSD file, or a damaged one; or the caller asked for what is not there.
@@ -167,6 +172,13 @@ impl std::fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
+            Self::NoFormat { start } => {
+                f.write_str("is neither a SIONlib file nor a GSD file: it ")?;
+                match start.is_empty() {
+                    true => f.write_str("is empty"),
+                    false => write!(f, "starts with \"{}\"", start.escape_ascii()),
+                }
+            }
             Self::Sion(error) => error.fmt(f),
             Self::Gsd(error) => error.fmt(f),
             Self::Chunk { frame, name, error } => {
@@ -254,6 +266,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.kind {
             ErrorKind::Io(error) => error.kind(),
+            ErrorKind::NoFormat { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Sion(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if error.blames_caller() => {
                 io::ErrorKind::InvalidInput

@@ -24,6 +24,7 @@
 //! | [`finding`] | what checking a file finds, as values |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
+//! | [`format`] | which format a file has |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`error`] | errors that name the file |
@@ -37,12 +38,14 @@ pub mod copy;
 pub mod error;
 pub mod files;
 pub mod finding;
+pub mod format;
 pub mod gsd;
 pub mod posix;
 pub mod publish;
 pub mod sion;
 
 pub use error::Error;
+pub use format::Format;
 pub use striae_core; // its types are in this crate's interfaces
 
 /// The README's examples compile.

@@ -1,0 +1,109 @@
+//! Which format a file has, found from its first bytes.
+
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use std::fmt;
+use std::path::Path;
+use striae_core::gsd;
+use striae_core::store::ReadAt;
+
+/// A format of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// SIONlib: a set of physical files; each starts with `sion`.
+    Sion,
+    /// GSD: starts with `df 65` four times.
+    Gsd,
+}
+
+impl Format {
+    /// All that can be told apart.
+    pub const ALL: [Self; 2] = [Self::Sion, Self::Gsd];
+
+    /// Bytes that tell.
+    pub const LEN: usize = 8;
+
+    /// The format of the file at `path`. A file whose first bytes are damaged has the format that
+    /// most of them belong to.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoFormat`] if it has none of them; the operating system's.
+    pub fn of_file(path: &Path) -> Result<Self, Error> {
+        let at = |kind| Error::new(path, kind);
+        let file = PosixFile::open(path).map_err(|error| at(error.into()))?;
+        let mut start = [0; Self::LEN];
+        let mut len = 0;
+        while let Some(rest) = start.get_mut(len..).filter(|rest| !rest.is_empty()) {
+            let offset = u64::try_from(len).unwrap_or(u64::MAX);
+            match file.read_at(offset, rest).map_err(|error| at(error.into()))? {
+                0 => break,
+                n => len = len.saturating_add(n),
+            }
+        }
+        let bytes = start.get(..len).unwrap_or_default();
+        Self::of_bytes(bytes).ok_or_else(|| at(ErrorKind::NoFormat { start: bytes.into() }))
+    }
+
+    /// The format of a file that starts with `bytes`, of which the first [`Format::LEN`] count.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let is_most = |format: &Self| {
+            let magic = format.magic();
+            let same = magic.iter().zip(bytes).filter(|(a, b)| a == b).count();
+            same > magic.len() / 2
+        };
+        Self::ALL.into_iter().find(is_most)
+    }
+
+    /// What its files start with.
+    #[must_use]
+    pub const fn magic(self) -> &'static [u8] {
+        const GSD: [u8; 8] = gsd::raw::Header::MAGIC.to_le_bytes();
+        match self {
+            Self::Sion => b"sion",
+            Self::Gsd => &GSD,
+        }
+    }
+
+    /// Its name in output for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sion => "sion",
+            Self::Gsd => "gsd",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sion => "SIONlib",
+            Self::Gsd => "GSD",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_wrong_byte_does_not_hide_a_format_and_foreign_bytes_have_none() {
+        for format in Format::ALL {
+            assert_eq!(Format::of_bytes(format.magic()), Some(format));
+            for place in 0..format.magic().len() {
+                let mut bytes = [format.magic(), b"more"].concat();
+                bytes[place] ^= 0x80;
+                assert_eq!(Format::of_bytes(&bytes), Some(format), "byte {place} of {format}");
+            }
+        }
+        let swapped = [0x65, 0xdf].repeat(4);
+        for foreign in
+            [&b""[..], b"s", b"df65df65", b"root:x:0", &[0; 8], b"\x89HDF\r\n\x1a\n", &swapped]
+        {
+            assert_eq!(Format::of_bytes(foreign), None, "{foreign:?}");
+        }
+    }
+}
