@@ -2,8 +2,6 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
-use striae::Error;
-use striae::sion::{File, OpenOptions, Opened};
 
 /// Make files of many streams, look into them, take them apart, check and recover them.
 #[derive(Debug, Parser)]
@@ -20,8 +18,9 @@ pub(crate) struct Args {
     pub(crate) verb: Verb,
 }
 
+/// What is done with a file that is there.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum FileVerb {
     /// Say in words what a file is.
     #[command(after_help = "Example:\n  striae info run.sion")]
     Info(InfoArgs),
@@ -44,14 +43,6 @@ pub(crate) enum Verb {
                             Nothing is left behind if anything fails."
     )]
     Extract(ExtractArgs),
-    /// Make a set of task files: one task a file, or what extract made of a set.
-    #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
-                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n\n\
-                      Files become tasks in the order in which they are given: a shell sorts rank10 \
-                      before rank2. Of a folder, the files task_00000 and so on are taken, or \
-                      task_00000.key_1 and so on for key-value records, in the order of their \
-                      numbers. Global ranks are counted from 0. The set appears when it is whole.")]
-    Pack(PackArgs),
     /// Write a set anew: one chunk a task, in one file or several, with or without a seal.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
                             striae convert --nfiles 4 --seal run.sion archive.sion\n\n\
@@ -69,6 +60,20 @@ pub(crate) enum Verb {
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]
     Verify(VerifyArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    #[command(flatten)]
+    File(FileVerb),
+    /// Make a set of task files: one task a file, or what extract made of a set.
+    #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
+                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n\n\
+                      Files become tasks in the order in which they are given: a shell sorts rank10 \
+                      before rank2. Of a folder, the files task_00000 and so on are taken, or \
+                      task_00000.key_1 and so on for key-value records, in the order of their \
+                      numbers. Global ranks are counted from 0. The set appears when it is whole.")]
+    Pack(PackArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  striae completions bash > \
                             ~/.local/share/bash-completion/completions/striae")]
@@ -92,22 +97,7 @@ pub(crate) struct Set {
     pub(crate) path: PathBuf,
     /// Open this file alone, even if it is the first of several.
     #[arg(long)]
-    alone: bool,
-}
-
-impl Set {
-    /// Opens it, closed or not.
-    pub(crate) fn open_any(&self) -> Result<Opened, Error> {
-        OpenOptions::new().alone(self.alone).open(&self.path)
-    }
-
-    /// Opens it if it was closed.
-    pub(crate) fn open(&self) -> Result<File, Error> {
-        match self.open_any()? {
-            Opened::Closed(file) => Ok(file),
-            Opened::Unclosed(set) => Err(set.not_closed()),
-        }
-    }
+    pub(crate) alone: bool,
 }
 
 #[derive(Debug, ClapArgs)]

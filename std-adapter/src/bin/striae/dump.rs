@@ -6,7 +6,9 @@ use crate::text::stdout;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use striae::sion::dump::{Line, dump as dump_sion};
+use std::path::Path;
+use striae::Error;
+use striae::sion::dump::Line;
 
 /// Bytes of a field that a line has room for.
 const SHOWN: usize = 8;
@@ -29,11 +31,14 @@ enum Row<'a> {
     },
 }
 
-pub(crate) fn dump(args: &DumpArgs) -> Result<Sound, Failure> {
+/// Hands over the lines of a file.
+pub(crate) type Dump = fn(&Path, &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error>;
+
+pub(crate) fn dump(args: &DumpArgs, dump: Dump) -> Result<Sound, Failure> {
     let mut out = stdout();
     let mut lines = 0u64;
     let mut unprinted = None;
-    let dumped = dump_sion(&args.file, &mut |line| {
+    let dumped = dump(&args.file, &mut |line| {
         let printed = match args.json {
             true => write_json(&mut out, &line, lines == 0),
             false => write_text(&mut out, &line),

@@ -1,6 +1,7 @@
 //! How the program ends.
 
 use crate::text::printable;
+use std::cell::RefCell;
 use std::io;
 use std::process::ExitCode;
 use striae::Error;
@@ -66,6 +67,22 @@ impl Failure {
             | ErrorKind::NoKey { .. } => true,
             _ => false,
         }
+    }
+}
+
+/// The first error of a list. What cannot be listed gets a row with its error, and the list goes on.
+#[derive(Default)]
+pub(crate) struct FirstError(RefCell<Option<Error>>);
+
+impl FirstError {
+    pub(crate) fn keep(&self, error: Error) -> String {
+        let text = error.to_string();
+        self.0.borrow_mut().get_or_insert(error);
+        text
+    }
+
+    pub(crate) fn into_failure(self) -> Result<(), Failure> {
+        self.0.into_inner().map_or(Ok(()), |error| Err(Failure::File(error)))
     }
 }
 

@@ -3,16 +3,10 @@
 //! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O error.
 
 mod args;
-mod cat;
-mod convert;
 mod dump;
-mod extract;
 mod failure;
-mod list;
-mod open_files;
-mod pack;
 mod progress;
-mod recover;
+mod sion;
 mod text;
 mod verify;
 
@@ -33,15 +27,8 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<Sound, Failure> {
     match &args.verb {
-        Verb::Info(args) => list::info(args),
-        Verb::Ls(args) => list::ls(args),
-        Verb::Dump(args) => dump::dump(args),
-        Verb::Cat(args) => cat::cat(args),
-        Verb::Extract(args) => extract::extract(args),
-        Verb::Pack(args) => pack::pack(args),
-        Verb::Convert(args) => convert::convert(args),
-        Verb::Recover(args) => recover::recover(args),
-        Verb::Verify(args) => verify::verify(args),
+        Verb::File(verb) => sion::run(verb),
+        Verb::Pack(args) => sion::pack(args),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);

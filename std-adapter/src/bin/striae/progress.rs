@@ -1,9 +1,6 @@
 //! The bar of long work, on a terminal.
 
-use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
-use striae::Error;
-use striae::sion::File;
 
 /// Shows a bar while `work` reports the bytes that it has done of `total`.
 pub(crate) fn with_bar<T>(total: u64, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> T {
@@ -15,13 +12,4 @@ pub(crate) fn with_bar<T>(total: u64, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -
     let done = work(&|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     done
-}
-
-/// The same for work on all streams of a set.
-pub(crate) fn with_bar_of<T>(
-    set: &File,
-    work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> Result<T, Error>,
-) -> Result<T, Failure> {
-    let total = set.tasks()?.try_fold(0u64, |sum, task| Ok(sum.saturating_add(task?.bytes)));
-    Ok(with_bar(total.map_err(Failure::File)?, work)?)
 }

@@ -8,7 +8,7 @@ const OTHERS: u64 = 256;
 
 /// Lets the program write a set of so many files, all of which are open at once: often only the soft
 /// limit forbids that. If the hard one does, too, opening says so.
-pub(crate) fn open_many(nfiles: NonZeroU32) {
+pub(super) fn open_many(nfiles: NonZeroU32) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = u64::from(nfiles.get()).saturating_add(OTHERS);
     let wanted = maximum.map_or(wanted, |maximum| wanted.min(maximum));

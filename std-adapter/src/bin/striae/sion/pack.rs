@@ -1,8 +1,8 @@
 //! `striae pack`.
 
+use super::open_files::open_many;
 use crate::args::PackArgs;
 use crate::failure::{Failure, Sound};
-use crate::open_files::open_many;
 use crate::progress::with_bar;
 use std::io;
 use striae::Error;

@@ -38,7 +38,7 @@ struct Row {
     why: String,
 }
 
-pub(crate) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
+pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     // Status 1 says that there is a new set, so without one it is 2, whatever the reason.
     let nothing = |error: striae::Error| Failure::Usage(error.to_string());
     let recover = Recover::new().alone(args.alone).force(args.force);

@@ -4,7 +4,7 @@ use crate::args::{CatArgs, Which};
 use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
 
-pub(crate) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
+pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = args.file.open()?;
     let task = match args.which {
         Which { task: Some(task), .. } => task,

@@ -1,11 +1,11 @@
 //! `striae extract`.
 
+use super::with_bar_of;
 use crate::args::ExtractArgs;
 use crate::failure::{Failure, Sound};
-use crate::progress::with_bar_of;
 use striae::sion::Extract;
 
-pub(crate) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
+pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = args.file.open()?;
     let mut extract = Extract::new().force(args.force);
     if let Some(threads) = args.threads {

@@ -1,12 +1,12 @@
 //! `striae convert`.
 
+use super::open_files::open_many;
+use super::with_bar_of;
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, Sound};
-use crate::open_files::open_many;
-use crate::progress::with_bar_of;
 use striae::sion::Convert;
 
-pub(crate) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
+pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let file = args.file.open()?;
     open_many(args.layout.nfiles);
     let mut convert = Convert::new().nfiles(args.layout.nfiles).force(args.layout.force);

@@ -1,7 +1,7 @@
 //! `striae info` and `striae ls`.
 
 use crate::args::{InfoArgs, LsArgs};
-use crate::failure::{Failure, Sound, complain};
+use crate::failure::{Failure, FirstError, Sound, complain};
 use crate::text::{print_json, printable, stdout, unless_gone};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -90,22 +90,6 @@ struct Rows<'a> {
     set: &'a Set,
     keys: bool,
     failed: &'a FirstError,
-}
-
-/// The first error of a list. What cannot be listed gets a row with its error, and the list goes on.
-#[derive(Default)]
-struct FirstError(RefCell<Option<Error>>);
-
-impl FirstError {
-    fn keep(&self, error: Error) -> String {
-        let text = error.to_string();
-        self.0.borrow_mut().get_or_insert(error);
-        text
-    }
-
-    fn into_failure(self) -> Result<(), Failure> {
-        self.0.into_inner().map_or(Ok(()), |error| Err(Failure::File(error)))
-    }
 }
 
 impl Serialize for Rows<'_> {
@@ -234,7 +218,7 @@ fn each_key<E>(
     Ok(Ok(()))
 }
 
-pub(crate) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
+pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let set = Set(args.file.open_any()?);
     let failed = FirstError::default();
     if args.json {
@@ -289,7 +273,7 @@ fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> 
     Ok(())
 }
 
-pub(crate) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
+pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let set = Set(args.file.open_any()?);
     let Some(summary) = set.summary() else { return Ok(Sound::Yes) };
     let files = set.0.files();
