@@ -4,8 +4,8 @@
 //! stands for none. For each there is a line of answer: `ok`, or `error` and the text of the error.
 //!
 //! ```text
-//! create PATH LAYER ALIGN CHECKSUMS INDEX_SLOTS NAMES_LEN MEMORY     MEMORY is the writer's, in chunks
-//! open PATH MEMORY
+//! create PATH LAYER ALIGN CHECKSUMS INDEX_SLOTS SHOWN_SLOTS NAMES_LEN MEMORY
+//! open PATH MEMORY                                                  MEMORY is the writer's, in chunks
 //! chunk NAME TYPE M BYTES
 //! stream NAME TYPE M BYTES BYTES ...                                a chunk that comes in pieces
 //! end_frame, commit, close, upgrade, truncate
@@ -51,7 +51,17 @@ struct Driver {
 impl Driver {
     fn run(&mut self, words: &[&str]) -> Result<String, Failure> {
         match *words {
-            ["create", path, layer, align, checksums, index_slots, names_len, memory] => {
+            [
+                "create",
+                path,
+                layer,
+                align,
+                checksums,
+                index_slots,
+                shown_slots,
+                names_len,
+                memory,
+            ] => {
                 let about = Attributes {
                     application: "gsd_ops",
                     schema: "none",
@@ -60,6 +70,7 @@ impl Driver {
                     align: align.parse()?,
                     checksums: checksums == "1",
                     index_slots: index_slots.parse()?,
+                    shown_slots: shown_slots.parse()?,
                     names_len: names_len.parse()?,
                 };
                 self.writer = Some(Writer::create(store(path, true)?, &about, slots(memory)?)?);
@@ -105,7 +116,7 @@ fn list(path: &str) -> Result<String, Failure> {
     let mut window = [0; 4096];
     let file = Reader::open(bytes.as_slice(), &mut window)?;
     let mut names = Vec::new();
-    let mut list = file.names([0; 4096]);
+    let mut list = file.names(vec![0; 65536]);
     while let Some((_, name)) = list.next()? {
         names.push(hex(name));
     }

@@ -62,7 +62,16 @@ class File:
         if self.header.namelist_allocated_entries:
             self.parsed.names.last_byte  # read now, so that a damaged list is refused here
             self.names = [name.value for name in self.parsed.names.names[: self.parsed.num_names]]
-        self.entries = self.parsed.index.entries[: self.parsed.num_entries] if self.parsed.num_entries else []
+        used = self.parsed.num_entries
+        self.all_entries = self.parsed.index.entries[:used] if used else []
+        # Copies of the entry before fill an index up; they are no chunks.
+        self.entries = [
+            entry for entry in self.all_entries if not entry.slot or self.raw(entry.slot) != self.raw(entry.slot - 1)
+        ]
+
+    def raw(self, slot):
+        """The bytes of an entry."""
+        return self.bytes[self.header.index_location + 32 * slot :][:32]
 
     def chunks(self):
         """All chunks in the order of frames and ids."""
@@ -151,15 +160,18 @@ def compare_commit(found):
     """A record that holds, with what it covers. One that gsd has made stale is not looked at."""
     commit, header, data = found.commit, found.header, found.bytes
     image = data[8:48] + data[176:256]
+    used = len(found.all_entries)
     if commit.commit_crc != commit_crc(image) or commit.layer != header.gsd_version.major:
         return []
+    if used > commit.entries and header.index_allocated_entries > commit.entries:
+        return []  # gsd has filled slots that were shown and empty
     problems = []
     names = data[header.namelist_location :][: commit.names_len]
-    used = len(found.entries)
     shown_slots = header.index_allocated_entries
     for what, value, wanted in [
         ("entries", commit.entries, used),
-        ("index_allocated_entries", shown_slots, max(used, found.parsed.num_frames, 1)),
+        ("slots that are shown", shown_slots, used or shown_slots),
+        ("frames", found.parsed.num_frames <= shown_slots, True),
         ("index_reserved is enough", commit.index_reserved >= shown_slots, True),
         ("data_end in the file", commit.data_end <= len(data), True),
         ("names", commit.names, len(found.names)),
@@ -184,11 +196,10 @@ def compare_shadow(found, image):
     """The shadow of the last commit; the one before it may have made the file what it is."""
     start = found.commit.shadow
     data = found.bytes[start : start + 256]
-    if data[:8] != b"striaeSH":
-        return []  # adopted, and nothing was committed since
     problems = differ("shadow: crc", found.parsed.shadow.crc, crc32c(data[:252]))
-    is_either = image in (data[8:128], data[128:248])
-    return problems + differ("shadow: has the header", is_either, True)
+    # gsd may have changed the minor version of the layer.
+    old, new, now = (part[:36] + part[38:] for part in (data[8:128], data[128:248], image))
+    return problems + differ("shadow: has the header", now in (old, new), True)
 
 
 def compare_places(found):
@@ -197,7 +208,7 @@ def compare_places(found):
     slots = max(commit.index_reserved, header.index_allocated_entries)
     index = header.index_location
     if commit.entries == 0:
-        index -= 32 * (slots - 1)
+        index -= 32 * (slots - header.index_allocated_entries)
     spans = [
         (0, 256, "header"),
         (index, 32 * slots, "index"),
@@ -218,7 +229,7 @@ def compare_places(found):
 def compare_checksums(found):
     """Each frame's checksums with the chunks that they cover."""
     problems, frames = [], {}
-    for entry in found.entries[found.commit.crc_from :]:
+    for entry in found.entries:
         frames.setdefault(entry.frame, {})[entry.id] = entry
     if CHECKSUMS not in found.names:
         return differ("frames without checksums", len(frames), 0)
@@ -240,8 +251,7 @@ def compare_checksums(found):
 
 def without_location(found, entry):
     """The 32 bytes of an entry with its location set to zero."""
-    start = found.header.index_location + 32 * entry.slot
-    raw = found.bytes[start : start + 32]
+    raw = found.raw(entry.slot)
     return raw[:16] + bytes(8) + raw[24:]
 
 
