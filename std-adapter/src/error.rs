@@ -85,6 +85,8 @@ pub enum ErrorKind {
     },
     /// The file was closed, so nothing can be written to it.
     Closed,
+    /// Somebody else is writing to the file.
+    Locked,
     /// The disk failed once to make something durable, and does not say so twice: what was written
     /// since the last commit may be lost, and no later commit can promise anything.
     SyncFailed,
@@ -203,6 +205,7 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
             Self::Closed => f.write_str("was closed, so nothing can be written to it"),
+            Self::Locked => f.write_str("is being written by somebody else"),
             Self::SyncFailed => f.write_str(
                 "the disk failed to make earlier writes durable; the last commit holds, and no \
                  other can be made",
@@ -286,6 +289,7 @@ impl From<Error> for io::Error {
                 io::ErrorKind::InvalidInput
             }
             ErrorKind::NoTaskFile { .. } => io::ErrorKind::NotFound,
+            ErrorKind::Locked => io::ErrorKind::ResourceBusy,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
             ErrorKind::NoGlobalrank { .. } | ErrorKind::NoKey { .. } => io::ErrorKind::NotFound,

@@ -2,7 +2,7 @@
 
 use sealed::Stored;
 use striae_core::gsd::ChunkType;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A type of values as a program has them: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
 ///
@@ -13,11 +13,11 @@ pub trait Element: Stored {
 }
 
 mod sealed {
-    use super::{FromBytes, IntoBytes};
+    use super::{FromBytes, Immutable, IntoBytes};
 
-    /// What a value needs to be read from a file.
+    /// What a value needs to be read from a file and written to one.
     #[allow(unnameable_types, reason = "sealed: no other types are elements")]
-    pub trait Stored: FromBytes + IntoBytes + Copy + Send + Sync + 'static {
+    pub trait Stored: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static {
         /// The value of bytes that were read as if they were of the host's order.
         fn of_little_endian(self) -> Self;
     }
@@ -61,4 +61,11 @@ pub(super) fn to_host<T: Stored>(values: &mut [T]) {
             *value = value.of_little_endian();
         }
     }
+}
+
+/// The bytes of values as they stand in a file.
+pub(super) fn little_endian<T: Stored>(values: &[T]) -> Vec<u8> {
+    let mut values = values.to_vec();
+    to_host(&mut values); // swaps, or does not, both ways
+    values.as_bytes().to_vec()
 }

@@ -1,10 +1,12 @@
-//! GSD files: open, find chunks, read their values, follow a writer.
+//! GSD files: open, find chunks, read their values, follow a writer; write.
 
 mod element;
 mod file;
 mod names;
 mod window;
+mod write;
 
 pub use element::Element;
 pub use file::{Chunks, File, OpenOptions};
 pub use names::{Name, NameList};
+pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

@@ -58,6 +58,11 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         self.open
     }
 
+    /// Whether there is nothing that waits.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.ended == 0 && self.open == 0
+    }
+
     fn entries_len(&self) -> usize {
         self.ended.saturating_add(self.open).saturating_mul(ENTRY)
     }

@@ -35,6 +35,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.publish(self.tail.entries)
     }
 
+    /// Whether all chunks and names that were written are committed.
+    #[must_use]
+    pub const fn is_committed(&self) -> bool {
+        let (tail, committed) = (&self.tail, self.tail.image.commit.names.get());
+        let has_names = !tail.is_adopted || tail.names_count == committed;
+        self.buffer.is_empty() && tail.entries == tail.committed && has_names && !tail.is_torn
+    }
+
     /// Publishes the first `entries` of the index, and all names.
     pub(super) fn publish(&mut self, entries: u64) -> Result<(), WriteError<S>> {
         let shown = if entries > 0 {

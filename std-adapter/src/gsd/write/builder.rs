@@ -1,0 +1,168 @@
+//! How a new file is made.
+
+use super::lock::lock;
+use super::{Durability, FileWriter, Settings};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::Path;
+use striae_core::gsd::{Attributes, Version};
+
+/// How a new file is made: what it says about itself, how it is laid out, and how it is written.
+///
+/// See [`FileWriter`] for an example.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    application: String,
+    schema: String,
+    /// The rest of what the file is to be.
+    attributes: Attributes<'static>,
+    overwrite: bool,
+    settings: Settings,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let attributes = Attributes::default();
+        let (application, schema) = (String::new(), String::new());
+        Self { application, schema, attributes, overwrite: false, settings: Settings::default() }
+    }
+}
+
+impl Builder {
+    /// A file of layer 2.1 without schema, as gsd makes it, with commits that survive a power cut.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Name of the program that makes the file, at most 63 bytes.
+    #[must_use]
+    pub fn application(mut self, name: impl Into<String>) -> Self {
+        self.application = name.into();
+        self
+    }
+
+    /// Name of the schema, at most 63 bytes, and its version.
+    #[must_use]
+    pub fn schema(mut self, name: impl Into<String>, version: Version) -> Self {
+        self.schema = name.into();
+        self.attributes.schema_version = version;
+        self
+    }
+
+    /// Layer of the file: 2.1, or 1.0 for readers of long ago.
+    #[must_use]
+    pub const fn layer(mut self, layer: Version) -> Self {
+        self.attributes.layer = layer;
+        self
+    }
+
+    /// Chunks start at multiples of so many bytes: a power of two, 1 unless told.
+    #[must_use]
+    pub const fn align(mut self, bytes: u64) -> Self {
+        self.attributes.align = bytes;
+        self
+    }
+
+    /// Whether each frame carries checksums of its chunks.
+    #[must_use]
+    pub const fn checksums(mut self, checksums: bool) -> Self {
+        self.attributes.checksums = checksums;
+        self
+    }
+
+    /// Slots of the first index, at least 128. It doubles when it is full, which costs a copy;
+    /// the old one stays in the file.
+    #[must_use]
+    pub const fn index_slots(mut self, slots: u64) -> Self {
+        self.attributes.index_slots = slots;
+        self
+    }
+
+    /// Bytes of the first name list, 1024 unless told. It doubles when it is full; the old one stays
+    /// in the file.
+    #[must_use]
+    pub const fn names_len(mut self, bytes: u64) -> Self {
+        self.attributes.names_len = bytes;
+        self
+    }
+
+    /// Replaces a file that has the name already, instead of refusing it. A symbolic link is
+    /// replaced, too, and not what it points to.
+    #[must_use]
+    pub const fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// What commits survive.
+    #[must_use]
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.settings.durability = durability;
+        self
+    }
+
+    /// Bytes that are gathered before they are written, 1 MiB unless told.
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.settings.buffer = bytes;
+        self
+    }
+
+    /// Whether others are kept from writing to the file, and it is refused to replace one that
+    /// somebody writes to: they are unless told.
+    #[must_use]
+    pub const fn lock(mut self, lock: bool) -> Self {
+        self.settings.lock = lock;
+        self
+    }
+
+    /// Makes an empty file at `path`.
+    ///
+    /// It is made in a hidden folder next to it, and gets the name when it is whole, and durable if
+    /// commits are to be: whenever this is cut off, the name means what it did before, or an empty
+    /// GSD file. What can be left then is the hidden folder, `.striae-` and some letters.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
+    /// written; [`OutOfRange`](striae_core::gsd::Error::OutOfRange) and
+    /// [`Layer`](striae_core::gsd::Error::Layer) for what no file can be; the operating system's.
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
+        let path = path.as_ref();
+        let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
+        let replaced = self.replaced(path)?;
+        let file = PosixFile::create(&publish.hidden(0), false);
+        let file = file.map_err(|error| Error::new(path, error))?;
+        if self.settings.lock {
+            lock(&file, path)?;
+        }
+        let (application, schema) = (self.application.as_str(), self.schema.as_str());
+        let attributes = Attributes { application, schema, ..self.attributes };
+        let writer = FileWriter::make(file, path, &attributes, self.settings)?;
+        publish.finish(self.settings.durability == Durability::OnCommit)?;
+        drop(replaced); // nobody else could write to it until it had no name
+        Ok(writer)
+    }
+
+    /// The file that has the name, kept from other writers.
+    fn replaced(&self, path: &Path) -> Result<Option<PosixFile>, Error> {
+        if !self.settings.lock {
+            return Ok(None);
+        }
+        let file = match PosixFile::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // It may be a file that this user may not even read, in a folder that is his.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            Err(error) => return Err(Error::new(path, error)),
+        };
+        if !self.overwrite {
+            return Err(Error::new(path, ErrorKind::Exists));
+        }
+        lock(&file, path)?;
+        Ok(Some(file))
+    }
+}

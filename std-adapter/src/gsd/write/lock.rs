@@ -1,0 +1,28 @@
+//! One writer at a time: flock(2), which every writer of striae asks for and no reader does.
+
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use rustix::fs::FlockOperation;
+use rustix::io::{Errno, retry_on_intr};
+use std::io;
+use std::path::Path;
+
+/// Keeps other writers out until `file` is closed.
+///
+/// A file system that has no locks lets everybody in, which a warning says.
+///
+/// # Errors
+/// [`ErrorKind::Locked`]; the operating system's.
+pub(super) fn lock(file: &PosixFile, path: &Path) -> Result<(), Error> {
+    let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    match retry_on_intr(take) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => Err(Error::new(path, ErrorKind::Locked)),
+        Err(error @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
+            let name = path.display();
+            log::warn!("{name}: the file system has no locks ({error}): nothing keeps others out");
+            Ok(())
+        }
+        Err(error) => Err(Error::new(path, io::Error::from(error))),
+    }
+}

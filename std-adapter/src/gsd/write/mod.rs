@@ -1,0 +1,51 @@
+//! Writing files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `builder` | how a file is made: [`Builder`] |
+//! | `reopen` | how one is gone on with: [`Reopen`] |
+//! | `file` | a file that is written: [`FileWriter`] |
+//! | `stream` | a chunk that comes piece by piece: [`ChunkWriter`] |
+//! | `names` | ids of names, by name and by habit |
+//! | `target` | a file as a store that gathers what is written |
+//! | `lock` | one writer at a time |
+
+mod builder;
+mod file;
+mod lock;
+mod names;
+mod reopen;
+mod stream;
+mod target;
+
+pub use builder::Builder;
+pub use file::FileWriter;
+pub use reopen::Reopen;
+pub use stream::ChunkWriter;
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Nothing is asked of the disk. A commit survives the end of the process, however it ends, and
+    /// not that of the machine.
+    None,
+    /// A commit survives a power cut: it waits until the disk has all of it.
+    #[default]
+    OnCommit,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    durability: Durability,
+    /// Bytes that are gathered before they are written.
+    buffer: usize,
+    /// Whether others are kept from writing.
+    lock: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { durability: Durability::default(), buffer: 1 << 20, lock: true }
+    }
+}

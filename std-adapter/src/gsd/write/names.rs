@@ -1,0 +1,78 @@
+//! Ids of names, by name and by habit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The names that a file has.
+///
+/// Frames are most often alike: the name that is asked for is tried against the one that came at
+/// this place in the frame before.
+#[derive(Debug, Default)]
+pub(super) struct NameTable {
+    ids: HashMap<Arc<[u8]>, u16>,
+    /// What was asked for last, in this frame up to `next` and in the one before from there on.
+    order: Vec<(Arc<[u8]>, u16)>,
+    next: usize,
+}
+
+impl NameTable {
+    /// Adds a name. Of equal names the first one counts.
+    pub(super) fn insert(&mut self, name: &[u8], id: u16) {
+        self.ids.entry(name.into()).or_insert(id);
+    }
+
+    /// The id of a name of the file.
+    #[inline]
+    pub(super) fn id(&mut self, name: &[u8]) -> Option<u16> {
+        match self.order.get(self.next) {
+            Some((expected, id)) if **expected == *name => {
+                self.next = self.next.saturating_add(1);
+                Some(*id)
+            }
+            _ => self.look_up(name),
+        }
+    }
+
+    fn look_up(&mut self, name: &[u8]) -> Option<u16> {
+        let (name, &id) = self.ids.get_key_value(name)?;
+        let asked = (Arc::clone(name), id);
+        let is_short = self.order.len() < self.ids.len(); // a frame has no name twice
+        match self.order.get_mut(self.next) {
+            Some(place) => *place = asked,
+            None if is_short => self.order.push(asked),
+            None => {}
+        }
+        self.next = self.next.saturating_add(1);
+        Some(id)
+    }
+
+    /// The next name is the first of a frame.
+    pub(super) const fn end_frame(&mut self) {
+        self.next = 0;
+    }
+
+    /// Forgets all names.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_their_ids_in_whatever_order_they_are_asked_for() {
+        let mut names = NameTable::default();
+        for (id, name) in (0..).zip([b"a", b"b", b"c", b"a"]) {
+            names.insert(name, id);
+        }
+        for frame in ["abc", "abc", "ca", "b", "", "abcabc", "cba", "abc"] {
+            for name in frame.bytes() {
+                assert_eq!(names.id(&[name]), Some(u16::from(name - b'a')), "{frame}");
+                assert_eq!(names.id(b"none"), None);
+            }
+            names.end_frame();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A chunk that comes piece by piece.
+
+use super::file::chunk_error;
+use super::target::Target;
+use crate::error::Error;
+use crate::gsd::Name;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use striae_core::gsd::{self as core_gsd, Chunk, Slot};
+
+/// A chunk whose length is not known before it is finished: see
+/// [`FileWriter::begin_chunk`](super::FileWriter::begin_chunk).
+///
+/// Dropped before it is [finished](Self::finish), it was never there.
+pub struct ChunkWriter<'a> {
+    chunk: core_gsd::ChunkWriter<'a, Target, Vec<Slot>>,
+    path: &'a Path,
+    frame: u64,
+    name: Box<[u8]>,
+}
+
+impl<'a> ChunkWriter<'a> {
+    pub(super) fn new(
+        chunk: core_gsd::ChunkWriter<'a, Target, Vec<Slot>>,
+        path: &'a Path,
+        frame: u64,
+        name: &[u8],
+    ) -> Self {
+        Self { chunk, path, frame, name: name.into() }
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.chunk.len()
+    }
+
+    /// Whether there are none so far.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.chunk.is_empty()
+    }
+
+    /// Adds the chunk to the frame that is being written.
+    ///
+    /// # Errors
+    /// [`Rows`](core_gsd::Error::Rows) if the bytes are not whole rows; there is no chunk then.
+    pub fn finish(self) -> Result<Chunk, Error> {
+        let Self { chunk, path, frame, name } = self;
+        chunk.finish().map_err(|error| chunk_error(path, frame, &name, error))
+    }
+
+    pub(super) fn write_raw(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (path, frame) = (self.path, self.frame);
+        self.chunk.write(bytes).map_err(|error| chunk_error(path, frame, &self.name, error))
+    }
+}
+
+impl Write for ChunkWriter<'_> {
+    /// Adds all of the bytes, or, if it fails, none; rows need not be whole.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_raw(bytes)?;
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: only a commit makes anything part of the file.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Without the memory of the file's writer, which is long.
+impl fmt::Debug for ChunkWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("ChunkWriter");
+        all.field("path", &self.path).field("frame", &self.frame);
+        all.field("name", &Name(&self.name)).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
