@@ -6,7 +6,7 @@
 
 use core::cell::Cell;
 use core::convert::Infallible;
-use striae_core::gsd::{Chunk, Error, Head, Reader};
+use striae_core::gsd::{Chunk, Error, Head, NamePlace, NameTable, Reader};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
@@ -83,13 +83,14 @@ pub fn read_everything(bytes: &[u8]) -> Result<Summary, Error> {
     let file = opened?;
 
     let names = read_names(&file);
+    store.spent();
     let chunks = agree(WINDOWS.map(|window| {
         let chunks = file.chunks(vec![0; window]);
         chunks.map(|chunk| chunk.map_err(of_file)).collect::<Vec<_>>()
     }));
     assert_eq!(chunks.len(), listed(bytes, file.head()));
-    let spent = store.spent();
-    assert!(spent.0 <= 64 + 3 * store.size().unwrap(), "{} reads to list", spent.0);
+    let (reads, _) = store.spent();
+    assert!(reads <= 4 + 2 * file.head().entries, "{reads} reads to list");
 
     check_spans(&file, &chunks);
     check_found(&file, &chunks);
@@ -145,11 +146,15 @@ fn read_names(file: &File<'_, '_>) -> Result<Vec<Vec<u8>>, Error> {
         Ok(all)
     }))?;
     assert!(names.len() <= usize::try_from(file.head().names).unwrap());
+    let mut memory = vec![NamePlace::EMPTY; usize::try_from(file.head().names).unwrap()];
+    let table = NameTable::fill(file, &mut memory, &mut [0; 100]).map_err(of_file).unwrap();
     for id in close_looks(names.len()) {
         let first = names.iter().position(|name| *name == names[id]).unwrap();
         let first = u16::try_from(first).ok().filter(|_| !names[id].is_empty());
         for window in [1, 64, 4096] {
             let found = file.name_id(&names[id], &mut vec![0; window]).map_err(of_file);
+            assert_eq!(found, Ok(first), "{:?}", names[id]);
+            let found = table.id(file, &names[id], &mut vec![0; window]).map_err(of_file);
             assert_eq!(found, Ok(first), "{:?}", names[id]);
         }
     }

@@ -7,7 +7,7 @@
 //! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
 //! | [`layout`] | blocks and lengths |
 //! | [`record`] | the commit record, and whether it holds |
-//! | [`names`] | the name list |
+//! | [`names`], [`name_table`] | the name list; its names by their bytes |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`checksums`] | checksums of a frame |
 //! | [`entries`] | lists of chunks |
@@ -28,6 +28,7 @@ pub mod header;
 pub mod kind;
 pub mod layout;
 pub mod logger;
+pub mod name_table;
 pub mod names;
 pub mod open;
 pub mod publish;
@@ -45,6 +46,7 @@ pub use error::Error;
 pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
 pub use logger::Logger;
+pub use name_table::{NamePlace, NameTable};
 pub use names::Names;
 pub use open::{Head, State};
 pub use reader::Reader;

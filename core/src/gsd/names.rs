@@ -8,17 +8,59 @@ use crate::span::Span;
 use crate::step::{DriveError, Machine, Step, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 
+/// Tells the names of a list apart, byte by byte.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Splitter {
+    is_packed: bool,
+    /// Bytes of the present name so far, with its NUL and what follows that in a slot of layer 1.
+    taken: u64,
+    /// Bytes of the present name so far.
+    len: u64,
+}
+
+/// What a byte of a list is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    /// Its place in the name that it belongs to, if it does.
+    pub(super) at: Option<u64>,
+    /// The length of the name that ends with it, if one does.
+    pub(super) end: Option<u64>,
+}
+
+impl Splitter {
+    pub(super) const fn new(version: Version) -> Self {
+        Self { is_packed: version.is_sorted(), taken: 0, len: 0 }
+    }
+
+    /// Whether the next byte is the first of a name.
+    pub(super) const fn is_start(&self) -> bool {
+        self.taken == 0
+    }
+
+    pub(super) fn take(&mut self, byte: u8) -> Taken {
+        let at = (self.taken == self.len && byte != 0).then_some(self.len);
+        self.taken = self.taken.saturating_add(1);
+        if at.is_some() {
+            self.len = self.taken;
+        }
+        let is_end = if self.is_packed { byte == 0 } else { self.taken == NAME_UNIT };
+        let end = is_end.then_some(self.len);
+        if is_end {
+            (self.taken, self.len) = (0, 0);
+        }
+        Taken { at, end }
+    }
+}
+
 /// Counts the names of a list that is read piece by piece.
 ///
 /// The list ends at the first empty name, or with its block.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
-    version: Version,
+    splitter: Splitter,
     read: u64,
     used: u64,
     names: u32,
-    /// Bytes of the current name so far, with those behind its NUL in layer 1.
-    in_name: u64,
     is_done: bool,
 }
 
@@ -26,7 +68,7 @@ impl Counter {
     /// Counts the names of a file of this version from the start of the list.
     #[must_use]
     pub const fn new(version: Version) -> Self {
-        Self { version, read: 0, used: 0, names: 0, in_name: 0, is_done: false }
+        Self { splitter: Splitter::new(version), read: 0, used: 0, names: 0, is_done: false }
     }
 
     /// Takes the next bytes of the list.
@@ -41,19 +83,11 @@ impl Counter {
 
     fn take(&mut self, byte: u8) {
         self.read = self.read.saturating_add(1);
-        if self.in_name == 0 && byte == 0 {
+        if self.splitter.is_start() && byte == 0 {
             self.is_done = true;
-            return;
-        }
-        self.in_name = self.in_name.saturating_add(1);
-        let is_end = match self.version.is_sorted() {
-            true => byte == 0,
-            false => self.in_name == NAME_UNIT,
-        };
-        if is_end {
+        } else if self.splitter.take(byte).end.is_some() {
             self.names = self.names.saturating_add(1);
             self.used = self.read;
-            self.in_name = 0;
             self.is_done = self.names == MAX_NAMES;
         }
     }
@@ -90,16 +124,12 @@ impl Counter {
 #[derive(Debug)]
 pub struct FindName<'n> {
     name: &'n [u8],
-    version: Version,
+    splitter: Splitter,
     list: Span,
     read: u64,
     id: u16,
-    /// Bytes of the current name so far.
-    in_name: u64,
-    /// Whether they are those of `name`.
+    /// Whether the bytes of the present name so far are those of `name`.
     is_same: bool,
-    /// Whether the current name's NUL was seen: the rest of a slot of layer 1 does not count.
-    is_ended: bool,
     found: Option<u16>,
 }
 
@@ -107,40 +137,23 @@ impl<'n> FindName<'n> {
     /// Looks for `name` in `list`, the used part of the name list.
     #[must_use]
     pub const fn new(name: &'n [u8], list: Span, version: Version) -> Self {
-        Self {
-            name,
-            version,
-            list,
-            read: 0,
-            id: 0,
-            in_name: 0,
-            is_same: true,
-            is_ended: false,
-            found: None,
-        }
+        let splitter = Splitter::new(version);
+        Self { name, splitter, list, read: 0, id: 0, is_same: true, found: None }
     }
 
     fn take(&mut self, byte: u8) {
-        let at = usize::try_from(self.in_name).unwrap_or(usize::MAX);
-        self.in_name = self.in_name.saturating_add(1);
-        if !self.is_ended {
-            self.is_ended = byte == 0;
-            self.is_same &= match byte {
-                0 => at == self.name.len(),
-                _ => self.name.get(at) == Some(&byte),
-            };
+        let Taken { at, end } = self.splitter.take(byte);
+        if let Some(at) = at {
+            let wanted = usize::try_from(at).ok().and_then(|at| self.name.get(at));
+            self.is_same &= wanted == Some(&byte);
         }
-        let is_end = match self.version.is_sorted() {
-            true => byte == 0,
-            false => self.in_name == NAME_UNIT,
-        };
-        if is_end {
-            let is_whole = self.is_ended || at.saturating_add(1) == self.name.len();
-            if self.is_same && is_whole && !self.name.is_empty() {
+        if let Some(len) = end {
+            let is_whole = len == usize_to_u64(self.name.len()) && len != 0;
+            if self.is_same && is_whole {
                 self.found = Some(self.id);
             }
             self.id = self.id.saturating_add(1);
-            (self.in_name, self.is_same, self.is_ended) = (0, true, false);
+            self.is_same = true;
         }
     }
 }

@@ -1,0 +1,244 @@
+//! A table of names in memory of the caller's, for files of many names.
+
+use super::ReadError;
+use super::error::Error;
+use super::header::Version;
+use super::layout::NAME_UNIT;
+use super::names::{Splitter, Taken};
+use super::raw::Header;
+use super::reader::Reader;
+use crate::span::Span;
+use crate::step::{DriveError, read_exact};
+use crate::store::{ReadAt, usize_to_u64};
+
+/// Memory for one name of a [`NameTable`]: 12 bytes, however long the name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct NamePlace {
+    hash: u32,
+    /// Where the name starts in the list.
+    offset: u32,
+    id: u16,
+}
+
+impl NamePlace {
+    /// An empty one.
+    pub const EMPTY: Self = Self { hash: 0, offset: 0, id: 0 };
+}
+
+/// The names of a file by their bytes.
+///
+/// Looking a name up in the list ([`Reader::name_id`]) reads the list; this reads little more than the
+/// name. The names stay in the store: the table has a hash of each and where it is, sorted by hash,
+/// so that no choice of names makes it slow to fill.
+///
+/// ```
+/// use striae_core::gsd::{NamePlace, NameTable, Reader};
+///
+/// # const FILE: &[u8] = include_bytes!("../../../tests/golden/gsd/v21_names_70.gsd");
+/// let mut window = [0; 512];
+/// let file = Reader::open(FILE, &mut window)?;
+/// let mut memory = [NamePlace::EMPTY; 100];
+/// let names = NameTable::fill(&file, &mut memory, &mut window)?;
+/// assert_eq!(names.id(&file, b"log/quantity_042", &mut window)?, Some(42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct NameTable<'m> {
+    places: &'m [NamePlace],
+    list: Span,
+    version: Version,
+}
+
+impl<'m> NameTable<'m> {
+    /// Fills a table with the names of a file. Any `window` will do; a larger one makes fewer reads.
+    ///
+    /// It stays right until [`Reader::refresh`] says that the file has changed.
+    ///
+    /// # Errors
+    /// [`Error::Memory`], which says how many bytes would do, if `memory` has not a place for each
+    /// name; [`Error::TooLarge`] if the list is longer than 4 GiB; the store's own.
+    pub fn fill<S: ReadAt>(
+        file: &Reader<S>,
+        memory: &'m mut [NamePlace],
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S>> {
+        let head = file.head();
+        let (list, version) = (head.name_list(), head.header.version);
+        let bytes_of = |places: u64| places.saturating_mul(usize_to_u64(size_of::<NamePlace>()));
+        let have = bytes_of(usize_to_u64(memory.len()));
+        let names = usize::try_from(head.names).ok().and_then(|names| memory.get_mut(..names));
+        let Some(places) = names else {
+            let need = bytes_of(head.names.into());
+            return Err(DriveError::Format(Error::Memory { need, have }));
+        };
+        if list.len() > u32::MAX.into() {
+            let (field, value) = (Header::namelist_allocated_entries, head.header.names.units);
+            let max = u64::from(u32::MAX) / NAME_UNIT;
+            return Err(DriveError::Format(Error::TooLarge { field, offset: 32, value, max }));
+        }
+        let filled = collect(file.store(), list, version, places, window)?;
+        let (places, _) = places.split_at_mut_checked(filled).unwrap_or_default();
+        sort(places);
+        Ok(Self { places, list, version })
+    }
+
+    /// Names in the table.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the file has no names.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The id of a name; `None` if no chunk ever had it. Of a name that stands twice it is the first.
+    /// Any `window` will do.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn id<S: ReadAt>(
+        &self,
+        file: &Reader<S>,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<u16>, ReadError<S>> {
+        if name.contains(&0) {
+            return Ok(None);
+        }
+        let hash = name.iter().fold(Hash::new(), |hash, &byte| hash.with(byte)).0;
+        let first = self.places.partition_point(|place| place.hash < hash);
+        let same = self.places.get(first..).unwrap_or_default();
+        for place in same.iter().take_while(|place| place.hash == hash) {
+            if self.is_at(file.store(), place.offset.into(), name, window)? {
+                return Ok(Some(place.id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the name that starts at `offset` in the list is this one.
+    fn is_at<S: ReadAt>(
+        &self,
+        store: &S,
+        offset: u64,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<bool, ReadError<S>> {
+        // A name of 64 bytes fills its slot, and has no NUL.
+        let is_full = !self.version.is_sorted() && name.len() == 64;
+        let mut wanted = name.iter().chain((!is_full).then_some(&0));
+        let len = usize_to_u64(name.len()).saturating_add((!is_full).into());
+        let most = if self.version.is_sorted() { u64::MAX } else { NAME_UNIT };
+        let Some(place) = self.list.part(offset, len).filter(|_| len <= most) else {
+            return Ok(false);
+        };
+        let mut read = 0;
+        while read < len {
+            let left = usize::try_from(len.saturating_sub(read)).unwrap_or(usize::MAX);
+            let bytes = front(window, left)?;
+            read_exact(store, place.offset().saturating_add(read), bytes)?;
+            if !bytes.iter().all(|byte| wanted.next() == Some(byte)) {
+                return Ok(false);
+            }
+            read = read.saturating_add(usize_to_u64(bytes.len()));
+        }
+        Ok(true)
+    }
+}
+
+/// Puts the names of a list into `places` in the order of their ids, and says how many.
+fn collect<S: ReadAt>(
+    store: &S,
+    list: Span,
+    version: Version,
+    places: &mut [NamePlace],
+    window: &mut [u8],
+) -> Result<usize, ReadError<S>> {
+    let (mut read, mut filled) = (0, 0_usize);
+    let (mut splitter, mut start, mut hash) = (Splitter::new(version), 0, Hash::new());
+    while read < list.len() && filled < places.len() {
+        let left = usize::try_from(list.len().saturating_sub(read)).unwrap_or(usize::MAX);
+        let bytes = front(window, left)?;
+        read_exact(store, list.offset().saturating_add(read), bytes)?;
+        for &byte in &*bytes {
+            read = read.saturating_add(1);
+            let Taken { at, end } = splitter.take(byte);
+            if at.is_some() {
+                hash = hash.with(byte);
+            }
+            if end.is_some() {
+                let Some(place) = places.get_mut(filled) else { break };
+                let (offset, id) = (u32::try_from(start), u16::try_from(filled));
+                let (offset, id) = (offset.unwrap_or(u32::MAX), id.unwrap_or(u16::MAX));
+                *place = NamePlace { hash: hash.0, offset, id };
+                filled = filled.saturating_add(1);
+                (start, hash) = (read, Hash::new());
+            }
+        }
+    }
+    Ok(filled)
+}
+
+/// At most `len` bytes of the window, and at least one.
+fn front<E>(window: &mut [u8], len: usize) -> Result<&mut [u8], DriveError<E, Error>> {
+    let len = len.min(window.len());
+    let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
+    bytes.ok_or(DriveError::BufferTooSmall { need: 1 })
+}
+
+/// FNV-1a of 32 bits.
+#[derive(Debug, Clone, Copy)]
+struct Hash(u32);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0x811C_9DC5)
+    }
+
+    fn with(self, byte: u8) -> Self {
+        Self((self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
+/// Sorts by hash, and by id where that is the same. A heap sort: core's own sorts keep a panic.
+fn sort(places: &mut [NamePlace]) {
+    for root in (0..places.len() / 2).rev() {
+        sift(places, root);
+    }
+    let mut heap = places;
+    while let Some((last, rest)) = heap.split_last_mut() {
+        if let Some(first) = rest.first_mut() {
+            core::mem::swap(first, last);
+        }
+        sift(rest, 0);
+        heap = rest;
+    }
+}
+
+/// Moves the place at `root` down until none below it is larger.
+fn sift(heap: &mut [NamePlace], mut root: usize) {
+    let key = |place: &NamePlace| (place.hash, place.id);
+    loop {
+        let child = root.saturating_mul(2).saturating_add(1);
+        let other = child.saturating_add(1);
+        let (Some(&parent), Some(&left)) = (heap.get(root), heap.get(child)) else { return };
+        let (larger, at) = match heap.get(other) {
+            Some(&right) if key(&right) > key(&left) => (right, other),
+            _ => (left, child),
+        };
+        if key(&parent) >= key(&larger) {
+            return;
+        }
+        if let Some(place) = heap.get_mut(root) {
+            *place = larger;
+        }
+        if let Some(place) = heap.get_mut(at) {
+            *place = parent;
+        }
+        root = at;
+    }
+}
