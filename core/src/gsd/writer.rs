@@ -306,7 +306,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             return Err(DriveError::Format(Error::OpenFrame { frame: self.tail.frame }));
         }
         self.commit()?;
-        if self.tail.is_adopted && self.tail.store_len > self.tail.data_end {
+        // A chunk that failed or was given up may have left more than was ever in use.
+        let store_len = self.store.size().map_err(DriveError::Store)?;
+        if self.tail.is_adopted && store_len > self.tail.data_end {
             self.store.set_size(self.tail.data_end).map_err(DriveError::Store)?;
             self.tail.store_len = self.tail.data_end;
             self.store.sync().map_err(DriveError::Store)?;
