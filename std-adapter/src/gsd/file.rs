@@ -358,7 +358,7 @@ impl File {
     }
 
     /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
-    /// Parts of a chunk are [`Chunk::rows`] and [`Span::part`] of its span.
+    /// Parts of a chunk are [`rows`](Self::rows) of it, and [`Span::part`] of its span.
     ///
     /// # Errors
     /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
@@ -383,10 +383,18 @@ impl File {
         })
     }
 
-    fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
-        self.check_type(chunk, T::KIND)?;
+    /// Where the bytes of some rows of a chunk are.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::NoRows`] if it does not have them.
+    pub fn rows(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
         let rows = chunk.rows(rows);
         rows.map_err(|error| self.error(self.in_chunk(chunk.frame, chunk.id, error)))
+    }
+
+    fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
+        self.check_type(chunk, T::KIND)?;
+        self.rows(chunk, rows)
     }
 
     fn check_type(&self, chunk: &Chunk, asked: ChunkType) -> Result<(), Error> {

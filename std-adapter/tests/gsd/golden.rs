@@ -12,6 +12,10 @@ pub(crate) struct Golden {
 }
 
 impl Golden {
+    pub(crate) fn path(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+
     /// Bytes of the names in the order of their ids.
     pub(crate) fn names(&self) -> Vec<Vec<u8>> {
         self.expected["names"].as_array().unwrap().iter().map(name_of).collect()
@@ -48,6 +52,11 @@ fn all() -> Vec<Golden> {
         expected: expected.clone(),
     });
     files.collect()
+}
+
+/// The path of any file, also of a damaged one, without `.gsd`.
+pub(crate) fn path_of(name: &str) -> String {
+    golden_dir().join(format!("{name}.gsd")).to_str().unwrap().to_owned()
 }
 
 /// The bytes of a name, which is `{"hex": ".."}` if it is not UTF-8.

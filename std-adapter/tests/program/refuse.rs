@@ -8,13 +8,23 @@ fn a_wrong_file_gets_one_clear_line() {
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("text"), "root:x:0:0").unwrap();
     fs::write(path("empty"), "").unwrap();
-    for verb in ["info", "ls"] {
-        refused(&[verb, &path("text")], 1, "META1.magic at offset 0 is \"root\", must be \"sion\"");
-        refused(&[verb, &path("empty")], 1, "META1.magic at offset 0 needs 4 bytes");
+    fs::write(path("cut"), "sion").unwrap();
+    fs::write(path("flipped"), "siom").unwrap();
+    for verb in ["info", "ls", "dump", "verify"] {
+        let neither = "is neither a SIONlib file nor a GSD file: it ";
+        refused(&[verb, &path("text")], 1, &format!("{neither}starts with \"root:x:0\""));
+        refused(&[verb, &path("empty")], 1, &format!("{neither}is empty"));
         refused(&[verb, &path("missing")], 2, "missing: No such file or directory");
         refused(&[verb, dir.path().to_str().unwrap()], 2, "is a directory");
         refused(&[verb, "/dev/null"], 2, "/dev/null: not a regular file");
     }
+    for verb in ["info", "ls"] {
+        refused(&[verb, &path("cut")], 1, "META1.endianness at offset 4 needs");
+        let says = "META1.magic at offset 0 is \"siom\", must be \"sion\"";
+        refused(&[verb, &path("flipped")], 1, says);
+    }
+    // Status 1 would say that there is a copy, with guesses.
+    refused(&["recover", &path("text"), &path("out")], 2, "neither a SIONlib file nor a GSD file");
     let copy = Copy::of("s01_one_task");
     copy.overwrite(24, &(-1i32).to_le_bytes());
     let says = "s01_one_task.sion: META1.ntasks at offset 24 is -1, must be at least 1";

@@ -1,17 +1,22 @@
 //! The arguments.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-/// Make files of many streams, look into them, take them apart, check and recover them.
+/// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
+/// sets, and GSD files.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
     version,
     max_term_width = 100,
     after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
-                  guess, 2 usage or I/O error.\nThe file names the first physical file of a set; the \
-                  others are found from its name."
+                  guess, 2 usage or I/O error.\nThe format of a file is found from its first bytes. \
+                  Of a SIONlib set, the file is the first physical one; the others are found from \
+                  its name."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -24,17 +29,22 @@ pub(crate) enum FileVerb {
     /// Say in words what a file is.
     #[command(after_help = "Example:\n  striae info run.sion")]
     Info(InfoArgs),
-    /// List the tasks and their chunks.
+    /// List the tasks and their chunks, or the chunks of all frames.
     #[command(after_help = "Examples:\n  striae ls run.sion\n  \
-                            striae ls --json --keys run.sion | jq '.tasks[].bytes'")]
+                            striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
+                            striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
     /// Print every metadata field of a physical file with offset, bytes, name and value.
     #[command(after_help = "Example:\n  striae dump run.sion.000001")]
     Dump(DumpArgs),
-    /// Write a task's stream, or a part of it, to standard output.
+    /// Write a task's stream, or a frame's chunk, or a part of these, to standard output.
     #[command(after_help = "Examples:\n  striae cat run.sion --task 3 > task3\n  \
-                            striae cat run.sion --globalrank 42 --chunk 0\n  \
-                            striae cat run.sion --task 0 --key 7 --offset 100 --length 16")]
+                      striae cat run.sion --globalrank 42 --chunk 0\n  \
+                      striae cat run.sion --task 0 --key 7 --offset 100 --length 16\n  \
+                      striae cat run.gsd --frame 0 --chunk particles/position > position.f32\n  \
+                      striae cat run.gsd --frame 9 --chunk particles/position --rows 0..10 --text\n\n\
+                      Bytes are written as they stand in the file: those of GSD files are \
+                      little-endian, row by row.")]
     Cat(CatArgs),
     /// Write every task's stream into a file of its own.
     #[command(
@@ -119,6 +129,25 @@ pub(crate) struct LsArgs {
     /// List the key-value records of each task too.
     #[arg(long)]
     pub(crate) keys: bool,
+    /// Of a GSD file: list these frames, from A to before B; either may be left out.
+    #[arg(long, value_name = "A..B", conflicts_with = "keys")]
+    pub(crate) frames: Option<Part>,
+}
+
+impl FileVerb {
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Info(args) => &args.file.path,
+            Self::Ls(args) => &args.file.path,
+            Self::Dump(args) => &args.file,
+            Self::Cat(args) => &args.file.path,
+            Self::Extract(args) => &args.file.path,
+            Self::Convert(args) => &args.file.path,
+            Self::Recover(args) => &args.path,
+            Self::Verify(args) => &args.file,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -136,9 +165,9 @@ pub(crate) struct CatArgs {
     pub(crate) file: Set,
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Only this chunk of the task, counted from 0.
-    #[arg(long, value_name = "K", conflicts_with = "key")]
-    pub(crate) chunk: Option<u64>,
+    /// Only this chunk of the task, counted from 0; of a GSD file, the chunk's name.
+    #[arg(long, value_name = "CHUNK", conflicts_with = "key")]
+    pub(crate) chunk: Option<OsString>,
     /// The value of this key: all of its records, one after another.
     #[arg(long, value_name = "K")]
     pub(crate) key: Option<u64>,
@@ -148,6 +177,12 @@ pub(crate) struct CatArgs {
     /// Write at most so many bytes.
     #[arg(long, value_name = "BYTES")]
     pub(crate) length: Option<u64>,
+    /// Only these rows of the frame's chunk, from A to before B; either may be left out.
+    #[arg(long, value_name = "A..B", requires = "frame", conflicts_with_all = ["offset", "length"])]
+    pub(crate) rows: Option<Part>,
+    /// Print the frame's chunk as numbers, one row a line, or as text if that is its type.
+    #[arg(long, requires = "frame", conflicts_with_all = ["offset", "length"])]
+    pub(crate) text: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -159,6 +194,40 @@ pub(crate) struct Which {
     /// The task that has this global rank.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) globalrank: Option<i64>,
+    /// The frame of a GSD file, counted from 0.
+    #[arg(long, value_name = "I", requires = "chunk", conflicts_with = "key")]
+    pub(crate) frame: Option<u64>,
+}
+
+/// Some of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    start: u64,
+    end: Option<u64>,
+}
+
+impl Part {
+    /// Which of `len` these are.
+    pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
+        part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (start, end) = text.split_once("..").ok_or("must be A..B, A.. or ..B")?;
+        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+        let part = Self {
+            start: if start.is_empty() { 0 } else { number(start)? },
+            end: if end.is_empty() { None } else { Some(number(end)?) },
+        };
+        match part.end {
+            Some(end) if end < part.start => Err("must not end before it starts".to_owned()),
+            _ => Ok(part),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -61,7 +61,11 @@ impl Failure {
         let Self::File(error) = self else { return false };
         match error.kind() {
             ErrorKind::Sion(error) => !error.blames_caller(),
-            ErrorKind::Ended { .. }
+            ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
+            ErrorKind::NoFormat { .. }
+            | ErrorKind::NoChunk { .. }
+            | ErrorKind::NotText { .. }
+            | ErrorKind::Ended { .. }
             | ErrorKind::Task { .. }
             | ErrorKind::NoGlobalrank { .. }
             | ErrorKind::NoKey { .. } => true,

@@ -5,16 +5,18 @@
 mod args;
 mod dump;
 mod failure;
+mod gsd;
 mod progress;
 mod sion;
 mod text;
 mod verify;
 
-use args::{Args, Verb};
+use args::{Args, FileVerb, Verb};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Sound};
 use std::io::Write;
 use std::process::ExitCode;
+use striae::Format;
 
 fn main() -> ExitCode {
     let outcome = run(&Args::parse());
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<Sound, Failure> {
     match &args.verb {
-        Verb::File(verb) => sion::run(verb),
+        Verb::File(verb) => of_format(verb),
         Verb::Pack(args) => sion::pack(args),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
@@ -35,6 +37,20 @@ fn run(args: &Args) -> Result<Sound, Failure> {
             print(&script)
         }
         Verb::Man { verb } => man(verb.as_deref()),
+    }
+}
+
+/// Leaves it to the format of the file what is to be done.
+fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
+    match Format::of_file(verb.path()) {
+        Ok(Format::Sion) => sion::run(verb),
+        Ok(Format::Gsd) => gsd::run(verb),
+        Ok(format) => Err(Failure::Usage(format!("{format} files are of no use here"))),
+        // Its status 1 says that there is a copy, so without one it is 2.
+        Err(error) if matches!(verb, FileVerb::Recover(_)) => {
+            Err(Failure::Usage(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

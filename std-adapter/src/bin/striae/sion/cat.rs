@@ -8,7 +8,10 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = args.file.open()?;
     let task = match args.which {
         Which { task: Some(task), .. } => task,
-        Which { globalrank, .. } => file.find_globalrank(globalrank.unwrap_or_default())?,
+        Which { globalrank: Some(globalrank), .. } => file.find_globalrank(globalrank)?,
+        _ => {
+            return Err(usage(args, "a SIONlib set has no frames: --task or --globalrank chooses"));
+        }
     };
     if let Some(key) = args.key {
         let mut value = file.value(task, key)?;
@@ -17,8 +20,11 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         return write(args, value.take(wanted.len));
     }
     let mut stream = file.stream(task)?;
-    let (begin, len) = match args.chunk {
-        Some(chunk) => stream.chunk(chunk)?,
+    let (begin, len) = match &args.chunk {
+        Some(chunk) => match chunk.to_str().and_then(|chunk| chunk.parse().ok()) {
+            Some(chunk) => stream.chunk(chunk)?,
+            None => return Err(usage(args, "--chunk must be a number in a SIONlib set")),
+        },
         None => (0, stream.len()),
     };
     let wanted = Part::of(args, len)?;
@@ -37,9 +43,8 @@ impl Part {
     fn of(args: &CatArgs, len: u64) -> Result<Self, Failure> {
         let skip = args.offset;
         let Some(left) = len.checked_sub(skip) else {
-            let file = args.file.path.display();
-            let text = format!("{file}: --offset is {skip}, must be at most the length, {len}");
-            return Err(Failure::Usage(text));
+            let text = format!("--offset is {skip}, must be at most the length, {len}");
+            return Err(usage(args, &text));
         };
         Ok(Self { skip, len: args.length.map_or(left, |len| len.min(left)) })
     }
@@ -57,6 +62,10 @@ fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
         let bytes = buf.get(..n).unwrap_or_default();
         io::Write::write_all(&mut stdout, bytes).map_err(Failure::stdout)?;
     }
+}
+
+fn usage(args: &CatArgs, text: &str) -> Failure {
+    Failure::Usage(format!("{}: {text}", args.file.path.display()))
 }
 
 /// A failed read: the library's own error if it is one.

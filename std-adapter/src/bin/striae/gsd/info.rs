@@ -1,0 +1,145 @@
+//! `striae info` of a GSD file.
+
+use super::JsonName;
+use crate::args::InfoArgs;
+use crate::failure::{Failure, Sound};
+use crate::text::{print_json, printable, stdout};
+use serde::Serialize;
+use std::io::Write;
+use striae::gsd::{File, Name};
+use striae_core::gsd::{Head, Record, State};
+use striae_core::span::Span;
+
+/// What `info --json` prints.
+#[derive(Serialize)]
+struct Info<'a> {
+    format: &'static str,
+    gsd_version: String,
+    application: JsonName<'a>,
+    schema: JsonName<'a>,
+    schema_version: String,
+    frames: u64,
+    names: u32,
+    entries: u64,
+    bytes: u64,
+    index: Block,
+    namelist: Block,
+    /// `none`, `appended`, `committed` or `torn`.
+    record: &'static str,
+    commit: Option<Commit>,
+}
+
+/// An index or a name list.
+#[derive(Serialize)]
+struct Block {
+    location: u64,
+    bytes: u64,
+    used: u64,
+}
+
+/// What the commit record says.
+#[derive(Serialize)]
+struct Commit {
+    sequence: u32,
+    data_end: u64,
+    align: u64,
+    checksums: bool,
+}
+
+pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
+    let file = File::open(&args.file.path)?;
+    if args.json { print_json(&Info::new(file.head())) } else { info_text(file.head()) }
+}
+
+impl<'a> Info<'a> {
+    fn new(head: &'a Head) -> Self {
+        let header = &head.header;
+        Self {
+            format: "gsd",
+            gsd_version: header.version.to_string(),
+            application: JsonName(header.application.as_bytes()),
+            schema: JsonName(header.schema.as_bytes()),
+            schema_version: header.schema_version.to_string(),
+            frames: head.frames,
+            names: head.names,
+            entries: head.entries,
+            bytes: head.file_len,
+            index: index(head),
+            namelist: Block {
+                location: header.names.location,
+                bytes: header.names.span().map_or(0, Span::len),
+                used: head.names_len,
+            },
+            record: match head.state {
+                State::Plain => "none",
+                State::Appended => "appended",
+                State::Committed(_) => "committed",
+                State::Torn(_) => "torn",
+            },
+            commit: head.state.record().map(|record| Commit {
+                sequence: record.sequence,
+                data_end: record.data_end,
+                align: align(record),
+                checksums: record.checksums,
+            }),
+        }
+    }
+}
+
+/// The index as it is: a commit record knows of more than the header shows.
+fn index(head: &Head) -> Block {
+    let shown = head.header.index;
+    let block = head.state.record().and_then(|record| record.index(shown)).unwrap_or(shown);
+    Block {
+        location: block.location,
+        bytes: block.span().map_or(0, Span::len),
+        used: head.index().span().map_or(0, Span::len),
+    }
+}
+
+fn align(record: &Record) -> u64 {
+    1u64.checked_shl(record.align.into()).unwrap_or(0)
+}
+
+fn info_text(head: &Head) -> Result<Sound, Failure> {
+    let header = &head.header;
+    let text = |bytes: &[u8]| printable(&Name(bytes).to_string());
+    let block = |block: Block| {
+        format!("{} of {} bytes at offset {} used", block.used, block.bytes, block.location)
+    };
+    let info = Info::new(head);
+    let mut lines = vec![
+        ("format", format!("GSD, file layer {}", header.version)),
+        ("application", text(header.application.as_bytes())),
+        ("schema", format!("{} {}", text(header.schema.as_bytes()), header.schema_version)),
+        ("frames", head.frames.to_string()),
+        ("names", head.names.to_string()),
+        ("index entries", head.entries.to_string()),
+        ("index", block(info.index)),
+        ("name list", block(info.namelist)),
+        ("bytes", head.file_len.to_string()),
+    ];
+    let commit = match head.state {
+        State::Plain => "none".to_owned(),
+        State::Appended => "stale: gsd has appended since, and all of that is read".to_owned(),
+        State::Committed(record) => format!("number {}", record.sequence),
+        State::Torn(record) => {
+            format!(
+                "number {}, cut off while it was published, and read all the same",
+                record.sequence
+            )
+        }
+    };
+    lines.push(("commit record", commit));
+    if let Some(record) = head.state.record() {
+        let checked = if record.checksums { "yes: verify checks them" } else { "no" };
+        lines.push(("checksums", checked.to_owned()));
+        lines.push(("chunks aligned to", format!("{} bytes", align(record))));
+    }
+    let mut out = stdout();
+    for (name, value) in lines {
+        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
+    }
+    out.flush().map_err(Failure::stdout)?;
+    Ok(Sound::Yes)
+}

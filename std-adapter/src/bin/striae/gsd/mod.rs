@@ -1,0 +1,48 @@
+//! The verbs on GSD files.
+
+mod cat;
+mod info;
+mod list;
+
+use crate::args::FileVerb;
+use crate::failure::{Failure, Sound};
+use serde::{Serialize, Serializer};
+use std::fmt::Write;
+
+/// Does what is asked for with a GSD file.
+pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
+    match verb {
+        FileVerb::Info(args) => info::info(args),
+        FileVerb::Ls(args) => list::ls(args),
+        FileVerb::Cat(args) => cat::cat(args),
+        FileVerb::Dump(_)
+        | FileVerb::Extract(_)
+        | FileVerb::Convert(_)
+        | FileVerb::Recover(_)
+        | FileVerb::Verify(_) => {
+            let path = verb.path().display();
+            Err(Failure::Usage(format!("{path}: is a GSD file, of which this verb knows nothing")))
+        }
+    }
+}
+
+/// A name in JSON: text, or `{"hex": ".."}` if it is not UTF-8.
+struct JsonName<'a>(&'a [u8]);
+
+#[derive(Serialize)]
+struct Hex {
+    hex: String,
+}
+
+impl Serialize for JsonName<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Ok(text) = std::str::from_utf8(self.0) {
+            return serializer.serialize_str(text);
+        }
+        let mut hex = String::new();
+        for byte in self.0 {
+            let _ = write!(hex, "{byte:02x}"); // writing to a String cannot fail
+        }
+        Hex { hex }.serialize(serializer)
+    }
+}
