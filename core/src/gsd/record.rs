@@ -193,7 +193,7 @@ impl Image {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Outside`]: it contradicts itself, the header or the file.
-    pub(super) fn record(&self, file_len: u64) -> Result<Option<Record>, Error> {
+    pub fn record(&self, file_len: u64) -> Result<Option<Record>, Error> {
         if !self.has_record() || self.commit.commit_crc.get() != self.commit_crc(crc32c) {
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 mod element;
 mod file;
 mod names;
+pub mod verify;
 mod window;
 mod write;
 

@@ -7,17 +7,75 @@ use crate::text::{print_json, printable, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 use striae::Error;
-use striae::sion::verify::{Finding, Severity, Summary, Value, sealed_bytes, verify_seen};
+use striae::finding::{Facts, Severity, Value};
+use striae::format::Format;
+use striae::{gsd, sion};
 
 #[derive(Serialize)]
 struct Report {
     sound: bool,
-    files: u32,
-    tasks: u64,
+    #[serde(flatten)]
+    counts: Counts,
     damage: u64,
     notes: u64,
     findings: Vec<Row>,
+}
+
+/// What was looked at.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Counts {
+    Sion {
+        files: u32,
+        tasks: u64,
+    },
+    Gsd {
+        format: &'static str,
+        gsd_version: Option<String>,
+        state: Option<String>,
+        frames: u64,
+        chunks: u64,
+        checked: u64,
+        names: u32,
+    },
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sion { files, tasks } => write!(f, "{files} physical files, {tasks} tasks"),
+            Self::Gsd { state, frames, chunks, checked, names, .. } => {
+                if let Some(state) = state {
+                    write!(f, "{state}, ")?;
+                }
+                write!(f, "{frames} frames, {chunks} chunks, {checked} with checksums, ")?;
+                write!(f, "{names} names")
+            }
+        }
+    }
+}
+
+/// What verifying came to.
+struct Summary {
+    counts: Counts,
+    damage: u64,
+    notes: u64,
+}
+
+impl Summary {
+    const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+/// A finding in a file of any format.
+struct Told {
+    severity: Severity,
+    file: String,
+    facts: Facts,
+    text: String,
 }
 
 /// A finding. What does not apply is left out.
@@ -36,6 +94,12 @@ struct Row {
     task: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<AnyValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,21 +126,24 @@ enum AnyValue {
 }
 
 impl Row {
-    fn new(finding: &Finding) -> Self {
-        let facts = finding.facts();
+    fn new(told: Told) -> Self {
+        let Told { severity, file, facts, text } = told;
         let value = facts.value.map(|value| match value {
             Value::Integer(value) => AnyValue::Integer(value),
             Value::Text(value) => AnyValue::Text(value),
         });
         Self {
-            severity: finding.severity.to_string(),
+            severity: severity.to_string(),
             kind: facts.kind,
-            file: finding.file.to_string_lossy().into_owned(),
+            file,
             field: facts.field,
             offset: facts.offset,
             len: facts.len,
             task: facts.task,
             chunk: facts.chunk,
+            frame: facts.frame,
+            id: facts.id,
+            count: facts.count,
             value,
             min: facts.min,
             max: facts.max,
@@ -84,7 +151,7 @@ impl Row {
             usual: facts.usual,
             stored: facts.stored,
             computed: facts.computed,
-            finding: finding.what.to_string(),
+            finding: text,
         }
     }
 }
@@ -94,20 +161,73 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Sound, Failure> {
     Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
 }
 
+fn verify_sion(
+    path: &Path,
+    each: &mut dyn FnMut(Told),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, Error> {
+    let mut tell = |finding: sion::verify::Finding| {
+        each(Told {
+            severity: finding.severity,
+            file: finding.file.to_string_lossy().into_owned(),
+            facts: finding.facts(),
+            text: finding.what.to_string(),
+        });
+    };
+    let sum = sion::verify::verify_seen(path, &mut tell, progress)?;
+    let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
+    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+}
+
+fn verify_gsd(
+    path: &Path,
+    each: &mut dyn FnMut(Told),
+    progress: &dyn Fn(u64),
+) -> Result<Summary, Error> {
+    let mut tell = |finding: gsd::verify::Finding| {
+        each(Told {
+            severity: finding.severity,
+            file: finding.file.to_string_lossy().into_owned(),
+            facts: finding.facts(),
+            text: finding.what.to_string(),
+        });
+    };
+    let sum = gsd::verify::verify_seen(path, &mut tell, progress)?;
+    let counts = Counts::Gsd {
+        format: Format::Gsd.name(),
+        gsd_version: sum.version.map(|version| version.to_string()),
+        state: sum.basis.map(|basis| basis.to_string()),
+        frames: sum.frames,
+        chunks: sum.chunks,
+        checked: sum.checked,
+        names: sum.names,
+    };
+    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+}
+
 /// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
-fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    let total = sealed_bytes(&args.file);
+fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary, Error> {
+    let path = &args.file;
+    let format = Format::of_file(path)?;
+    let verify = |each: &mut dyn FnMut(Told), progress: &(dyn Fn(u64) + Sync)| match format {
+        Format::Gsd => verify_gsd(path, each, progress),
+        _ => verify_sion(path, each, progress),
+    };
+    let total = match format {
+        Format::Gsd => gsd::verify::sealed_bytes(path),
+        _ => sion::verify::sealed_bytes(path),
+    };
     if total == 0 {
-        return verify_seen(&args.file, each, &|_| {});
+        return verify(each, &|_| {});
     }
     let mut held = Vec::new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    let hold = &mut |finding| {
+    let hold = &mut |told| {
         if held.len() < limit {
-            held.push(finding);
+            held.push(told);
         }
     };
-    let summary = with_bar(total, |progress| verify_seen(&args.file, hold, progress));
+    let summary = with_bar(total, |progress| verify(hold, progress));
     held.into_iter().for_each(each);
     summary
 }
@@ -115,37 +235,39 @@ fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Finding)) -> Result<Summ
 fn verify_json(args: &VerifyArgs) -> Result<Summary, Failure> {
     let mut findings = Vec::new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    let summary = verify_shown(args, &mut |finding| {
+    let summary = verify_shown(args, &mut |told| {
         if findings.len() < limit {
-            findings.push(Row::new(&finding));
+            findings.push(Row::new(told));
         }
     })?;
-    let Summary { files, tasks, damage, notes } = summary;
-    print_json(&Report { sound: summary.is_sound(), files, tasks, damage, notes, findings })?;
-    Ok(summary)
+    let sound = summary.is_sound();
+    let Summary { counts, damage, notes } = summary;
+    let report = Report { sound, counts, damage, notes, findings };
+    print_json(&report)?;
+    Ok(Summary { counts: report.counts, damage, notes })
 }
 
 fn verify_text(args: &VerifyArgs) -> Result<Summary, Failure> {
     let mut out = anstream::stdout().lock();
     let mut printed = Ok(());
     let mut left = args.limit;
-    let summary = verify_shown(args, &mut |finding| {
+    let summary = verify_shown(args, &mut |told| {
         if left > 0 && printed.is_ok() {
             left = left.saturating_sub(1);
-            printed = write_finding(&mut out, &finding);
+            printed = write_finding(&mut out, &told);
         }
     })?;
     unless_gone(printed.and_then(|()| write_summary(&mut out, args, &summary)))?;
     Ok(summary)
 }
 
-fn write_finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
-    let style: Style = match finding.severity {
+fn write_finding(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
+    let style: Style = match told.severity {
         Severity::Damage => AnsiColor::Red.on_default().bold(),
         Severity::Note => AnsiColor::Yellow.on_default(),
     };
-    let text = printable(&finding.to_string());
-    writeln!(out, "{style}{:<6}{style:#} {text}", finding.severity)
+    let text = printable(&format!("{}: {}", told.file, told.text));
+    writeln!(out, "{style}{:<6}{style:#} {text}", told.severity)
 }
 
 fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std::io::Result<()> {
@@ -156,10 +278,9 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
     let verdict = if sum.is_sound() { "sound" } else { "damaged" };
     writeln!(
         out,
-        "{}: {verdict}: {} physical files, {} tasks, {} damage, {} notes",
+        "{}: {verdict}: {}, {} damage, {} notes",
         printable(&args.file.to_string_lossy()),
-        sum.files,
-        sum.tasks,
+        sum.counts,
         sum.damage,
         sum.notes
     )

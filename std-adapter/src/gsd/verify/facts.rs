@@ -1,0 +1,171 @@
+//! What a finding says, as values with stable names: for programs.
+
+use super::{Finding, FindingKind};
+use crate::finding::{Facts, kind};
+use striae_core::field::FieldId;
+use striae_core::gsd::{Error, raw};
+
+impl Finding {
+    /// What it says, as values.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.what.facts()
+    }
+}
+
+fn field(name: &'static str, field: FieldId, offset: u64) -> Facts {
+    kind(name).field(raw::TABLES, field, offset)
+}
+
+fn of_chunk(facts: Facts, frame: u64, id: u16) -> Facts {
+    Facts { frame: Some(frame), id: Some(id), ..facts }
+}
+
+fn of_error(error: &Error) -> Facts {
+    match *error {
+        Error::NotGsd { magic } => {
+            field("not_gsd", raw::Header::magic, 0).text(magic.escape_ascii().to_string())
+        }
+        Error::Version { gsd_version } => {
+            field("version", raw::Header::gsd_version, 44).value(gsd_version)
+        }
+        Error::Cut { file_len } => kind("cut").span(0, file_len),
+        Error::Outside { field: at, start, len, file_len } => {
+            let facts = field("outside", at, start).value(start).max(file_len);
+            Facts { len: Some(len), ..facts }
+        }
+        Error::TooSmall { field: at, offset, value, min } => {
+            field("too_small", at, offset).value(value).min(min)
+        }
+        Error::TooLarge { field: at, offset, value, max } => {
+            field("too_large", at, offset).value(value).max(max)
+        }
+        Error::NoType { offset, kind } => {
+            field("no_type", raw::IndexEntry::kind, offset).value(kind).min(1).max(11)
+        }
+        Error::Extent { offset, n, .. } => field("extent", raw::IndexEntry::n, offset).value(n),
+        Error::NotTerminated { offset, value } => {
+            let at = raw::NameSlot::name;
+            field("names_not_terminated", at, offset).value(value).expected(0)
+        }
+        Error::Checksum { field: at, offset, stored, computed } => {
+            field("checksum", at, offset).crcs(stored, computed)
+        }
+        Error::NoChecksums { frame, id } => of_chunk(kind("no_checksums"), frame, id),
+        Error::Unnamed { offset, id, names } => {
+            let max = i64::from(names).saturating_sub(1);
+            field("unnamed", raw::IndexEntry::id, offset).value(id).max(max)
+        }
+        Error::Order { offset, frame, before } => {
+            let facts = field("order", raw::IndexEntry::frame, offset);
+            Facts { frame: Some(frame), ..facts.value(frame).min(before) }
+        }
+        _ => kind("wrong"),
+    }
+}
+
+impl FindingKind {
+    fn facts(&self) -> Facts {
+        match self {
+            Self::Wrong(error) => of_error(error),
+            Self::Unusual { field: at, offset, value, usual } => {
+                let facts = field("unusual", *at, *offset);
+                let facts = match value.parse::<i128>() {
+                    Ok(value) => facts.value(value),
+                    Err(_) => facts.text(value),
+                };
+                Facts { usual: Some((*usual).to_owned()), ..facts }
+            }
+            Self::Differs { field: at, offset, value, expected, .. } => {
+                field("differs", *at, *offset).value(*value).expected(*expected)
+            }
+            Self::NotTerminated { field: at, offset } => field("not_terminated", *at, *offset),
+            Self::Torn { .. } => field("torn", raw::Commit::commit_crc, 252),
+            Self::Appended => field("appended", raw::Commit::magic, 176),
+            Self::Overlap { second_span, .. } => {
+                kind("overlap").span(second_span.offset(), second_span.len())
+            }
+            Self::BehindEnd { offset, span, data_end } => {
+                let facts = field("behind_end", raw::IndexEntry::location, *offset);
+                let facts = facts.value(span.offset()).max(*data_end);
+                Facts { len: Some(span.len()), ..facts }
+            }
+            Self::Unused { offset, len, count } => {
+                Facts { count: Some(*count), ..kind("unused").span(*offset, *len) }
+            }
+            Self::Trailing { offset, len } => kind("trailing").span(*offset, *len),
+            Self::Unreadable { .. } => kind("unreadable"),
+            Self::Ended { offset } => Facts { offset: Some(*offset), ..kind("ended") },
+            _ => self.index_facts(),
+        }
+    }
+
+    fn index_facts(&self) -> Facts {
+        let names = raw::NameSlot::name;
+        match self {
+            Self::Hole { offset, used, .. } => {
+                let facts = field("hole", raw::IndexEntry::location, *offset).value(0);
+                Facts { count: Some(*used), ..facts }
+            }
+            Self::Unsorted { offset, frame, id, before } => {
+                let facts = field("unsorted", raw::IndexEntry::id, *offset);
+                let min = u32::from(*before).saturating_add(1);
+                of_chunk(facts.value(*id).min(min), *frame, *id)
+            }
+            Self::Repeated { offset, frame, id } => {
+                of_chunk(field("repeated", raw::IndexEntry::id, *offset), *frame, *id)
+            }
+            Self::NoRows { offset, count } => {
+                let facts = field("no_rows", raw::IndexEntry::n, *offset).value(0);
+                Facts { count: Some(*count), ..facts }
+            }
+            Self::EarlyText { offset, count } => {
+                let facts = field("early_text", raw::IndexEntry::kind, *offset).value(11);
+                Facts { count: Some(*count), ..facts }
+            }
+            Self::NameRepeated { offset, id, .. } => {
+                Facts { id: Some(*id), ..field("name_repeated", names, *offset) }
+            }
+            Self::NameNotText { offset, id, name } => {
+                let facts = field("name_not_text", names, *offset);
+                Facts { id: Some(*id), ..facts.text(name.escape_ascii().to_string()) }
+            }
+            Self::NameNotTerminated { offset, id } => {
+                Facts { id: Some(*id), ..field("name_not_terminated", names, *offset) }
+            }
+            Self::NameJunk { offset, count } => {
+                Facts { count: Some(*count), ..field("name_junk", names, *offset) }
+            }
+            Self::NamesUnused { offset, id, count } => {
+                let facts = field("names_unused", names, *offset);
+                Facts { id: Some(*id), count: Some(*count), ..facts }
+            }
+            _ => self.sum_facts(),
+        }
+    }
+
+    fn sum_facts(&self) -> Facts {
+        match self {
+            Self::Chunk { frame, id, span, stored, computed } => {
+                let facts = field("chunk_checksum", raw::ChecksumRow::crc, span.offset());
+                let facts = facts.span(span.offset(), span.len()).crcs(*stored, *computed);
+                of_chunk(facts, *frame, *id)
+            }
+            Self::ChunkLost { offset, frame, id } => {
+                let facts = field("chunk_lost", raw::ChecksumRow::id, *offset).value(*id);
+                Facts { frame: Some(*frame), ..facts }
+            }
+            Self::ChunkUnsealed { frame, id, span } => {
+                of_chunk(kind("chunk_unsealed").span(span.offset(), span.len()), *frame, *id)
+            }
+            Self::FramesUnsealed { frame, count } => {
+                let facts = kind("frames_unsealed");
+                Facts { frame: Some(*frame), count: Some(*count), ..facts }
+            }
+            Self::UnreadableChunk { frame, id, span, .. } => {
+                of_chunk(kind("unreadable_chunk").span(span.offset(), span.len()), *frame, *id)
+            }
+            _ => kind("wrong"),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Checks all that can be checked of a file, and reports everything that it finds.
+//!
+//! Opening a file stops at the first thing that is wrong, and looks at few entries of the index.
+//! Verifying goes on after it, and looks at all of them, at every name, at every checksum, and at what
+//! the parts of the file say about each other:
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | `finding`, `facts` | nothing: it is how findings are told |
+//! | `head` | header, commit record, shadow: what the file is said to be |
+//! | `names` | the name list |
+//! | `entries` | every entry of the index, alone and behind the one before it |
+//! | `sums` | the checksums of frames, against the bytes of all their chunks |
+//! | `overlap` | that no two parts of the file share bytes; what no part uses |
+//!
+//! The index passes through a window of 1 MiB, whatever its length. Of the names, places and
+//! fingerprints are kept, 24 bytes each of at most 65535. Places of chunks are sorted 2^18 at a time:
+//! chunks mostly stand in the order of their frames, so one pass will do; where they do not, the
+//! index is read again for each 2^20 of them. Data are read if frames carry checksums.
+
+mod entries;
+mod facts;
+mod finding;
+mod head;
+mod names;
+mod overlap;
+mod sums;
+
+pub use crate::finding::{Facts, Severity, Value};
+pub use finding::{Finding, FindingKind, Part};
+pub use head::Basis;
+
+use crate::error::Error;
+use crate::posix::PosixFile;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use striae_core::field::FieldId;
+use striae_core::gsd::{self as core_gsd, Version};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+
+/// Bytes of a window that tables and data are read in.
+pub(super) const WINDOW: usize = 1 << 20;
+
+/// Why the check of a file could not go on: the operating system, or a file that shrank.
+pub(super) type Failed = DriveError<io::Error, core_gsd::Error>;
+
+/// What was verified, and how much was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// How it is known what is in the file; `None` if it is not even a GSD file.
+    pub basis: Option<Basis>,
+    /// Version of the file layer.
+    pub version: Option<Version>,
+    /// Frames, as far as the index tells.
+    pub frames: u64,
+    /// Chunks in the index.
+    pub chunks: u64,
+    /// Names.
+    pub names: u32,
+    /// Chunks whose bytes were compared with a checksum.
+    pub checked: u64,
+    /// Findings of [`Severity::Damage`].
+    pub damage: u64,
+    /// Findings of [`Severity::Note`].
+    pub notes: u64,
+}
+
+impl Summary {
+    /// Whether no damage was found.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+/// Checks the file at `path`, and hands over what it finds, one after another.
+///
+/// # Errors
+/// The operating system's. Whatever is wrong with the contents of the file is a finding.
+pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
+    verify_seen(path, each, &|_| {})
+}
+
+/// The same, and tells `progress` the length of each piece of data that was checked: of at most
+/// [`sealed_bytes`] in all.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_seen(
+    path: &Path,
+    each: &mut dyn FnMut(Finding),
+    progress: &dyn Fn(u64),
+) -> Result<Summary, Error> {
+    let failed = |error| Error::new(path, error);
+    let store = PosixFile::open(path).map_err(failed)?;
+    let file = Arc::from(path);
+    let mut report = Report { file, each, progress, summary: Summary::default() };
+    match check(&store, &mut report) {
+        Ok(()) => Ok(report.summary),
+        Err(DriveError::Store(error)) => Err(failed(error)),
+        Err(error) => {
+            report.failed(error);
+            Ok(report.summary)
+        }
+    }
+}
+
+/// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.
+#[must_use]
+pub fn sealed_bytes(path: &Path) -> u64 {
+    let Ok(file) = super::File::open(path) else { return 0 };
+    let record = file.head().state.record();
+    record.filter(|record| record.checksums).map_or(0, |record| record.data_end)
+}
+
+fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
+    let file_len = store.size().map_err(DriveError::Store)?;
+    let Some(head) = head::check(store, file_len, report)? else { return Ok(()) };
+    let names = names::check(store, &head, report)?;
+    entries::check(store, &head, names, report)
+}
+
+/// Where findings go.
+struct Report<'a> {
+    file: Arc<Path>,
+    each: &'a mut dyn FnMut(Finding),
+    /// Is told of data that were checked.
+    progress: &'a dyn Fn(u64),
+    summary: Summary,
+}
+
+impl Report<'_> {
+    fn damage(&mut self, what: FindingKind) {
+        self.summary.damage = self.summary.damage.saturating_add(1);
+        (self.each)(Finding { file: Arc::clone(&self.file), severity: Severity::Damage, what });
+    }
+
+    fn note(&mut self, what: FindingKind) {
+        self.summary.notes = self.summary.notes.saturating_add(1);
+        (self.each)(Finding { file: Arc::clone(&self.file), severity: Severity::Note, what });
+    }
+
+    fn wrong(&mut self, error: core_gsd::Error) {
+        self.damage(FindingKind::Wrong(error));
+    }
+
+    fn unusual(&mut self, field: FieldId, offset: u64, value: String, usual: &'static str) {
+        self.note(FindingKind::Unusual { field, offset, value, usual });
+    }
+
+    /// The check ends here.
+    fn failed(&mut self, error: Failed) {
+        self.damage(match error {
+            DriveError::Store(error) => {
+                FindingKind::Unreadable { kind: error.kind(), message: error.to_string() }
+            }
+            DriveError::Format(error) => FindingKind::Wrong(error),
+            DriveError::Ended { offset } => FindingKind::Ended { offset },
+            error => {
+                FindingKind::Unreadable { kind: io::ErrorKind::Other, message: error.to_string() }
+            }
+        });
+    }
+}
+
+/// Fills `buf` from `store`.
+pub(super) fn read(store: &PosixFile, offset: u64, buf: &mut [u8]) -> Result<(), Failed> {
+    use embedded_io::ReadExactError;
+    store.read_exact_at(offset, buf).map_err(|error| match error {
+        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
+        ReadExactError::Other(error) => DriveError::Store(error),
+    })
+}
+
+/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+pub(super) fn read_pieces(
+    store: &PosixFile,
+    span: Span,
+    window: &mut Vec<u8>,
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(), Failed> {
+    let mut skip = 0;
+    while let Some(left) = span.len().checked_sub(skip).filter(|&left| left > 0) {
+        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
+        if window.len() < len {
+            window.resize(len, 0);
+        }
+        let piece = window.get_mut(..len).unwrap_or_default();
+        read(store, span.offset().saturating_add(skip), piece)?;
+        if !each(piece) {
+            break;
+        }
+        skip = skip.saturating_add(to_u64(len));
+    }
+    Ok(())
+}
+
+pub(super) fn to_u64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}

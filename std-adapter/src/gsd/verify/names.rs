@@ -1,0 +1,205 @@
+//! The name list.
+
+use super::finding::FindingKind;
+use super::head::{Head, compare};
+use super::{Failed, Report, read_pieces};
+use crate::posix::PosixFile;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use striae_core::gsd::layout::MAX_NAMES;
+use striae_core::gsd::raw::Commit;
+use striae_core::gsd::{Error, checksums};
+use striae_core::span::Span;
+
+/// Most bytes of a name that are looked at as text.
+const TEXT: usize = 1 << 16;
+
+/// What is kept of the names.
+pub(super) struct Names {
+    /// Where each starts.
+    starts: Vec<u64>,
+    /// Which ones chunks have.
+    used: Vec<bool>,
+    /// The id of [`checksums::NAME`].
+    pub(super) sums: Option<u16>,
+}
+
+impl Names {
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A chunk has this name.
+    pub(super) fn is_used(&mut self, id: u16) {
+        if let Some(used) = self.used.get_mut(usize::from(id)) {
+            *used = true;
+        }
+    }
+
+    /// Reports the names that no chunk has.
+    pub(super) fn report_unused(&self, report: &mut Report<'_>) {
+        let mut unused = (0..).zip(&self.used).filter(|(_, used)| !**used);
+        if let Some((id, _)) = unused.next() {
+            let offset = self.starts.get(usize::from(id)).copied().unwrap_or(0);
+            let count = super::to_u64(unused.count()).saturating_add(1);
+            report.note(FindingKind::NamesUnused { offset, id, count });
+        }
+    }
+}
+
+/// Looks at the list byte by byte.
+struct List<'r, 'a> {
+    report: &'r mut Report<'a>,
+    is_packed: bool,
+    /// Offset of the next byte.
+    at: u64,
+    start: u64,
+    /// Where the committed names end, if there is a commit record.
+    end: Option<u64>,
+    /// The present name so far, at most [`TEXT`] bytes.
+    name: Vec<u8>,
+    /// Its bytes, with those behind its NUL in layer 1.
+    len: u64,
+    /// Whether its NUL was seen, in layer 1.
+    is_done: bool,
+    is_ended: bool,
+    /// The first byte behind a name, and how many there are.
+    junk: Option<(u64, u64)>,
+    starts: Vec<u64>,
+    sums: Option<u16>,
+    /// Two fingerprints of each name, which nobody can choose.
+    seen: HashMap<(u64, u64), u16>,
+    hashers: (RandomState, RandomState),
+}
+
+impl List<'_, '_> {
+    fn take(&mut self, byte: u8) {
+        let at = self.at;
+        self.at = at.saturating_add(1);
+        if self.end == Some(at) && self.len == 0 {
+            self.is_ended = true;
+        }
+        if self.is_ended {
+            return self.junk(at, byte);
+        }
+        if self.len == 0 {
+            self.name.clear();
+            self.start = at;
+            self.is_done = false;
+            if byte == 0 {
+                self.is_ended = true;
+                return;
+            }
+        }
+        self.len = self.len.saturating_add(1);
+        match byte {
+            _ if self.is_done => self.junk(at, byte),
+            0 => self.is_done = true,
+            _ if self.name.len() < TEXT => self.name.push(byte),
+            _ => {}
+        }
+        let is_end = if self.is_packed { self.is_done } else { self.len == 64 };
+        if is_end {
+            self.finish();
+        }
+    }
+
+    fn junk(&mut self, at: u64, byte: u8) {
+        if byte != 0 {
+            let (first, count) = self.junk.unwrap_or((at, 0));
+            self.junk = Some((first, count.saturating_add(1)));
+        }
+    }
+
+    /// The present name is whole.
+    fn finish(&mut self) {
+        let id = u16::try_from(self.starts.len()).unwrap_or(u16::MAX);
+        let (offset, is_cut) = (self.start, self.name.len() >= 63 && !self.is_packed);
+        if !self.is_done {
+            self.report.damage(FindingKind::NameNotTerminated { offset, id });
+        }
+        match std::str::from_utf8(&self.name) {
+            // The whole name was too long to keep.
+            Err(error) if error.error_len().is_none() && self.name.len() == TEXT => {}
+            Err(_) => {
+                let name = self.name.clone().into_boxed_slice();
+                let finding = FindingKind::NameNotText { offset, id, name };
+                // gsd's layer 1 cuts names, also inside a character.
+                if is_cut { self.report.note(finding) } else { self.report.damage(finding) }
+            }
+            Ok(_) => {}
+        }
+        let (a, b) = &self.hashers;
+        let print = (a.hash_one((&self.name, self.len)), b.hash_one((&self.name, self.len)));
+        match self.seen.get(&print) {
+            Some(&first) => self.report.damage(FindingKind::NameRepeated { offset, id, first }),
+            None => {
+                self.seen.insert(print, id);
+            }
+        }
+        if self.name == checksums::NAME && self.sums.is_none() {
+            self.sums = Some(id);
+        }
+        self.starts.push(offset);
+        self.len = 0;
+        self.is_ended = super::to_u64(self.starts.len()) == u64::from(MAX_NAMES);
+    }
+}
+
+pub(super) fn check(
+    store: &PosixFile,
+    head: &Head,
+    report: &mut Report<'_>,
+) -> Result<Names, Failed> {
+    let span = head.names.span().unwrap_or(Span::ZERO);
+    let record = head.record;
+    let end = record.map(|record| span.offset().saturating_add(record.names_len.into()));
+    let mut list = List {
+        report,
+        is_packed: head.version.is_sorted(),
+        at: span.offset(),
+        start: 0,
+        end,
+        name: Vec::new(),
+        len: 0,
+        is_done: false,
+        is_ended: false,
+        junk: None,
+        starts: Vec::new(),
+        sums: None,
+        seen: HashMap::new(),
+        hashers: (RandomState::new(), RandomState::new()),
+    };
+    let (mut last, mut crc) = (0, 0);
+    read_pieces(store, span, &mut Vec::new(), &mut |bytes| {
+        let skip = end.map_or(0, |end| end.saturating_sub(list.at));
+        let covered = bytes.get(..usize::try_from(skip).unwrap_or(usize::MAX)).unwrap_or(bytes);
+        crc = crc32c::crc32c_append(crc, covered);
+        bytes.iter().for_each(|&byte| list.take(byte));
+        last = bytes.last().copied().unwrap_or(last);
+        true
+    })?;
+    let (starts, sums, junk) = (list.starts, list.sums, list.junk);
+    if last != 0 {
+        let offset = span.end().saturating_sub(1);
+        report.wrong(Error::NotTerminated { offset, value: last });
+    }
+    if let Some((offset, count)) = junk {
+        report.note(FindingKind::NameJunk { offset, count });
+    }
+    let names = Names { used: vec![false; starts.len()], starts, sums };
+    if let Some(record) = record {
+        compare(Commit::names_crc, record.names_crc, crc, report);
+        if names.len() != record.names {
+            report.damage(FindingKind::Differs {
+                field: Commit::names,
+                offset: 232,
+                value: record.names.into(),
+                expected: names.len().into(),
+                by: "as the name list has",
+            });
+        }
+    }
+    report.summary.names = names.len();
+    Ok(names)
+}

@@ -1,0 +1,243 @@
+//! That no two parts of a file share bytes, and what no part uses.
+
+use super::entries::each_entry;
+use super::finding::{FindingKind, Part};
+use super::head::Head;
+use super::{Failed, Report};
+use crate::posix::PosixFile;
+use striae_core::gsd::Chunk;
+use striae_core::gsd::chunk::Limits;
+use striae_core::gsd::raw::{IndexEntry, Shadow};
+use striae_core::span::Span;
+use zerocopy::FromZeros;
+
+/// Chunks that are kept to be brought into the order of their places, if that is nearly the order
+/// of the index: more than a frame can have.
+const NEAR: usize = 1 << 17;
+
+/// Chunks that are kept otherwise, out of those of the whole index.
+const BATCH: usize = 1 << 20;
+
+/// Most overlaps that are kept until it is known that the order was right.
+const MAX_KEPT: usize = 1 << 12;
+
+/// A part of the file and its bytes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    span: Span,
+    part: Part,
+}
+
+/// Goes through all parts in the order of their places.
+struct Sweep {
+    head: Head,
+    /// Parts that are not chunks, the last one first.
+    others: Vec<Place>,
+    /// Of all so far, the part that ends last.
+    last: Place,
+    /// Bytes that are not used: the first, how many, in how many places.
+    unused: Option<(u64, u64, u64)>,
+    /// Shorter gaps come from alignment.
+    shortest_gap: u64,
+    found: Vec<FindingKind>,
+    /// Whether a part came behind one that starts later.
+    is_disordered: bool,
+    start: u64,
+}
+
+impl Sweep {
+    fn new(head: &Head) -> Self {
+        let place = |span, part| Place { span, part };
+        let header = place(Span::new(0, 256).unwrap_or(Span::ZERO), Part::Header);
+        let record = head.record;
+        let shadow = record.and_then(|record| Span::new(record.shadow, Shadow::LEN));
+        let others = [
+            shadow.map(|span| place(span, Part::Shadow)),
+            head.index.span().map(|span| place(span, Part::Index)),
+            head.names.span().map(|span| place(span, Part::Names)),
+        ];
+        let mut others: Vec<_> = others.into_iter().flatten().collect();
+        others.retain(|place| !place.span.is_empty());
+        others.sort_unstable_by_key(|place| std::cmp::Reverse(place.span.offset()));
+        let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
+        let shortest_gap = align.map_or(1, |align| align.max(512));
+        Self {
+            head: *head,
+            others,
+            last: header,
+            unused: None,
+            shortest_gap,
+            found: Vec::new(),
+            is_disordered: false,
+            start: 0,
+        }
+    }
+
+    /// The next chunk.
+    fn take(&mut self, slot: u64, span: Span) {
+        while let Some(other) = self.others.pop_if(|other| other.span.offset() <= span.offset()) {
+            self.put(other);
+        }
+        self.put(Place { span, part: Part::Chunk(slot) });
+    }
+
+    fn put(&mut self, place: Place) {
+        let (start, end) = (place.span.offset(), self.last.span.end());
+        self.is_disordered |= start < self.start;
+        self.start = start;
+        if start < end {
+            self.found.push(FindingKind::Overlap {
+                offset: self.field_of(place.part),
+                first: self.last.part,
+                first_span: self.last.span,
+                second: place.part,
+                second_span: place.span,
+            });
+        } else {
+            self.gap(end, start);
+        }
+        if place.span.end() > end {
+            self.last = place;
+        }
+    }
+
+    fn gap(&mut self, from: u64, to: u64) {
+        let len = to.saturating_sub(from);
+        if len >= self.shortest_gap {
+            let (first, sum, count) = self.unused.unwrap_or((from, 0, 0));
+            self.unused = Some((first, sum.saturating_add(len), count.saturating_add(1)));
+        }
+    }
+
+    /// Where it stands where a part starts.
+    fn field_of(&self, part: Part) -> u64 {
+        match part {
+            Part::Header => 0,
+            Part::Index => 8,
+            Part::Names => 24,
+            Part::Shadow => 208,
+            Part::Chunk(slot) => self.head.shown.offset_of(slot).saturating_add(16),
+        }
+    }
+
+    /// There are no more chunks.
+    fn finish(mut self, report: &mut Report<'_>) {
+        while let Some(other) = self.others.pop() {
+            self.put(other);
+        }
+        let (end, file_len) = (self.last.span.end(), self.head.file_len);
+        let data_end = self.head.record.map_or(end, |record| record.data_end.max(end));
+        self.gap(end, data_end.min(file_len));
+        self.report_found(report);
+        if let Some((offset, len, count)) = self.unused {
+            report.note(FindingKind::Unused { offset, len, count });
+        }
+        if let Some(len) = file_len.checked_sub(data_end).filter(|&len| len > 0) {
+            report.note(FindingKind::Trailing { offset: data_end, len });
+        }
+    }
+
+    fn report_found(&mut self, report: &mut Report<'_>) {
+        self.found.drain(..).for_each(|finding| report.damage(finding));
+    }
+}
+
+/// A chunk's place and slot.
+type Spot = (Span, u64);
+
+const fn key(spot: &Spot) -> (u64, u64) {
+    (spot.0.offset(), spot.1)
+}
+
+pub(super) fn check(
+    store: &PosixFile,
+    head: &Head,
+    entries: u64,
+    limits: Limits,
+    report: &mut Report<'_>,
+) -> Result<(), Failed> {
+    let index = Index { store, head, entries, limits };
+    let mut sweep = Sweep::new(head);
+    let mut near: Vec<Spot> = Vec::new();
+    index.each(&mut |spot| {
+        near.push(spot);
+        if near.len() >= NEAR.saturating_mul(2) {
+            near.sort_unstable_by_key(key);
+            near.drain(..NEAR).for_each(|(span, slot)| sweep.take(slot, span));
+        }
+        !sweep.is_disordered && sweep.found.len() < MAX_KEPT
+    })?;
+    if !sweep.is_disordered && sweep.found.len() < MAX_KEPT {
+        near.sort_unstable_by_key(key);
+        near.iter().for_each(|&(span, slot)| sweep.take(slot, span));
+        if !sweep.is_disordered {
+            sweep.finish(report);
+            return Ok(());
+        }
+    }
+    drop(near);
+    index.sweep_batches(report)
+}
+
+/// The chunks of the index that take place.
+struct Index<'a> {
+    store: &'a PosixFile,
+    head: &'a Head,
+    entries: u64,
+    limits: Limits,
+}
+
+impl Index<'_> {
+    /// Hands all chunks to `each` until it wants no more.
+    fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed> {
+        let mut before = IndexEntry::new_zeroed();
+        each_entry(self.store, self.head.shown, 0..self.entries, &mut |slot, entry| {
+            let is_copy = slot > 0 && *entry == before;
+            before = *entry;
+            let chunk = Chunk::parse(entry, self.head.shown, slot, self.limits);
+            match chunk {
+                Ok(Some(chunk)) if !chunk.span.is_empty() && !is_copy => {
+                    Ok(each((chunk.span, slot)))
+                }
+                _ => Ok(true),
+            }
+        })
+    }
+
+    /// Reads the index again for each [`BATCH`] of chunks, in the order of their places.
+    fn sweep_batches(&self, report: &mut Report<'_>) -> Result<(), Failed> {
+        let mut sweep = Sweep::new(self.head);
+        let mut done = None;
+        loop {
+            let mut batch: Vec<Spot> = Vec::new();
+            let mut most = None;
+            self.each(&mut |spot| {
+                let at = key(&spot);
+                if done.is_none_or(|done| at > done) && most.is_none_or(|most| at <= most) {
+                    batch.push(spot);
+                }
+                if batch.len() >= BATCH.saturating_mul(2) {
+                    let (_, last, _) =
+                        batch.select_nth_unstable_by_key(BATCH.saturating_sub(1), key);
+                    most = Some(key(last));
+                    batch.truncate(BATCH);
+                }
+                true
+            })?;
+            let is_last = batch.len() < BATCH;
+            batch.sort_unstable_by_key(key);
+            batch.truncate(BATCH);
+            let Some(last) = batch.last().map(key) else { break };
+            done = Some(last);
+            for (span, slot) in batch {
+                sweep.take(slot, span);
+                sweep.report_found(report);
+            }
+            if is_last {
+                break;
+            }
+        }
+        sweep.finish(report);
+        Ok(())
+    }
+}

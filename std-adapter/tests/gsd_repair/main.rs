@@ -1,0 +1,26 @@
+//! GSD files are verified, recovered and converted; damage is told, and never becomes wrong data.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+mod made;
+mod verify;
+
+use made::{Made, Shape, golden_dir, golden_files};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A file with these bytes.
+fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.gsd");
+    fs::write(&path, bytes).unwrap();
+    (dir, path)
+}
