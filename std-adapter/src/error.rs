@@ -1,6 +1,6 @@
 //! Errors that name the file.
 
-use crate::gsd::Name;
+use crate::gsd::{Name, hoomd};
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
@@ -64,6 +64,8 @@ pub enum ErrorKind {
         /// The first byte that is none, counted from the chunk's start.
         at: u64,
     },
+    /// A GSD file is none of the schema `hoomd`, or a chunk or frame is none of it.
+    Hoomd(hoomd::Error),
     /// The file became shorter while it was read.
     Ended {
         /// Where a byte was expected.
@@ -197,6 +199,7 @@ impl std::fmt::Display for ErrorKind {
                 let name = Name(name);
                 write!(f, "chunk {name} of frame {frame} is no UTF-8 text at its byte {at}")
             }
+            Self::Hoomd(error) => error.fmt(f),
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             Self::Exists => f.write_str("exists already"),
             Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
@@ -254,6 +257,12 @@ impl From<gsd::Error> for ErrorKind {
     }
 }
 
+impl From<hoomd::Error> for ErrorKind {
+    fn from(error: hoomd::Error) -> Self {
+        Self::Hoomd(error)
+    }
+}
+
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
     fn from(error: DriveError<io::Error, F>) -> Self {
         match error {
@@ -280,6 +289,8 @@ impl From<Error> for io::Error {
             ErrorKind::Gsd(_) | ErrorKind::Chunk { .. } | ErrorKind::NotText { .. } => {
                 io::ErrorKind::InvalidData
             }
+            ErrorKind::Hoomd(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            ErrorKind::Hoomd(_) => io::ErrorKind::InvalidData,
             ErrorKind::NotOfType { .. } => io::ErrorKind::InvalidInput,
             ErrorKind::NoChunk { .. } => io::ErrorKind::NotFound,
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,

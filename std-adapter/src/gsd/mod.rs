@@ -2,6 +2,7 @@
 
 mod element;
 mod file;
+pub mod hoomd;
 mod names;
 pub mod verify;
 mod window;

@@ -1,0 +1,320 @@
+//! Frames in memory, as they are written.
+
+use super::error::Error as HoomdError;
+use super::frame::{Bonds, Frame};
+use super::schema::{self, Field, Topology};
+use super::value::Value;
+use super::values::{Floats, Quantity};
+use crate::error::Error;
+use std::borrow::Cow;
+use std::slice::from_ref;
+
+/// A frame in memory.
+///
+/// What is `None` is not written, so that a reader takes frame 0's value or the default.
+/// Arrays hold their rows one behind the other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrameData {
+    /// Step, dimensions, box.
+    pub configuration: ConfigurationData,
+    /// The particles.
+    pub particles: ParticleData,
+    /// Bonds of two particles.
+    pub bonds: BondData,
+    /// Angles of three.
+    pub angles: BondData,
+    /// Dihedrals of four.
+    pub dihedrals: BondData,
+    /// Impropers of four.
+    pub impropers: BondData,
+    /// Distances that are kept.
+    pub constraints: ConstraintData,
+    /// Special pairs.
+    pub pairs: BondData,
+    /// Logged quantities by their names without `log/`.
+    pub log: Vec<(String, Quantity)>,
+}
+
+/// Where and when a frame is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConfigurationData {
+    /// Step of the simulation.
+    pub step: Option<u64>,
+    /// Dimensions of space, 2 or 3.
+    pub dimensions: Option<u8>,
+    /// The box: lengths lx, ly, lz, then tilt factors xy, xz, yz. `box` in the schema, which Rust
+    /// reserves.
+    pub box_: Option<[f64; 6]>,
+}
+
+/// Particles in memory, `n` rows each.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ParticleData {
+    /// How many there are.
+    pub n: u32,
+    /// Names of the types.
+    pub types: Option<Vec<String>>,
+    /// Number of each particle's type.
+    pub typeid: Option<Vec<u32>>,
+    /// Shapes of the types, as JSON.
+    pub type_shapes: Option<Vec<String>>,
+    /// Masses.
+    pub mass: Option<Floats>,
+    /// Charges.
+    pub charge: Option<Floats>,
+    /// Diameters.
+    pub diameter: Option<Floats>,
+    /// The body that each belongs to, or -1.
+    pub body: Option<Vec<i32>>,
+    /// Moments of inertia, three of each.
+    pub moment_inertia: Option<Floats>,
+    /// Positions, three of each.
+    pub position: Option<Floats>,
+    /// Quaternions of the orientations, four of each.
+    pub orientation: Option<Floats>,
+    /// Velocities, three of each.
+    pub velocity: Option<Floats>,
+    /// Quaternions of the angular momenta, four of each.
+    pub angmom: Option<Floats>,
+    /// How often each went through the box, three of each.
+    pub image: Option<Vec<i32>>,
+}
+
+/// Bonds, angles, dihedrals, impropers or special pairs in memory, `n` rows each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BondData {
+    /// How many there are.
+    pub n: u32,
+    /// Names of their types.
+    pub types: Option<Vec<String>>,
+    /// Number of the type of each.
+    pub typeid: Option<Vec<u32>>,
+    /// Tags of the particles of each: two, three or four.
+    pub group: Option<Vec<u32>>,
+}
+
+/// Constraints in memory, `n` rows each.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConstraintData {
+    /// How many there are.
+    pub n: u32,
+    /// The distances.
+    pub value: Option<Floats>,
+    /// Tags of the particles of each, two.
+    pub group: Option<Vec<u32>>,
+}
+
+impl ConfigurationData {
+    /// The box, and two dimensions if its lz is 0, else three.
+    #[must_use]
+    pub fn with_box(mut self, lengths: [f64; 6]) -> Self {
+        let [_, _, lz, ..] = lengths;
+        self.box_ = Some(lengths);
+        self.dimensions = Some(if lz == 0.0 { 2 } else { 3 });
+        self
+    }
+
+    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
+        let Self { step, dimensions, box_ } = self;
+        let lengths = box_.map(|lengths| Cow::Owned(Floats::F64(lengths.to_vec())));
+        let values = [
+            (&schema::STEP, step.as_ref().map(|step| Value::U64(Cow::Borrowed(from_ref(step))))),
+            (
+                &schema::DIMENSIONS,
+                dimensions.as_ref().map(|of| Value::U8(Cow::Borrowed(from_ref(of)))),
+            ),
+            (&schema::BOX, lengths.map(Value::Floats)),
+        ];
+        put(values, to);
+    }
+}
+
+impl ParticleData {
+    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
+        let values = [
+            (&schema::PARTICLES_N, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&schema::TYPES, texts(&self.types)),
+            (&schema::TYPEID, u32s(&self.typeid)),
+            (&schema::MASS, floats(&self.mass)),
+            (&schema::CHARGE, floats(&self.charge)),
+            (&schema::DIAMETER, floats(&self.diameter)),
+            (&schema::BODY, i32s(&self.body)),
+            (&schema::MOMENT_INERTIA, floats(&self.moment_inertia)),
+            (&schema::POSITION, floats(&self.position)),
+            (&schema::ORIENTATION, floats(&self.orientation)),
+            (&schema::VELOCITY, floats(&self.velocity)),
+            (&schema::ANGMOM, floats(&self.angmom)),
+            (&schema::IMAGE, i32s(&self.image)),
+            (&schema::TYPE_SHAPES, texts(&self.type_shapes)),
+        ];
+        put(values, to);
+    }
+}
+
+impl BondData {
+    fn values<'a>(&'a self, fields: &'static Topology, to: &mut Vec<(&'static Field, Value<'a>)>) {
+        let values = [
+            (&fields.n, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&fields.types, texts(&self.types)),
+            (&fields.typeid, u32s(&self.typeid)),
+            (&fields.group, u32s(&self.group)),
+        ];
+        put(values, to);
+    }
+}
+
+impl ConstraintData {
+    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
+        let values = [
+            (&schema::CONSTRAINTS_N, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&schema::VALUE, floats(&self.value)),
+            (&schema::CONSTRAINTS_GROUP, u32s(&self.group)),
+        ];
+        put(values, to);
+    }
+}
+
+fn put<'a, const N: usize>(
+    values: [(&'static Field, Option<Value<'a>>); N],
+    to: &mut Vec<(&'static Field, Value<'a>)>,
+) {
+    to.extend(values.into_iter().filter_map(|(field, value)| Some((field, value?))));
+}
+
+fn texts(texts: &Option<Vec<String>>) -> Option<Value<'_>> {
+    texts.as_deref().map(|texts| Value::Texts(Cow::Borrowed(texts)))
+}
+
+fn u32s(values: &Option<Vec<u32>>) -> Option<Value<'_>> {
+    values.as_deref().map(|values| Value::U32(Cow::Borrowed(values)))
+}
+
+fn i32s(values: &Option<Vec<i32>>) -> Option<Value<'_>> {
+    values.as_deref().map(|values| Value::I32(Cow::Borrowed(values)))
+}
+
+fn floats(values: &Option<Floats>) -> Option<Value<'_>> {
+    values.as_ref().map(|values| Value::Floats(Cow::Borrowed(values)))
+}
+
+impl FrameData {
+    /// All values that are there, in the order in which gsd writes them.
+    pub(super) fn values(&self) -> Vec<(&'static Field, Value<'_>)> {
+        let mut values = Vec::new();
+        self.configuration.values(&mut values);
+        self.particles.values(&mut values);
+        self.bonds.values(&schema::BONDS, &mut values);
+        self.angles.values(&schema::ANGLES, &mut values);
+        self.dihedrals.values(&schema::DIHEDRALS, &mut values);
+        self.impropers.values(&schema::IMPROPERS, &mut values);
+        self.constraints.values(&mut values);
+        self.pairs.values(&schema::PAIRS, &mut values);
+        values
+    }
+
+    /// How many members the group of a field has, if it is in one.
+    pub(super) const fn count(&self, group: schema::Group) -> u32 {
+        use schema::Group;
+        match group {
+            Group::Particles => self.particles.n,
+            Group::Bonds => self.bonds.n,
+            Group::Angles => self.angles.n,
+            Group::Dihedrals => self.dihedrals.n,
+            Group::Impropers => self.impropers.n,
+            Group::Constraints => self.constraints.n,
+            Group::Pairs => self.pairs.n,
+        }
+    }
+
+    /// Refuses what no reader could read as it is here: rows that are not N, texts with a NUL, two
+    /// types or two logged quantities of one name.
+    ///
+    /// # Errors
+    /// [`HoomdError::Length`], [`HoomdError::Nul`], [`HoomdError::SameType`],
+    /// [`HoomdError::SameName`].
+    pub fn check(&self) -> Result<(), HoomdError> {
+        for (field, value) in self.values() {
+            value.check(field, |group| self.count(group))?;
+        }
+        for (number, (name, quantity)) in self.log.iter().enumerate() {
+            let is_same = |(other, _): &&(String, Quantity)| other == name;
+            if self.log.iter().take(number).any(|other| is_same(&other)) {
+                return Err(HoomdError::SameName { name: log_name(name) });
+            }
+            quantity.check(|| log_name(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// A quantity's name in the file.
+pub(super) fn log_name(name: &str) -> Box<[u8]> {
+    [b"log/", name.as_bytes()].concat().into()
+}
+
+impl Frame<'_> {
+    /// All that the frame has and takes from frame 0, with defaults; state alone is left out.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn read(&self) -> Result<FrameData, Error> {
+        let configuration = ConfigurationData {
+            step: Some(self.step()?),
+            dimensions: Some(self.dimensions()?),
+            box_: Some(self.box_()?),
+        };
+        let mut log = Vec::new();
+        for name in self.log_names()? {
+            if let Some(quantity) = self.log(name.0)? {
+                log.push((name.to_string(), quantity));
+            }
+        }
+        let constraints = self.constraints();
+        Ok(FrameData {
+            configuration,
+            particles: self.read_particles()?,
+            bonds: self.bonds().read()?,
+            angles: self.angles().read()?,
+            dihedrals: self.dihedrals().read()?,
+            impropers: self.impropers().read()?,
+            constraints: ConstraintData {
+                n: constraints.n()?,
+                value: Some(constraints.value()?),
+                group: Some(constraints.group()?),
+            },
+            pairs: self.pairs().read()?,
+            log,
+        })
+    }
+
+    fn read_particles(&self) -> Result<ParticleData, Error> {
+        let particles = self.particles();
+        Ok(ParticleData {
+            n: particles.n()?,
+            types: Some(particles.types()?),
+            typeid: Some(particles.typeid()?),
+            type_shapes: Some(particles.type_shapes()?),
+            mass: Some(particles.mass()?),
+            charge: Some(particles.charge()?),
+            diameter: Some(particles.diameter()?),
+            body: Some(particles.body()?),
+            moment_inertia: Some(particles.moment_inertia()?),
+            position: Some(particles.position()?),
+            orientation: Some(particles.orientation()?),
+            velocity: Some(particles.velocity()?),
+            angmom: Some(particles.angmom()?),
+            image: Some(particles.image()?),
+        })
+    }
+}
+
+impl Bonds<'_> {
+    fn read(&self) -> Result<BondData, Error> {
+        Ok(BondData {
+            n: self.n()?,
+            types: Some(self.types()?),
+            typeid: Some(self.typeid()?),
+            group: Some(self.group()?),
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! What can be wrong with the chunks of a schema, or with what was asked of them.
+
+use super::Precision;
+use crate::gsd::Name;
+use std::fmt;
+use striae_core::gsd::{ChunkType, Label, Version};
+
+/// Why a file is none of the schema, one of its chunks cannot be read, or a frame not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file: it has another schema.
+    Schema {
+        /// What its header says.
+        schema: Label,
+    },
+    /// The file: neither 1.x nor 2.x.
+    Version {
+        /// What its header says.
+        version: Version,
+    },
+    /// The file: the values of a chunk are of a type that they cannot have.
+    Type {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The frame that it stands in, which may be frame 0 for all frames without it.
+        frame: u64,
+        /// The type found.
+        found: ChunkType,
+        /// The right ones.
+        want: &'static [ChunkType],
+    },
+    /// The file: a chunk has rows or columns that it cannot have.
+    Shape {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The frame that it stands in, which may be frame 0 for all frames without it.
+        frame: u64,
+        /// Rows and columns found.
+        found: (u64, u32),
+        /// The right ones; `None`: any.
+        want: (Option<u64>, Option<u32>),
+    },
+    /// The file: a text is not UTF-8.
+    NotText {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The frame that it stands in.
+        frame: u64,
+        /// The row.
+        row: u64,
+        /// The first byte of the row that is none.
+        at: u64,
+    },
+    /// The file: it claims more members of a group than a file of its length would, and they have
+    /// default values, which need no place in it.
+    Members {
+        /// The name of the chunk that says how many.
+        name: Box<[u8]>,
+        /// The frame that was asked for.
+        frame: u64,
+        /// How many.
+        value: u64,
+        /// Most that are believed.
+        max: u64,
+    },
+    /// The file: it claims more frames than a file of its length would, most of them empty.
+    Frames {
+        /// How many.
+        frames: u64,
+        /// Most that are believed.
+        max: u64,
+    },
+    /// The file: a logged quantity has one type and shape here and another in frame 0, so that it
+    /// is no series.
+    Varies {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The frame.
+        frame: u64,
+        /// Type, rows and columns found.
+        found: (ChunkType, u64, u32),
+        /// Those of frame 0.
+        want: (ChunkType, u64, u32),
+    },
+    /// The caller: values that are not N rows of the chunk.
+    Length {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// Values that were given.
+        found: u64,
+        /// Values that it has.
+        want: u64,
+    },
+    /// The caller: a text that a chunk of texts cannot hold, as it has a NUL.
+    Nul {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The text.
+        text: String,
+    },
+    /// The caller: two types of one name.
+    SameType {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The type's name.
+        text: String,
+    },
+    /// The caller: a quantity that frame 0 does not have, so that frames without it have no value.
+    NotInFrame0 {
+        /// The chunk's name.
+        name: Box<[u8]>,
+    },
+    /// The caller: two quantities of one name.
+    SameName {
+        /// The chunk's name.
+        name: Box<[u8]>,
+    },
+    /// The caller: a file of this version cannot have numbers of this precision.
+    Precision {
+        /// The file's version.
+        version: Version,
+        /// What was asked for.
+        precision: Precision,
+    },
+}
+
+impl Error {
+    /// Whether the caller is to blame, and not the file.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        matches!(
+            self,
+            Self::Length { .. }
+                | Self::Nul { .. }
+                | Self::SameType { .. }
+                | Self::NotInFrame0 { .. }
+                | Self::SameName { .. }
+                | Self::Precision { .. }
+        )
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Schema { schema } => {
+                let schema = Name(schema.as_bytes());
+                write!(f, "header.schema is \"{schema}\", must be \"{}\"", super::schema::NAME)
+            }
+            Self::Version { version } => {
+                write!(f, "header.schema_version is {version}, must be 1.x or 2.x")
+            }
+            Self::Type { name, frame, found, want } => {
+                write!(f, "{} is of type {found}, must be {}", Chunk(name, *frame), Types(want))
+            }
+            Self::Shape { name, frame, found: (n, m), want } => {
+                write!(f, "{} has {n} rows of {m}, must have ", Chunk(name, *frame))?;
+                match want {
+                    (Some(n), Some(m)) => write!(f, "{n} of {m}"),
+                    (Some(n), None) => write!(f, "{n}"),
+                    (None, Some(m)) => write!(f, "rows of {m}"),
+                    (None, None) => f.write_str("others"),
+                }
+            }
+            Self::NotText { name, frame, row, at } => {
+                let chunk = Chunk(name, *frame);
+                write!(f, "{chunk} is no UTF-8 text at byte {at} of its row {row}")
+            }
+            Self::Members { name, frame, value, max } => {
+                let chunk = Chunk(name, *frame);
+                write!(f, "{chunk} is {value}, must be at most {max} in a file of this length")
+            }
+            Self::Frames { frames, max } => {
+                write!(f, "there are {frames} frames, must be at most {max} for a series")
+            }
+            Self::Varies { name, frame, found, want } => {
+                let chunk = Chunk(name, *frame);
+                write!(f, "{chunk} is {}, must be {} as in frame 0", Form(*found), Form(*want))
+            }
+            _ => self.fmt_request(f),
+        }
+    }
+}
+
+impl Error {
+    /// The texts of errors that blame the caller.
+    fn fmt_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { name, found, want } => {
+                write!(f, "{found} values for chunk {}, must be {want}", Name(name))
+            }
+            Self::Nul { name, text } => {
+                write!(f, "a text of chunk {} cannot have a NUL, as {text:?} has", Name(name))
+            }
+            Self::SameType { name, text } => {
+                write!(f, "chunk {} cannot have {text:?} twice", Name(name))
+            }
+            Self::NotInFrame0 { name } => {
+                write!(f, "chunk {} must be in frame 0 if it is in any frame", Name(name))
+            }
+            Self::SameName { name } => {
+                write!(f, "a frame cannot have chunk {} twice", Name(name))
+            }
+            Self::Precision { version, precision } => {
+                write!(f, "a file of schema {version} cannot be of {precision} precision")
+            }
+            _ => f.write_str("the file is not of the schema"), // all such have their text above
+        }
+    }
+}
+
+/// A chunk as error texts name it.
+struct Chunk<'a>(&'a [u8], u64);
+
+impl fmt::Display for Chunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {} of frame {}", Name(self.0), self.1)
+    }
+}
+
+/// Types: `float32 or float64`.
+struct Types(&'static [ChunkType]);
+
+impl fmt::Display for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, kind) in self.0.iter().enumerate() {
+            f.write_str(if number == 0 { "" } else { " or " })?;
+            kind.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Type and shape: `1 row of 3 float32`.
+struct Form((ChunkType, u64, u32));
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, n, m) = self.0;
+        let rows = if n == 1 { "row" } else { "rows" };
+        write!(f, "{n} {rows} of {m} {kind}")
+    }
+}

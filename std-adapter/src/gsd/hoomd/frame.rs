@@ -1,0 +1,425 @@
+//! A frame of a trajectory, of which each quantity is read when it is asked for.
+
+use super::error::Error as HoomdError;
+use super::schema::{self, Field, Group, Initial, Rows, Topology};
+use super::trajectory::Trajectory;
+use super::values::{Floats, Quantity, Values};
+use crate::error::Error;
+use crate::gsd::Name;
+use std::io;
+use striae_core::gsd::{Chunk, ChunkType};
+
+/// A frame of a [`Trajectory`].
+///
+/// Errors of all methods: [`HoomdError`] if a chunk is not as the schema wants it; what
+/// [`File::read`](crate::gsd::File::read) says.
+#[derive(Debug, Clone)]
+pub struct Frame<'a> {
+    trajectory: &'a Trajectory,
+    number: u64,
+    chunks: Vec<Chunk>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) const fn new(trajectory: &'a Trajectory, number: u64, chunks: Vec<Chunk>) -> Self {
+        Self { trajectory, number, chunks }
+    }
+
+    /// Which one it is, from 0 on.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The trajectory.
+    #[must_use]
+    pub const fn trajectory(&self) -> &'a Trajectory {
+        self.trajectory
+    }
+
+    /// What the frame itself has, without what it takes from frame 0.
+    #[must_use]
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// Step of the simulation.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn step(&self) -> Result<u64, Error> {
+        Ok(self.numbers::<u64>(&schema::STEP)?.first().copied().unwrap_or(0))
+    }
+
+    /// Dimensions of space, 2 or 3.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn dimensions(&self) -> Result<u8, Error> {
+        Ok(self.numbers::<u8>(&schema::DIMENSIONS)?.first().copied().unwrap_or(0))
+    }
+
+    /// The box: lengths lx, ly, lz, then tilt factors xy, xz, yz. Numbers of 32 bits are widened,
+    /// so that nothing is lost. `box` in the schema, which Rust reserves.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn box_(&self) -> Result<[f64; 6], Error> {
+        let values = self.floats(&schema::BOX)?;
+        let mut lengths = [0.0; 6];
+        for (number, length) in lengths.iter_mut().enumerate() {
+            *length = values.get(number).unwrap_or(0.0);
+        }
+        Ok(lengths)
+    }
+
+    /// The particles.
+    #[must_use]
+    pub const fn particles(&self) -> Particles<'_> {
+        Particles { frame: self }
+    }
+
+    /// Bonds of two particles.
+    #[must_use]
+    pub const fn bonds(&self) -> Bonds<'_> {
+        Bonds { frame: self, fields: &schema::BONDS }
+    }
+
+    /// Angles of three particles.
+    #[must_use]
+    pub const fn angles(&self) -> Bonds<'_> {
+        Bonds { frame: self, fields: &schema::ANGLES }
+    }
+
+    /// Dihedrals of four particles.
+    #[must_use]
+    pub const fn dihedrals(&self) -> Bonds<'_> {
+        Bonds { frame: self, fields: &schema::DIHEDRALS }
+    }
+
+    /// Impropers of four particles.
+    #[must_use]
+    pub const fn impropers(&self) -> Bonds<'_> {
+        Bonds { frame: self, fields: &schema::IMPROPERS }
+    }
+
+    /// Special pairs of particles.
+    #[must_use]
+    pub const fn pairs(&self) -> Bonds<'_> {
+        Bonds { frame: self, fields: &schema::PAIRS }
+    }
+
+    /// Distances that are kept.
+    #[must_use]
+    pub const fn constraints(&self) -> Constraints<'_> {
+        Constraints { frame: self }
+    }
+
+    /// A logged quantity, by its name without `log/`; `None` if neither this frame nor frame 0 has
+    /// it.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn log(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, Error> {
+        let name = [b"log/", name.as_ref()].concat();
+        match self.own(&name)? {
+            Some(chunk) => self.quantity(chunk).map(Some),
+            None => {
+                let first = self.trajectory.named(self.trajectory.first()?, &name)?;
+                first.map(|chunk| self.quantity(chunk)).transpose()
+            }
+        }
+    }
+
+    /// The names of its logged quantities without `log/`, in the order of their ids.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn log_names(&self) -> Result<Vec<Name<'a>>, Error> {
+        let first = self.trajectory.first()?;
+        self.names_behind(b"log/", |id| self.chunks.iter().chain(first).any(|chunk| chunk.id == id))
+    }
+
+    /// State of an integrator, by its name without `state/`; `None` if this frame does not have it,
+    /// as state has no defaults. Versions 1.2 to 1.4 of the schema name some.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn state(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, Error> {
+        let name = [b"state/", name.as_ref()].concat();
+        let Some(chunk) = self.own(&name)? else { return Ok(None) };
+        let field = schema::FIELDS.iter().find(|field| field.name.as_bytes() == name);
+        if let Some(field) = field {
+            self.trajectory.check(chunk, field, 1)?;
+        }
+        self.quantity(chunk).map(Some)
+    }
+
+    /// The names of its state without `state/`, in the order of their ids.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn state_names(&self) -> Result<Vec<Name<'a>>, Error> {
+        self.names_behind(b"state/", |id| self.chunks.iter().any(|chunk| chunk.id == id))
+    }
+
+    fn names_behind(
+        &self,
+        prefix: &'static [u8],
+        is_there: impl Fn(u16) -> bool,
+    ) -> Result<Vec<Name<'a>>, Error> {
+        let names = self.trajectory.file().names_with_prefix(prefix)?;
+        let names = names.filter(|&(id, _)| is_there(id));
+        Ok(names.map(|(_, name)| Name(name.0.get(prefix.len()..).unwrap_or_default())).collect())
+    }
+
+    fn quantity(&self, chunk: &Chunk) -> Result<Quantity, Error> {
+        let values = Values::read(self.trajectory.file(), chunk)?;
+        Ok(Quantity { n: chunk.n, m: chunk.m, values })
+    }
+
+    /// The chunk of a name that this frame has.
+    fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, Error> {
+        self.trajectory.named(&self.chunks, name)
+    }
+
+    /// N of a group as it stands in the file.
+    fn members(&self, group: Group) -> Result<u32, Error> {
+        self.count(group).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// N of a group.
+    fn count(&self, group: Group) -> Result<u64, Error> {
+        match self.trajectory.count_of(&self.chunks, group)? {
+            Some(count) => Ok(count),
+            None => self.trajectory.first_count(group),
+        }
+    }
+
+    /// Where the values of a field are, checked; and how many rows it has, unless a chunk alone
+    /// says so. No chunk: its rows are all the default one.
+    pub(super) fn find(&self, field: &Field) -> Result<(u64, Option<Chunk>), Error> {
+        let (n, group) = match field.rows {
+            Rows::Fixed(n) => (n, None),
+            Rows::Each(group) => (self.count(group)?, Some(group)),
+            Rows::Types | Rows::Sum => (0, None),
+        };
+        let trajectory = self.trajectory;
+        let mut chunk = self.own(field.name)?;
+        // Values of frame 0 are those of as many members.
+        let is_alike = || group.map_or(Ok(true), |of| Ok(trajectory.first_count(of)? == n));
+        if chunk.is_none() && self.number != 0 && is_alike()? {
+            chunk = trajectory.named(trajectory.first()?, field.name)?;
+        }
+        if let Some(chunk) = chunk {
+            trajectory.check(chunk, field, n)?;
+        } else if let Some(group) = group {
+            self.check_claim(n, group)?;
+        }
+        Ok((n, chunk.copied()))
+    }
+
+    /// Refuses members by the billion that have no place in the file.
+    fn check_claim(&self, n: u64, group: Group) -> Result<(), Error> {
+        let max = self.trajectory.most();
+        if n <= max {
+            return Ok(());
+        }
+        let name = group.count().name.as_bytes().into();
+        let members = HoomdError::Members { name, frame: self.number, value: n, max };
+        Err(self.trajectory.error(members))
+    }
+
+    /// The values of a field of whole numbers.
+    fn numbers<T: crate::gsd::Element + TryFrom<i8>>(
+        &self,
+        field: &Field,
+    ) -> Result<Vec<T>, Error> {
+        match self.find(field)? {
+            (_, Some(chunk)) => self.trajectory.file().read(&chunk),
+            (n, None) => self.defaults(field, n, |value| T::try_from(value).ok()),
+        }
+    }
+
+    fn floats(&self, field: &Field) -> Result<Floats, Error> {
+        let file = self.trajectory.file();
+        match self.find(field)? {
+            (_, Some(chunk)) if chunk.kind == ChunkType::F64 => file.read(&chunk).map(Floats::F64),
+            (_, Some(chunk)) => file.read(&chunk).map(Floats::F32),
+            (n, None) => self.defaults(field, n, |value| Some(f32::from(value))).map(Floats::F32),
+        }
+    }
+
+    /// Tags; those that were written as `int32` have the same bits.
+    fn tags(&self, field: &Field) -> Result<Vec<u32>, Error> {
+        match self.find(field)? {
+            (_, Some(chunk)) if chunk.kind == ChunkType::I32 => {
+                let tags: Vec<i32> = self.trajectory.file().read(&chunk)?;
+                Ok(tags.into_iter().map(i32::cast_unsigned).collect())
+            }
+            (_, Some(chunk)) => self.trajectory.file().read(&chunk),
+            (n, None) => self.defaults(field, n, |value| u32::try_from(value).ok()),
+        }
+    }
+
+    fn texts(&self, field: &Field) -> Result<Vec<String>, Error> {
+        let Some(chunk) = self.find(field)?.1 else {
+            let Initial::Texts(texts) = field.default else { return Ok(Vec::new()) };
+            return Ok(texts.iter().copied().map(String::from).collect());
+        };
+        let bytes = self.trajectory.file().read_bytes(&chunk)?;
+        let width = usize::try_from(chunk.m).unwrap_or(usize::MAX).max(1);
+        let texts = (0..).zip(bytes.chunks(width)).map(|(row, bytes)| {
+            let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            let text = bytes.get(..len).unwrap_or_default();
+            String::from_utf8(text.to_vec()).map_err(|error| {
+                let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);
+                let (name, frame) = (field.name.as_bytes().into(), chunk.frame);
+                self.trajectory.error(HoomdError::NotText { name, frame, row, at })
+            })
+        });
+        texts.collect()
+    }
+
+    /// `n` times the default row.
+    fn defaults<T: Copy>(
+        &self,
+        field: &Field,
+        n: u64,
+        of: impl Fn(i8) -> Option<T>,
+    ) -> Result<Vec<T>, Error> {
+        let Initial::Values(row) = field.default else { return Ok(Vec::new()) };
+        let row: Vec<T> = row.iter().filter_map(|&value| of(value)).collect();
+        let times = if matches!(field.rows, Rows::Fixed(_)) { 1 } else { n };
+        let memory = || self.trajectory.error(io::Error::from(io::ErrorKind::OutOfMemory));
+        let times = usize::try_from(times).map_err(|_| memory())?;
+        super::values::repeated(&row, times).ok_or_else(memory)
+    }
+}
+
+macro_rules! quantities {
+    ($($(#[$doc:meta])* $name:ident: $read:ident($field:ident) -> $T:ty;)+) => { $(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// See [`Frame`].
+        pub fn $name(&self) -> Result<$T, Error> {
+            self.frame.$read(&schema::$field)
+        }
+    )+ };
+}
+
+/// The particles of a [`Frame`]: all values are in the order of the particles' tags.
+#[derive(Debug, Clone, Copy)]
+pub struct Particles<'a> {
+    frame: &'a Frame<'a>,
+}
+
+impl Particles<'_> {
+    /// How many there are.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn n(&self) -> Result<u32, Error> {
+        self.frame.members(Group::Particles)
+    }
+
+    quantities! {
+        /// Names of the types.
+        types: texts(TYPES) -> Vec<String>;
+        /// Number of each particle's type.
+        typeid: numbers(TYPEID) -> Vec<u32>;
+        /// Shapes of the types, for drawing: JSON as it stands in the file.
+        type_shapes: texts(TYPE_SHAPES) -> Vec<String>;
+        /// Masses.
+        mass: floats(MASS) -> Floats;
+        /// Charges.
+        charge: floats(CHARGE) -> Floats;
+        /// Diameters.
+        diameter: floats(DIAMETER) -> Floats;
+        /// The body that each belongs to, or -1.
+        body: numbers(BODY) -> Vec<i32>;
+        /// Moments of inertia, three of each: Ixx, Iyy, Izz.
+        moment_inertia: floats(MOMENT_INERTIA) -> Floats;
+        /// Positions: x, y, z of each.
+        position: floats(POSITION) -> Floats;
+        /// Quaternions of the orientations: r, ax, ay, az of each.
+        orientation: floats(ORIENTATION) -> Floats;
+        /// Velocities: three of each.
+        velocity: floats(VELOCITY) -> Floats;
+        /// Quaternions of the angular momenta: four of each.
+        angmom: floats(ANGMOM) -> Floats;
+        /// How often each went through the box: in x, y, z.
+        image: numbers(IMAGE) -> Vec<i32>;
+    }
+}
+
+/// Bonds of a [`Frame`], or angles, dihedrals, impropers, special pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Bonds<'a> {
+    frame: &'a Frame<'a>,
+    fields: &'static Topology,
+}
+
+impl Bonds<'_> {
+    /// Particles of each.
+    #[must_use]
+    pub const fn columns(&self) -> u32 {
+        self.fields.columns
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn n(&self) -> Result<u32, Error> {
+        self.frame.members(self.fields.members)
+    }
+
+    /// Names of their types.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn types(&self) -> Result<Vec<String>, Error> {
+        self.frame.texts(&self.fields.types)
+    }
+
+    /// Number of the type of each.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn typeid(&self) -> Result<Vec<u32>, Error> {
+        self.frame.numbers(&self.fields.typeid)
+    }
+
+    /// Tags of the particles of each, [`columns`](Self::columns) of them.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn group(&self) -> Result<Vec<u32>, Error> {
+        self.frame.tags(&self.fields.group)
+    }
+}
+
+/// Constraints of a [`Frame`]: distances of two particles that are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Constraints<'a> {
+    frame: &'a Frame<'a>,
+}
+
+impl Constraints<'_> {
+    /// How many there are.
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn n(&self) -> Result<u32, Error> {
+        self.frame.members(Group::Constraints)
+    }
+
+    quantities! {
+        /// The distances.
+        value: floats(VALUE) -> Floats;
+        /// Tags of the two particles of each.
+        group: tags(CONSTRAINTS_GROUP) -> Vec<u32>;
+    }
+}

@@ -1,0 +1,144 @@
+//! Logged quantities over many frames.
+
+use super::error::Error as HoomdError;
+use super::glob::matches;
+use super::schema;
+use super::trajectory::Trajectory;
+use super::values::{Quantity, Values};
+use crate::error::Error;
+use std::io;
+use std::ops::Range;
+use striae_core::gsd::Chunk;
+
+/// Which logged quantities to read, of which frames.
+#[derive(Debug, Clone)]
+pub struct Logs<'a> {
+    trajectory: &'a Trajectory,
+    pattern: String,
+    scalars: bool,
+    frames: Range<u64>,
+}
+
+/// A quantity in many frames: of each as many rows and columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its name, with `log/`; bytes that are not UTF-8 as `\xc3`.
+    pub name: String,
+    /// How many frames.
+    pub frames: u64,
+    /// Rows and columns of a frame, and all values, frame by frame.
+    pub quantity: Quantity,
+}
+
+impl Trajectory {
+    /// Logged quantities over many frames; all of all frames, if no more is said.
+    #[must_use]
+    pub fn logs(&self) -> Logs<'_> {
+        Logs { trajectory: self, pattern: "*".into(), scalars: false, frames: 0..self.len() }
+    }
+}
+
+/// A series that is being read.
+struct Wanted {
+    series: Series,
+    id: u16,
+    /// Values of a frame.
+    stride: usize,
+}
+
+impl Logs<'_> {
+    /// Only those whose whole name, as `log/md/energy`, matches: `*` stands for anything, `?` for a
+    /// character, `[a-z]` for one of those, `[!a-z]` for another.
+    #[must_use]
+    pub fn matching(mut self, pattern: impl Into<String>) -> Self {
+        self.pattern = pattern.into();
+        self
+    }
+
+    /// Only those of one value a frame.
+    #[must_use]
+    pub const fn scalars(mut self) -> Self {
+        self.scalars = true;
+        self
+    }
+
+    /// Only these frames, of those that there are.
+    #[must_use]
+    pub fn frames(mut self, frames: Range<u64>) -> Self {
+        self.frames = frames.start..frames.end.min(self.trajectory.len());
+        self
+    }
+
+    /// Reads them: first `configuration/step`, then all that frame 0 has, in the order of their ids.
+    /// Where a frame does not have one, frame 0's value stands.
+    ///
+    /// # Errors
+    /// [`HoomdError::Varies`] if a quantity changes its type or shape; [`HoomdError::Frames`]; those
+    /// of [`Frame`](super::Frame).
+    pub fn read(self) -> Result<Vec<Series>, Error> {
+        let max = self.trajectory.most();
+        if self.len() > max {
+            return Err(self.trajectory.error(HoomdError::Frames { frames: self.len(), max }));
+        }
+        let mut wanted = self.wanted()?;
+        let file = self.trajectory.file();
+        for chunk in file.chunks_of_frames(self.frames.clone())? {
+            let chunk = chunk?;
+            if let Some(wanted) = wanted.iter_mut().find(|wanted| wanted.id == chunk.id) {
+                self.put(wanted, &chunk)?;
+            }
+        }
+        Ok(wanted.into_iter().map(|wanted| wanted.series).collect())
+    }
+
+    const fn len(&self) -> u64 {
+        self.frames.end.saturating_sub(self.frames.start)
+    }
+
+    /// The series as they are if only frame 0 says something.
+    fn wanted(&self) -> Result<Vec<Wanted>, Error> {
+        let (trajectory, mut wanted) = (self.trajectory, Vec::new());
+        if trajectory.is_empty() {
+            return Ok(wanted);
+        }
+        let (file, first) = (trajectory.file(), trajectory.first()?);
+        let step = Quantity::rows(vec![trajectory.frame(0)?.step()?], 1);
+        let id = file.names()?.id(schema::STEP.name).unwrap_or(u16::MAX); // that of no chunk
+        wanted.push(self.filled(schema::STEP.name.into(), id, step)?);
+        for (id, name) in file.names_with_prefix("log/")? {
+            let name = name.to_string();
+            let chunk = first.iter().find(|chunk| chunk.id == id);
+            let Some(chunk) = chunk.filter(|_| matches(&self.pattern, &name)) else { continue };
+            let values = Values::read(file, chunk)?;
+            if !self.scalars || values.len() == 1 {
+                let quantity = Quantity { n: chunk.n, m: chunk.m, values };
+                wanted.push(self.filled(name, id, quantity)?);
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn filled(&self, name: String, id: u16, first: Quantity) -> Result<Wanted, Error> {
+        let stride = first.values.len();
+        let frames = usize::try_from(self.len()).ok();
+        let values = frames.and_then(|frames| first.values.repeated(frames));
+        let memory = || self.trajectory.error(io::Error::from(io::ErrorKind::OutOfMemory));
+        let quantity = Quantity { values: values.ok_or_else(memory)?, ..first };
+        Ok(Wanted { series: Series { name, frames: self.len(), quantity }, id, stride })
+    }
+
+    fn put(&self, wanted: &mut Wanted, chunk: &Chunk) -> Result<(), Error> {
+        let quantity = &mut wanted.series.quantity;
+        let is_text = matches!(quantity.values, Values::Text(_));
+        let (found, want) = ((chunk.kind, chunk.n, chunk.m), quantity.form());
+        if found != want && !(is_text && found.0 == want.0) {
+            let (name, frame) = (wanted.series.name.as_bytes().into(), chunk.frame);
+            return Err(self.trajectory.error(HoomdError::Varies { name, frame, found, want }));
+        }
+        let place = chunk.frame.checked_sub(self.frames.start);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        let start = place.unwrap_or(0).saturating_mul(wanted.stride);
+        let part = start..start.saturating_add(wanted.stride);
+        quantity.values.put(self.trajectory.file(), chunk, part)
+    }
+}

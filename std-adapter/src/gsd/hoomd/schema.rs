@@ -1,0 +1,330 @@
+//! The chunks of the schema: names, types, shapes, defaults (`spec/gsd-hoomd.md#chunks`).
+
+use striae_core::gsd::{ChunkType, Version};
+
+/// The name that a header has for the schema.
+pub const NAME: &str = "hoomd";
+
+/// The version that new files have, unless they are to be read by programs that know only 1.x.
+pub const VERSION: Version = version(2, 0);
+
+/// The last version of 1.x, which all readers of the schema know.
+pub const VERSION_1: Version = version(1, 4);
+
+/// Whether files of this version of the schema can be read: 1.x and 2.x, as gsd does it.
+#[must_use]
+pub const fn is_readable(version: Version) -> bool {
+    matches!(version.major, 1 | 2)
+}
+
+const fn version(major: u16, minor: u16) -> Version {
+    Version { major, minor }
+}
+
+/// A chunk of the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// Types that its values can have.
+    pub kind: Kind,
+    /// How many rows it has.
+    pub rows: Rows,
+    /// How many columns; `None`: as the longest text needs, with its NUL.
+    pub columns: Option<u32>,
+    /// What stands where neither its frame nor frame 0 has it.
+    pub default: Initial,
+    /// The first version of the schema that has it.
+    pub since: Version,
+    /// The last one, if it was given up.
+    pub until: Option<Version>,
+}
+
+/// Types that the values of a chunk can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `uint8`.
+    U8,
+    /// `uint32`.
+    U32,
+    /// `uint64`.
+    U64,
+    /// `int32`.
+    I32,
+    /// `float64`, never less.
+    F64,
+    /// `float32` or `float64`, chunk by chunk.
+    Float,
+    /// Tags of particles: `uint32`, or `int32` as gsd's Python package wrote them up to 4.x.
+    Tag,
+    /// Texts of one width, padded with NULs: `int8` or `uint8`.
+    Text,
+}
+
+impl Kind {
+    /// The types; the first is the one that is written, for [`Float`](Self::Float) if nothing
+    /// else is asked for.
+    #[must_use]
+    pub const fn types(self) -> &'static [ChunkType] {
+        match self {
+            Self::U8 => &[ChunkType::U8],
+            Self::U32 => &[ChunkType::U32],
+            Self::U64 => &[ChunkType::U64],
+            Self::I32 => &[ChunkType::I32],
+            Self::F64 => &[ChunkType::F64],
+            Self::Float => &[ChunkType::F32, ChunkType::F64],
+            Self::Tag => &[ChunkType::U32, ChunkType::I32],
+            Self::Text => &[ChunkType::I8, ChunkType::U8],
+        }
+    }
+}
+
+/// How many rows a chunk has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Always as many.
+    Fixed(u64),
+    /// One for each member of a group: N.
+    Each(Group),
+    /// One for each type: NT. The names of the types say how many types there are.
+    Types,
+    /// The sum of another chunk's values.
+    Sum,
+}
+
+/// What has an N of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// `particles/`.
+    Particles,
+    /// `bonds/`.
+    Bonds,
+    /// `angles/`.
+    Angles,
+    /// `dihedrals/`.
+    Dihedrals,
+    /// `impropers/`.
+    Impropers,
+    /// `constraints/`.
+    Constraints,
+    /// `pairs/`: special pairs.
+    Pairs,
+}
+
+/// What stands where nothing was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Initial {
+    /// A row, or all rows of a chunk that always has as many.
+    Values(&'static [i8]),
+    /// A text for each row.
+    Texts(&'static [&'static str]),
+    /// Nothing: the value is not known.
+    None,
+}
+
+impl Group {
+    /// All of them, in the order in which gsd writes them.
+    pub const ALL: [Self; 7] = [
+        Self::Particles,
+        Self::Bonds,
+        Self::Angles,
+        Self::Dihedrals,
+        Self::Impropers,
+        Self::Constraints,
+        Self::Pairs,
+    ];
+
+    /// The chunk that says how many members it has.
+    #[must_use]
+    pub const fn count(self) -> &'static Field {
+        match self {
+            Self::Particles => &PARTICLES_N,
+            Self::Bonds => &BONDS.n,
+            Self::Angles => &ANGLES.n,
+            Self::Dihedrals => &DIHEDRALS.n,
+            Self::Impropers => &IMPROPERS.n,
+            Self::Constraints => &CONSTRAINTS_N,
+            Self::Pairs => &PAIRS.n,
+        }
+    }
+}
+
+/// The chunks of bonds, or of what is made like them.
+#[derive(Debug, Clone, Copy)]
+pub struct Topology {
+    /// What they describe.
+    pub members: Group,
+    /// Particles of each.
+    pub columns: u32,
+    /// How many there are.
+    pub n: Field,
+    /// Names of their types.
+    pub types: Field,
+    /// The type of each.
+    pub typeid: Field,
+    /// The particles of each.
+    pub group: Field,
+}
+
+const PARTICLES: Rows = Rows::Each(Group::Particles);
+
+const fn field(
+    name: &'static str,
+    kind: Kind,
+    rows: Rows,
+    columns: u32,
+    default: &'static [i8],
+) -> Field {
+    let default = Initial::Values(default);
+    Field { name, kind, rows, columns: Some(columns), default, since: version(1, 0), until: None }
+}
+
+const fn texts(name: &'static str, default: &'static [&'static str]) -> Field {
+    Field {
+        kind: Kind::Text,
+        rows: Rows::Types,
+        columns: None,
+        default: Initial::Texts(default),
+        ..field(name, Kind::Text, Rows::Types, 1, &[])
+    }
+}
+
+/// A chunk of HPMC's state, which versions 1.2 to 1.4 have.
+const fn state(name: &'static str, kind: Kind, rows: Rows, columns: u32) -> Field {
+    Field {
+        default: Initial::None,
+        since: version(1, 2),
+        until: Some(VERSION_1),
+        ..field(name, kind, rows, columns, &[])
+    }
+}
+
+macro_rules! topology {
+    ($Group:ident, $name:literal, $columns:literal, $zeros:expr, $since:expr) => {
+        Topology {
+            members: Group::$Group,
+            columns: $columns,
+            n: Field {
+                since: $since,
+                ..field(concat!($name, "/N"), Kind::U32, Rows::Fixed(1), 1, &[0])
+            },
+            types: Field { since: $since, ..texts(concat!($name, "/types"), &[]) },
+            typeid: Field {
+                since: $since,
+                ..field(concat!($name, "/typeid"), Kind::U32, Rows::Each(Group::$Group), 1, &[0])
+            },
+            group: Field {
+                since: $since,
+                ..field(
+                    concat!($name, "/group"),
+                    Kind::Tag,
+                    Rows::Each(Group::$Group),
+                    $columns,
+                    $zeros,
+                )
+            },
+        }
+    };
+}
+
+macro_rules! fields {
+    ($($name:ident = $value:expr;)+) => { $( pub(super) const $name: Field = $value; )+ };
+}
+
+fields! {
+    STEP = field("configuration/step", Kind::U64, Rows::Fixed(1), 1, &[0]);
+    DIMENSIONS = field("configuration/dimensions", Kind::U8, Rows::Fixed(1), 1, &[3]);
+    BOX = field("configuration/box", Kind::Float, Rows::Fixed(6), 1, &[1, 1, 1, 0, 0, 0]);
+    PARTICLES_N = field("particles/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
+    TYPES = texts("particles/types", &["A"]);
+    TYPEID = field("particles/typeid", Kind::U32, PARTICLES, 1, &[0]);
+    TYPE_SHAPES = Field { since: version(1, 4), ..texts("particles/type_shapes", &["{}"]) };
+    MASS = field("particles/mass", Kind::Float, PARTICLES, 1, &[1]);
+    CHARGE = field("particles/charge", Kind::Float, PARTICLES, 1, &[0]);
+    DIAMETER = field("particles/diameter", Kind::Float, PARTICLES, 1, &[1]);
+    BODY = field("particles/body", Kind::I32, PARTICLES, 1, &[-1]);
+    MOMENT_INERTIA = field("particles/moment_inertia", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+    POSITION = field("particles/position", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+    ORIENTATION = field("particles/orientation", Kind::Float, PARTICLES, 4, &[1, 0, 0, 0]);
+    VELOCITY = field("particles/velocity", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+    ANGMOM = field("particles/angmom", Kind::Float, PARTICLES, 4, &[0, 0, 0, 0]);
+    IMAGE = field("particles/image", Kind::I32, PARTICLES, 3, &[0, 0, 0]);
+    CONSTRAINTS_N = field("constraints/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
+    VALUE = field("constraints/value", Kind::Float, Rows::Each(Group::Constraints), 1, &[0]);
+    CONSTRAINTS_GROUP =
+        field("constraints/group", Kind::Tag, Rows::Each(Group::Constraints), 2, &[0, 0]);
+}
+
+pub(super) const BONDS: Topology = topology!(Bonds, "bonds", 2, &[0, 0], version(1, 0));
+pub(super) const ANGLES: Topology = topology!(Angles, "angles", 3, &[0, 0, 0], version(1, 0));
+pub(super) const DIHEDRALS: Topology =
+    topology!(Dihedrals, "dihedrals", 4, &[0, 0, 0, 0], version(1, 0));
+pub(super) const IMPROPERS: Topology =
+    topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
+pub(super) const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
+
+/// All chunks that the schema names; those of logs are the user's.
+pub const FIELDS: &[Field] = &[
+    STEP,
+    DIMENSIONS,
+    BOX,
+    PARTICLES_N,
+    TYPES,
+    TYPEID,
+    TYPE_SHAPES,
+    MASS,
+    CHARGE,
+    DIAMETER,
+    BODY,
+    MOMENT_INERTIA,
+    POSITION,
+    ORIENTATION,
+    VELOCITY,
+    ANGMOM,
+    IMAGE,
+    BONDS.n,
+    BONDS.types,
+    BONDS.typeid,
+    BONDS.group,
+    ANGLES.n,
+    ANGLES.types,
+    ANGLES.typeid,
+    ANGLES.group,
+    DIHEDRALS.n,
+    DIHEDRALS.types,
+    DIHEDRALS.typeid,
+    DIHEDRALS.group,
+    IMPROPERS.n,
+    IMPROPERS.types,
+    IMPROPERS.typeid,
+    IMPROPERS.group,
+    CONSTRAINTS_N,
+    VALUE,
+    CONSTRAINTS_GROUP,
+    PAIRS.n,
+    PAIRS.types,
+    PAIRS.typeid,
+    PAIRS.group,
+    state("state/hpmc/integrate/d", Kind::F64, Rows::Fixed(1), 1),
+    state("state/hpmc/integrate/a", Kind::F64, Rows::Fixed(1), 1),
+    state("state/hpmc/sphere/radius", Kind::Float, Rows::Types, 1),
+    Field {
+        since: version(1, 3),
+        ..state("state/hpmc/sphere/orientable", Kind::U8, Rows::Types, 1)
+    },
+    state("state/hpmc/ellipsoid/a", Kind::Float, Rows::Types, 1),
+    state("state/hpmc/ellipsoid/b", Kind::Float, Rows::Types, 1),
+    state("state/hpmc/ellipsoid/c", Kind::Float, Rows::Types, 1),
+    state("state/hpmc/convex_polyhedron/N", Kind::U32, Rows::Types, 1),
+    state("state/hpmc/convex_polyhedron/vertices", Kind::Float, Rows::Sum, 3),
+    state("state/hpmc/convex_spheropolyhedron/N", Kind::U32, Rows::Types, 1),
+    state("state/hpmc/convex_spheropolyhedron/vertices", Kind::Float, Rows::Sum, 3),
+    state("state/hpmc/convex_spheropolyhedron/sweep_radius", Kind::Float, Rows::Types, 1),
+    state("state/hpmc/convex_polygon/N", Kind::U32, Rows::Types, 1),
+    state("state/hpmc/convex_polygon/vertices", Kind::Float, Rows::Sum, 2),
+    state("state/hpmc/convex_spheropolygon/N", Kind::U32, Rows::Types, 1),
+    state("state/hpmc/convex_spheropolygon/vertices", Kind::Float, Rows::Sum, 2),
+    state("state/hpmc/convex_spheropolygon/sweep_radius", Kind::Float, Rows::Types, 1),
+    state("state/hpmc/simple_polygon/N", Kind::U32, Rows::Types, 1),
+    state("state/hpmc/simple_polygon/vertices", Kind::Float, Rows::Sum, 2),
+];

@@ -1,0 +1,148 @@
+//! A quantity of the schema that is to be written, whatever its type.
+
+use super::error::Error as HoomdError;
+use super::schema::{Field, Group, Initial, Rows};
+use super::values::{Floats, Precision, Quantity, Values};
+use std::borrow::Cow;
+
+/// Values of a [`Field`].
+#[derive(Debug, Clone)]
+pub(super) enum Value<'a> {
+    U8(Cow<'a, [u8]>),
+    U32(Cow<'a, [u32]>),
+    U64(Cow<'a, [u64]>),
+    I32(Cow<'a, [i32]>),
+    Floats(Cow<'a, Floats>),
+    Texts(Cow<'a, [String]>),
+}
+
+impl Value<'_> {
+    /// The same, kept.
+    pub(super) fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::U8(values) => Value::U8(Cow::Owned(values.into_owned())),
+            Self::U32(values) => Value::U32(Cow::Owned(values.into_owned())),
+            Self::U64(values) => Value::U64(Cow::Owned(values.into_owned())),
+            Self::I32(values) => Value::I32(Cow::Owned(values.into_owned())),
+            Self::Floats(values) => Value::Floats(Cow::Owned(values.into_owned())),
+            Self::Texts(texts) => Value::Texts(Cow::Owned(texts.into_owned())),
+        }
+    }
+
+    /// The same with numbers of this precision.
+    pub(super) fn of_precision(self, precision: Precision) -> Self {
+        match self {
+            Self::Floats(values) if values.precision() != precision => {
+                Self::Floats(Cow::Owned(values.into_owned().into_precision(precision)))
+            }
+            value => value,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::U8(values) => values.len(),
+            Self::U32(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::I32(values) => values.len(),
+            Self::Floats(values) => values.len(),
+            Self::Texts(texts) => texts.len(),
+        }
+    }
+
+    /// Whether a reader gets the same values, bit for bit.
+    pub(super) fn is_same(&self, other: &Value<'_>) -> bool {
+        match (self, other) {
+            (Self::U8(these), Value::U8(those)) => these == those,
+            (Self::U32(these), Value::U32(those)) => these == those,
+            (Self::U64(these), Value::U64(those)) => these == those,
+            (Self::I32(these), Value::I32(those)) => these == those,
+            (Self::Floats(these), Value::Floats(those)) => these.is_same(those),
+            (Self::Texts(these), Value::Texts(those)) => these == those,
+            _ => false,
+        }
+    }
+
+    /// Whether these are the default values of a field.
+    pub(super) fn is_default(&self, field: &Field) -> bool {
+        match (self, field.default) {
+            (Self::Texts(texts), Initial::Texts(default)) => texts.iter().eq(default),
+            (Self::U8(values), Initial::Values(row)) => is_repeated(values, row),
+            (Self::U32(values), Initial::Values(row)) => is_repeated(values, row),
+            (Self::U64(values), Initial::Values(row)) => is_repeated(values, row),
+            (Self::I32(values), Initial::Values(row)) => is_repeated(values, row),
+            (Self::Floats(values), Initial::Values(row)) => {
+                let want = row.iter().cycle().map(|&value| Some(f64::from(value).to_bits()));
+                let have = (0..values.len()).map(|number| values.get(number).map(f64::to_bits));
+                have.zip(want).all(|(have, want)| have == want)
+            }
+            _ => false,
+        }
+    }
+
+    /// Refuses what a chunk of this field cannot hold. `count` says how many members groups have.
+    pub(super) fn check(
+        &self,
+        field: &Field,
+        count: impl Fn(Group) -> u32,
+    ) -> Result<(), HoomdError> {
+        let name = || field.name.as_bytes().into();
+        let rows = match field.rows {
+            Rows::Fixed(n) => n,
+            Rows::Each(group) => count(group).into(),
+            Rows::Types | Rows::Sum => return self.check_texts(field),
+        };
+        let want = rows.saturating_mul(field.columns.unwrap_or(1).into());
+        let found = u64::try_from(self.len()).unwrap_or(u64::MAX);
+        if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
+    }
+
+    fn check_texts(&self, field: &Field) -> Result<(), HoomdError> {
+        let Self::Texts(texts) = self else { return Ok(()) };
+        let name = || field.name.as_bytes().into();
+        for (number, text) in texts.iter().enumerate() {
+            if text.contains('\0') {
+                return Err(HoomdError::Nul { name: name(), text: text.clone() });
+            }
+            // Shapes may be alike, types may not: `types` is what ids are looked up by.
+            let is_name = field.name.ends_with("/types");
+            if is_name && texts.iter().take(number).any(|before| before == text) {
+                return Err(HoomdError::SameType { name: name(), text: text.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_repeated<T: TryFrom<i8> + PartialEq>(values: &[T], row: &[i8]) -> bool {
+    values
+        .iter()
+        .zip(row.iter().cycle())
+        .all(|(have, &want)| T::try_from(want).ok().as_ref() == Some(have))
+}
+
+impl Quantity {
+    /// Refuses one that is not `n` rows of `m` values.
+    pub(super) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), HoomdError> {
+        let found = u64::try_from(self.values.len()).unwrap_or(u64::MAX);
+        let want = match &self.values {
+            Values::Text(_) => 1,
+            _ => self.n.checked_mul(self.m.into()).filter(|_| self.m != 0).unwrap_or(u64::MAX),
+        };
+        if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
+    }
+}
+
+/// Texts as rows of one width, and the width: each with at least one NUL. Two columns at least, as
+/// gsd's Python package cannot read texts of one.
+pub(super) fn padded(texts: &[String]) -> (Vec<u8>, usize) {
+    let longest = texts.iter().map(String::len).max().unwrap_or(0);
+    let width = longest.saturating_add(1).max(2);
+    let mut bytes = Vec::new();
+    for text in texts {
+        bytes.extend_from_slice(text.as_bytes());
+        let pad = width.saturating_sub(text.len());
+        bytes.extend(std::iter::repeat_n(0, pad));
+    }
+    (bytes, width)
+}

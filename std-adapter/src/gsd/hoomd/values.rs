@@ -1,0 +1,268 @@
+//! Values of chunks whose types differ from file to file.
+
+use crate::error::Error;
+use crate::gsd::File;
+use std::fmt;
+use std::ops::Range;
+use striae_core::gsd::{Chunk, ChunkType};
+
+/// Bits of the numbers that a schema calls float.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Precision {
+    /// 32.
+    #[default]
+    Single,
+    /// 64.
+    Double,
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Single => "single",
+            Self::Double => "double",
+        })
+    }
+}
+
+/// Numbers of 32 or of 64 bits, as they stand in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Floats {
+    /// `float32`.
+    F32(Vec<f32>),
+    /// `float64`.
+    F64(Vec<f64>),
+}
+
+impl Floats {
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bits they have.
+    #[must_use]
+    pub const fn precision(&self) -> Precision {
+        match self {
+            Self::F32(_) => Precision::Single,
+            Self::F64(_) => Precision::Double,
+        }
+    }
+
+    /// One of them; nothing is lost if it has 32 bits.
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<f64> {
+        match self {
+            Self::F32(values) => values.get(number).copied().map(f64::from),
+            Self::F64(values) => values.get(number).copied(),
+        }
+    }
+
+    /// All of them; nothing is lost if they have 32 bits.
+    #[must_use]
+    pub fn into_f64(self) -> Vec<f64> {
+        match self {
+            Self::F32(values) => values.into_iter().map(f64::from).collect(),
+            Self::F64(values) => values,
+        }
+    }
+
+    /// All of them, rounded to the nearest if they have 64 bits.
+    #[must_use]
+    pub fn into_f32(self) -> Vec<f32> {
+        match self {
+            Self::F32(values) => values,
+            Self::F64(values) => values.into_iter().map(narrow).collect(),
+        }
+    }
+
+    /// All of them with as many bits.
+    #[must_use]
+    pub fn into_precision(self, precision: Precision) -> Self {
+        match precision {
+            Precision::Single => Self::F32(self.into_f32()),
+            Precision::Double => Self::F64(self.into_f64()),
+        }
+    }
+
+    /// Whether both are the same numbers bit for bit, those of 32 bits widened.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same =
+            |number| self.get(number).map(f64::to_bits) == other.get(number).map(f64::to_bits);
+        self.len() == other.len() && (0..self.len()).all(same)
+    }
+}
+
+impl From<Vec<f32>> for Floats {
+    fn from(values: Vec<f32>) -> Self {
+        Self::F32(values)
+    }
+}
+
+impl From<Vec<f64>> for Floats {
+    fn from(values: Vec<f64>) -> Self {
+        Self::F64(values)
+    }
+}
+
+#[allow(clippy::as_conversions, reason = "to the nearest, which nothing else does")]
+const fn narrow(value: f64) -> f32 {
+    value as f32
+}
+
+/// A chunk as it stands in the file: `n` rows of `m` values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantity {
+    /// Rows; bytes if it is text.
+    pub n: u64,
+    /// Columns.
+    pub m: u32,
+    /// All values, row by row.
+    pub values: Values,
+}
+
+impl Quantity {
+    /// Rows of `m` values, one row behind the other.
+    #[must_use]
+    pub fn rows(values: impl Into<Values>, m: u32) -> Self {
+        let values = values.into();
+        let len = u64::try_from(values.len()).unwrap_or(u64::MAX);
+        Self { n: len.checked_div(m.into()).unwrap_or(0), m, values }
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let n = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Self { n, m: 1, values: Values::Text(vec![text]) }
+    }
+
+    /// Type, rows and columns.
+    pub(super) const fn form(&self) -> (ChunkType, u64, u32) {
+        (self.values.kind(), self.n, self.m)
+    }
+}
+
+macro_rules! values {
+    ($($(#[$doc:meta])* $Kind:ident($T:ty),)+) => {
+        /// Values of any type.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Values {
+            $($(#[$doc])* $Kind(Vec<$T>),)+
+            /// `character`: a text of each frame, without the NULs at its end.
+            Text(Vec<String>),
+        }
+
+        impl Values {
+            /// The type that they have in a file.
+            #[must_use]
+            pub const fn kind(&self) -> ChunkType {
+                match self {
+                    $(Self::$Kind(_) => ChunkType::$Kind,)+
+                    Self::Text(_) => ChunkType::Character,
+                }
+            }
+
+            /// How many there are.
+            #[must_use]
+            pub const fn len(&self) -> usize {
+                match self {
+                    $(Self::$Kind(values) => values.len(),)+
+                    Self::Text(texts) => texts.len(),
+                }
+            }
+
+            pub(super) fn read(file: &File, chunk: &Chunk) -> Result<Self, Error> {
+                Ok(match chunk.kind {
+                    $(ChunkType::$Kind => Self::$Kind(file.read(chunk)?),)+
+                    ChunkType::Character => Self::Text(vec![file.read_text(chunk)?]),
+                })
+            }
+
+            /// As many copies, one behind the other; `None` if there is no memory for them.
+            pub(super) fn repeated(&self, times: usize) -> Option<Self> {
+                Some(match self {
+                    $(Self::$Kind(values) => Self::$Kind(repeated(values, times)?),)+
+                    Self::Text(texts) => Self::Text(repeated(texts, times)?),
+                })
+            }
+
+            /// Puts those of a chunk into a part of these, which are of the chunk's type.
+            pub(super) fn put(
+                &mut self,
+                file: &File,
+                chunk: &Chunk,
+                part: Range<usize>,
+            ) -> Result<(), Error> {
+                match self {
+                    $(Self::$Kind(values) => {
+                        file.read_into(chunk, values.get_mut(part).unwrap_or_default())
+                    })+
+                    Self::Text(texts) => {
+                        let text = file.read_text(chunk)?;
+                        texts.splice(part, [text]);
+                        Ok(())
+                    }
+                }
+            }
+        }
+
+        $(impl From<Vec<$T>> for Values {
+            fn from(values: Vec<$T>) -> Self {
+                Self::$Kind(values)
+            }
+        })+
+    };
+}
+
+values! {
+    /// `uint8`.
+    U8(u8),
+    /// `uint16`.
+    U16(u16),
+    /// `uint32`.
+    U32(u32),
+    /// `uint64`.
+    U64(u64),
+    /// `int8`.
+    I8(i8),
+    /// `int16`.
+    I16(i16),
+    /// `int32`.
+    I32(i32),
+    /// `int64`.
+    I64(i64),
+    /// `float32`.
+    F32(f32),
+    /// `float64`.
+    F64(f64),
+}
+
+impl Values {
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+pub(super) fn repeated<T: Clone>(values: &[T], times: usize) -> Option<Vec<T>> {
+    let len = values.len().checked_mul(times)?;
+    let mut all = Vec::new();
+    all.try_reserve_exact(len).ok()?;
+    for _ in 0..times {
+        all.extend_from_slice(values);
+    }
+    Some(all)
+}

@@ -1,0 +1,236 @@
+//! Golden files: hoomd.json has what gsd's package reads in them.
+
+use super::golden_dir;
+use serde_json::{Value, json};
+use striae::error::ErrorKind;
+use striae::gsd::hoomd::{Bonds, Floats, Frame, Quantity, Trajectory, Values};
+use striae_core::gsd::Error;
+
+/// What the package says of each file.
+pub(crate) fn expected() -> Vec<(String, Value)> {
+    let json = std::fs::read(golden_dir().join("hoomd.json")).unwrap();
+    let files: Value = serde_json::from_slice(&json).unwrap();
+    let files: Vec<_> = files
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, file)| (name.clone(), file.clone()))
+        .collect();
+    assert_eq!(files.len(), 5);
+    files
+}
+
+pub(crate) fn open(name: &str) -> Trajectory {
+    Trajectory::open(golden_dir().join(name)).unwrap()
+}
+
+/// Numbers that stand in the JSON as texts, as a number of JSON may lose a digit.
+fn numbers(texts: &Value) -> Vec<f64> {
+    texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().parse().unwrap()).collect()
+}
+
+fn assert_floats(floats: &Floats, wanted: &Value) {
+    let kind = match floats {
+        Floats::F32(_) => "float32",
+        Floats::F64(_) => "float64",
+    };
+    assert_eq!(kind, wanted["type"]);
+    assert_eq!(floats.clone().into_f64(), numbers(&wanted["values"]));
+}
+
+fn assert_values(values: &Values, wanted: &Value) {
+    assert_eq!(values.kind().name(), wanted["type"]);
+    match values {
+        Values::F32(values) => assert_floats(&Floats::F32(values.clone()), wanted),
+        Values::F64(values) => assert_floats(&Floats::F64(values.clone()), wanted),
+        Values::U64(values) => assert_eq!(json!(values), wanted["values"]),
+        Values::Text(texts) => assert_eq!(json!(texts), wanted["values"]),
+        values => panic!("{values:?}"),
+    }
+}
+
+fn assert_quantity(quantity: &Quantity, wanted: &Value) {
+    assert_values(&quantity.values, wanted);
+    assert_eq!((json!(quantity.n), json!(quantity.m)), (wanted["N"].clone(), wanted["M"].clone()));
+}
+
+fn assert_bonds(bonds: Bonds<'_>, columns: u32, wanted: &Value) {
+    assert_eq!(bonds.columns(), columns);
+    assert_eq!(json!(bonds.n().unwrap()), wanted["N"]);
+    assert_eq!(json!(bonds.types().unwrap()), wanted["types"]);
+    assert_eq!(json!(bonds.typeid().unwrap()), wanted["typeid"]);
+    assert_eq!(json!(bonds.group().unwrap()), wanted["group"]);
+}
+
+fn assert_frame(frame: &Frame<'_>, wanted: &Value) {
+    let configuration = &wanted["configuration"];
+    assert_eq!(frame.step().unwrap(), configuration["step"]);
+    assert_eq!(frame.dimensions().unwrap(), configuration["dimensions"]);
+    assert_eq!(frame.box_().unwrap().to_vec(), numbers(&configuration["box"]));
+
+    let (particles, of) = (frame.particles(), &wanted["particles"]);
+    assert_eq!(particles.n().unwrap(), of["N"]);
+    assert_eq!(json!(particles.types().unwrap()), of["types"]);
+    assert_eq!(json!(particles.typeid().unwrap()), of["typeid"]);
+    assert_eq!(json!(particles.body().unwrap()), of["body"]);
+    assert_eq!(json!(particles.image().unwrap()), of["image"]);
+    let shapes = particles.type_shapes().unwrap();
+    let shapes: Vec<Value> =
+        shapes.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(json!(shapes), of["type_shapes"]);
+    for (floats, name) in [
+        (particles.mass(), "mass"),
+        (particles.charge(), "charge"),
+        (particles.diameter(), "diameter"),
+        (particles.moment_inertia(), "moment_inertia"),
+        (particles.position(), "position"),
+        (particles.orientation(), "orientation"),
+        (particles.velocity(), "velocity"),
+        (particles.angmom(), "angmom"),
+    ] {
+        assert_floats(&floats.unwrap(), &of[name]);
+    }
+
+    assert_bonds(frame.bonds(), 2, &wanted["bonds"]);
+    assert_bonds(frame.angles(), 3, &wanted["angles"]);
+    assert_bonds(frame.dihedrals(), 4, &wanted["dihedrals"]);
+    assert_bonds(frame.impropers(), 4, &wanted["impropers"]);
+    assert_bonds(frame.pairs(), 2, &wanted["pairs"]);
+    let (constraints, of) = (frame.constraints(), &wanted["constraints"]);
+    assert_eq!(constraints.n().unwrap(), of["N"]);
+    assert_floats(&constraints.value().unwrap(), &of["value"]);
+    assert_eq!(json!(constraints.group().unwrap()), of["group"]);
+
+    let quantities = |wanted: &Value| wanted.as_object().unwrap().clone();
+    let names = |names: Vec<striae::gsd::Name<'_>>| {
+        names.iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (log, state) = (quantities(&wanted["log"]), quantities(&wanted["state"]));
+    assert_eq!(sorted(names(frame.log_names().unwrap())), sorted(log.keys().cloned().collect()));
+    assert_eq!(names(frame.state_names().unwrap()), state.keys().cloned().collect::<Vec<_>>());
+    for (name, wanted) in log {
+        assert_quantity(&frame.log(name).unwrap().unwrap(), &wanted);
+    }
+    for (name, wanted) in state {
+        assert_quantity(&frame.state(name).unwrap().unwrap(), &wanted);
+    }
+    assert_eq!(frame.log("none").unwrap(), None);
+    assert_eq!(frame.state("none").unwrap(), None);
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
+}
+
+#[test]
+fn frames_are_as_the_package_reads_them() {
+    for (name, file) in expected() {
+        let trajectory = open(&name);
+        assert_eq!(trajectory.version().to_string(), file["version"]);
+        let wanted = file["frames"].as_array().unwrap();
+        assert_eq!(trajectory.len(), wanted.len() as u64);
+        let frames: Vec<_> = trajectory.frames(..).map(Result::unwrap).collect();
+        for (frame, wanted) in frames.iter().zip(wanted) {
+            assert_frame(frame, wanted);
+        }
+        // The last one first, when nothing is known of frame 0 yet.
+        let trajectory = open(&name);
+        for (frame, wanted) in trajectory.frames(..).rev().zip(wanted.iter().rev()) {
+            assert_frame(&frame.unwrap(), wanted);
+        }
+    }
+}
+
+#[test]
+fn a_frame_in_memory_has_what_its_methods_say() {
+    for (name, _) in expected() {
+        for frame in open(&name).frames(..) {
+            let frame = frame.unwrap();
+            let data = frame.read().unwrap();
+            assert_eq!(data.configuration.step, Some(frame.step().unwrap()));
+            assert_eq!(data.particles.position, Some(frame.particles().position().unwrap()));
+            assert_eq!(data.pairs.group, Some(frame.pairs().group().unwrap()));
+            assert_eq!(data.constraints.value, Some(frame.constraints().value().unwrap()));
+            assert_eq!(data.log.len(), frame.log_names().unwrap().len());
+            data.check().unwrap();
+        }
+    }
+}
+
+#[test]
+fn logs_over_all_frames_are_as_the_package_reads_them() {
+    let mut seen = 0;
+    for (name, file) in expected() {
+        for (pattern, wanted) in file["logs"].as_object().unwrap() {
+            let series = open(&name).logs().matching(pattern).read().unwrap();
+            let wanted = wanted.as_object().unwrap();
+            assert_eq!(series.len(), wanted.len(), "{name} {pattern}");
+            for series in series {
+                assert_values(&series.quantity.values, &wanted[&series.name]);
+                assert_eq!(series.frames, file["frames"].as_array().unwrap().len() as u64);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20);
+}
+
+#[test]
+fn logs_of_some_frames_are_a_part_of_those_of_all() {
+    let trajectory = open("v21_hoomd_full_single.gsd");
+    let all = trajectory.logs().read().unwrap();
+    for start in 0..4 {
+        for end in start..5 {
+            let part = trajectory.logs().frames(start..end).read().unwrap();
+            let [from, to] = [start.min(3), end.min(3)].map(|frame| frame as usize);
+            assert_eq!(part.len(), all.len());
+            for (part, all) in part.iter().zip(&all) {
+                assert_eq!(part.frames as usize, to - from);
+                let stride = all.quantity.values.len() / 3;
+                let wanted = match &all.quantity.values {
+                    Values::U64(values) => Values::U64(values[from * stride..to * stride].to_vec()),
+                    Values::F64(values) => Values::F64(values[from * stride..to * stride].to_vec()),
+                    Values::Text(texts) => Values::Text(texts[from..to].to_vec()),
+                    values => panic!("{values:?}"),
+                };
+                assert_eq!(part.quantity.values, wanted);
+            }
+        }
+    }
+}
+
+#[test]
+fn scalars_are_quantities_of_one_value() {
+    let trajectory = open("v21_hoomd_full_single.gsd");
+    let series = trajectory.logs().scalars().read().unwrap();
+    let names: Vec<_> = series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["configuration/step", "log/md/energy", "log/message"]);
+}
+
+#[test]
+fn slices_are_those_of_a_list() {
+    let trajectory = open("v21_hoomd_varying_N.gsd");
+    let numbers = |frames: Vec<u64>, wanted: &[u64]| assert_eq!(frames, wanted);
+    let number = |frame: Result<Frame<'_>, striae::Error>| frame.unwrap().number();
+    numbers(trajectory.frames(..).map(number).collect(), &[0, 1, 2, 3]);
+    numbers(trajectory.frames(1..).map(number).collect(), &[1, 2, 3]);
+    numbers(trajectory.frames(1..=2).map(number).collect(), &[1, 2]);
+    numbers(trajectory.frames(2..99).map(number).collect(), &[2, 3]);
+    numbers(trajectory.frames(7..9).map(number).collect(), &[]);
+    numbers(trajectory.frames(..).step_by(2).map(number).collect(), &[0, 2]);
+    numbers(trajectory.frames(..).rev().step_by(3).map(number).collect(), &[3, 0]);
+    assert_eq!(trajectory.frames(..=2).size_hint(), (3, Some(3)));
+}
+
+#[test]
+fn a_frame_that_there_is_not_is_refused() {
+    for (name, file) in expected() {
+        let frames = file["frames"].as_array().unwrap().len() as u64;
+        for frame in [frames, frames + 1, u64::MAX] {
+            let error = open(&name).frame(frame).map(drop).unwrap_err();
+            let ErrorKind::Gsd(error) = *error.kind() else { panic!("{error}") };
+            assert_eq!(error, Error::NoFrame { frame, frames });
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Files of the schema hoomd: what gsd's package wrote and what it reads there, damaged ones, and
+//! ours.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+mod damaged;
+mod golden;
+mod spec;
+
+use std::path::{Path, PathBuf};
+
+fn golden_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/gsd")
+}
