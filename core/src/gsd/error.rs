@@ -260,7 +260,7 @@ impl Error {
 }
 
 /// A field as error texts name it: `header.index_location at offset 8`.
-struct At(FieldId, u64);
+pub(super) struct At(pub(super) FieldId, pub(super) u64);
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,7 +10,7 @@
 //! | [`names`], [`name_table`] | the name list; its names by their bytes |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`checksums`] | checksums of a frame |
-//! | [`entries`] | lists of chunks |
+//! | [`entries`], [`check_entry`] | lists of chunks; all that can be wrong with an entry |
 //! | [`reader`] | a file that is read ([`Reader`]) |
 //! | [`create`], [`publish`] | machines: make a file, publish a commit |
 //! | [`writer`], [`stream`] | a file that is written ([`Writer`]), a chunk that comes piece by piece |
@@ -18,6 +18,7 @@
 //!
 //! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
 
+pub mod check_entry;
 pub mod checksums;
 pub mod chunk;
 pub mod create;

@@ -1,0 +1,372 @@
+//! Checks of index entries, many of which gsd does not make (`spec/gsd.md#index-entry`).
+//!
+//! Reading a chunk ([`Chunk::parse`](super::Chunk::parse)) asks whether its bytes can be read. This
+//! asks for all that is wrong, with the entry before it and the blocks of the file in mind. Whether
+//! chunks overlap each other is not asked: that takes memory for all of them.
+
+use super::error::At;
+use super::header::Version;
+use super::kind::ChunkType;
+use super::layout::{IndexBlock, NameBlock, chunk_len};
+use super::open::Head;
+use super::raw::{IndexEntry, Shadow};
+use crate::field::FieldId;
+use crate::span::Span;
+use core::fmt;
+
+/// A part of a file behind the header that is no chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Part {
+    /// The index block.
+    Index,
+    /// The name list.
+    Names,
+    /// The shadow of the header.
+    Shadow,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Index => "the index",
+            Self::Names => "the name list",
+            Self::Shadow => "the shadow of the header",
+        })
+    }
+}
+
+/// Something that is wrong with an entry. Offsets are those of the entry in the file, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Finding {
+    /// Its slot is not used, though slots behind it are.
+    Empty {
+        /// Where the entry is.
+        offset: u64,
+    },
+    /// Its location is negative or in the header.
+    Location {
+        /// Where the entry is.
+        offset: u64,
+        /// What it says.
+        location: i64,
+    },
+    /// Its chunk does not lie in the file.
+    Outside {
+        /// Where the entry is.
+        offset: u64,
+        /// Where the chunk starts.
+        start: u64,
+        /// Bytes of the chunk.
+        len: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// Its chunk has bytes of a part of the file that is no chunk.
+    Overlap {
+        /// Where the entry is.
+        offset: u64,
+        /// Where the chunk starts.
+        start: u64,
+        /// Bytes of the chunk.
+        len: u64,
+        /// That part.
+        part: Part,
+    },
+    /// Rows times columns are more bytes than a file can have.
+    Extent {
+        /// Where the entry is.
+        offset: u64,
+        /// Rows.
+        n: u64,
+        /// Columns.
+        m: u32,
+        /// Type of a value.
+        kind: ChunkType,
+    },
+    /// It has no columns.
+    Columns {
+        /// Where the entry is.
+        offset: u64,
+    },
+    /// Its type is none.
+    Kind {
+        /// Where the entry is.
+        offset: u64,
+        /// What it says.
+        kind: u8,
+    },
+    /// It has flags.
+    Flags {
+        /// Where the entry is.
+        offset: u64,
+        /// What it says.
+        flags: u8,
+    },
+    /// Its name is not there.
+    Unnamed {
+        /// Where the entry is.
+        offset: u64,
+        /// Index of the name.
+        id: u16,
+        /// Names that there are.
+        names: u32,
+    },
+    /// Its frame is not below the number of slots; gsd refuses that.
+    Frame {
+        /// Where the entry is.
+        offset: u64,
+        /// What it says.
+        frame: u64,
+        /// Slots that the header shows.
+        slots: u64,
+    },
+    /// Its frame is one before that of the entry before.
+    Order {
+        /// Where the entry is.
+        offset: u64,
+        /// What it says.
+        frame: u64,
+        /// The frame of the entry before.
+        before: u64,
+    },
+    /// In an index of layer 2, the entry before is of the same frame and of a name behind its own.
+    Unsorted {
+        /// Where the entry is.
+        offset: u64,
+        /// The frame.
+        frame: u64,
+        /// Index of the name.
+        id: u16,
+        /// That of the entry before.
+        before: u16,
+    },
+    /// The entry before is another chunk of the same frame and name.
+    Duplicate {
+        /// Where the entry is.
+        offset: u64,
+        /// The frame.
+        frame: u64,
+        /// Index of the name.
+        id: u16,
+    },
+}
+
+const _: () = assert!(size_of::<Finding>() <= 40);
+
+impl Finding {
+    /// The field that is wrong.
+    #[must_use]
+    pub const fn field(&self) -> FieldId {
+        match self {
+            Self::Empty { .. } | Self::Location { .. } => IndexEntry::location,
+            Self::Outside { .. } | Self::Overlap { .. } => IndexEntry::location,
+            Self::Extent { .. } => IndexEntry::n,
+            Self::Columns { .. } => IndexEntry::m,
+            Self::Kind { .. } => IndexEntry::kind,
+            Self::Flags { .. } => IndexEntry::flags,
+            Self::Unnamed { .. } | Self::Unsorted { .. } | Self::Duplicate { .. } => IndexEntry::id,
+            Self::Frame { .. } | Self::Order { .. } => IndexEntry::frame,
+        }
+    }
+
+    /// Where the entry is.
+    #[must_use]
+    pub const fn entry_offset(&self) -> u64 {
+        match *self {
+            Self::Empty { offset }
+            | Self::Location { offset, .. }
+            | Self::Outside { offset, .. }
+            | Self::Overlap { offset, .. }
+            | Self::Extent { offset, .. }
+            | Self::Columns { offset }
+            | Self::Kind { offset, .. }
+            | Self::Flags { offset, .. }
+            | Self::Unnamed { offset, .. }
+            | Self::Frame { offset, .. }
+            | Self::Order { offset, .. }
+            | Self::Unsorted { offset, .. }
+            | Self::Duplicate { offset, .. } => offset,
+        }
+    }
+
+    /// Where the field that is wrong is.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.entry_offset().saturating_add(self.field().offset().into())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        At(self.field(), self.offset()).fmt(f)?;
+        match *self {
+            Self::Empty { .. } => f.write_str(" is 0, though slots behind it are used"),
+            Self::Location { location, .. } => write!(f, " is {location}, must be at least 256"),
+            Self::Outside { start, len, file_len, .. } => {
+                write!(f, " is {start}, where {len} bytes must be, but the file ends at {file_len}")
+            }
+            Self::Overlap { start, len, part, .. } => {
+                write!(f, " is {start}, but some of the {len} bytes there are those of {part}")
+            }
+            Self::Extent { n, m, kind, .. } => write!(
+                f,
+                " is {n}, but {n} rows of {m} {kind} values are more bytes than a file can have"
+            ),
+            Self::Columns { .. } => f.write_str(" is 0, must be at least 1"),
+            Self::Kind { kind, .. } => write!(f, " is {kind}, must be 1 to 11"),
+            Self::Flags { flags, .. } => write!(f, " is {flags}, must be 0"),
+            Self::Unnamed { id, names, .. } => write!(f, " is {id}, but there are {names} names"),
+            Self::Frame { frame, slots, .. } => {
+                write!(f, " is {frame}, must be less than the {slots} slots of the index")
+            }
+            Self::Order { frame, before, .. } => {
+                write!(f, " is {frame}, must be at least {before} as before it")
+            }
+            Self::Unsorted { frame, id, before, .. } => {
+                write!(f, " is {id}, must be more than {before} as before it in frame {frame}")
+            }
+            Self::Duplicate { frame, id, .. } => {
+                write!(f, " is {id}, but the entry before it is that of frame {frame}")
+            }
+        }
+    }
+}
+
+/// What entries are checked against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryCheck {
+    /// Version of the file layer.
+    pub version: Version,
+    /// Length of the file in bytes.
+    pub file_len: u64,
+    /// The index block that the header shows.
+    pub shown: IndexBlock,
+    /// All of the index block, if that is known to be more.
+    pub index: IndexBlock,
+    /// The name list.
+    pub names: NameBlock,
+    /// Names that there are.
+    pub name_count: u32,
+    /// Offset of the shadow of the header, if there is one.
+    pub shadow: Option<u64>,
+}
+
+impl EntryCheck {
+    /// What the entries of an open file are checked against.
+    #[must_use]
+    pub fn new(head: &Head) -> Self {
+        let (shown, record) = (head.header.index, head.state.record());
+        Self {
+            version: head.header.version,
+            file_len: head.file_len,
+            shown,
+            index: record.and_then(|record| record.index(shown)).unwrap_or(shown),
+            names: head.header.names,
+            name_count: head.names,
+            shadow: record.map(|record| record.shadow),
+        }
+    }
+
+    /// All that is wrong with the entry at `offset` in the file.
+    ///
+    /// `before` is the used entry before it, if there is one. Nothing is said of an entry that only
+    /// repeats it: such fill an index that needs more entries than there are chunks.
+    pub fn findings(
+        &self,
+        before: Option<&IndexEntry>,
+        entry: &IndexEntry,
+        offset: u64,
+    ) -> impl Iterator<Item = Finding> + use<> {
+        let is_told = before == Some(entry) || !entry.is_used();
+        let empty = (!entry.is_used()).then_some(Finding::Empty { offset });
+        let (fields, overlaps, order) = match is_told {
+            true => ([None; 6], [None; 3], None),
+            false => (
+                self.of_fields(entry, offset),
+                self.overlaps(entry, offset),
+                before.and_then(|before| self.order(before, entry, offset)),
+            ),
+        };
+        fields.into_iter().chain(overlaps).chain([order, empty]).flatten()
+    }
+
+    /// What is wrong with an entry by itself.
+    fn of_fields(&self, entry: &IndexEntry, offset: u64) -> [Option<Finding>; 6] {
+        let (id, names) = (entry.id.get(), self.name_count);
+        let (frame, slots) = (entry.frame.get(), self.shown.slots);
+        let (flags, kind) = (entry.flags, entry.kind);
+        [
+            self.extent(entry, offset),
+            (entry.m.get() == 0).then_some(Finding::Columns { offset }),
+            ChunkType::from_number(kind).is_none().then_some(Finding::Kind { offset, kind }),
+            (flags != 0).then_some(Finding::Flags { offset, flags }),
+            (u32::from(id) >= names).then_some(Finding::Unnamed { offset, id, names }),
+            (frame >= slots).then_some(Finding::Frame { offset, frame, slots }),
+        ]
+    }
+
+    /// What is wrong with the place or the size of the chunk, but that it overlaps something.
+    fn extent(&self, entry: &IndexEntry, offset: u64) -> Option<Finding> {
+        let (location, n, m) = (entry.location.get(), entry.n.get(), entry.m.get());
+        if location < 256 {
+            return Some(Finding::Location { offset, location });
+        }
+        let kind = ChunkType::from_number(entry.kind)?;
+        match span_of(entry) {
+            None => Some(Finding::Extent { offset, n, m, kind }),
+            Some(span) if span.fits(self.file_len) => None,
+            Some(span) => Some(Finding::Outside {
+                offset,
+                start: span.offset(),
+                len: span.len(),
+                file_len: self.file_len,
+            }),
+        }
+    }
+
+    /// The parts of the file that the chunk overlaps, but for the header, which its location tells.
+    fn overlaps(&self, entry: &IndexEntry, offset: u64) -> [Option<Finding>; 3] {
+        let shadow = self.shadow.and_then(|shadow| Span::new(shadow, Shadow::LEN));
+        let parts = [
+            (Part::Index, self.index.span()),
+            (Part::Names, self.names.span()),
+            (Part::Shadow, shadow),
+        ];
+        let chunk = span_of(entry);
+        parts.map(|(part, span)| {
+            let (chunk, span) = (chunk?, span?);
+            let (start, len) = (chunk.offset(), chunk.len());
+            chunk.overlaps(span).then_some(Finding::Overlap { offset, start, len, part })
+        })
+    }
+
+    fn order(&self, before: &IndexEntry, entry: &IndexEntry, offset: u64) -> Option<Finding> {
+        let (frame, id) = (entry.frame.get(), entry.id.get());
+        let (frame_before, before) = (before.frame.get(), before.id.get());
+        if frame < frame_before {
+            return Some(Finding::Order { offset, frame, before: frame_before });
+        }
+        if frame > frame_before {
+            return None;
+        }
+        if id == before {
+            return Some(Finding::Duplicate { offset, frame, id });
+        }
+        (self.version.is_sorted() && id < before).then_some(Finding::Unsorted {
+            offset,
+            frame,
+            id,
+            before,
+        })
+    }
+}
+
+/// The bytes that an entry says are its chunk's, wherever they are.
+fn span_of(entry: &IndexEntry) -> Option<Span> {
+    let start = u64::try_from(entry.location.get()).ok()?;
+    let kind = ChunkType::from_number(entry.kind)?;
+    Span::new(start, chunk_len(entry.n.get(), entry.m.get(), kind)?)
+}
