@@ -74,8 +74,8 @@ class File:
         return self.bytes[self.header.index_location + 32 * slot :][:32]
 
     def chunks(self):
-        """All chunks in the order of frames and ids."""
-        for entry in sorted(self.entries, key=lambda entry: (entry.frame, entry.id)):
+        """All chunks in the order of the index."""
+        for entry in self.entries:
             yield {
                 "frame": entry.frame,
                 "name": shown(self.names[entry.id]),
@@ -304,21 +304,26 @@ class Striae:
 
 # ---- files of a folder ----
 
-# Damaged golden files that can be read, and the entries that are left; all others must be refused. Those
-# marked have chunks that cannot be told apart: they are not compared with striae.
+# Damaged golden files that can be read, and the chunks that are left; all others must be refused.
 READABLE = {
     "bad_app_not_nul_terminated.gsd": 9,
-    "bad_hole_entry4_location_0.gsd": 4,
     "bad_index_alloc_0.gsd": 0,
     "bad_index_alloc_too_small_for_used.gsd": 4,
     "bad_name_invalid_utf8.gsd": 9,
     "bad_overlapping_data.gsd": 9,
-    "bad_stale_entries_after_end.gsd": 9,
     "bad_torn_last_frame.gsd": 8,
     "bad_v1_junk_after_nul_in_name.gsd": 10,
     "bad_version_2_9_accepted.gsd": 9,
 }
-AMBIGUOUS = {"bad_dup_frame_id.gsd": 9, "bad_dup_names.gsd": 9}
+# Those in which searching by halves, as gsd and striae do, and reading in order find different things, or
+# frame and name do not say which chunk is meant. striae's tests say what it makes of them.
+AMBIGUOUS = {
+    "bad_dup_frame_id.gsd": 9,
+    "bad_dup_names.gsd": 9,
+    "bad_entry4_frame_decreases.gsd": None,
+    "bad_hole_entry4_location_0.gsd": 4,
+    "bad_stale_entries_after_end.gsd": 9,
+}
 
 
 def check_damaged(kaitai, tally, striae, path):
@@ -327,7 +332,7 @@ def check_damaged(kaitai, tally, striae, path):
     used = READABLE.get(name, AMBIGUOUS.get(name))
     if used is None:
         tally.check(name, refusal(kaitai, path))
-        if striae:
+        if striae and name not in AMBIGUOUS:
             tally.check(f"{name}: striae", striae.compare_refused(path))
         return
     found = File(kaitai, path)
