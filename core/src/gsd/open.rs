@@ -193,8 +193,12 @@ impl Open {
     fn feed_shadow(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
         let damaged = self.head.image.crc_error();
         let head = &mut self.head;
-        let shadow = Shadow::parse(bytes).ok_or(damaged)?;
-        match shadow.settle(&head.image) {
+        let settled = match Shadow::parse(bytes) {
+            Some(shadow) => shadow.settle(&head.image),
+            None if head.image.is_moved() => Settled::Appended,
+            None => Settled::Damaged,
+        };
+        match settled {
             Settled::Torn(new) => {
                 head.image = new;
                 head.header = head.header.with_blocks(&new, head.file_len)?;

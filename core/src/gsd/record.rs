@@ -1,6 +1,7 @@
 //! The commit record: what a striae writer says about a file, and whether that still holds.
 
 use super::error::Error;
+use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
 use super::raw::{Commit, Image, Shadow};
 use crate::field::FieldId;
@@ -200,6 +201,23 @@ impl Image {
         Record::parse(&self.commit, self.index(), self.name_block(), file_len).map(Some)
     }
 
+    /// Whether gsd must have moved the index or the name list since the record was made, as far as the
+    /// header alone says. That is little, and asked only if there is no shadow to say more: one that was
+    /// half written when the power went, before gsd came.
+    pub(super) fn is_moved(&self) -> bool {
+        let (index, names, data_end) =
+            (self.index(), self.name_block(), self.commit.data_end.get());
+        let names_len = names.span().map_or(0, Span::len);
+        (index.location >= data_end && index.slots > self.commit.entries.get())
+            || (names.location >= data_end && names_len > self.commit.names_len.get().into())
+    }
+
+    /// Whether the version is that of `other`, or what gsd makes of it when it opens the file.
+    fn version_of(&self, other: &Self) -> bool {
+        let [ours, others] = [self, other].map(|it| Version::from_number(it.gsd_version.get()));
+        ours.major == others.major && ours.minor >= others.minor
+    }
+
     /// That the record's checksum is wrong.
     pub(super) fn crc_error(&self) -> Error {
         Error::Checksum {
@@ -250,21 +268,25 @@ impl Shadow {
     /// What `header` is, whose record has a wrong checksum.
     #[must_use]
     pub fn settle(&self, header: &Image) -> Settled {
-        let (found, old, new) = (header.as_bytes(), self.old.as_bytes(), self.new.as_bytes());
-        if is_mix(found, new, old) {
+        // gsd may have looked, and said that a file of layer 2.0 is one of 2.1.
+        let gsd_version = match header.version_of(&self.new) {
+            true => self.new.gsd_version,
+            false => header.gsd_version,
+        };
+        let found = Image { gsd_version, ..*header };
+        if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
             return Settled::Torn(self.new);
         }
-        // gsd keeps the record as it is, also one that was half written.
-        let (found, old, new) =
-            (header.commit.as_bytes(), self.old.commit.as_bytes(), self.new.commit.as_bytes());
-        let said_by = if found == old {
-            &self.old
-        } else if is_mix(found, new, old) {
-            &self.new
+        // gsd keeps the record as it is, also one that was half written: all other fields were then.
+        let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
+        let is_append = if record == old {
+            is_append(&self.old, &[&self.old, &self.new], header)
+        } else if is_mix(record, self.new.commit.as_bytes(), old) {
+            is_append(&self.new, &[&self.new], header)
         } else {
-            return Settled::Damaged;
+            false
         };
-        if is_append(said_by, header) { Settled::Appended } else { Settled::Damaged }
+        if is_append { Settled::Appended } else { Settled::Damaged }
     }
 }
 
@@ -275,16 +297,19 @@ fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
     front.saturating_add(rest) >= found.len()
 }
 
-/// Whether gsd can have made `now` out of `before` by appending: it moves the index, the name list or
-/// both behind all that there was, and makes larger what it moves. The name list goes first, and goes
-/// alone if the frame is left open.
-fn is_append(before: &Image, now: &Image) -> bool {
-    let data_end = before.commit.data_end.get();
-    let (old_index, old_names) = (before.index(), before.name_block());
+/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of `before`:
+/// it moves the index, the name list or both behind all that there was, and makes larger what it
+/// moves. The name list goes first, and goes alone if the frame is left open.
+fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
+    let data_end = said_by.commit.data_end.get();
     let (index, names) = (now.index(), now.name_block());
-    let index_moved = index.location >= data_end && index.slots > old_index.slots;
-    let names_moved = names.location >= data_end && names.units > old_names.units;
-    match (index == old_index, names == old_names) {
+    let index_kept = before.iter().any(|before| before.index() == index);
+    let names_kept = before.iter().any(|before| before.name_block() == names);
+    let larger = |before: &&Image| before.index().slots < index.slots;
+    let index_moved = index.location >= data_end && before.iter().any(larger);
+    let larger = |before: &&Image| before.name_block().units < names.units;
+    let names_moved = names.location >= data_end && before.iter().any(larger);
+    match (index_kept, names_kept) {
         (true, true) => false,
         (true, false) => names_moved,
         (false, true) => index_moved,
