@@ -35,6 +35,7 @@
 #![deny(unsafe_code)]
 
 pub mod copy;
+mod dump;
 pub mod error;
 pub mod files;
 pub mod finding;

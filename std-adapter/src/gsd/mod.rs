@@ -1,5 +1,6 @@
 //! GSD files: open, find chunks, read their values, follow a writer; write.
 
+pub mod dump;
 mod element;
 mod file;
 pub mod hoomd;

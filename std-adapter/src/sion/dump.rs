@@ -6,6 +6,8 @@
 //! Data are not shown.
 
 use super::verify::{Behind, Fixed, look_behind, look_for_seal};
+pub use crate::dump::Line;
+use crate::dump::{Lines, WINDOW, name_of};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
@@ -18,41 +20,7 @@ use striae_core::sion::{
     self as core_sion, FormatVersion, Head, KeyvalMode, Listed, Meta1, Meta2, Opened, Physical, raw,
 };
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
-
-/// Bytes of a window that tables are read in.
-const WINDOW: usize = 1 << 16;
-
-/// A line of a dump.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
-    /// A field as it stands in the file.
-    Field {
-        /// The part of the file, a dot, the specification's name, and in a table the index:
-        /// `META1.ntasks`, `META1.globalrank[task]`, `META2.blocksize[chunk][task]`,
-        /// `mapping.lrank[globalrank]`, `seal.crc[chunk][task]`, `record.key[task][record]`. Tasks
-        /// are local ranks.
-        name: String,
-        /// Where its first byte is in the physical file.
-        offset: u64,
-        /// Bytes that it has in the file. A record's may go on in the task's next chunk.
-        len: u64,
-        /// The bytes; of filenameprefix without the zeros at its end.
-        bytes: Vec<u8>,
-        /// What they mean.
-        value: String,
-        /// Position in the task's stream, for a record's fields.
-        position: Option<u64>,
-    },
-    /// What follows from the fields, and is not in the file.
-    Derived {
-        /// The specification's name, or what it is.
-        name: &'static str,
-        /// The value.
-        value: String,
-    },
-}
 
 /// Hands over every metadata field of the physical file at `path`, which may be damaged, cut, or
 /// not closed: as many as can be found.
@@ -62,9 +30,9 @@ pub enum Line {
 /// system's; whatever `each` returned.
 pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
     let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-    let result = store.size().map_err(ErrorKind::Io).and_then(|file_len| {
+    let result = Lines::new(&store, each).and_then(|out| {
         let order = ByteOrder::Little; // until the field is read that says it
-        Dump { store: &store, file_len, order, each, window: Vec::new(), window_at: 0 }.file()?;
+        Dump { order, out }.file()?;
         first_refusal(&store)
     });
     result.map_err(|kind| Error::new(path, kind))
@@ -82,12 +50,8 @@ fn first_refusal(store: &PosixFile) -> Result<(), ErrorKind> {
 }
 
 struct Dump<'a> {
-    store: &'a PosixFile,
-    file_len: u64,
     order: ByteOrder,
-    each: &'a mut dyn FnMut(Line) -> io::Result<()>,
-    window: Vec<u8>,
-    window_at: u64,
+    out: Lines<'a>,
 }
 
 impl Dump<'_> {
@@ -102,15 +66,15 @@ impl Dump<'_> {
         for task in 0..ntasks {
             let offset = layout.chunksizes().offset().saturating_add(task.saturating_mul(8));
             self.structure(raw::ChunksizeEntry::TABLE, offset, &[task])?;
-            let value = self.bytes(offset, 8)?;
-            let value = I64::read_from_bytes(&value).map_or(0, |value| value.get(self.order));
+            let value = self.out.bytes(offset, 8)?;
+            let value = I64::read_from_bytes(value).map_or(0, |value| value.get(self.order));
             sum = sum.and_then(|mut sum| sum.add(value).is_ok().then_some(sum));
         }
         let at = layout.commit_fields().offset();
         let commit_fields = self.structure(raw::CommitFields::TABLE, at, &[]);
         if !fixed.is_wrong(raw::Meta1::fsblksize) {
-            self.derived("first", layout.first_chunk())?;
-            sum.map_or(Ok(()), |sum| self.derived("globalskip", sum.sum()))?;
+            self.out.derived("first", layout.first_chunk())?;
+            sum.map_or(Ok(()), |sum| self.out.derived("globalskip", sum.sum()))?;
         }
         match commit_fields {
             Err(ErrorKind::Sion(core_sion::Error::Cut { .. })) => return Err(not_closed(&meta1)),
@@ -125,9 +89,9 @@ impl Dump<'_> {
     /// The fixed part of META1, by its version.
     fn fixed(&mut self) -> Result<Fixed, ErrorKind> {
         self.structure(raw::Ident::TABLE, 0, &[])?;
-        let len = usize::try_from(self.file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
+        let len = usize::try_from(self.out.file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
         // How long the file is, is seen when the tables are read.
-        let fixed = Fixed::parse(self.bytes(0, len)?, u64::MAX);
+        let fixed = Fixed::parse(self.out.bytes(0, len)?.to_vec(), u64::MAX);
         for error in &fixed.errors {
             use core_sion::Error::{FormatVersion, NotSion, Sionlib2};
             if matches!(error, NotSion { .. } | Sionlib2 { .. } | FormatVersion { .. }) {
@@ -149,8 +113,8 @@ impl Dump<'_> {
     /// META2, as far as the file goes.
     fn meta2(&mut self, meta1: &Meta1) -> Result<Head, ErrorKind> {
         let layout = meta1.layout();
-        let bytes = self.bytes(layout.commit_fields().offset(), 12)?;
-        let meta2 = Meta2::parse(&bytes, meta1, self.file_len);
+        let bytes = self.out.bytes(layout.commit_fields().offset(), 12)?.to_vec();
+        let meta2 = Meta2::parse(&bytes, meta1, self.out.file_len);
         let commit_fields = raw::CommitFields::read_from_bytes(&bytes);
         let (Ok(commit_fields), false) = (commit_fields, matches!(meta2, Ok(None))) else {
             return Err(not_closed(meta1));
@@ -174,13 +138,13 @@ impl Dump<'_> {
             self.table(raw::BlocksizeEntry::TABLE, row, ntasks, &[chunk])?;
             row = row.saturating_add(layout.table_len());
         }
-        Ok(Head { file_len: self.file_len, meta1: *meta1, meta2: meta2? })
+        Ok(Head { file_len: self.out.file_len, meta1: *meta1, meta2: meta2? })
     }
 
     /// The mapping, or what else stands behind META2.
     fn behind(&mut self, head: &Head) -> Result<(), ErrorKind> {
         let Some(meta2) = head.meta2 else { return Ok(()) };
-        let behind = look_behind(self.store, head)?;
+        let behind = look_behind(self.out.store, head)?;
         if !matches!(behind, Behind::Nothing) {
             self.structure(raw::MappingSize::TABLE, meta2.end(), &[])?;
         }
@@ -197,7 +161,7 @@ impl Dump<'_> {
             Behind::Size(_) | Behind::Nothing => {}
         }
         let end = behind.end(head);
-        let seal = look_for_seal(self.store, head, end)?;
+        let seal = look_for_seal(self.out.store, head, end)?;
         let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
         if let Some(seal) = seal {
             if let Some(table) = seal.table {
@@ -205,11 +169,11 @@ impl Dump<'_> {
             }
             self.structure(raw::SealTrailer::TABLE, seal.offset, &[])?;
             if seal.is_stale() {
-                self.derived("stale", "the seal is that of an older state of the file")?;
+                self.out.derived("stale", "the seal is that of an older state of the file")?;
             }
         }
-        match self.file_len.checked_sub(end).and_then(NonZeroU64::new) {
-            Some(len) => self.derived("trailing", format_args!("{len} bytes at offset {end}")),
+        match self.out.file_len.checked_sub(end).and_then(NonZeroU64::new) {
+            Some(len) => self.out.derived("trailing", format_args!("{len} bytes at offset {end}")),
             None => Ok(()),
         }
     }
@@ -228,7 +192,7 @@ impl Dump<'_> {
 
     /// The headers of all key-value records.
     fn records(&mut self) -> Result<(), ErrorKind> {
-        let store = self.store;
+        let store = self.out.store;
         let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN])?;
         let Opened::Closed(file) = opened else { return Ok(()) };
         for listed in file.tasks(vec![0; WINDOW])? {
@@ -316,12 +280,12 @@ impl Dump<'_> {
         index: &[u64],
     ) -> Result<(), ErrorKind> {
         let offset = base.saturating_add(field.offset.into());
-        if offset.saturating_add(field.size.into()) > self.file_len {
+        if offset.saturating_add(field.size.into()) > self.out.file_len {
             let field = id_of(table, field);
-            let file_len = self.file_len;
+            let file_len = self.out.file_len;
             return Err(core_sion::Error::Cut { field, offset, count: 1, file_len }.into());
         }
-        let bytes = self.bytes(offset, field.size.into())?;
+        let bytes = self.out.bytes(offset, field.size.into())?.to_vec();
         if id_of(table, field) == raw::Ident::endianness {
             let is_big = bytes.first().is_some_and(|byte| byte & 1 != 0);
             self.order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
@@ -343,30 +307,7 @@ impl Dump<'_> {
             bytes.truncate(end.map_or(0, |end| end.saturating_add(1)));
         }
         let len = field.size.into();
-        Ok((self.each)(Line::Field { name, offset, len, bytes, value, position })?)
-    }
-
-    fn derived(&mut self, name: &'static str, value: impl ToString) -> Result<(), ErrorKind> {
-        Ok((self.each)(Line::Derived { name, value: value.to_string() })?)
-    }
-
-    /// `len` bytes of the file, which has them.
-    fn bytes(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, ErrorKind> {
-        let in_window = |dump: &Self| {
-            let skip = usize::try_from(offset.checked_sub(dump.window_at)?).ok()?;
-            Some(dump.window.get(skip..)?.get(..len)?.to_vec())
-        };
-        if let Some(bytes) = in_window(self) {
-            return Ok(bytes);
-        }
-        let left = usize::try_from(self.file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        self.window.resize(left.min(WINDOW), 0);
-        self.window_at = offset;
-        match self.store.read_exact_at(offset, &mut self.window) {
-            Ok(()) => in_window(self).ok_or(ErrorKind::Ended { offset }),
-            Err(embedded_io::ReadExactError::UnexpectedEof) => Err(ErrorKind::Ended { offset }),
-            Err(embedded_io::ReadExactError::Other(error)) => Err(error.into()),
-        }
+        self.out.line(Line::Field { name, offset, len, bytes, value, position })
     }
 }
 
@@ -384,12 +325,6 @@ fn structure_of(field: &Field) -> Option<&'static Table> {
 fn id_of(table: &Table, field: &Field) -> FieldId {
     let number = (0u8..).zip(raw::TABLES).find(|(_, other)| other.name == table.name);
     FieldId::new(number.map_or(u8::MAX, |(number, _)| number), field.offset)
-}
-
-/// The name as error texts have it, with the index of a table's entry.
-fn name_of(table: &Table, field: &Field, index: &[u64]) -> String {
-    let index: String = index.iter().map(|index| format!("[{index}]")).collect();
-    format!("{}.{}{index}", table.part, field.name)
 }
 
 fn value_of(field: &Field, bytes: &[u8], order: ByteOrder) -> String {

@@ -1,14 +1,17 @@
 //! GSD files through the library and the program: files that gsd wrote, and damaged ones.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test: a panic fails it"
 )]
 
+mod dump;
 mod golden;
 mod library;
+mod live;
 mod program;
 
 use assert_cmd::Command;

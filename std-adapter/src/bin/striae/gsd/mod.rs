@@ -5,6 +5,7 @@ mod info;
 mod list;
 
 use crate::args::FileVerb;
+use crate::dump;
 use crate::failure::{Failure, Sound};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
@@ -15,8 +16,8 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Info(args) => info::info(args),
         FileVerb::Ls(args) => list::ls(args),
         FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Dump(_)
-        | FileVerb::Extract(_)
+        FileVerb::Dump(args) => dump::dump(args, striae::gsd::dump::dump),
+        FileVerb::Extract(_)
         | FileVerb::Convert(_)
         | FileVerb::Recover(_)
         | FileVerb::Verify(_) => {

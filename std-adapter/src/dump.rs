@@ -1,0 +1,98 @@
+//! Lines of a dump: every metadata field of a file, with its place, its bytes and its value.
+
+use crate::error::ErrorKind;
+use crate::posix::PosixFile;
+use std::io;
+use striae_core::field::{Field, Table};
+use striae_core::store::ReadAt;
+
+/// Bytes of a window that tables are read in.
+pub(crate) const WINDOW: usize = 1 << 16;
+
+/// A line of a dump.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A field as it stands in the file.
+    Field {
+        /// The part of the file, a dot, the specification's name, and in a table the index:
+        /// `META1.ntasks`, `META2.blocksize[chunk][task]`, `index.frame[slot]`.
+        name: String,
+        /// Where its first byte is in the physical file.
+        offset: u64,
+        /// Bytes that it has in the file. Those of a SIONlib record may go on in the task's next
+        /// chunk.
+        len: u64,
+        /// The bytes; of SIONlib's filenameprefix without the zeros at its end.
+        bytes: Vec<u8>,
+        /// What they mean.
+        value: String,
+        /// Position in the task's stream, for a SIONlib record's fields.
+        position: Option<u64>,
+    },
+    /// What follows from the fields, and is not in the file.
+    Derived {
+        /// The specification's name, or what it is.
+        name: &'static str,
+        /// The value.
+        value: String,
+    },
+}
+
+/// Reads a file from front to back and hands over lines.
+pub(crate) struct Lines<'a> {
+    pub(crate) store: &'a PosixFile,
+    pub(crate) file_len: u64,
+    each: &'a mut dyn FnMut(Line) -> io::Result<()>,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(
+        store: &'a PosixFile,
+        each: &'a mut dyn FnMut(Line) -> io::Result<()>,
+    ) -> Result<Self, ErrorKind> {
+        let file_len = store.size()?;
+        Ok(Self { store, file_len, each, window: Vec::new(), window_at: 0 })
+    }
+
+    pub(crate) fn line(&mut self, line: Line) -> Result<(), ErrorKind> {
+        Ok((self.each)(line)?)
+    }
+
+    pub(crate) fn derived(
+        &mut self,
+        name: &'static str,
+        value: impl ToString,
+    ) -> Result<(), ErrorKind> {
+        self.line(Line::Derived { name, value: value.to_string() })
+    }
+
+    /// `len` bytes of the file, which has them; at most [`WINDOW`].
+    pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], ErrorKind> {
+        if self.in_window(offset, len).is_none() {
+            let left = usize::try_from(self.file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+            self.window.resize(left.min(WINDOW), 0);
+            self.window_at = offset;
+            if let Err(error) = self.store.read_exact_at(offset, &mut self.window) {
+                self.window.clear();
+                return Err(match error {
+                    embedded_io::ReadExactError::UnexpectedEof => ErrorKind::Ended { offset },
+                    embedded_io::ReadExactError::Other(error) => error.into(),
+                });
+            }
+        }
+        self.in_window(offset, len).ok_or(ErrorKind::Ended { offset })
+    }
+
+    fn in_window(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let skip = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
+        self.window.get(skip..)?.get(..len)
+    }
+}
+
+/// The name as error texts have it, with the index of a table's entry.
+pub(crate) fn name_of(table: &Table, field: &Field, index: &[u64]) -> String {
+    let index: String = index.iter().map(|index| format!("[{index}]")).collect();
+    format!("{}.{}{index}", table.part, field.name)
+}

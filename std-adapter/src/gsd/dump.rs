@@ -1,0 +1,230 @@
+//! Every metadata field of a GSD file, with its place, its bytes and its value.
+//!
+//! The fields are those of core's tables ([`striae_core::gsd::raw`]), which are also those of
+//! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Slots of
+//! the index that hold nothing are not shown, others are, also behind those that count. Data are not
+//! shown.
+
+use super::file::File;
+use super::names::Name;
+pub use crate::dump::Line;
+use crate::dump::{Lines, WINDOW, name_of};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use std::io;
+use std::path::Path;
+use striae_core::field::{Field, Table};
+use striae_core::gsd::layout::{IndexBlock, NameBlock};
+use striae_core::gsd::open::Open;
+use striae_core::gsd::{self as core_gsd, ChunkType, Head, Reader, Version, raw};
+use striae_core::span::Span;
+use zerocopy::FromBytes;
+
+/// Where the part of a header that commits change starts and ends, without the commit record.
+const CHANGED: std::ops::Range<u16> = 8..48;
+
+/// Hands over every metadata field of the file at `path`, which may be damaged or cut: as many as
+/// can be found.
+///
+/// # Errors
+/// What kept it from finding more, or the first thing that a reader would refuse; the operating
+/// system's; whatever `each` returned.
+pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
+    let at = |kind| Error::new(path, kind);
+    let store = PosixFile::open(path).map_err(|error| at(error.into()))?;
+    let head = Reader::open(&store, &mut [0; Open::WINDOW]).ok().map(|reader| *reader.head());
+    let out = Lines::new(&store, each).map_err(at)?;
+    Dump { out, head }.file().map_err(at)?;
+    File::open(path)?.chunks().try_for_each(|chunk| chunk.map(drop))
+}
+
+struct Dump<'a> {
+    out: Lines<'a>,
+    /// What a reader makes of the file, if it can read it.
+    head: Option<Head>,
+}
+
+impl Dump<'_> {
+    fn file(&mut self) -> Result<(), ErrorKind> {
+        let header = self.header()?;
+        if header.image().has_record() {
+            let shadow = header.image().commit.shadow.get();
+            if Span::new(shadow, raw::Shadow::LEN).is_some_and(|span| span.fits(self.out.file_len))
+            {
+                self.shadow(shadow)?;
+            }
+        }
+        let image = self.head.map_or(header.image(), |head| head.image);
+        self.index(image.index())?;
+        self.names(image.name_block(), Version::from_number(image.gsd_version.get()))
+    }
+
+    /// The header, as much of it as the file has, and the commit record in it.
+    fn header(&mut self) -> Result<raw::Header, ErrorKind> {
+        use core_gsd::Error::{NotGsd, Version};
+        let file_len = self.out.file_len;
+        for field in raw::Header::FIELDS {
+            let (offset, len) = (field.offset.into(), field.size.into());
+            if Span::new(offset, len).is_none_or(|span| !span.fits(file_len)) {
+                return Err(core_gsd::Error::Cut { file_len }.into());
+            }
+            let bytes = self.out.bytes(offset, field.size.into())?;
+            match bytes.starts_with(&raw::Commit::MAGIC) && field.name == "reserved" {
+                true => self.structure(raw::Commit::TABLE, offset, &[])?,
+                false => self.field(name_of(raw::Header::TABLE, field, &[]), field, offset)?,
+            }
+        }
+        let bytes = self.out.bytes(0, core_gsd::Header::LEN)?;
+        let parsed = core_gsd::Header::parse(bytes, u64::MAX);
+        if let Err(error @ (NotGsd { .. } | Version { .. })) = parsed {
+            return Err(error.into()); // what follows is laid out in another way
+        }
+        raw::Header::read_from_bytes(bytes).map_err(|_| ErrorKind::Ended { offset: 0 })
+    }
+
+    /// The two images of the header that the shadow holds, field by field.
+    fn shadow(&mut self, base: u64) -> Result<(), ErrorKind> {
+        let table = raw::Shadow::TABLE;
+        for field in table.fields {
+            let mut offset = base.saturating_add(field.offset.into());
+            if field.ty != "Image" {
+                self.field(name_of(table, field, &[]), field, offset)?;
+                continue;
+            }
+            let changed = raw::Header::FIELDS.iter().filter(|it| CHANGED.contains(&it.offset));
+            for part in changed.chain(raw::Commit::FIELDS) {
+                let name = format!("{}.{}.{}", table.part, field.name, part.name);
+                self.field(name, part, offset)?;
+                offset = offset.saturating_add(part.size.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// All slots of the index that hold something, as far as the file goes.
+    fn index(&mut self, shown: IndexBlock) -> Result<(), ErrorKind> {
+        let record = self.head.as_ref().and_then(|head| head.state.record());
+        let block = record.and_then(|record| record.index(shown)).unwrap_or(shown);
+        let table = raw::IndexEntry::TABLE;
+        let len = u64::from(table.len);
+        for slot in 0..block.slots {
+            let offset = block.offset_of(slot);
+            if Span::new(offset, len).is_none_or(|span| !span.fits(self.out.file_len)) {
+                break; // a reader says so
+            }
+            if self.out.bytes(offset, table.len.into())?.iter().any(|&byte| byte != 0) {
+                self.structure(table, offset, &[slot])?;
+            }
+        }
+        match self.head {
+            Some(head) => {
+                let used = format_args!("{} of {} slots", head.entries, block.slots).to_string();
+                self.out.derived("index.used", used)?;
+                self.out.derived("frames", head.frames)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// All names up to the first empty one, as far as the file goes.
+    fn names(&mut self, block: NameBlock, version: Version) -> Result<(), ErrorKind> {
+        let table = raw::NameSlot::TABLE;
+        let Some(field) = table.fields.first() else { return Ok(()) };
+        let Some(list) = block.span().filter(|list| list.fits(self.out.file_len)) else {
+            return Ok(()); // a reader says so
+        };
+        let mut offset = list.offset();
+        for id in 0..list.len() {
+            let left = list.end().saturating_sub(offset);
+            let bytes = match version.is_sorted() {
+                true => self.packed_name(offset, left)?,
+                false => self.slot(offset, left)?,
+            };
+            if bytes.first().is_none_or(|&byte| byte == 0) {
+                break;
+            }
+            let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+            let (name, value) = (name_of(table, field, &[id]), text_of(text));
+            self.out.line(Line::Field { name, offset, len, bytes, value, position: None })?;
+            offset = offset.saturating_add(len);
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, offset: u64, left: u64) -> Result<Vec<u8>, ErrorKind> {
+        let len = usize::from(raw::NameSlot::TABLE.len).min(usize::try_from(left).unwrap_or(0));
+        Ok(self.out.bytes(offset, len)?.to_vec())
+    }
+
+    /// The bytes up to a NUL and with it, or all that are left.
+    fn packed_name(&mut self, mut offset: u64, mut left: u64) -> Result<Vec<u8>, ErrorKind> {
+        const PIECE: usize = 256;
+        const { assert!(PIECE <= WINDOW) };
+        let mut name = Vec::new();
+        while left > 0 {
+            let len = PIECE.min(usize::try_from(left).unwrap_or(PIECE));
+            let piece = self.out.bytes(offset, len)?;
+            if let Some(end) = piece.iter().position(|&byte| byte == 0) {
+                name.extend_from_slice(piece.get(..=end).unwrap_or_default());
+                break;
+            }
+            name.extend_from_slice(piece);
+            let len = u64::try_from(len).unwrap_or(left);
+            (offset, left) = (offset.saturating_add(len), left.saturating_sub(len));
+        }
+        Ok(name)
+    }
+
+    fn structure(
+        &mut self,
+        table: &'static Table,
+        base: u64,
+        index: &[u64],
+    ) -> Result<(), ErrorKind> {
+        for field in table.fields {
+            let offset = base.saturating_add(field.offset.into());
+            self.field(name_of(table, field, index), field, offset)?;
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, name: String, field: &Field, offset: u64) -> Result<(), ErrorKind> {
+        let bytes = self.out.bytes(offset, field.size.into())?.to_vec();
+        let value = value_of(field, &bytes);
+        let len = field.size.into();
+        self.out.line(Line::Field { name, offset, len, bytes, value, position: None })
+    }
+}
+
+fn value_of(field: &Field, bytes: &[u8]) -> String {
+    let mut low = [0; 8];
+    for (to, from) in low.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    let number = u64::from_le_bytes(low);
+    let half = u32::try_from(number).unwrap_or(0);
+    match (field.ty, field.name) {
+        ("U64", "magic") => format!("{number:#018x}"),
+        ("I64", _) => i64::from_le_bytes(low).to_string(),
+        ("U32", "schema_version" | "gsd_version") => Version::from_number(half).to_string(),
+        ("U32", "index_crc" | "names_crc" | "ident_crc" | "commit_crc" | "crc") => {
+            format!("{number:#010x}")
+        }
+        ("u8", "kind") => match bytes.first().and_then(|&kind| ChunkType::from_number(kind)) {
+            Some(kind) => format!("{number} ({kind})"),
+            None => number.to_string(),
+        },
+        ("U64" | "U32" | "U16" | "u8", _) => number.to_string(),
+        _ if bytes.iter().all(|&byte| byte == 0) => "zeros".to_owned(),
+        (_, "magic") => bytes.escape_ascii().to_string(),
+        _ => text_of(bytes.split(|&byte| byte == 0).next().unwrap_or_default()),
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    match Name(bytes).as_str() {
+        Some(text) => text.escape_debug().to_string(),
+        None => bytes.escape_ascii().to_string(),
+    }
+}
