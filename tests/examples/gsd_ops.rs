@@ -11,6 +11,8 @@
 //! end_frame, commit, close, upgrade, truncate
 //! drop                                                              leaves the file without a commit
 //! list PATH                                                         `ok` and all of the file as JSON
+//! rewrite PATH                 the same names and frames in a file of ours, and behind them what is left
+//!                              of a writer that died
 //! ```
 #![allow(
     clippy::arithmetic_side_effects,
@@ -100,6 +102,7 @@ impl Driver {
             ["upgrade"] => self.writer().upgrade()?,
             ["truncate"] => self.writer().truncate()?,
             ["list", path] => return list(path),
+            ["rewrite", path] => rewrite(path)?,
             _ => panic!("no operation: {words:?}"),
         }
         Ok(String::new())
@@ -142,6 +145,47 @@ fn list(path: &str) -> Result<String, Failure> {
         "state": format!("{:?}", head.state).split(['(', ' ']).next(),
     });
     Ok(about.to_string())
+}
+
+/// Writes a file anew, in several commits, and leaves a frame behind that was not committed.
+fn rewrite(path: &str) -> Result<(), Failure> {
+    let bytes = std::fs::read(path)?;
+    let mut window = [0; 4096];
+    let file = Reader::open(bytes.as_slice(), &mut window)?;
+    let header = file.head().header;
+    let about = Attributes {
+        application: header.application.as_str().ok_or("application is no text")?,
+        schema: header.schema.as_str().ok_or("schema is no text")?,
+        schema_version: header.schema_version,
+        layer: if header.version.is_sorted() { Version::LAYER } else { header.version },
+        ..Attributes::default()
+    };
+    let mut writer = Writer::create(store(path, true)?, &about, vec![Slot::EMPTY; 1000])?;
+    let mut list = file.names(vec![0; 65536]);
+    while let Some((_, name)) = list.next()? {
+        writer.add_name(name)?;
+    }
+    for chunk in file.chunks([0; 4096]) {
+        let chunk = chunk?;
+        while writer.frames() < chunk.frame {
+            writer.end_frame()?;
+            if writer.frames() % 3 == 0 {
+                writer.commit()?;
+            }
+        }
+        let mut data = vec![0; usize::try_from(chunk.span.len())?];
+        file.read(chunk.span, &mut data)?;
+        writer.write_chunk(chunk.id, chunk.kind, chunk.m, &data)?;
+    }
+    writer.end_frame()?;
+    writer.close()?;
+    drop(writer);
+    if file.head().names > 0 {
+        let mut writer = Writer::open(store(path, false)?, vec![Slot::EMPTY])?;
+        writer.write_chunk(0, ChunkType::U8, 1, b"never committed")?;
+        writer.end_frame()?; // with so little memory its entry is written
+    }
+    Ok(())
 }
 
 fn store(path: &str, create: bool) -> std::io::Result<Unsynced> {

@@ -1,24 +1,71 @@
-# A parser generated from spec/ksy reads the golden files as striae does, and all that striae writes.
+# Others read all that striae writes, and striae what they write: parsers generated from spec/ksy, and gsd.
 
 need_node kaitai-struct-compiler@0.11.0 js-yaml@4
 need_python kaitaistruct==0.11
 cargo build --release -p striae --bin striae
-cargo build -p striae-tests --example sion_kinds
+cargo build -p striae-tests --example sion_kinds --example gsd_ops
 
-# Compares the files in a folder.
-compare() {
-    local status=0 tally
-    "$target/venv/bin/python" "tests/interop/$1" --parser "$target/ksy" \
-        "$target/release/striae" "$2" | tee "$RUN_STATE/interop" || status=$?
+# Runs a comparison. Its last line says how many there were, and none may have failed.
+agree() {
+    local status=0 tally name=$1
+    shift
+    "$@" | tee "$RUN_STATE/interop" || status=$?
     tally=$(tail -n 1 "$RUN_STATE/interop")
-    note "$1: $tally"
+    note "$name: $tally"
     ((status == 0)) || fail "the two do not agree"
     [[ $tally =~ ^[1-9][0-9]*\ passed,\ 0\ failed$ ]] || fail "nothing was compared"
 }
 
+# Compares the files in a folder with what a generated parser and striae say of them.
+compare() {
+    agree "$1" "$target/venv/bin/python" "tests/interop/$1" --parser "$target/ksy" \
+        "$target/release/striae" "$2"
+}
+
+# A Python with this version of gsd, in a virtual environment of its own.
+need_gsd() {
+    local venv="$target/venv-gsd-$1"
+    [[ -x $venv/bin/pip ]] || python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "gsd==$1" kaitaistruct==0.11 pytest ||
+        skip "pip cannot install gsd $1"
+}
+
+# gsd and striae write and read the same files: version of gsd, programs in which they take turns.
+take_turns() {
+    need_gsd "$1"
+    rm -rf "$target/gsd-files"
+    mkdir "$target/gsd-files"
+    agree "gsd $1" "$target/venv-gsd-$1/bin/python" tests/interop/gsd_stock.py --programs "$2" \
+        --parser "$target/ksy" --keep "$target/gsd-files" \
+        "$target/debug/examples/gsd_ops" "$target/release/striae" tests/golden/gsd
+    compare gsd_ksy.py "$target/gsd-files"
+    rm -rf "$target/gsd-files"
+}
+
+# gsd's own tests, each file of theirs written anew by striae before they read it or append to it.
+gsd_suite() {
+    local python="$target/venv-gsd-$1/bin/python" tests
+    need_gsd "$1"
+    tests=$("$python" -c 'import gsd, os; print(os.path.dirname(gsd.__file__))')/test
+    rm -rf "$target/gsd-suite"
+    GSD_OPS="$target/debug/examples/gsd_ops" PYTHONPATH=tests/interop PYTHONDONTWRITEBYTECODE=1 \
+        "$python" -m pytest -q -p no:cacheprovider -p gsd.pytest_plugin_validate -p gsd_suite \
+        --basetemp "$target/gsd-suite" "$tests" | tee "$RUN_STATE/suite" ||
+        fail "gsd's own tests do not pass"
+    rm -rf "$target/gsd-suite"
+    note "gsd's own tests: $(tail -n 1 "$RUN_STATE/suite" | sed 's/ in .*//')"
+    note "$(grep '^striae wrote' "$RUN_STATE/suite")"
+}
+
 rm -rf "$target/ksy" "$target/kinds"
-node tests/interop/compile_ksy.js spec/ksy/sion.ksy "$target/ksy"
+for format in sion gsd; do
+    node tests/interop/compile_ksy.js "spec/ksy/$format.ksy" "$target/ksy"
+done
 "$target/debug/examples/sion_kinds" "$target/kinds"
 compare sion_ksy.py tests/golden/sion
 compare sion_kinds.py "$target/kinds"
 rm -rf "$target/kinds"
+compare gsd_ksy.py tests/golden/gsd
+take_turns 5.0.1 1000
+take_turns 3.3.2 200
+gsd_suite 5.0.1
