@@ -98,6 +98,7 @@ report() {
     note "$1 entries link without a panic"
     note "$(text_size all) bytes of code"
     note "$(text_size one_task) to read a task"
+    note "$(text_size one_chunk) to read a chunk"
     note "$(text_size one_file) to write a file"
     note "$(text_size one_frame) to log frames"
 }
@@ -117,6 +118,7 @@ build s
 mapfile -t at_s < <(entries_at_s)
 must_link all "${at_s[@]}"
 must_link one_task gate_sion_read_one_task
+must_link one_chunk gate_gsd_read_one_chunk
 must_link one_file gate_sion_write_one_file
 must_link one_frame gate_gsd_log_one_frame
 report "${#at_3[@]}"

@@ -30,6 +30,7 @@ fn attributes(align: u64, slots: u64, names_len: u64, flags: u8) -> Attributes<'
         align,
         checksums: flags & 2 == 2,
         index_slots: slots,
+        shown_slots: names_len,
         names_len,
     }
 }
@@ -74,6 +75,7 @@ entries! {
         let mut writer =
             Writer::create_with(Host { file: 0 }, &about, [Slot::EMPTY; 4], crc32c)?;
         core::hint::black_box((writer.version(), writer.names(), writer.data_end()));
+        core::hint::black_box(writer.is_committed());
         core::hint::black_box(writer.find_name(window)?);
         Ok(writer.add_name(window)?.into())
     }

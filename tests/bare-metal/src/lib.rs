@@ -15,6 +15,7 @@
 #![no_std]
 
 mod foundation;
+mod gsd;
 mod gsd_writer;
 mod host;
 mod sion;
