@@ -116,6 +116,11 @@ pub enum Error {
         /// The chunk's name.
         name: Box<[u8]>,
     },
+    /// The caller: a part of the frame is written already, and had other values.
+    OtherFrame {
+        /// The frame.
+        frame: u64,
+    },
     /// The caller: a file of this version cannot have numbers of this precision.
     Precision {
         /// The file's version.
@@ -136,6 +141,7 @@ impl Error {
                 | Self::SameType { .. }
                 | Self::NotInFrame0 { .. }
                 | Self::SameName { .. }
+                | Self::OtherFrame { .. }
                 | Self::Precision { .. }
         )
     }
@@ -203,6 +209,9 @@ impl Error {
             }
             Self::SameName { name } => {
                 write!(f, "a frame cannot have chunk {} twice", Name(name))
+            }
+            Self::OtherFrame { frame } => {
+                write!(f, "frame {frame} was begun with other values, and must be ended with those")
             }
             Self::Precision { version, precision } => {
                 write!(f, "a file of schema {version} cannot be of {precision} precision")

@@ -179,7 +179,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The chunk of a name that this frame has.
-    fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, Error> {
+    pub(super) fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, Error> {
         self.trajectory.named(&self.chunks, name)
     }
 
@@ -231,7 +231,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The values of a field of whole numbers.
-    fn numbers<T: crate::gsd::Element + TryFrom<i8>>(
+    pub(super) fn numbers<T: crate::gsd::Element + TryFrom<i8>>(
         &self,
         field: &Field,
     ) -> Result<Vec<T>, Error> {
@@ -241,7 +241,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn floats(&self, field: &Field) -> Result<Floats, Error> {
+    pub(super) fn floats(&self, field: &Field) -> Result<Floats, Error> {
         let file = self.trajectory.file();
         match self.find(field)? {
             (_, Some(chunk)) if chunk.kind == ChunkType::F64 => file.read(&chunk).map(Floats::F64),
@@ -251,7 +251,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Tags; those that were written as `int32` have the same bits.
-    fn tags(&self, field: &Field) -> Result<Vec<u32>, Error> {
+    pub(super) fn tags(&self, field: &Field) -> Result<Vec<u32>, Error> {
         match self.find(field)? {
             (_, Some(chunk)) if chunk.kind == ChunkType::I32 => {
                 let tags: Vec<i32> = self.trajectory.file().read(&chunk)?;
@@ -262,7 +262,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn texts(&self, field: &Field) -> Result<Vec<String>, Error> {
+    pub(super) fn texts(&self, field: &Field) -> Result<Vec<String>, Error> {
         let Some(chunk) = self.find(field)?.1 else {
             let Initial::Texts(texts) = field.default else { return Ok(Vec::new()) };
             return Ok(texts.iter().copied().map(String::from).collect());

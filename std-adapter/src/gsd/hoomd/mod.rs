@@ -7,6 +7,7 @@
 //! | [`trajectory`], [`frame`] | reading: [`Trajectory`], [`Frame`] |
 //! | [`logs`] | logged quantities over many frames ([`Logs`]) |
 //! | [`data`] | frames in memory ([`FrameData`]) |
+//! | [`writer`] | writing: [`Writer`] |
 //! | [`values`] | values whose types differ from file to file |
 //! | [`error`] | what can be wrong |
 
@@ -19,6 +20,7 @@ pub mod schema;
 pub mod trajectory;
 mod value;
 pub mod values;
+pub mod writer;
 
 pub use data::{BondData, ConfigurationData, ConstraintData, FrameData, ParticleData};
 pub use error::Error;
@@ -26,3 +28,4 @@ pub use frame::{Bonds, Constraints, Frame, Particles};
 pub use logs::{Logs, Series};
 pub use trajectory::{Frames, Trajectory};
 pub use values::{Floats, Precision, Quantity, Values};
+pub use writer::{Builder, Writer};

@@ -3,7 +3,10 @@
 use super::error::Error as HoomdError;
 use super::schema::{Field, Group, Initial, Rows};
 use super::values::{Floats, Precision, Quantity, Values};
+use crate::gsd::element::{Element, little_endian};
 use std::borrow::Cow;
+use striae_core::gsd::ChunkType;
+use zerocopy::IntoBytes;
 
 /// Values of a [`Field`].
 #[derive(Debug, Clone)]
@@ -36,6 +39,21 @@ impl Value<'_> {
                 Self::Floats(Cow::Owned(values.into_owned().into_precision(precision)))
             }
             value => value,
+        }
+    }
+
+    /// Their type and bytes in a file; texts are [`padded`].
+    pub(super) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
+        match self {
+            Self::U8(values) => (ChunkType::U8, raw(values)),
+            Self::U32(values) => (ChunkType::U32, raw(values)),
+            Self::U64(values) => (ChunkType::U64, raw(values)),
+            Self::I32(values) => (ChunkType::I32, raw(values)),
+            Self::Floats(values) => match &**values {
+                Floats::F32(values) => (ChunkType::F32, raw(values)),
+                Floats::F64(values) => (ChunkType::F64, raw(values)),
+            },
+            Self::Texts(texts) => (ChunkType::I8, Cow::Owned(padded(texts).0)),
         }
     }
 
@@ -122,20 +140,34 @@ fn is_repeated<T: TryFrom<i8> + PartialEq>(values: &[T], row: &[i8]) -> bool {
 }
 
 impl Quantity {
-    /// Refuses one that is not `n` rows of `m` values.
+    /// Refuses one that is not `n` rows of `m` values, and a text that would be read without its
+    /// last character.
     pub(super) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), HoomdError> {
         let found = u64::try_from(self.values.len()).unwrap_or(u64::MAX);
         let want = match &self.values {
-            Values::Text(_) => 1,
+            Values::Text(texts) => {
+                if let Some(text) = texts.iter().find(|text| text.ends_with('\0')) {
+                    return Err(HoomdError::Nul { name: name(), text: text.clone() });
+                }
+                1
+            }
             _ => self.n.checked_mul(self.m.into()).filter(|_| self.m != 0).unwrap_or(u64::MAX),
         };
         if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
     }
 }
 
+/// Values as they stand in a file.
+pub(super) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
+    match cfg!(target_endian = "little") {
+        true => Cow::Borrowed(values.as_bytes()),
+        false => Cow::Owned(little_endian(values)),
+    }
+}
+
 /// Texts as rows of one width, and the width: each with at least one NUL. Two columns at least, as
 /// gsd's Python package cannot read texts of one.
-pub(super) fn padded(texts: &[String]) -> (Vec<u8>, usize) {
+pub(super) fn padded(texts: &[String]) -> (Vec<u8>, u32) {
     let longest = texts.iter().map(String::len).max().unwrap_or(0);
     let width = longest.saturating_add(1).max(2);
     let mut bytes = Vec::new();
@@ -144,5 +176,5 @@ pub(super) fn padded(texts: &[String]) -> (Vec<u8>, usize) {
         let pad = width.saturating_sub(text.len());
         bytes.extend(std::iter::repeat_n(0, pad));
     }
-    (bytes, width)
+    (bytes, u32::try_from(width).unwrap_or(u32::MAX))
 }

@@ -1,7 +1,9 @@
 //! Values of chunks whose types differ from file to file.
 
+use super::value::raw;
 use crate::error::Error;
 use crate::gsd::File;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
@@ -196,6 +198,17 @@ macro_rules! values {
                     $(Self::$Kind(values) => Self::$Kind(repeated(values, times)?),)+
                     Self::Text(texts) => Self::Text(repeated(texts, times)?),
                 })
+            }
+
+            /// Their bytes in a file. An empty text has a NUL, as gsd cannot read one of no bytes.
+            pub(super) fn bytes(&self) -> Cow<'_, [u8]> {
+                match self {
+                    $(Self::$Kind(values) => raw(values),)+
+                    Self::Text(texts) => match texts.first().filter(|text| !text.is_empty()) {
+                        Some(text) => Cow::Borrowed(text.as_bytes()),
+                        None => Cow::Borrowed(&[0]),
+                    },
+                }
             }
 
             /// Puts those of a chunk into a part of these, which are of the chunk's type.
