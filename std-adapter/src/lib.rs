@@ -37,6 +37,7 @@
 pub mod copy;
 mod dump;
 pub mod error;
+mod extract;
 pub mod files;
 pub mod finding;
 pub mod format;

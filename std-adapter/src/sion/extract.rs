@@ -4,9 +4,9 @@ use super::each::{all_processors, for_each};
 use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
+use crate::extract::{Extracted, fill};
 use crate::files::FileStore;
 use crate::posix::PosixFile;
-use crate::publish::Hidden;
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
@@ -26,16 +26,6 @@ use striae_core::store::ReadAt;
 pub struct Extract {
     force: bool,
     threads: NonZeroUsize,
-}
-
-/// What was extracted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Extracted {
-    /// Files that were made.
-    pub files: u64,
-    /// Bytes in them.
-    pub bytes: u64,
 }
 
 impl Default for Extract {
@@ -76,14 +66,14 @@ impl Extract {
         dir: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Extracted, Error> {
-        let made_dir = make_dir(dir)?;
-        let done =
-            self.check_names(set, dir).and_then(|()| self.copy_and_publish(set, dir, progress));
-        if done.is_err() && made_dir {
-            // Only an empty one goes; if it cannot, there is nothing better to do.
-            let _ = fs::remove_dir(dir);
-        }
-        done
+        let bytes = AtomicU64::new(0);
+        let count = |n| {
+            bytes.fetch_add(n, Ordering::Relaxed);
+            progress(n);
+        };
+        let copy = |hidden: &Path| self.copy_all(set, hidden, &count);
+        let files = fill(dir, self.force, || self.check_names(set, dir), copy)?;
+        Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
     /// Refuses early, before anything is copied, where names are known from the number of tasks.
@@ -104,28 +94,6 @@ impl Extract {
         Ok(())
     }
 
-    fn copy_and_publish(
-        &self,
-        set: &File,
-        dir: &Path,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Extracted, Error> {
-        let hidden = Hidden::new(dir).map_err(|error| Error::new(dir, error))?;
-        let bytes = AtomicU64::new(0);
-        let count = |n| {
-            bytes.fetch_add(n, Ordering::Relaxed);
-            progress(n);
-        };
-        self.copy_all(set, hidden.path(), &count)?;
-        // All names first: what a folder lists while files leave it is not certain.
-        let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
-        let entries: Vec<fs::DirEntry> = entries.map_err(|error| Error::new(dir, error))?;
-        let names: Vec<_> = entries.into_iter().map(|entry| entry.file_name()).collect();
-        hidden.publish(&names, self.force, false)?;
-        let files = u64::try_from(names.len()).unwrap_or(u64::MAX);
-        Ok(Extracted { files, bytes: bytes.into_inner() })
-    }
-
     /// Lets the threads take one task after another; the first error ends all of them.
     fn copy_all(
         &self,
@@ -137,18 +105,6 @@ impl Extract {
             let mut copier = Copier::new();
             move |task: TaskEntry| copy_task(set, &task, hidden, &mut copier, count)
         })
-    }
-}
-
-/// Makes the folder if it is not there, and says whether it did.
-fn make_dir(dir: &Path) -> Result<bool, Error> {
-    match fs::create_dir(dir) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.is_dir() {
-            true => Ok(false),
-            false => Err(Error::new(dir, io::Error::from(io::ErrorKind::NotADirectory))),
-        },
-        Err(error) => Err(Error::new(dir, error)),
     }
 }
 

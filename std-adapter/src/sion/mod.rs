@@ -12,8 +12,9 @@ mod stream;
 pub mod verify;
 mod write;
 
+pub use crate::extract::Extracted;
 pub use convert::Convert;
-pub use extract::{Extract, Extracted};
+pub use extract::Extract;
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
 pub use new_set::Written;
 pub use pack::{Pack, Sources};
