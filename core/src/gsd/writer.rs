@@ -99,6 +99,8 @@ struct Tail {
     image: Image,
     /// Whether the header may be half written: it must be written again before anything else.
     is_torn: bool,
+    /// Whether it is known to be durable: a program that wrote it may have been killed before it was.
+    is_durable: bool,
     /// Whether the file has a commit record that holds.
     is_adopted: bool,
     /// The index block that new entries go to.
@@ -173,7 +175,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let mut machine = create;
         drive(&mut machine, &mut store, buffer.scratch()).map_err(DriveError::infallible)?;
         let mut window = [0; Open::WINDOW];
-        Self::open_with(store, buffer.into_memory(), checksum, &mut window)
+        let mut writer = Self::open_with(store, buffer.into_memory(), checksum, &mut window)?;
+        writer.tail.is_durable = true;
+        Ok(writer)
     }
 
     /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are cleared
@@ -309,6 +313,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         // A chunk that failed or was given up may have left more than was ever in use.
         let store_len = self.store.size().map_err(DriveError::Store)?;
         if self.tail.is_adopted && store_len > self.tail.data_end {
+            self.make_durable()?; // an older header may speak of what is cut off
             self.store.set_size(self.tail.data_end).map_err(DriveError::Store)?;
             self.tail.store_len = self.tail.data_end;
             self.store.sync().map_err(DriveError::Store)?;
@@ -452,6 +457,7 @@ impl Tail {
         Ok(Self {
             image: head.image,
             is_torn: matches!(head.state, State::Torn(_)),
+            is_durable: false,
             is_adopted: record.is_some(),
             index,
             moving: None,

@@ -9,10 +9,11 @@ use crate::store::{WriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Gives the file a commit record that says what it holds, if it has none.
+    /// Makes the file ready for writing: gives it a commit record that says what it holds, if it has
+    /// none, and makes that durable.
     pub(super) fn adopt(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_adopted {
-            return Ok(());
+            return self.make_durable();
         }
         let shadow = self.behind(Shadow::LEN).map_err(DriveError::Format)?;
         self.reserve(shadow.end())?;
@@ -25,6 +26,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ///
     /// Until the last step it has none: a record that is half written says nothing.
     pub(super) fn record_at(&mut self, shadow: u64, data_end: u64) -> Result<(), WriteError<S>> {
+        self.tail.is_adopted = false;
         if self.tail.image.commit.magic != [0; 8] {
             self.store.write_all_at(OFFSET, &[0; 8]).map_err(DriveError::Store)?;
             self.tail.image.commit.magic = [0; 8];
@@ -61,7 +63,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.store.sync().map_err(DriveError::Store)?;
         self.tail.image = image;
         self.tail.data_end = data_end;
-        self.tail.is_adopted = true;
+        (self.tail.is_adopted, self.tail.is_durable) = (true, true);
         Ok(())
     }
 

@@ -114,12 +114,22 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         done.map_err(DriveError::infallible)
     }
 
+    /// Makes durable what another program left, before anything is written: an older header may show
+    /// what is free to the present one.
+    pub(super) fn make_durable(&mut self) -> Result<(), WriteError<S>> {
+        if !self.tail.is_durable {
+            self.store.sync().map_err(DriveError::Store)?;
+            self.tail.is_durable = true;
+        }
+        Ok(())
+    }
+
     /// Ends a publication that was cut off in the middle of the header.
     pub(super) fn settle(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_torn {
             let mut machine = Publish::again(self.tail.image, self.checksum);
             drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;
-            self.tail.is_torn = false;
+            (self.tail.is_torn, self.tail.is_durable) = (false, true);
             self.tail.committed = self.tail.image.commit.entries.get();
         }
         Ok(())

@@ -23,7 +23,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn truncate(&mut self) -> Result<(), WriteError<S>> {
         self.settle()?;
         self.adopt()?;
-        self.buffer.clear();
         // Out of the way first: the place of the blocks of a new file is still in use.
         let aside = Blocks::behind(self.tail.data_end, self.tail.align(), UNITS, SLOTS);
         self.empty_at(aside.map_err(DriveError::Format)?)?;
@@ -49,7 +48,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let before = self.tail;
         let emptied = self.publish_empty(blocks);
         if emptied.is_err() && !self.tail.is_torn {
-            self.tail = super::Tail { store_len: self.tail.store_len, ..before };
+            let super::Tail { store_len, is_durable, .. } = self.tail;
+            self.tail = super::Tail { store_len, is_durable, ..before };
+        } else {
+            self.buffer.clear();
         }
         emptied
     }

@@ -39,7 +39,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         };
         // If publishing has begun, the file may be of layer 2 already, and will be.
         if upgraded.is_err() && !self.tail.is_torn {
-            self.tail = super::Tail { store_len: self.tail.store_len, ..before };
+            let super::Tail { store_len, is_durable, .. } = self.tail;
+            self.tail = super::Tail { store_len, is_durable, ..before };
         }
         self.buffer.clear();
         upgraded
