@@ -3,7 +3,7 @@
 need_node kaitai-struct-compiler@0.11.0 js-yaml@4
 need_python kaitaistruct==0.11
 cargo build --release -p striae --bin striae
-cargo build -p striae-tests --example sion_kinds --example gsd_ops
+cargo build -p striae-tests --example sion_kinds --example gsd_ops --example gsd_hoomd
 
 # Runs a comparison. Its last line says how many there were, and none may have failed.
 agree() {
@@ -57,6 +57,13 @@ gsd_suite() {
     note "$(grep '^striae wrote' "$RUN_STATE/suite")"
 }
 
+# Trajectories, written by one and read by the other: version of gsd, random files.
+trajectories() {
+    need_gsd "$1"
+    agree "gsd.hoomd $1" "$target/venv-gsd-$1/bin/python" tests/interop/gsd_hoomd.py --seeds "$2" \
+        "$target/debug/examples/gsd_hoomd" tests/golden/gsd
+}
+
 rm -rf "$target/ksy" "$target/kinds"
 for format in sion gsd; do
     node tests/interop/compile_ksy.js "spec/ksy/$format.ksy" "$target/ksy"
@@ -69,3 +76,5 @@ compare gsd_ksy.py tests/golden/gsd
 take_turns 5.0.1 1000
 take_turns 3.3.2 200
 gsd_suite 5.0.1
+trajectories 5.0.1 150
+trajectories 3.3.2 50
