@@ -119,6 +119,8 @@ struct Tail {
     names: NameBlock,
     /// The one that was shown before it, and how much of it was used.
     names_before: Option<(NameBlock, u64)>,
+    /// Whether the name list is as another program left it, perhaps with names that nobody uses.
+    names_found: bool,
     names_len: u64,
     names_count: u32,
     /// Whether there may be bytes behind the names that are none.
@@ -468,6 +470,7 @@ impl Tail {
                 .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
             names: head.header.names,
             names_before: None,
+            names_found: true,
             names_len: head.names_len,
             names_count: head.names,
             names_torn: false,

@@ -144,13 +144,18 @@ fn frames_of(contents: &Contents) -> u64 {
     contents.keys().next_back().map_or(0, |(frame, _)| frame + 1)
 }
 
-/// striae goes on with a file, and all of it is there.
+/// striae goes on with a file, and all of it is there. New names come with every commit, and no list
+/// has anything behind them.
 fn goes_on(what: &str, bytes: &[u8], mut contents: Contents) {
     let mut file = Writer::open(Growing(bytes.to_vec()), memory()).unwrap();
     assert_eq!(file.frames(), frames_of(&contents), "{what}");
-    for _ in 0..3 {
-        write_frame(&mut file, &[b"log/b", b"of striae"], &mut contents);
+    let known = usize::try_from(file.names()).unwrap();
+    for new in [&b"c1"[..], b"c2", b"c3"] {
+        write_frame(&mut file, &[b"a", new], &mut contents);
         file.commit().unwrap();
+        let names = Stock::open(&file.store().0, 1).all_names();
+        assert_eq!(names.len(), usize::try_from(file.names()).unwrap(), "{what}: {names:?}");
+        assert!(names.len() <= known + 4, "{what}: {names:?}");
     }
     file.close().unwrap();
     let (state, found) = read(what, &file.into_store().0);
@@ -320,5 +325,24 @@ fn a_file_of_gsd_that_striae_truncates_is_empty_and_can_be_gone_on_with() {
             assert_eq!(read(&what, &ours).1, Contents::new(), "{what}");
             goes_on(&what, &ours, Contents::new());
         }
+    }
+}
+
+#[test]
+fn names_that_come_behind_an_upgrade_of_ours_are_whole() {
+    for (shape, file, contents) in shapes().into_iter().filter(|(_, file, _)| file.0[46] == 1) {
+        let mut ours = Writer::open(file, memory()).unwrap();
+        let mut now = contents.clone();
+        for name in [&b"before 1"[..], b"before 2", b"before 3"] {
+            write_frame(&mut ours, &[b"a", name], &mut now);
+            ours.commit().unwrap();
+        }
+        ours.upgrade().unwrap();
+        for name in [&b"behind 1"[..], b"behind 2", b"behind 3"] {
+            write_frame(&mut ours, &[b"a", name], &mut now);
+            ours.commit().unwrap();
+            assert_eq!(read(&shape, &ours.store().0).1, now, "{shape}");
+        }
+        goes_on(&shape, &ours.into_store().0, now);
     }
 }

@@ -71,6 +71,13 @@ impl Stock {
         (names, at)
     }
 
+    /// All that pygsd takes for names: whatever stands in the list between NULs, to its end.
+    pub(crate) fn all_names(&self) -> Vec<Vec<u8>> {
+        let (location, len) = (self.number(24), 64 * self.number(32));
+        let names = self.file[location..location + len].split(|&byte| byte == 0);
+        names.filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+    }
+
     /// Writes and flushes chunks; those of the frame `open` stay in memory, but not their names.
     pub(crate) fn flush(&mut self, chunks: &[Chunk<'_>], open: Option<u64>) {
         let (mut names, _) = self.names();

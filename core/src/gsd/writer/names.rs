@@ -112,8 +112,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             self.tail.data_end = self.tail.data_end.max(span.end());
         }
         if is_shown {
-            self.tail.names_before = Some((present, list.len()));
+            // Only one that has zeros behind its names can be gone on with.
+            self.tail.names_before = Some((present, list.len())).filter(|_| !self.tail.names_found);
         }
+        self.tail.names_found = false;
         self.tail.names = block;
         self.tail.names_torn = false;
         Ok(())

@@ -66,7 +66,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let tail = &mut self.tail;
         (tail.names, tail.index) = (names, index);
         (tail.names_len, tail.names_count, tail.names_crc) = (0, 0, 0);
-        (tail.names_torn, tail.checksums_id, tail.names_before) = (false, None, None);
+        (tail.names_torn, tail.names_found) = (false, false);
+        (tail.checksums_id, tail.names_before) = (None, None);
         (tail.entries, tail.committed, tail.index_frames, tail.frame) = (0, 0, 0, 0);
         (tail.index_crc, tail.crc_from, tail.moving) = (0, 0, None);
         tail.data_end = end.max(shadow_end);

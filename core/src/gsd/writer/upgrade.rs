@@ -90,6 +90,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         tail.names = NameBlock { location: block.offset(), ..names };
         tail.names_len = at.saturating_sub(block.offset());
         (tail.names_crc, tail.names_torn) = (crc, false);
+        (tail.names_before, tail.names_found) = (None, false); // the old one has slots
         tail.data_end = block.end().min(MAX_LEN);
         Ok(())
     }
