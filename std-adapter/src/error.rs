@@ -44,6 +44,11 @@ pub enum ErrorKind {
         /// The name.
         name: Box<[u8]>,
     },
+    /// No chunk of a GSD file has this name, or one that starts with it.
+    NoName {
+        /// The name, or its start.
+        name: Box<[u8]>,
+    },
     /// The values of a chunk are not of the type that was asked for.
     NotOfType {
         /// Its frame.
@@ -191,6 +196,7 @@ impl std::fmt::Display for ErrorKind {
             Self::NoChunk { frame, name } => {
                 write!(f, "frame {frame} has no chunk {}", Name(name))
             }
+            Self::NoName { name } => write!(f, "no chunk has the name {}", Name(name)),
             Self::NotOfType { frame, name, kind, asked } => {
                 let name = Name(name);
                 write!(f, "chunk {name} of frame {frame} is of type {kind}, not {asked}")
@@ -292,7 +298,7 @@ impl From<Error> for io::Error {
             ErrorKind::Hoomd(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Hoomd(_) => io::ErrorKind::InvalidData,
             ErrorKind::NotOfType { .. } => io::ErrorKind::InvalidInput,
-            ErrorKind::NoChunk { .. } => io::ErrorKind::NotFound,
+            ErrorKind::NoChunk { .. } | ErrorKind::NoName { .. } => io::ErrorKind::NotFound,
             ErrorKind::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Closed | ErrorKind::Taken { .. } => io::ErrorKind::InvalidInput,

@@ -1,6 +1,5 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
-use super::element::{Element, to_host};
 use super::names::{Name, NameList};
 use super::window::{self, Look, Windowed};
 use crate::error::{Error, ErrorKind};
@@ -10,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use striae_core::gsd::{
-    self as core_gsd, Chunk, ChunkType, Head, Header, ReadError, Reader, State, find::Find, raw,
+    self as core_gsd, Chunk, Head, Header, ReadError, Reader, State, find::Find, raw,
 };
 use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
@@ -107,6 +106,12 @@ fn is_whole(store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
 /// The descriptor, which clones of a file share.
 #[derive(Debug, Clone)]
 pub(super) struct Store(Arc<PosixFile>);
+
+impl Store {
+    pub(super) fn file(&self) -> &PosixFile {
+        &self.0
+    }
+}
 
 impl ReadAt for Store {
     type Error = io::Error;
@@ -293,94 +298,25 @@ impl File {
         Ok(Chunks { file: self, chunks })
     }
 
+    /// Refuses frames that there are not.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::NoFrame`].
+    pub fn check_frames(&self, frames: &Range<u64>) -> Result<(), Error> {
+        let last = frames.end.saturating_sub(1).max(frames.start);
+        match frames.start <= frames.end && frames.end <= self.frames() {
+            true => Ok(()),
+            false => {
+                let frames = self.frames();
+                Err(self.error(core_gsd::Error::NoFrame { frame: last, frames }))
+            }
+        }
+    }
+
     /// Memory for a part of the index.
     fn window(&self, len: usize) -> Vec<u8> {
         let all = self.head().index().span().map_or(0, Span::len);
         vec![0; usize::try_from(all).unwrap_or(usize::MAX).clamp(32, len)]
-    }
-
-    /// All values of a chunk, row by row.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotOfType`] if they are of another type; [`ErrorKind::Ended`] if the file has
-    /// become shorter; the operating system's, also if there is no memory for them.
-    pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
-        self.read_rows(chunk, 0..chunk.n)
-    }
-
-    /// The values of some rows of a chunk.
-    ///
-    /// # Errors
-    /// [`core_gsd::Error::NoRows`]; as [`read`](Self::read).
-    pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Vec<T>, Error> {
-        let span = self.rows_of::<T>(chunk, rows)?;
-        let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
-        let mut values = self.zeroed(count)?;
-        self.fill(span, &mut values)?;
-        Ok(values)
-    }
-
-    /// All values of a chunk into `values`, which must have room for just these.
-    ///
-    /// # Errors
-    /// [`core_gsd::Error::Rows`] if it has not; as [`read`](Self::read).
-    pub fn read_into<T: Element>(&self, chunk: &Chunk, values: &mut [T]) -> Result<(), Error> {
-        self.read_rows_into(chunk, 0..chunk.n, values)
-    }
-
-    /// The values of some rows into `values`, which must have room for just these.
-    ///
-    /// # Errors
-    /// [`core_gsd::Error::Rows`] if it has not; as [`read_rows`](Self::read_rows).
-    pub fn read_rows_into<T: Element>(
-        &self,
-        chunk: &Chunk,
-        rows: Range<u64>,
-        values: &mut [T],
-    ) -> Result<(), Error> {
-        let span = self.rows_of::<T>(chunk, rows)?;
-        let len = to_u64(size_of_val(values));
-        if len != span.len() {
-            let rows = core_gsd::Error::Rows { len, want: span.len() };
-            return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
-        }
-        self.fill(span, values)
-    }
-
-    /// All bytes of a chunk as they stand in the file: little-endian, row by row.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), but for the type.
-    pub fn read_bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
-        let mut bytes = self.zeroed(chunk.span.len())?;
-        self.fill(chunk.span, &mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
-    /// Parts of a chunk are [`rows`](Self::rows) of it, and [`Span::part`] of its span.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
-    pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
-        self.reader.read(span, buf).map_err(|error| self.error(error))
-    }
-
-    /// The text of a chunk of type [`ChunkType::Character`], without NULs at its end.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotOfType`], [`ErrorKind::NotText`] if it is not UTF-8; as
-    /// [`read`](Self::read).
-    pub fn read_text(&self, chunk: &Chunk) -> Result<String, Error> {
-        self.check_type(chunk, ChunkType::Character)?;
-        let mut bytes = self.read_bytes(chunk)?;
-        let len = bytes.iter().rposition(|&byte| byte != 0);
-        bytes.truncate(len.map_or(0, |last| last.saturating_add(1)));
-        String::from_utf8(bytes).map_err(|error| {
-            let at = to_u64(error.utf8_error().valid_up_to());
-            let name = self.name_of(chunk.id);
-            self.error(ErrorKind::NotText { frame: chunk.frame, name, at })
-        })
     }
 
     /// Where the bytes of some rows of a chunk are.
@@ -392,43 +328,32 @@ impl File {
         rows.map_err(|error| self.error(self.in_chunk(chunk.frame, chunk.id, error)))
     }
 
-    fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
-        self.check_type(chunk, T::KIND)?;
-        self.rows(chunk, rows)
+    /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
+    /// Parts of a chunk are [`rows`](Self::rows) of it, and [`Span::part`] of its span.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
+    pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
+        self.reader.read(span, buf).map_err(|error| self.error(error))
     }
 
-    fn check_type(&self, chunk: &Chunk, asked: ChunkType) -> Result<(), Error> {
-        let Chunk { frame, kind, id, .. } = *chunk;
-        if kind == asked {
-            return Ok(());
-        }
-        Err(self.error(ErrorKind::NotOfType { frame, name: self.name_of(id), kind, asked }))
-    }
-
-    /// Memory for so many values, or an error instead of an abort.
-    fn zeroed<T: Element>(&self, count: u64) -> Result<Vec<T>, Error> {
-        let values = usize::try_from(count).ok().and_then(|count| T::new_vec_zeroed(count).ok());
-        values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
-    }
-
-    fn fill<T: Element>(&self, span: Span, values: &mut [T]) -> Result<(), Error> {
-        self.read_span(span, values.as_mut_bytes())?;
-        to_host(values);
-        Ok(())
+    /// The file itself.
+    pub(super) fn store(&self) -> &Store {
+        self.reader.store()
     }
 
     /// An error of this file.
-    fn error(&self, kind: impl Into<ErrorKind>) -> Error {
+    pub(super) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
         Error::new(&self.path, kind)
     }
 
     /// The same of a chunk.
-    fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> ErrorKind {
+    pub(super) fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> ErrorKind {
         ErrorKind::Chunk { frame, name: self.name_of(id), error }
     }
 
     /// A chunk's name for an error; a number if that is unknown.
-    fn name_of(&self, id: u16) -> Box<[u8]> {
+    pub(super) fn name_of(&self, id: u16) -> Box<[u8]> {
         let name = self.names().ok().and_then(|names| names.get(id));
         name.map_or_else(|| format!("number {id}").into_bytes().into(), |name| name.0.into())
     }
@@ -443,7 +368,7 @@ fn has_same_names(old: &Head, new: &Head) -> bool {
     seen(old).is_some_and(|old| seen(new) == Some(old))
 }
 
-fn to_u64(len: usize) -> u64 {
+pub(super) fn to_u64(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
 

@@ -2,14 +2,18 @@
 
 pub mod dump;
 mod element;
+mod extract;
 mod file;
 pub mod hoomd;
 mod names;
+mod values;
 pub mod verify;
 mod window;
 mod write;
 
+pub use crate::extract::Extracted;
 pub use element::Element;
+pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
 pub use names::{Name, NameList};
 pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

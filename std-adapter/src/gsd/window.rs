@@ -3,7 +3,7 @@
 //! Who looks for a chunk often looks for its neighbours next. A search alone reads little, since
 //! most of what a long read brings is of no use to it; the second one near to it reads more.
 
-use super::file::Store;
+use super::file::{Store, to_u64};
 use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,8 +107,4 @@ impl ReadAt for Windowed<'_> {
     fn size(&self) -> io::Result<u64> {
         self.store.size()
     }
-}
-
-fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

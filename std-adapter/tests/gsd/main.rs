@@ -9,6 +9,7 @@
 )]
 
 mod dump;
+mod extract;
 mod golden;
 mod library;
 mod live;

@@ -46,12 +46,20 @@ pub(crate) enum FileVerb {
                       Bytes are written as they stand in the file: those of GSD files are \
                       little-endian, row by row.")]
     Cat(CatArgs),
-    /// Write every task's stream into a file of its own.
-    #[command(
-        after_help = "Example:\n  striae extract run.sion tasks/\n\nMakes task_00000 and so \
-                            on; of a set with key-value records task_00000.key_1 and so on. \
-                            Nothing is left behind if anything fails."
-    )]
+    /// Write every task's stream into a file of its own, or every name's chunks into an array.
+    #[command(after_help = "Examples:\n  striae extract run.sion tasks/\n  \
+                      striae extract run.gsd arrays/\n  \
+                      striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
+                      Of a SIONlib set: task_00000 and so on; if it has key-value records, \
+                      task_00000.key_1 and so on.\n\n\
+                      Of a GSD file, in NumPy's format: particles.position.npy for \
+                      particles/position, an array of frames, rows and columns (no columns if there \
+                      is but one). If some of the frames lack the chunk, \
+                      particles.position@frames.npy says which ones have it. If its type or its \
+                      shape differs between frames, each frame's chunk becomes an array of its own, \
+                      particles.position@00012.npy in frame 12. In names, / becomes a dot, and what \
+                      a file's name should not have becomes %2E, as a dot does.\n\n\
+                      Nothing is left behind if anything fails.")]
     Extract(ExtractArgs),
     /// Write a set anew: one chunk a task, in one file or several, with or without a seal.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
@@ -239,9 +247,16 @@ pub(crate) struct ExtractArgs {
     /// Replace files that exist already.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Copy with so many threads; all processors unless told.
+    /// Copy the tasks of a set with so many threads; all processors unless told.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Of a GSD file: only these frames, from A to before B; either may be left out.
+    #[arg(long, value_name = "A..B")]
+    pub(crate) frames: Option<Part>,
+    /// Of a GSD file: only this name, or all that start with it if it ends in a slash. May be given
+    /// several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chunk: Vec<OsString>,
 }
 
 /// How a new set is laid out.

@@ -64,6 +64,7 @@ impl Failure {
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
             ErrorKind::NoFormat { .. }
             | ErrorKind::NoChunk { .. }
+            | ErrorKind::NoName { .. }
             | ErrorKind::NotText { .. }
             | ErrorKind::Ended { .. }
             | ErrorKind::Task { .. }

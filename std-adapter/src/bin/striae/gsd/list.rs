@@ -59,6 +59,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         return Err(Failure::Usage(text));
     }
     let file = File::open(&args.file.path)?;
+    file.check_frames(&Part::of(args.frames, file.frames()))?;
     let failed = FirstError::default();
     let rows = Rows { file: &file, names: file.names()?, part: args.frames, failed: &failed };
     if args.json {

@@ -1,6 +1,7 @@
 //! The verbs on GSD files.
 
 mod cat;
+mod extract;
 mod info;
 mod list;
 
@@ -17,10 +18,8 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Ls(args) => list::ls(args),
         FileVerb::Cat(args) => cat::cat(args),
         FileVerb::Dump(args) => dump::dump(args, striae::gsd::dump::dump),
-        FileVerb::Extract(_)
-        | FileVerb::Convert(_)
-        | FileVerb::Recover(_)
-        | FileVerb::Verify(_) => {
+        FileVerb::Extract(args) => extract::extract(args),
+        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Verify(_) => {
             let path = verb.path().display();
             Err(Failure::Usage(format!("{path}: is a GSD file, of which this verb knows nothing")))
         }

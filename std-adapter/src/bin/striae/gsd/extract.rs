@@ -1,0 +1,17 @@
+//! `striae extract` of a GSD file.
+
+use crate::args::{ExtractArgs, Part};
+use crate::failure::{Failure, Sound};
+use crate::progress::with_bar;
+use std::os::unix::ffi::OsStrExt;
+use striae::gsd::{Extract, File};
+
+pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
+    let file = File::open(&args.file.path)?;
+    let frames = Part::of(args.frames, file.frames());
+    let extract = Extract::new().force(args.force).frames(frames);
+    let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));
+    let total = extract.bytes(&file)?;
+    with_bar(total, |progress| extract.run(&file, &args.dir, progress))?;
+    Ok(Sound::Yes)
+}

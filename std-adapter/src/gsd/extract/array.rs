@@ -1,0 +1,233 @@
+//! Arrays that grow by a chunk at a time.
+
+use super::Found;
+use super::npy::{file_name, header, shape};
+use super::source::{LONG, Source};
+use crate::error::Error;
+use crate::gsd::NameList;
+use crate::gsd::file::to_u64;
+use crate::posix::PosixFile;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use striae_core::gsd::{Chunk, ChunkType};
+use striae_core::store::ReadAt;
+
+/// Bytes of all arrays together that wait to be written.
+const GATHERED: usize = 1 << 26;
+
+/// What becomes of all names, by their ids.
+pub(super) struct Arrays {
+    names: Vec<Option<Array>>,
+    /// Bytes of an array that wait to be written, at most.
+    limit: usize,
+    /// Digits of a frame in a file's name.
+    digits: usize,
+}
+
+/// What becomes of a name.
+enum Array {
+    /// One array of all frames.
+    Whole {
+        data: Output,
+        /// Which frames these are, if the others lack the name.
+        frames: Option<Output>,
+        chunk: Chunk,
+        /// Frames that it will have.
+        total: u64,
+        /// Those that it has.
+        have: u64,
+    },
+    /// An array a frame, with this name in front.
+    Each(String),
+}
+
+impl Arrays {
+    pub(super) fn new(names: &NameList, found: &[Option<Found>], frames: &Range<u64>) -> Self {
+        let all = frames.end.saturating_sub(frames.start);
+        let digits = frames.end.saturating_sub(1).to_string().len().max(5);
+        let arrays = (0..).zip(names.iter()).zip(found).map(|((id, name), found)| {
+            let found = (*found)?;
+            let mut file = file_name(name, id);
+            if names.id(name.as_bytes()) != Some(id) {
+                file = format!("{file}~{id}"); // of a damaged file: there is another of this name
+            }
+            Some(match found.is_uniform {
+                true => Array::Whole {
+                    data: Output::new(format!("{file}.npy")),
+                    frames: match found.frames == all {
+                        true => None,
+                        false => Some(Output::new(format!("{file}@frames.npy"))),
+                    },
+                    chunk: found.chunk,
+                    total: found.frames,
+                    have: 0,
+                },
+                false => Array::Each(file),
+            })
+        });
+        let names: Vec<_> = arrays.collect();
+        let limit = GATHERED.checked_div(names.len()).unwrap_or(GATHERED).clamp(1 << 9, 1 << 20);
+        Self { names, limit, digits }
+    }
+
+    /// Names of the files that will be made, but for those of one frame.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names
+            .iter()
+            .flatten()
+            .flat_map(|array| match array {
+                Array::Whole { data, frames, .. } => {
+                    [Some(data.name.as_str()), frames.as_ref().map(|frames| frames.name.as_str())]
+                }
+                Array::Each(_) => [None, None],
+            })
+            .flatten()
+    }
+
+    /// Makes the files that these are, with their headers.
+    pub(super) fn create(&mut self, hidden: &Path) -> Result<(), Error> {
+        for array in self.names.iter_mut().flatten() {
+            if let Array::Whole { data, frames, chunk, total, .. } = array {
+                let all = [&[*total], &shape(chunk)[..]].concat();
+                data.create(hidden, &header(chunk.kind, &all))?;
+                if let Some(frames) = frames {
+                    frames.create(hidden, &header(ChunkType::U64, &[*total]))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a chunk, in the place of the last one of its name if its frame had that `again`.
+    pub(super) fn add(
+        &mut self,
+        hidden: &Path,
+        chunk: &Chunk,
+        again: bool,
+        source: &mut Source<'_>,
+    ) -> Result<(), Error> {
+        let (limit, digits) = (self.limit, self.digits);
+        match self.names.get_mut(usize::from(chunk.id)) {
+            Some(Some(Array::Whole { data, frames, have, .. })) => {
+                let place = have.saturating_sub(u64::from(again));
+                *have = place.saturating_add(1);
+                if let Some(frames) = frames {
+                    let place = place.saturating_mul(8);
+                    frames.put(hidden, place, &chunk.frame.to_le_bytes(), limit)?;
+                }
+                let place = place.saturating_mul(chunk.span.len());
+                data.put_chunk(hidden, place, chunk, source, limit)
+            }
+            Some(Some(Array::Each(name))) => {
+                let name = format!("{name}@{:0digits$}.npy", chunk.frame);
+                let mut alone = Output::new(name);
+                alone.create(hidden, &header(chunk.kind, &shape(chunk)))?;
+                alone.put_chunk(hidden, 0, chunk, source, limit)?;
+                alone.finish(hidden, chunk.span.len())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what still waits for it.
+    pub(super) fn finish(&mut self, hidden: &Path) -> Result<(), Error> {
+        for array in self.names.iter_mut().flatten() {
+            if let Array::Whole { data, frames, chunk, total, .. } = array {
+                data.finish(hidden, total.saturating_mul(chunk.span.len()))?;
+                if let Some(frames) = frames {
+                    frames.finish(hidden, total.saturating_mul(8))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that is made. It is open only while something is written: there may be thousands.
+struct Output {
+    name: String,
+    header_len: u64,
+    /// What waits to be written, and where it belongs behind the header.
+    gathered: Vec<u8>,
+    place: u64,
+}
+
+impl Output {
+    const fn new(name: String) -> Self {
+        Self { name, header_len: 0, gathered: Vec::new(), place: 0 }
+    }
+
+    /// Its name in errors.
+    fn path(&self, hidden: &Path) -> PathBuf {
+        hidden.parent().unwrap_or(hidden).join(&self.name)
+    }
+
+    fn error(&self, hidden: &Path) -> impl Fn(std::io::Error) -> Error {
+        let path = self.path(hidden);
+        move |error| Error::new(&path, error)
+    }
+
+    fn create(&mut self, hidden: &Path, header: &[u8]) -> Result<(), Error> {
+        // Overwritten if it is there: of two chunks of a frame in layer 1, the last counts.
+        let file = PosixFile::create(&hidden.join(&self.name), true);
+        let written = file.and_then(|file| file.write_all_at(0, header));
+        self.header_len = to_u64(header.len());
+        written.map_err(self.error(hidden))
+    }
+
+    fn open(&self, hidden: &Path) -> Result<PosixFile, Error> {
+        PosixFile::open_rw(&hidden.join(&self.name)).map_err(self.error(hidden))
+    }
+
+    fn put_chunk(
+        &mut self,
+        hidden: &Path,
+        place: u64,
+        chunk: &Chunk,
+        source: &mut Source<'_>,
+        limit: usize,
+    ) -> Result<(), Error> {
+        if chunk.span.len() < LONG {
+            return self.put(hidden, place, source.bytes(chunk.span)?, limit);
+        }
+        self.write(hidden)?;
+        let (file, path) = (self.open(hidden)?, self.path(hidden));
+        source.copy(chunk.span, &file, self.header_len.saturating_add(place), &path)
+    }
+
+    /// Puts bytes to their place behind the header, now or later.
+    fn put(&mut self, hidden: &Path, place: u64, bytes: &[u8], limit: usize) -> Result<(), Error> {
+        if place != self.place.saturating_add(to_u64(self.gathered.len())) {
+            self.write(hidden)?;
+            self.place = place;
+        }
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() < limit { Ok(()) } else { self.write(hidden) }
+    }
+
+    /// Writes what waits.
+    fn write(&mut self, hidden: &Path) -> Result<(), Error> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let offset = self.header_len.saturating_add(self.place);
+        let written = self.open(hidden)?.write_all_at(offset, &self.gathered);
+        written.map_err(self.error(hidden))?;
+        self.place = self.place.saturating_add(to_u64(self.gathered.len()));
+        self.gathered.clear();
+        Ok(())
+    }
+
+    /// Writes what waits, and gives the file its length behind the header: it ends earlier if its
+    /// last bytes are a hole.
+    fn finish(&mut self, hidden: &Path, len: u64) -> Result<(), Error> {
+        self.write(hidden)?;
+        self.gathered = Vec::new();
+        let (file, len) = (self.open(hidden)?, self.header_len.saturating_add(len));
+        let sized = file.size().and_then(|size| match size == len {
+            true => Ok(()),
+            false => file.set_size(len),
+        });
+        sized.map_err(self.error(hidden))
+    }
+}

@@ -1,0 +1,73 @@
+//! Chunks on their way out of a file.
+
+use crate::copy::{Copier, Place};
+use crate::error::Error;
+use crate::gsd::File;
+use crate::posix::PosixFile;
+use std::path::Path;
+use striae_core::span::Span;
+
+/// Bytes of a window that short chunks are read in, as they mostly lie side by side.
+const WINDOW: usize = 1 << 18;
+
+/// Bytes of the shortest chunk that is copied alone.
+pub(super) const LONG: u64 = 1 << 16;
+
+/// A file that chunks are read from.
+pub(super) struct Source<'a> {
+    file: &'a File,
+    copier: Copier,
+    progress: &'a dyn Fn(u64),
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+impl<'a> Source<'a> {
+    pub(super) const fn new(file: &'a File, progress: &'a dyn Fn(u64)) -> Self {
+        Self { file, copier: Copier::new(), progress, window: Vec::new(), window_at: 0 }
+    }
+
+    /// The bytes of a chunk that is shorter than [`LONG`].
+    pub(super) fn bytes(&mut self, span: Span) -> Result<&[u8], Error> {
+        if self.in_window(span).is_none() {
+            self.fill(span)?;
+        }
+        (self.progress)(span.len());
+        Ok(self.in_window(span).unwrap_or_default())
+    }
+
+    fn in_window(&self, span: Span) -> Option<&[u8]> {
+        let skip = usize::try_from(span.offset().checked_sub(self.window_at)?).ok()?;
+        self.window.get(skip..)?.get(..usize::try_from(span.len()).ok()?)
+    }
+
+    /// Reads the chunk, and what follows it if it follows what was read last.
+    fn fill(&mut self, span: Span) -> Result<(), Error> {
+        let len = u64::try_from(WINDOW).unwrap_or(u64::MAX);
+        let near = self.window_at..self.window_at.saturating_add(len).saturating_add(len);
+        let left = self.file.head().file_len.saturating_sub(span.offset());
+        let len = if near.contains(&span.offset()) { len.min(left) } else { span.len() };
+        let span = Span::new(span.offset(), len).unwrap_or(span);
+        self.window_at = span.offset();
+        self.window.clear();
+        self.window.resize(usize::try_from(len).unwrap_or(WINDOW), 0);
+        let read = self.file.read_span(span, &mut self.window);
+        if read.is_err() {
+            self.window.clear();
+        }
+        read.map(drop)
+    }
+
+    /// Copies a chunk to a place in `to`, which is called `path` in errors. A hole stays one.
+    pub(super) fn copy(
+        &mut self,
+        span: Span,
+        to: &PosixFile,
+        offset: u64,
+        path: &Path,
+    ) -> Result<(), Error> {
+        let place = Place { file: to, offset, zeros: true };
+        let copied = self.copier.copy(self.file.store().file(), span, &place, self.progress);
+        copied.map_err(|error| error.of_files(self.file.path(), path))
+    }
+}

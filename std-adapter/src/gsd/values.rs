@@ -1,0 +1,112 @@
+//! The values of a chunk.
+
+use super::element::{Element, to_host};
+use super::file::{File, to_u64};
+use crate::error::{Error, ErrorKind};
+use std::io;
+use std::ops::Range;
+use striae_core::gsd::{self as core_gsd, Chunk, ChunkType};
+use striae_core::span::Span;
+use zerocopy::IntoBytes;
+
+impl File {
+    /// All values of a chunk, row by row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotOfType`] if they are of another type; [`ErrorKind::Ended`] if the file has
+    /// become shorter; the operating system's, also if there is no memory for them.
+    pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
+        self.read_rows(chunk, 0..chunk.n)
+    }
+
+    /// The values of some rows of a chunk.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::NoRows`]; as [`read`](Self::read).
+    pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Vec<T>, Error> {
+        let span = self.rows_of::<T>(chunk, rows)?;
+        let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
+        let mut values = self.zeroed(count)?;
+        self.fill(span, &mut values)?;
+        Ok(values)
+    }
+
+    /// All values of a chunk into `values`, which must have room for just these.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if it has not; as [`read`](Self::read).
+    pub fn read_into<T: Element>(&self, chunk: &Chunk, values: &mut [T]) -> Result<(), Error> {
+        self.read_rows_into(chunk, 0..chunk.n, values)
+    }
+
+    /// The values of some rows into `values`, which must have room for just these.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if it has not; as [`read_rows`](Self::read_rows).
+    pub fn read_rows_into<T: Element>(
+        &self,
+        chunk: &Chunk,
+        rows: Range<u64>,
+        values: &mut [T],
+    ) -> Result<(), Error> {
+        let span = self.rows_of::<T>(chunk, rows)?;
+        let len = to_u64(size_of_val(values));
+        if len != span.len() {
+            let rows = core_gsd::Error::Rows { len, want: span.len() };
+            return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
+        }
+        self.fill(span, values)
+    }
+
+    /// All bytes of a chunk as they stand in the file: little-endian, row by row.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), but for the type.
+    pub fn read_bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
+        let mut bytes = self.zeroed(chunk.span.len())?;
+        self.fill(chunk.span, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The text of a chunk of type [`ChunkType::Character`], without NULs at its end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotOfType`], [`ErrorKind::NotText`] if it is not UTF-8; as
+    /// [`read`](Self::read).
+    pub fn read_text(&self, chunk: &Chunk) -> Result<String, Error> {
+        self.check_type(chunk, ChunkType::Character)?;
+        let mut bytes = self.read_bytes(chunk)?;
+        let len = bytes.iter().rposition(|&byte| byte != 0);
+        bytes.truncate(len.map_or(0, |last| last.saturating_add(1)));
+        String::from_utf8(bytes).map_err(|error| {
+            let at = to_u64(error.utf8_error().valid_up_to());
+            let name = self.name_of(chunk.id);
+            self.error(ErrorKind::NotText { frame: chunk.frame, name, at })
+        })
+    }
+
+    fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
+        self.check_type(chunk, T::KIND)?;
+        self.rows(chunk, rows)
+    }
+
+    fn check_type(&self, chunk: &Chunk, asked: ChunkType) -> Result<(), Error> {
+        let Chunk { frame, kind, id, .. } = *chunk;
+        if kind == asked {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::NotOfType { frame, name: self.name_of(id), kind, asked }))
+    }
+
+    /// Memory for so many values, or an error instead of an abort.
+    fn zeroed<T: Element>(&self, count: u64) -> Result<Vec<T>, Error> {
+        let values = usize::try_from(count).ok().and_then(|count| T::new_vec_zeroed(count).ok());
+        values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
+    }
+
+    fn fill<T: Element>(&self, span: Span, values: &mut [T]) -> Result<(), Error> {
+        self.read_span(span, values.as_mut_bytes())?;
+        to_host(values);
+        Ok(())
+    }
+}
