@@ -63,7 +63,7 @@ fn read(path: &str) -> Value {
         shown["state"] = Value::Object(state.collect());
         frames.push(shown);
     }
-    json!({ "version": trajectory.version().to_string(), "frames": frames })
+    json!({ "version": trajectory.schema_version().to_string(), "frames": frames })
 }
 
 fn logs(path: &str, pattern: &str, scalars: bool) -> Value {

@@ -127,7 +127,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
 fn frames_are_as_the_package_reads_them() {
     for (name, file) in expected() {
         let trajectory = open(&name);
-        assert_eq!(trajectory.version().to_string(), file["version"]);
+        assert_eq!(trajectory.schema_version().to_string(), file["version"]);
         let wanted = file["frames"].as_array().unwrap();
         assert_eq!(trajectory.len(), wanted.len() as u64);
         let frames: Vec<_> = trajectory.frames(..).map(Result::unwrap).collect();

@@ -2,6 +2,7 @@
 //! ours.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
@@ -9,8 +10,11 @@
 )]
 
 mod damaged;
+mod full;
 mod golden;
+mod model;
 mod spec;
+mod write;
 
 use std::path::{Path, PathBuf};
 

@@ -78,7 +78,7 @@ impl Trajectory {
 
     /// Version of the schema.
     #[must_use]
-    pub const fn version(&self) -> Version {
+    pub const fn schema_version(&self) -> Version {
         self.file.header().schema_version
     }
 

@@ -90,9 +90,16 @@ impl Value<'_> {
             (Self::U64(values), Initial::Values(row)) => is_repeated(values, row),
             (Self::I32(values), Initial::Values(row)) => is_repeated(values, row),
             (Self::Floats(values), Initial::Values(row)) => {
-                let want = row.iter().cycle().map(|&value| Some(f64::from(value).to_bits()));
-                let have = (0..values.len()).map(|number| values.get(number).map(f64::to_bits));
-                have.zip(want).all(|(have, want)| have == want)
+                let row = row.iter().cycle().map(|&value| f64::from(value).to_bits());
+                match &**values {
+                    Floats::F32(values) => values
+                        .iter()
+                        .zip(row)
+                        .all(|(&have, want)| f64::from(have).to_bits() == want),
+                    Floats::F64(values) => {
+                        values.iter().zip(row).all(|(have, want)| have.to_bits() == want)
+                    }
+                }
             }
             _ => false,
         }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
+use zerocopy::IntoBytes;
 
 /// Bits of the numbers that a schema calls float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -99,9 +100,14 @@ impl Floats {
 
     /// Whether both are the same numbers bit for bit, those of 32 bits widened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let same =
-            |number| self.get(number).map(f64::to_bits) == other.get(number).map(f64::to_bits);
-        self.len() == other.len() && (0..self.len()).all(same)
+        match (self, other) {
+            (Self::F32(these), Self::F32(those)) => these.as_bytes() == those.as_bytes(),
+            (Self::F64(these), Self::F64(those)) => these.as_bytes() == those.as_bytes(),
+            (Self::F32(narrow), Self::F64(wide)) | (Self::F64(wide), Self::F32(narrow)) => {
+                let narrow = narrow.iter().map(|&value| f64::from(value).to_bits());
+                narrow.eq(wide.iter().map(|value| value.to_bits()))
+            }
+        }
     }
 }
 

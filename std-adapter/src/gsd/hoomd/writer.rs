@@ -149,7 +149,7 @@ impl Writer {
         drop(Trajectory::open(path)?); // before anything is written to a file of another schema
         let file = how.open(path)?;
         let trajectory = Trajectory::open(path)?; // as it is since nobody else may write to it
-        check_precision(path, trajectory.version(), precision)?;
+        check_precision(path, trajectory.schema_version(), precision)?;
         let first = match trajectory.is_empty() {
             true => None,
             false => Some(First::read(&trajectory.frame(0)?)?),
@@ -252,12 +252,14 @@ impl Writer {
         let mut items = Vec::new();
         let mut step = None;
         for (field, value) in frame.values() {
-            let value = value.of_precision(self.precision);
             if field.name == schema::STEP.name {
                 step = Some(value.clone());
             }
             if self.needs(field, &value) {
-                items.push(Item::Value(field, value));
+                let value = value.of_precision(self.precision); // rounded, it may be frame 0's
+                if self.needs(field, &value) {
+                    items.push(Item::Value(field, value));
+                }
             }
         }
         for (name, quantity) in &frame.log {
