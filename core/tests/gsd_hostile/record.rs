@@ -283,3 +283,17 @@ fn entries_that_repeat_the_one_before_are_one_chunk() {
         }
     }
 }
+
+#[test]
+fn a_name_behind_those_that_are_committed_is_not_there() {
+    for file in committed() {
+        let bytes = signed(file.with(176 + 56, &2u32.to_le_bytes()));
+        let reader = Reader::open(bytes.as_slice(), &mut [0; 256]).unwrap();
+        let find = |name: &[u8]| reader.name_id(name, &mut [0; 64]).unwrap();
+        assert_eq!((find(b"n1"), find(b"n2")), (Some(1), None), "{}", file.name);
+        let read = read_everything(&bytes).unwrap();
+        assert_eq!(read.names, Ok([b"n0", b"n1"].map(|name| name.to_vec()).into()));
+        let error = Error::Unnamed { offset: 768 + 3 * 32 + 28, id: 2, names: 2 };
+        assert_eq!(read.chunks[3], Err(error));
+    }
+}
