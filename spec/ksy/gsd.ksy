@@ -24,7 +24,7 @@ instances:
     size: 64 * header.namelist_allocated_entries
     type: names
     if: header.namelist_allocated_entries != 0
-    doc-ref: spec/gsd.md#name-list, gsd.c:1461
+    doc-ref: spec/gsd.md#name-list, gsd.c:1456
   num_names:
     value: 'header.namelist_allocated_entries == 0 ? 0 : names.num_names'
   index:
@@ -38,7 +38,7 @@ instances:
     doc: Entries in use.
   num_frames:
     value: 'num_entries == 0 ? 0 : index.entries[num_entries - 1].frame.as<u8> + 1'
-    doc-ref: spec/gsd.md#frames, gsd.c:1541
+    doc-ref: spec/gsd.md#frames, gsd.c:1536
   shadow:
     pos: header.commit.shadow
     type: shadow
@@ -50,7 +50,7 @@ types:
     seq:
       - id: magic
         contents: [0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65]
-        doc-ref: spec/gsd.md#header, gsd.c:47
+        doc-ref: spec/gsd.md#header, gsd.c:42
       - id: index_location
         -orig-id: index_location
         type: u8
@@ -80,7 +80,7 @@ types:
         valid:
           expr: gsd_version.major == 1 or gsd_version.major == 2 or gsd_version.number == 3
         doc: Takes no bytes; 0.3, 1.x and 2.x can be read.
-        doc-ref: spec/gsd.md#versions, gsd.c:1445
+        doc-ref: spec/gsd.md#versions, gsd.c:1442
       - id: application
         -orig-id: application
         type: label
@@ -166,7 +166,7 @@ types:
         type: u1
         valid:
           expr: location == 0 or (_ >= 1 and _ <= 11)
-        doc-ref: spec/gsd.md#types, gsd.h:24
+        doc-ref: spec/gsd.md#types, gsd.h:21
       - id: flags
         -orig-id: flags
         type: u1
@@ -177,13 +177,13 @@ types:
         valid:
           expr: location == 0 or slot == 0 or frame >= _parent.entries[slot - 1].frame
         doc: Takes no bytes; frames never decrease.
-        doc-ref: spec/gsd.md#index, gsd.c:700
+        doc-ref: spec/gsd.md#index, gsd.c:701
       - id: in_file
         size: 0
         valid:
           expr: location == 0 or location + len <= _root._io.size
         doc: Takes no bytes; a chunk lies in the file.
-        doc-ref: spec/gsd.md#chunks, gsd.c:2225
+        doc-ref: spec/gsd.md#chunks, gsd.c:2226
     instances:
       value_len:
         value: >-
@@ -200,7 +200,7 @@ types:
         size: len
         if: location != 0
         doc: n rows of m values.
-        doc-ref: spec/gsd.md#chunks, gsd.c:2231
+        doc-ref: spec/gsd.md#chunks, gsd.c:2226
   names:
     doc: Names up to the first that is empty, and that one.
     seq:
@@ -208,7 +208,7 @@ types:
         type: name
         repeat: until
         repeat-until: _.value.length == 0 or _io.eof
-        doc-ref: spec/gsd.md#name-list, gsd.c:1503
+        doc-ref: spec/gsd.md#name-list, gsd.c:1501
     instances:
       num_names:
         value: 'names.last.value.length == 0 ? names.size - 1 : names.size'
@@ -216,7 +216,7 @@ types:
         pos: _io.size - 1
         type: u1
         valid: 0
-        doc-ref: spec/gsd.md#name-list, gsd.c:1491
+        doc-ref: spec/gsd.md#name-list, gsd.c:1489
   name:
     seq:
       - id: packed

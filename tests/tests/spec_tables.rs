@@ -6,12 +6,22 @@
     reason = "a test: a panic fails it"
 )]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use striae_core::field::Table;
-use striae_core::sion;
+use striae_core::{gsd, sion};
 
 /// Each specification and the tables of the code that it describes.
-const SPECIFICATIONS: &[(&str, &[&Table])] = &[("spec/sion.md", sion::raw::TABLES)];
+const SPECIFICATIONS: &[(&str, &[&Table])] =
+    &[("spec/sion.md", sion::raw::TABLES), ("spec/gsd.md", gsd::raw::TABLES)];
+
+/// The top folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
 
 /// A table as one side has it: a line for its head and one for each row.
 type Lines = Vec<String>;
@@ -62,8 +72,7 @@ fn tables_of_code(tables: &[&Table]) -> Vec<Lines> {
 #[test]
 fn every_table_of_a_specification_is_that_of_the_code_and_none_is_missing() {
     for (path, tables) in SPECIFICATIONS {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
-        let mut text = tables_of_text(&std::fs::read_to_string(file).unwrap());
+        let mut text = tables_of_text(&read(path));
         let mut code = tables_of_code(tables);
         text.sort();
         code.sort();
@@ -77,8 +86,7 @@ fn every_table_of_a_specification_is_that_of_the_code_and_none_is_missing() {
 /// The reader of tables does not overlook what it should compare.
 #[test]
 fn a_changed_row_or_a_table_too_many_is_seen() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec/sion.md");
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = read("spec/sion.md");
     let tables = tables_of_text(&text);
     for (from, to) in [
         ("| 24 | 4 | ntasks | I32 |", "| 24 | 4 | ntasks | I64 |"),
@@ -89,5 +97,51 @@ fn a_changed_row_or_a_table_too_many_is_seen() {
     ] {
         assert!(text.contains(from), "{from}");
         assert_ne!(tables_of_text(&text.replace(from, to)), tables, "{from}");
+    }
+}
+
+/// The sources of a test: a file, or those of a folder.
+fn sources(path: &Path) -> String {
+    let mut all = String::new();
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            all.push_str(&sources(&entry.unwrap().path()));
+        }
+    } else {
+        let file = if path.exists() { path.to_owned() } else { path.with_extension("rs") };
+        all.push_str(&std::fs::read_to_string(file).unwrap_or_default());
+    }
+    all
+}
+
+/// The tests that a text cites between quotes: a place in the repository, and names of functions that
+/// follow it before the next claim, whose title is bold.
+fn cited_tests(text: &str) -> Vec<(String, String)> {
+    let mut cited = Vec::new();
+    let mut place = None;
+    for (number, piece) in text.split('`').enumerate() {
+        let is_quoted = number % 2 == 1;
+        if !is_quoted {
+            place = place.filter(|_| !piece.contains("**"));
+        } else if piece.starts_with("core/tests/") || piece.starts_with("tests/") {
+            place = Some(piece);
+            cited.push((piece.to_owned(), String::new()));
+        } else if let Some(place) = place {
+            cited.push((place.to_owned(), format!("fn {piece}()")));
+        }
+    }
+    cited
+}
+
+#[test]
+fn every_test_that_a_specification_cites_is_there() {
+    let text = read("spec/gsd.md");
+    let (_, argument) = text.split_once("### What stock programs do to them").unwrap();
+    let cited = cited_tests(argument);
+    assert!(cited.len() > 30, "{cited:?}");
+    for (place, name) in cited {
+        let sources = sources(&root().join(&place));
+        assert!(!sources.is_empty(), "no test {place}");
+        assert!(sources.contains(&name), "{place}: no {name}");
     }
 }
