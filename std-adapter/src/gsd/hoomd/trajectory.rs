@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use striae_core::gsd::{self as core_gsd, Chunk, Version};
 
 /// Members and frames that are believed whatever the length of the file.
-const BELIEVED: u64 = 1 << 24;
+const BELIEVED: u64 = 1 << 20;
 
 /// A file of the schema `hoomd`, open for reading. All of its methods may be called by many threads
 /// at once.
