@@ -24,7 +24,7 @@
 //! | [`finding`] | what checking a file finds, as values |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
-//! | [`format`] | which format a file has |
+//! | [`mod@format`] | which format a file has |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`error`] | errors that name the file |
