@@ -4,6 +4,28 @@
 //! read ([`Machine::feed`]). The order of writes on the disk is therefore part of the machine, where
 //! a test can cut it at every byte, and the same machine serves a file, a flash chip, an
 //! asynchronous runtime or a fuzzer.
+//!
+#![cfg_attr(feature = "sion", doc = "```")]
+#![cfg_attr(not(feature = "sion"), doc = "```ignore")]
+//! use striae_core::sion::{Error, Head, open::Open};
+//! use striae_core::step::{Machine, Step};
+//!
+//! /// `fetch` reads so many bytes at an offset from wherever they are.
+//! fn head(len: u64, mut fetch: impl FnMut(u64, usize) -> Vec<u8>) -> Result<Head, Error> {
+//!     let mut open = Open::new(len);
+//!     loop {
+//!         match open.poll() {
+//!             Step::Read { offset, need, .. } => open.feed(&fetch(offset, need))?,
+//!             Step::Done(head) => return Ok(head),
+//!             _ => unreachable!("opening only reads"),
+//!         }
+//!     }
+//! }
+//! # let file = include_bytes!("../../tests/golden/sion/s01_one_task.sion");
+//! # let fetch = |at: u64, len: usize| file[at as usize..][..len].to_vec();
+//! # assert_eq!(head(file.len() as u64, fetch)?.meta1.ntasks(), 1);
+//! # Ok::<(), Error>(())
+//! ```
 
 use crate::store::{ReadAt, WriteAt};
 
