@@ -184,6 +184,9 @@ impl Disk {
 
     /// Makes the cells that a write needs.
     pub(super) fn prepare(&mut self, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return; // that does not make the store longer
+        }
         let end = usize_of(offset) + bytes.len();
         self.fill_gap(usize_of(offset) / self.unit);
         self.make_room(end);
@@ -200,7 +203,7 @@ impl Disk {
             content[within..within + part.len()].copy_from_slice(part);
             self.push(index, content);
         }
-        if end > self.live_size() {
+        if end > self.live_size() && !bytes.is_empty() {
             self.push_size(end);
         }
     }

@@ -386,3 +386,11 @@ fn pages_are_written_all_or_nothing_if_the_model_says_so() {
     };
     assert_eq!(shown, BTreeSet::from([both(0, 0), both(0, 1), both(1, 0), both(1, 1)]));
 }
+
+#[test]
+fn writing_nothing_makes_a_store_no_longer() {
+    let mut store = PowerStore::new(b"abc");
+    store.write_all_at(5, b"").unwrap();
+    assert_eq!(images(&store, &Model::default(), ALL).0, BTreeSet::from([b"abc".to_vec()]));
+    assert_eq!(*store.live(), *b"abc");
+}

@@ -179,6 +179,11 @@ impl PowerStore {
         self.0.borrow_mut().fault = Some(fault);
     }
 
+    /// No operation fails any more as [`PowerStore::fail`] said.
+    pub fn mend(&self) {
+        self.0.borrow_mut().fault = None;
+    }
+
     /// Lets all operations fail that need more than `len` bytes; a write keeps what there is room
     /// for. This is a full disk: what is already there can still be overwritten.
     pub fn limit(&self, len: u64) {

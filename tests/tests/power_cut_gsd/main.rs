@@ -1,0 +1,94 @@
+//! Whenever the power goes, a GSD file is as the last commit left it, or as the one that was being
+//! made, for striae's reader and for gsd's.
+//!
+//! What is tried by default is a sample; `STRIAE_POWER=all` tries every path, and writes on after
+//! every state.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it, and figures are for people"
+)]
+
+mod check;
+mod faults;
+mod figures;
+mod path;
+mod run;
+mod stock;
+mod table;
+
+use figures::{ALL, Figures, Rate, crash_all};
+use path::{appended, paths};
+use run::{Run, State};
+use striae_tests::power::{Lost, Model, Tear};
+
+/// Each write torn behind each of its bytes, the header's too; and each 512 bytes kept or lost.
+fn bytes() -> Model {
+    Model { tear: Tear::Bytes { atomic: vec![] }, exhaustive: 256, random: 8, ..Model::default() }
+}
+
+/// Every so many paths, unless all are to be tried.
+fn some<T>(all: Vec<T>, step: usize) -> Vec<T> {
+    all.into_iter().step_by(if is_all() { 1 } else { step }).collect()
+}
+
+fn is_all() -> bool {
+    std::env::var("STRIAE_POWER").is_ok_and(|which| which == "all")
+}
+
+#[test]
+fn after_any_power_cut_a_file_is_as_a_commit_left_it() {
+    let paths = some(paths(), 7);
+    crash_all(&paths, &bytes(), Rate::usual()).conclude("power cuts", 30_000);
+}
+
+#[test]
+fn after_any_power_cut_a_file_that_gsd_made_is_as_a_commit_left_it() {
+    let paths = some(appended(), 7);
+    crash_all(&paths, &bytes(), Rate::usual()).conclude("power cuts, files of gsd", 30_000);
+}
+
+#[test]
+fn nothing_depends_on_how_much_a_disk_writes_at_once() {
+    let model = Model { sector: 4096, exhaustive: 4096, ..Model::default() };
+    let paths = some(paths().into_iter().chain(appended()).collect(), 5);
+    crash_all(&paths, &model, Rate::usual()).conclude("power cuts, pages of 4096 bytes", 10_000);
+}
+
+/// As on a file system that shows what other files left in a block.
+#[test]
+fn nothing_depends_on_zeros_where_nothing_was_written() {
+    let model = Model { lost: Lost::Noise, ..bytes() };
+    let paths = some(paths().into_iter().chain(appended()).collect(), 29);
+    crash_all(&paths, &model, Rate::usual())
+        .conclude("power cuts, lost sectors being noise", 20_000);
+}
+
+/// A program is killed after any of its operations, another one goes on, and then the power is cut:
+/// what the first one did not sync is still not durable.
+#[test]
+fn what_a_killed_program_left_is_not_taken_for_durable() {
+    let model = Model { exhaustive: 64, random: 4, ..Model::default() };
+    let mut figures = Figures::default();
+    for path in some(paths().into_iter().chain(appended()).collect(), 31) {
+        let whole = Run::of(&path);
+        figures.paths += 1;
+        for ops in 1..whole.store.ops() {
+            let mut run = whole.killed_after(ops, 101);
+            let live = run.store.live().to_vec();
+            let state = figures.try_image(&run, &live, ops, ops);
+            let Some(state) = state else { continue };
+            let session = figures::on(&state);
+            if matches!(state, State::File(_)) {
+                run.shape = &path.shape;
+            }
+            run.session(session).unwrap();
+            figures.crash(&run, ops, &model, Rate::NONE, ALL);
+        }
+        figures.name(&path.name);
+    }
+    figures.conclude("power cuts after a kill", 10_000);
+}
