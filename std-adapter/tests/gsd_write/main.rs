@@ -10,9 +10,13 @@
 )]
 
 mod create;
+mod faults;
+mod kill;
+mod live;
 mod semantics;
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use striae::Error;
 use striae::error::ErrorKind;
 use striae::gsd::{Builder, Durability, File, FileWriter};
@@ -80,4 +84,37 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// This program once more, to run only the test `test`, which must be an ignored one, with `argument`.
+pub(crate) fn child(test: &str, argument: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(ARGUMENT, argument).stdin(Stdio::null());
+    command
+}
+
+/// What [`child`] was given, if this process is one.
+pub(crate) fn argument() -> Option<String> {
+    std::env::var(ARGUMENT).ok()
+}
+
+const ARGUMENT: &str = "STRIAE_TEST_ARGUMENT";
+
+/// Numbers that look random, the same ones each time.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// One below `below`.
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % below
+    }
+
+    pub(crate) fn index(&mut self, below: usize) -> usize {
+        self.below(below as u64) as usize
+    }
 }

@@ -9,6 +9,7 @@ use crate::gsd::Element;
 use crate::gsd::element::little_endian;
 use crate::posix::PosixFile;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::checksums;
 use striae_core::gsd::open::Open;
@@ -20,7 +21,7 @@ use striae_core::step::DriveError;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Chunks of the largest frame, and its checksums: a file has no more names.
-const SLOTS: usize = 1 << 16;
+const SLOTS: usize = 1 << 20;
 
 /// Values that are converted at once on a big-endian host.
 const PIECE: usize = 1 << 14;
@@ -76,7 +77,7 @@ fn target(file: PosixFile, path: &Path, settings: Settings) -> Result<Target, Er
 /// Memory for all that a frame can have. The operating system gives it when it is touched.
 fn memory(path: &Path) -> Result<Vec<Slot>, Error> {
     Slot::new_vec_zeroed(SLOTS)
-        .map_err(|_| Error::new(path, std::io::Error::from(std::io::ErrorKind::OutOfMemory)))
+        .map_err(|_| Error::new(path, io::Error::from(io::ErrorKind::OutOfMemory)))
 }
 
 impl FileWriter {
@@ -241,11 +242,11 @@ impl FileWriter {
     /// The frame that is being written goes on. Nothing is done if there is nothing new.
     ///
     /// # Errors
-    /// The operating system's: the file is as the last commit left it, or as this one would, and the
-    /// next one tries again, unless the disk failed to make something durable
+    /// The operating system's, or that the file was removed while it was written: the file is as the
+    /// last commit left it, or as this one would, and the next one tries again, unless the disk failed to make something durable
     /// ([`ErrorKind::SyncFailed`]). [`ErrorKind::Closed`].
     pub fn commit(&mut self) -> Result<(), Error> {
-        let (writer, path) = self.open()?;
+        let (writer, path) = self.open_named()?;
         writer.commit().map_err(|error| Error::new(path, error))
     }
 
@@ -260,11 +261,12 @@ impl FileWriter {
         if self.writer.is_none() {
             return Ok(());
         }
-        let (writer, path) = self.open()?;
+        let (writer, path) = self.open_named()?;
         writer.close().map_err(|error| Error::new(path, error))?;
         self.last = (writer.frames(), writer.version());
-        self.writer = None;
-        Ok(())
+        let target = self.writer.take().map(Writer::into_store);
+        let trimmed = target.map_or(Ok(()), |mut target| target.trim());
+        trimmed.map_err(|error| Error::new(&self.path, error))
     }
 
     /// Commits, and makes a file of layer 1 one of layer 2.1, with names of any length, text and a
@@ -276,7 +278,7 @@ impl FileWriter {
     /// [`OpenFrame`](core_gsd::Error::OpenFrame) if the last frame has chunks and was not ended; as
     /// [`commit`](Self::commit).
     pub fn upgrade(&mut self) -> Result<(), Error> {
-        let (writer, path) = self.open()?;
+        let (writer, path) = self.open_named()?;
         writer.upgrade().map_err(|error| Error::new(path, error))
     }
 
@@ -304,6 +306,17 @@ impl FileWriter {
             }
             Some(writer) => Ok((writer, &self.path)),
         }
+    }
+
+    /// The same, if the file can be found by those who want to read it.
+    fn open_named(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
+        let (writer, path) = self.open()?;
+        if writer.store().is_removed().map_err(|error| Error::new(path, error))? {
+            let removed =
+                io::Error::new(io::ErrorKind::NotFound, "was removed while it was written");
+            return Err(Error::new(path, removed));
+        }
+        Ok((writer, path))
     }
 
     fn closed(&self) -> Error {
@@ -370,3 +383,6 @@ impl Drop for FileWriter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,3 +26,9 @@ pub(super) fn lock(file: &PosixFile, path: &Path) -> Result<(), Error> {
         Err(error) => Err(Error::new(path, io::Error::from(error))),
     }
 }
+
+/// Lets others in. Closing the file does so as well, but not while a process that was forked has it.
+pub(super) fn unlock(file: &PosixFile) {
+    // What fails is done by the kernel when the file is closed.
+    let _ = retry_on_intr(|| rustix::fs::flock(file, FlockOperation::NonBlockingUnlock));
+}

@@ -1,12 +1,23 @@
 //! A file as the store that core's writer writes to: it gathers what comes, and writes it in long
 //! pieces.
 
+mod ahead;
+#[cfg(test)]
+mod tests;
+
+use super::lock::unlock;
 use crate::posix::PosixFile;
+use ahead::Ahead;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// What is as long as this is not copied into the buffer first.
 const LONG: usize = 1 << 16;
+
+/// Long pieces end at multiples of this, if there is room for so much: at the end of a page, and of
+/// several, as file systems keep them.
+const PIECE: usize = 1 << 16;
 
 /// The longest gap in front of a write behind the end of the file that is filled with zeros, so
 /// that what comes in front of it and behind it is written at once.
@@ -28,21 +39,45 @@ pub(super) struct Target {
     start: u64,
     /// Length of the file as the writer sees it, with what was gathered.
     len: u64,
+    /// Length of the file. Behind `len`, it has zeros.
+    file_len: u64,
+    ahead: Ahead,
     /// Set when the disk failed: it does not say so twice.
-    sync_failed: bool,
+    sync_failed: AtomicBool,
 }
 
 impl Target {
     /// Gathers at most `capacity` bytes for `file`, and asks the disk to be durable if `syncs`.
     pub(super) fn new(file: PosixFile, capacity: usize, syncs: bool) -> io::Result<Self> {
         let len = file.size()?;
-        let (run, start, sync_failed) = (Vec::new(), 0, false);
-        Ok(Self { file, syncs, capacity, run, start, len, sync_failed })
+        let ahead = Ahead::new(len);
+        let (run, start, file_len) = (Vec::new(), 0, len);
+        let sync_failed = AtomicBool::new(false);
+        Ok(Self { file, syncs, capacity, run, start, len, file_len, ahead, sync_failed })
     }
 
     /// Whether what was written may be lost, and nothing tells.
-    pub(super) const fn sync_failed(&self) -> bool {
-        self.sync_failed
+    pub(super) fn sync_failed(&self) -> bool {
+        self.sync_failed.load(Ordering::Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(super) fn fail(&self) {
+        self.sync_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the file has no name any more.
+    pub(super) fn is_removed(&self) -> io::Result<bool> {
+        self.file.is_removed()
+    }
+
+    /// Cuts off what was written ahead.
+    pub(super) fn trim(&mut self) -> io::Result<()> {
+        if self.file_len > self.len {
+            self.file.set_size(self.len)?;
+            self.file_len = self.len;
+        }
+        Ok(())
     }
 
     /// The byte behind what was gathered.
@@ -50,10 +85,19 @@ impl Target {
         self.start.saturating_add(to_u64(self.run.len()))
     }
 
+    /// How much can be gathered at `start`.
+    fn room(&self) -> usize {
+        if self.capacity < PIECE {
+            return self.capacity;
+        }
+        let past = self.start.checked_rem(to_u64(PIECE)).unwrap_or(0);
+        self.capacity.saturating_sub(usize::try_from(past).unwrap_or(0))
+    }
+
     /// Gathers bytes that belong right behind the others, if there is room.
     #[inline]
     fn append(&mut self, offset: u64, bytes: &[u8]) -> bool {
-        let free = self.capacity.saturating_sub(self.run.len());
+        let free = self.room().saturating_sub(self.run.len());
         let fits = offset == self.end() && bytes.len() <= free && bytes.len() < LONG;
         if fits {
             self.run.extend_from_slice(bytes);
@@ -72,7 +116,7 @@ impl Target {
         let new_len = skip.saturating_add(bytes.len());
         // Behind the end of the file there are zeros, elsewhere nobody knows.
         let is_gap = offset > end && offset.saturating_sub(end) <= GAP && end >= self.len;
-        if new_len > self.capacity || (offset > end && !is_gap) {
+        if new_len > self.room() || (offset > end && !is_gap) {
             return false;
         }
         if new_len > self.run.len() {
@@ -86,23 +130,45 @@ impl Target {
     }
 
     #[cold]
-    fn write_elsewhere(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if bytes.is_empty() || self.merge(offset, bytes) {
+    fn write_elsewhere(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+        if self.merge(offset, bytes) {
             return Ok(());
         }
-        self.flush()?;
         if bytes.len() >= LONG.min(self.capacity) {
-            self.file.write_all_at(offset, bytes)?;
-        } else {
-            self.start = offset;
-            self.run.extend_from_slice(bytes);
+            self.flush()?;
+            return self.write_through(offset, bytes);
         }
-        self.len = self.len.max(offset.saturating_add(to_u64(bytes.len())));
+        let free = self.room().saturating_sub(self.run.len());
+        if offset == self.end()
+            && !self.run.is_empty()
+            && let Some((front, rest)) = bytes.split_at_checked(free)
+        {
+            // If it cannot be written, it was not accepted: it is in the place of what comes then.
+            self.append(offset, front);
+            (offset, bytes) = (self.end(), rest);
+        }
+        self.flush()?;
+        self.start = offset;
+        self.run.extend_from_slice(bytes);
+        self.len = self.len.max(self.end());
+        Ok(())
+    }
+
+    /// Writes bytes to the file at once.
+    fn write_through(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let n = self.file.write_some_at(offset, bytes)?;
+            bytes = bytes.get(n..).unwrap_or_default();
+            offset = offset.saturating_add(to_u64(n));
+            self.len = self.len.max(offset);
+            self.file_len = self.file_len.max(offset);
+        }
         Ok(())
     }
 
     /// Writes what was gathered. What fails stays.
     fn flush(&mut self) -> io::Result<()> {
+        self.write_ahead();
         let mut done = 0;
         let mut failed = Ok(());
         while let Some(rest) = self.run.get(done..).filter(|rest| !rest.is_empty()) {
@@ -114,9 +180,45 @@ impl Target {
                 }
             }
         }
+        self.flushed(done);
+        failed
+    }
+
+    /// The first `done` bytes of what was gathered are in the file.
+    fn flushed(&mut self, done: usize) {
+        if done == 0 {
+            return;
+        }
         self.run.drain(..done.min(self.run.len()));
         self.start = self.start.saturating_add(to_u64(done));
-        failed
+        self.file_len = self.file_len.max(self.start);
+    }
+
+    /// If the file grows and is to grow further, writes what was gathered with zeros behind it. If
+    /// that fails, there is nothing but less room.
+    fn write_ahead(&mut self) {
+        let (len, end) = (self.run.len(), self.end());
+        if len == 0 || end <= self.file_len || end != self.len {
+            return;
+        }
+        let Some(zeros) = self.ahead.behind(end) else { return };
+        self.run.resize(len.saturating_add(zeros), 0);
+        let written = self.file.write_some_at(self.start, &self.run);
+        self.run.truncate(len);
+        match written {
+            Ok(n) => {
+                self.flushed(n.min(len));
+                self.file_len =
+                    self.file_len.max(end.saturating_add(to_u64(n.saturating_sub(len))));
+            }
+            Err(_) => self.ahead.stop(),
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        unlock(&self.file);
     }
 }
 
@@ -160,28 +262,34 @@ impl ReadAt for Target {
 impl WriteAt for Target {
     #[inline]
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.append(offset, bytes) {
-            return Ok(());
+        if !bytes.is_empty() && !self.append(offset, bytes) {
+            self.write_elsewhere(offset, bytes)?;
         }
-        self.write_elsewhere(offset, bytes)
+        Ok(())
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {
         if len < self.end() {
             self.flush()?;
+            self.start = len; // of nothing
         }
-        self.file.set_size(len)?;
+        if len < self.len || len > self.file_len {
+            self.file.set_size(len)?;
+            self.file_len = len;
+        }
         self.len = len;
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.sync_failed {
+        if self.sync_failed() {
             return Err(io::Error::other("an earlier sync failed, and what it lost is not known"));
         }
         self.flush()?;
         if self.syncs {
-            self.file.sync().inspect_err(|_| self.sync_failed = true)?;
+            let failed = |_: &io::Error| self.sync_failed.store(true, Ordering::Relaxed);
+            self.file.sync().inspect_err(failed)?;
+            self.ahead.synced(self.len);
         }
         Ok(())
     }

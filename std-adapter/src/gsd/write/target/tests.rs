@@ -1,0 +1,122 @@
+//! A target against plain bytes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "a test: a panic fails it"
+)]
+
+use super::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::fs;
+
+#[derive(Debug, Clone)]
+enum Operation {
+    /// How far behind the last write, length, and the byte.
+    Follow(u64, usize, u8),
+    Write(u64, usize, u8),
+    Size(u64),
+    Sync,
+    Read(u64, usize),
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let len = prop_oneof![8 => 0..300_usize, 1 => 60_000..200_000_usize];
+    let offset = || prop_oneof![0..3000_u64, 0..400_000_u64];
+    prop_oneof![
+        6 => (prop_oneof![Just(0), 0..6000_u64], len.clone(), 1..=255_u8)
+            .prop_map(|(gap, len, byte)| Operation::Follow(gap, len, byte)),
+        3 => (offset(), len, 1..=255_u8)
+            .prop_map(|(offset, len, byte)| Operation::Write(offset, len, byte)),
+        1 => offset().prop_map(Operation::Size),
+        2 => Just(Operation::Sync),
+        3 => (offset(), 0..5000_usize).prop_map(|(offset, len)| Operation::Read(offset, len)),
+    ]
+}
+
+fn write(target: &mut Target, model: &mut Vec<u8>, offset: u64, len: usize, byte: u8) {
+    let bytes: Vec<u8> = (0..len).map(|i| byte.wrapping_add((i % 251) as u8)).collect();
+    target.write_all_at(offset, &bytes).unwrap();
+    if !bytes.is_empty() {
+        let (start, end) = (offset as usize, offset as usize + len);
+        model.resize(model.len().max(end), 0);
+        model[start..end].copy_from_slice(&bytes);
+    }
+}
+
+fn run(capacity: usize, operations: &[Operation]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let file = PosixFile::create(&path, false).unwrap();
+    let mut target = Target::new(file, capacity, true).unwrap();
+    let (mut model, mut next) = (Vec::new(), 0);
+    for operation in operations {
+        match *operation {
+            Operation::Follow(gap, len, byte) => {
+                let offset = (next + gap).min(1 << 21);
+                write(&mut target, &mut model, offset, len, byte);
+                next = offset + len as u64;
+            }
+            Operation::Write(offset, len, byte) => {
+                write(&mut target, &mut model, offset, len, byte);
+                next = offset + len as u64;
+            }
+            Operation::Size(len) => {
+                target.set_size(len).unwrap();
+                model.resize(len as usize, 0);
+            }
+            Operation::Sync => {
+                target.sync().unwrap();
+                let bytes = fs::read(&path).unwrap();
+                assert!(bytes[..model.len()] == model, "a sync left something");
+                assert!(bytes[model.len()..].iter().all(|&byte| byte == 0));
+            }
+            Operation::Read(offset, len) => {
+                let have = (offset as usize).min(model.len())..model.len();
+                let expected = &model[have.start..have.end.min(have.start + len)];
+                let mut bytes = vec![0x55; expected.len()];
+                target.read_exact_at(offset, &mut bytes).unwrap();
+                assert!(bytes == expected, "{len} bytes at {offset}");
+                let mut more = [0x55; 3];
+                assert_eq!(target.read_at(model.len() as u64, &mut more).unwrap(), 0);
+            }
+        }
+        assert_eq!(target.size().unwrap(), model.len() as u64);
+    }
+    target.sync().unwrap();
+    target.trim().unwrap();
+    assert!(fs::read(&path).unwrap() == model);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn a_target_is_like_bytes(
+        capacity in prop_oneof![Just(0), 1..500_usize, Just(1 << 17), Just(1 << 20)],
+        operations in vec(operation(), 1..60),
+    ) {
+        run(capacity, &operations);
+    }
+}
+
+#[test]
+fn short_commits_let_the_file_grow_in_steps_and_trimming_takes_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let file = PosixFile::create(&path, false).unwrap();
+    let mut target = Target::new(file, 1 << 20, true).unwrap();
+    let mut lengths = std::collections::BTreeSet::new();
+    for i in 0..300_u64 {
+        target.write_all_at(i * 280, &[7; 280]).unwrap();
+        target.sync().unwrap();
+        let len = fs::metadata(&path).unwrap().len();
+        assert!(len >= (i + 1) * 280);
+        lengths.insert(len);
+    }
+    assert!(lengths.len() < 8, "{lengths:?}");
+    target.trim().unwrap();
+    assert!(fs::read(&path).unwrap() == [7; 300 * 280]);
+}

@@ -1,0 +1,336 @@
+//! Disks that are full for a while, and files that vanish.
+//!
+//! Two things stand for the full disk: a limit of the file's size (RLIMIT_FSIZE), and a small file
+//! system in memory, where holes cannot be filled either. A process can change both alone, so
+//! this is done in a child. It is tried at many sizes, so that it is reached in every operation.
+
+use crate::{Random, argument, child, gsd, names, value, values, write_frame};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use striae::Error;
+use striae::error::ErrorKind;
+use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
+use striae_core::gsd::{ChunkType, Version};
+
+/// What is full.
+#[derive(Debug, Clone)]
+enum Disk {
+    /// Files may have so many bytes.
+    Limit(u64),
+    /// A file system of so many pages is at this path.
+    Pages(PathBuf, u64),
+}
+
+impl Disk {
+    fn set(&self) {
+        match self {
+            Self::Limit(bytes) => {
+                let maximum = getrlimit(Resource::Fsize).maximum;
+                setrlimit(Resource::Fsize, Rlimit { current: Some(*bytes), maximum }).unwrap();
+            }
+            Self::Pages(path, pages) => {
+                let size = format!("remount,size={}k", 4 * pages);
+                let mounted = Command::new("mount").args(["-o", &size]).arg(path).status();
+                assert!(mounted.unwrap().success());
+            }
+        }
+    }
+
+    fn grow(&mut self, random: &mut Random) {
+        match self {
+            Self::Limit(bytes) => *bytes += 1 + random.below(900 + *bytes / 20),
+            Self::Pages(_, pages) => *pages += 1 + random.below(3),
+        }
+        self.set();
+    }
+
+    fn is_full(&self, error: &Error) -> bool {
+        let full = match self {
+            Self::Limit(_) => io::ErrorKind::FileTooLarge,
+            Self::Pages(..) => io::ErrorKind::StorageFull,
+        };
+        matches!(error.kind(), ErrorKind::Io(error) if error.kind() == full)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Variant {
+    checksums: bool,
+    align: u64,
+    buffer: usize,
+    durability: Durability,
+    layer: u16,
+}
+
+const fn variant(checksums: bool, align: u64, buffer: usize) -> Variant {
+    Variant { checksums, align, buffer, durability: Durability::None, layer: 2 }
+}
+
+const VARIANTS: [Variant; 6] = [
+    variant(false, 1, 0),
+    variant(true, 1, 100),
+    variant(false, 64, 5000),
+    variant(true, 1, 1 << 20),
+    Variant { durability: Durability::OnCommit, ..variant(false, 1, 1 << 20) },
+    Variant { layer: 1, ..variant(false, 1, 3000) },
+];
+
+/// A file that is written on a disk that is full now and then.
+struct Full<'a> {
+    path: &'a Path,
+    variant: Variant,
+    disk: Disk,
+    random: Random,
+    errors: u64,
+    /// Frames that were ended, by the number of values of each.
+    ended: Vec<usize>,
+    committed: usize,
+}
+
+impl Full<'_> {
+    /// Does `work` until there is room enough for it.
+    fn insist<T>(
+        &mut self,
+        file: &mut FileWriter,
+        mut work: impl FnMut(&mut FileWriter) -> Result<T, Error>,
+    ) -> T {
+        loop {
+            match work(file) {
+                Ok(done) => return done,
+                Err(error) => self.full(&error),
+            }
+        }
+    }
+
+    /// What was committed can be read, and then there is more room.
+    fn full(&mut self, error: &Error) {
+        assert!(self.disk.is_full(error), "{error:?}");
+        assert_eq!(error.path(), self.path);
+        self.check();
+        self.errors += 1;
+        self.disk.grow(&mut self.random);
+    }
+
+    /// That a reader sees what was committed, or what a commit that failed was about to.
+    fn check(&self) {
+        let file = File::open(self.path).unwrap();
+        let frames = file.frames() as usize;
+        assert!(frames == self.committed || frames == self.ended.len(), "{frames} frames");
+        for (frame, &len) in (0..).zip(&self.ended[..frames]) {
+            let chunk = file.chunk(frame, "values").unwrap();
+            assert!(file.read::<u32>(&chunk).unwrap() == values(frame, len), "frame {frame}");
+            let chunk = file.chunk(frame, format!("name {frame}")).unwrap();
+            assert_eq!(file.read::<u32>(&chunk).unwrap(), [value(frame, 0)]);
+            assert_eq!(
+                file.chunks_of(frame).unwrap().count(),
+                2 + usize::from(self.variant.checksums)
+            );
+        }
+    }
+
+    fn create(&mut self) -> FileWriter {
+        let Variant { checksums, align, buffer, durability, layer } = self.variant;
+        let builder = Builder::new().checksums(checksums).align(align).buffer(buffer);
+        let builder = builder.durability(durability).names_len(64);
+        let minor = if layer == 2 { 1 } else { 0 };
+        let builder = builder.layer(Version { major: layer, minor });
+        loop {
+            match builder.create(self.path) {
+                Ok(file) => return file,
+                Err(error) => {
+                    // The hidden folder may have no place either; errors name the file all the same.
+                    assert!(self.disk.is_full(&error), "{error:?}");
+                    assert_eq!(error.path(), self.path);
+                    assert_eq!(names(self.path.parent().unwrap()), [""; 0], "{error}");
+                    self.errors += 1;
+                    self.disk.grow(&mut self.random);
+                }
+            }
+        }
+    }
+
+    fn write_frame(&mut self, file: &mut FileWriter) {
+        let frame = file.frames();
+        let len = match self.random.below(9) {
+            0 => 20_000 + self.random.index(3000),
+            _ => self.random.index(300),
+        };
+        let all = values(frame, len);
+        if self.random.below(2) == 0 {
+            self.insist(file, |file| file.write("values", &all, 1));
+        } else {
+            self.insist(file, |file| {
+                let mut chunk = file.begin_chunk("values", ChunkType::U32, 1)?;
+                for piece in all.chunks(50) {
+                    let bytes: Vec<u8> = piece.iter().flat_map(|x| x.to_le_bytes()).collect();
+                    if let Err(error) = chunk.write_all(&bytes) {
+                        let error = error.into_inner().unwrap().downcast::<Error>().unwrap();
+                        return Err(*error); // and all of it once more
+                    }
+                }
+                chunk.finish()
+            });
+        }
+        let name = format!("name {frame}");
+        self.insist(file, |file| file.write(&name, &[value(frame, 0)], 1));
+        self.insist(file, FileWriter::end_frame);
+        self.ended.push(len);
+    }
+
+    fn commit(&mut self, file: &mut FileWriter) {
+        self.insist(file, FileWriter::commit);
+        self.committed = self.ended.len();
+        self.check();
+    }
+
+    fn write(&mut self) {
+        let mut file = self.create();
+        for step in 0..24 {
+            self.write_frame(&mut file);
+            if step % 6 == 5 {
+                self.commit(&mut file);
+            }
+            if step == 12 && self.variant.layer == 1 {
+                self.insist(&mut file, FileWriter::upgrade);
+                self.committed = self.ended.len();
+                self.check();
+            }
+        }
+        self.insist(&mut file, FileWriter::close);
+        self.committed = self.ended.len();
+        self.check();
+        let mut file = loop {
+            match Reopen::new().durability(self.variant.durability).open(self.path) {
+                Ok(file) => break file,
+                Err(error) => self.full(&error),
+            }
+        };
+        self.write_frame(&mut file);
+        self.insist(&mut file, FileWriter::close);
+        self.committed = self.ended.len();
+        self.check();
+    }
+}
+
+/// Writes files on disks of all sizes.
+fn write_all(folder: &Path, disk: impl Fn(u64) -> Disk, sizes: impl Iterator<Item = u64> + Clone) {
+    let (mut errors, mut runs) = (0, 0);
+    for (seed, variant) in (0..).zip(VARIANTS) {
+        for size in sizes.clone() {
+            let path = folder.join("files");
+            std::fs::create_dir(&path).unwrap();
+            let mut full = Full {
+                path: &path.join("a.gsd"),
+                variant,
+                disk: disk(size),
+                random: Random(seed * 1_000_000 + size),
+                errors: 0,
+                ended: Vec::new(),
+                committed: 0,
+            };
+            full.disk.set();
+            full.write();
+            errors += full.errors;
+            runs += 1;
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
+    println!("full disks: {runs} files written, {errors} errors got over");
+}
+
+#[test]
+#[ignore = "a process of its own, whose files are limited"]
+fn limited() {
+    let Some(folder) = argument() else { return };
+    write_all(Path::new(&folder), Disk::Limit, (0..30_000).step_by(1997));
+}
+
+#[test]
+#[ignore = "a process of its own, which has a small file system"]
+fn small() {
+    let Some(folder) = argument() else { return };
+    let mount =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=4k", "none", &folder]).status();
+    if !mount.is_ok_and(|status| status.success()) {
+        return println!("skipped: this process may not mount a file system");
+    }
+    let disk = |pages| Disk::Pages(PathBuf::from(&folder), 2 + pages);
+    write_all(Path::new(&folder), disk, 0..12);
+}
+
+/// Runs a child and shows what it says of its work.
+fn run(mut child: Command) {
+    let output = child.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
+    let said = |line: &&str| line.contains("full disks") || line.contains("skipped");
+    println!("{}", text.lines().find(said).unwrap());
+}
+
+#[test]
+fn a_writer_goes_on_when_the_limit_is_raised() {
+    let folder = tempfile::tempdir().unwrap();
+    run(child("faults::limited", folder.path().to_str().unwrap()));
+}
+
+#[test]
+fn a_writer_goes_on_when_the_disk_is_not_full_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = child("faults::small", folder.path().to_str().unwrap());
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount"]).arg(inner.get_program()).args(inner.get_args());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let probe = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return println!("skipped: this process may not have mounts of its own");
+    }
+    run(command);
+}
+
+#[test]
+fn a_file_that_vanishes_cannot_be_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut file = Builder::new().create(&path).unwrap();
+    write_frame(&mut file).unwrap();
+    file.commit().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    write_frame(&mut file).unwrap();
+    for error in [file.commit().unwrap_err(), file.close().unwrap_err()] {
+        assert_eq!(error.path(), path);
+        assert_eq!(
+            error.to_string(),
+            format!("{}: was removed while it was written", path.display())
+        );
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none/a.gsd");
+    for error in [Builder::new().create(&path).unwrap_err(), FileWriter::reopen(&path).unwrap_err()]
+    {
+        assert_eq!(error.path(), path);
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn a_damaged_file_is_not_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut file = Builder::new().create(&path).unwrap();
+    write_frame(&mut file).unwrap();
+    file.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[190] ^= 1; // of the commit record
+    std::fs::write(&path, &bytes).unwrap();
+    let error = FileWriter::reopen(&path).unwrap_err();
+    assert!(!gsd(&error).blames_caller(), "{error}");
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}

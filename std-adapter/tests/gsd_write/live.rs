@@ -1,0 +1,54 @@
+//! Readers that look while a writer commits.
+
+use crate::{builder, length, values, write_frame};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use striae::gsd::File;
+
+const FRAMES: u64 = 600;
+
+/// Looks until the writer is done; what it sees is whole, and at least what was committed before.
+fn follow(path: &Path, committed: &AtomicU64, is_done: &AtomicBool) -> u64 {
+    let mut file = File::open(path).unwrap();
+    let (mut looks, mut last) = (0, 0);
+    while !is_done.load(Ordering::SeqCst) {
+        let least = committed.load(Ordering::SeqCst);
+        file.refresh().unwrap();
+        assert!(file.frames() >= least.max(last), "{} of {least}", file.frames());
+        last = file.frames();
+        looks += 1;
+        for frame in last.saturating_sub(3)..last {
+            let step = file.chunk(frame, "step").unwrap();
+            assert_eq!(file.read::<u64>(&step).unwrap(), [frame]);
+            let chunk = file.chunk(frame, "values").unwrap();
+            assert!(file.read::<u32>(&chunk).unwrap() == values(frame, length(frame)));
+            assert!(file.find(frame, format!("name {frame}")).unwrap().is_some());
+        }
+    }
+    looks
+}
+
+#[test]
+fn readers_see_whole_commits_and_never_less_than_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut file = builder().names_len(64).create(&path).unwrap();
+    let (committed, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let look = || follow(&path, &committed, &is_done);
+        let readers = [(); 3].map(|()| scope.spawn(look));
+        for frame in 0..FRAMES {
+            file.write(format!("name {frame}"), &[frame], 1).unwrap();
+            write_frame(&mut file).unwrap();
+            if frame % 3 != 1 {
+                file.commit().unwrap();
+                committed.store(frame + 1, Ordering::SeqCst);
+            }
+        }
+        file.close().unwrap();
+        is_done.store(true, Ordering::SeqCst);
+        let looks = readers.map(|reader| reader.join().unwrap());
+        println!("{looks:?} looks");
+    });
+    assert_eq!(File::open(&path).unwrap().frames(), FRAMES);
+}
