@@ -326,9 +326,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Rows of `len` bytes.
     fn count_rows(&self, kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
         let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
-        match len.checked_rem(want.get()) {
-            Some(0) => Ok(len / want),
-            _ => Err(Error::Rows { len, want: want.get() }),
+        let n = len / want; // one division: it takes as long as the rest of a short chunk
+        match n.saturating_mul(want.get()) == len {
+            true => Ok(n),
+            false => Err(Error::Rows { len, want: want.get() }),
         }
     }
 

@@ -123,8 +123,9 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
             return;
         }
         let mut moved = *entry;
-        for slot in self.entries(more).get_mut(place..).unwrap_or_default() {
-            core::mem::swap(slot, &mut moved);
+        match self.entries(more).get_mut(place..).unwrap_or_default() {
+            [behind] => *behind = moved, // as most come
+            slots => slots.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved)),
         }
         if self.has_rows {
             self.insert_row(
