@@ -204,7 +204,8 @@ impl Image {
     /// Whether gsd must have moved the index or the name list since the record was made, as far as the
     /// header alone says. That is little, and asked only if there is no shadow to say more: one that was
     /// half written when the power went, before gsd came.
-    pub(super) fn is_moved(&self) -> bool {
+    #[must_use]
+    pub fn is_moved(&self) -> bool {
         let (index, names, data_end) =
             (self.index(), self.name_block(), self.commit.data_end.get());
         let names_len = names.span().map_or(0, Span::len);

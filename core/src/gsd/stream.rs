@@ -35,6 +35,24 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         Ok(())
     }
 
+    /// Adds `len` bytes that `put` brings into the store by itself, as a copy in the kernel does, to the
+    /// offset that it is told. In a file with checksums it is also told the CRC-32C of the bytes so far,
+    /// and returns that of all; otherwise what it returns does not matter.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn put(
+        &mut self,
+        len: u64,
+        put: impl FnOnce(&mut S, u64, Option<u32>) -> Result<u32, S::Error>,
+    ) -> Result<(), WriteError<S>> {
+        let offset = self.chunk.span.offset().saturating_add(self.len);
+        let crc = self.writer.checksum().map(|_| self.crc);
+        self.crc = self.writer.put_at(offset, len, |store| put(store, offset, crc))?;
+        self.len = self.len.saturating_add(len);
+        Ok(())
+    }
+
     /// Bytes so far.
     #[must_use]
     pub const fn len(&self) -> u64 {

@@ -413,12 +413,21 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Writes bytes of a chunk that is being streamed.
     pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        let fits = offset.checked_add(usize_to_u64(bytes.len())).is_some_and(|end| end <= MAX_LEN);
-        if !fits {
-            let (data_end, len) = (self.tail.data_end, usize_to_u64(bytes.len()));
+        self.put_at(offset, usize_to_u64(bytes.len()), |store| store.write_all_at(offset, bytes))
+    }
+
+    /// Lets `put` write `len` bytes of such a chunk.
+    pub(super) fn put_at<T>(
+        &mut self,
+        offset: u64,
+        len: u64,
+        put: impl FnOnce(&mut S) -> Result<T, S::Error>,
+    ) -> Result<T, WriteError<S>> {
+        if offset.checked_add(len).is_none_or(|end| end > MAX_LEN) {
+            let data_end = self.tail.data_end;
             return Err(DriveError::Format(Error::FileFull { data_end, len }));
         }
-        self.store.write_all_at(offset, bytes).map_err(DriveError::Store)
+        put(&mut self.store).map_err(DriveError::Store)
     }
 
     pub(super) const fn checksum(&self) -> Option<Checksum> {

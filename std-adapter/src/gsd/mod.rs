@@ -6,10 +6,12 @@ mod extract;
 mod file;
 pub mod hoomd;
 mod names;
+pub mod recover;
 mod values;
 pub mod verify;
 mod window;
 mod write;
+mod wrong_bit;
 
 pub use crate::extract::Extracted;
 pub use element::Element;

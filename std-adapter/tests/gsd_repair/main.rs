@@ -10,6 +10,7 @@
 )]
 
 mod made;
+mod recover;
 mod verify;
 
 use made::{Made, Shape, golden_dir, golden_files};

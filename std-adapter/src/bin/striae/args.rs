@@ -69,11 +69,18 @@ pub(crate) enum FileVerb {
                             when it is whole.\n\nWith --force, OUT may be the old set; of its \
                             files, those that the new set does not have stay where they are.")]
     Convert(ConvertArgs),
-    /// Close a set that was never closed, or whose META2 is damaged, in a copy.
-    #[command(after_help = "Example:\n  striae recover crashed.sion closed.sion\n\n\
-                            Says of each task whether its stream is exact or a guess, and why. \
-                            Chunks stay where they are.\n\nExit status: 0 all streams are exact, \
-                            1 some are guesses, 2 nothing was written.")]
+    /// Save in a new file what is left of one that was never closed, cut off or damaged.
+    #[command(after_help = "Examples:\n  striae recover crashed.sion closed.sion\n  \
+                      striae recover damaged.gsd whole.gsd\n\n\
+                      Of a SIONlib set that was never closed, or whose META2 is damaged, it makes a \
+                      closed copy, and says of each task whether its stream is exact or a guess, \
+                      and why. Chunks stay where they are.\n\n\
+                      Of a GSD file it saves the frames that are whole, with the help of what a \
+                      commit and index blocks of before still say, and says which are certain, \
+                      which are a guess, which are lost, and why. A frame that lacks anything is \
+                      left out, since readers would take something else for what is missing.\n\n\
+                      Exit status: 0 all is saved and certain, 1 some is a guess or lost, 2 nothing \
+                      was written.")]
     Recover(RecoverArgs),
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]

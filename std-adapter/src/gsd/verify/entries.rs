@@ -1,7 +1,7 @@
 //! The index: every entry alone, behind the one before it, and against the rest of the file.
 
 use super::finding::FindingKind;
-use super::head::{Basis, Head, compare};
+use super::head::{Head, compare};
 use super::names::Names;
 use super::sums::Sums;
 use super::{Failed, Report, WINDOW, overlap, read};
@@ -61,8 +61,8 @@ pub(super) fn check(
     names: Names,
     report: &mut Report<'_>,
 ) -> Result<(), Failed> {
-    let (mut head, mut names) = (*head, names);
-    let entries = count(store, &mut head, report)?;
+    let (head, mut names) = (*head, names);
+    let entries = count(store, &head, report)?;
     report.summary.chunks = entries;
     let sealed = head.record.is_some_and(|record| record.checksums);
     let mut sums = Sums::new(store, names.sums, sealed);
@@ -92,21 +92,10 @@ pub(super) fn check(
 }
 
 /// How many entries there are.
-fn count(store: &PosixFile, head: &mut Head, report: &mut Report<'_>) -> Result<u64, Failed> {
+fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64, Failed> {
     let shown = head.shown;
     if let Some(record) = head.record {
-        let mut is_behind = false;
-        let behind = record.entries..record.entries.saturating_add(1).min(shown.slots);
-        each_entry(store, shown, behind, &mut |_, entry| {
-            is_behind = entry.is_used();
-            Ok(false)
-        })?;
-        if !is_behind {
-            return Ok(record.entries.min(shown.slots));
-        }
-        report.note(FindingKind::Appended);
-        (head.record, head.basis, head.index) = (None, Basis::Appended, shown);
-        report.summary.basis = Some(head.basis);
+        return Ok(record.entries.min(shown.slots));
     }
     let (mut hole, mut stale) = (None, 0_u64);
     each_entry(store, shown, 0..shown.slots, &mut |slot, entry| {

@@ -3,16 +3,17 @@
 use super::finding::FindingKind;
 use super::{Failed, Report, read};
 use crate::format::Format;
+use crate::gsd::wrong_bit;
 use crate::posix::PosixFile;
 use std::fmt;
 use striae_core::field::FieldId;
 use striae_core::gsd::create::SHADOW;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
-use striae_core::gsd::raw::{self, Commit, Image, Shadow};
+use striae_core::gsd::raw::{self, Commit, Image, IndexEntry, Shadow};
 use striae_core::gsd::record::{OFFSET, Record, Settled};
 use striae_core::gsd::{Error, Header, Version};
 use striae_core::span::Span;
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// How it is known what is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,13 +100,31 @@ pub(super) fn check(
             said = Said { basis: Basis::Appended, record: None, ..said }; // gsd_upgrade was here
         }
     }
-    if said.basis == Basis::Appended {
+    check_labels(&header, said.record.as_ref(), report);
+    let mut head = blocks(&said, version, file_len, report);
+    if let Some(record) = head.record.filter(|record| record.entries < head.shown.slots) {
+        // Nobody but gsd uses a slot that it can see and that is not committed.
+        let mut entry = IndexEntry::new_zeroed();
+        read(store, head.shown.offset_of(record.entries), entry.as_mut_bytes())?;
+        if entry.is_used() {
+            (head.record, head.basis, head.index) = (None, Basis::Appended, head.shown);
+        }
+    }
+    if head.basis == Basis::Appended {
         report.note(FindingKind::Appended);
     }
-    check_labels(&header, said.record.as_ref(), report);
-    report.summary.basis = Some(said.basis);
+    report.summary.basis = Some(head.basis);
     report.summary.version = Some(version);
-    Ok(Some(blocks(&said, version, file_len, report)))
+    Ok(Some(head))
+}
+
+impl Head {
+    /// What the header must have said, whose image this is.
+    pub(in crate::gsd) fn of_image(image: &Image, file_len: u64, report: &mut Report<'_>) -> Self {
+        let record = image.record(u64::MAX).ok().flatten();
+        let said = Said { basis: Basis::Damaged, image: *image, record };
+        blocks(&said, Version::from_number(image.gsd_version.get()), file_len, report)
+    }
 }
 
 fn check_version(said: &Said, report: &mut Report<'_>) -> Option<Version> {
@@ -199,9 +218,39 @@ fn said(
             return Ok(by_shadow(&image, &shadow, report));
         }
     }
+    if image.is_moved() {
+        return Ok(Said { basis: Basis::Appended, image, record: None });
+    }
+    if let Some(right) = with_right_bit(&image) {
+        report_differing(&image, &right, "as the commit record's checksum says", report);
+        let record = right.record(u64::MAX).ok().flatten();
+        return Ok(Said { basis: Basis::Damaged, image: right, record });
+    }
     let (stored, field) = (image.commit.commit_crc.get(), Commit::commit_crc);
     compare(field, stored, image.commit_crc(crc32c::crc32c_append), report);
     Ok(Said { basis: Basis::Damaged, image, record: None })
+}
+
+/// The image whose commit record has the right checksum, if only one bit of it is wrong.
+fn with_right_bit(image: &Image) -> Option<Image> {
+    let mut bytes = *image.as_bytes().first_chunk::<{ Image::LEN }>()?;
+    let stored = image.commit.commit_crc.get();
+    let computed = image.commit_crc(crc32c::crc32c_append);
+    if (stored ^ computed).is_power_of_two() {
+        let mut right = *image;
+        right.commit.commit_crc = computed.into(); // it is the checksum itself
+        return Some(right);
+    }
+    // The record covers all but two fields in the middle.
+    let (front, rest) = bytes.split_at_mut_checked(32)?;
+    let covered = rest.get_mut(8..84)?;
+    let mut all = [&*front, &*covered].concat();
+    if !wrong_bit::correct(&mut all, stored) {
+        return None;
+    }
+    front.copy_from_slice(all.get(..32)?);
+    covered.copy_from_slice(all.get(32..)?);
+    Image::read_from_bytes(&bytes).ok()
 }
 
 /// Whether `image` has all of a commit record but its magic, and is given that. A writer that was cut
@@ -288,14 +337,14 @@ fn by_shadow(image: &Image, shadow: &Shadow, report: &mut Report<'_>) -> Said {
                 false => shadow.new,
             };
             let record = nearer.record(u64::MAX).ok().flatten();
-            report_differing(image, &nearer, report);
+            report_differing(image, &nearer, "as the shadow says", report);
             Said { basis: Basis::Damaged, image: nearer, record }
         }
     }
 }
 
 /// Reports each field of `image` that is not as it was published.
-fn report_differing(image: &Image, published: &Image, report: &mut Report<'_>) {
+fn report_differing(image: &Image, published: &Image, by: &'static str, report: &mut Report<'_>) {
     let of_header = raw::Header::FIELDS.iter().filter(|field| (8..48).contains(&field.offset));
     let of_header = of_header.map(|field| (0, field, field.offset.into(), 8_usize));
     let of_record = Commit::FIELDS.iter().map(|field| {
@@ -315,7 +364,6 @@ fn report_differing(image: &Image, published: &Image, report: &mut Report<'_>) {
         let (value, expected) = (value(image), value(published));
         if value != expected {
             let field = FieldId::new(table, field.offset);
-            let by = "as the shadow says";
             report.damage(FindingKind::Differs { field, offset, value, expected, by });
         }
     }

@@ -30,6 +30,9 @@ pub use crate::finding::{Facts, Severity, Value};
 pub use finding::{Finding, FindingKind, Part};
 pub use head::Basis;
 
+pub(super) use entries::each_entry;
+pub(super) use head::{Head, read_shadow};
+
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
@@ -124,8 +127,19 @@ fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
     entries::check(store, &head, names, report)
 }
 
+/// What the header says, or should say, whatever is wrong with it; `None` if it is no header.
+pub(super) fn look(store: &PosixFile, file_len: u64) -> Result<Option<Head>, Failed> {
+    silent(|report| head::check(store, file_len, report))
+}
+
+/// Does what reports findings, without anybody to tell.
+pub(super) fn silent<T>(work: impl FnOnce(&mut Report<'_>) -> T) -> T {
+    let (file, summary) = (Arc::from(Path::new("")), Summary::default());
+    work(&mut Report { file, each: &mut |_| {}, progress: &|_| {}, summary })
+}
+
 /// Where findings go.
-struct Report<'a> {
+pub(super) struct Report<'a> {
     file: Arc<Path>,
     each: &'a mut dyn FnMut(Finding),
     /// Is told of data that were checked.

@@ -5,12 +5,14 @@
 //! | `builder` | how a file is made: [`Builder`] |
 //! | `reopen` | how one is gone on with: [`Reopen`] |
 //! | `file` | a file that is written: [`FileWriter`] |
+//! | `copy` | a chunk that comes from another file |
 //! | `stream` | a chunk that comes piece by piece: [`ChunkWriter`] |
 //! | `names` | ids of names, by name and by habit |
 //! | `target` | a file as a store that gathers what is written |
 //! | `lock` | one writer at a time |
 
 mod builder;
+mod copy;
 mod file;
 mod lock;
 mod names;
@@ -19,6 +21,7 @@ mod stream;
 mod target;
 
 pub use builder::Builder;
+pub(super) use copy::Source;
 pub use file::FileWriter;
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;

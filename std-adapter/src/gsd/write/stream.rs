@@ -51,6 +51,11 @@ impl<'a> ChunkWriter<'a> {
         chunk.finish().map_err(|error| chunk_error(path, frame, &name, error))
     }
 
+    /// The chunk, for what core's writer can do with it.
+    pub(super) const fn core(&mut self) -> &mut core_gsd::ChunkWriter<'a, Target, Vec<Slot>> {
+        &mut self.chunk
+    }
+
     pub(super) fn write_raw(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let (path, frame) = (self.path, self.frame);
         self.chunk.write(bytes).map_err(|error| chunk_error(path, frame, &self.name, error))

@@ -80,6 +80,23 @@ impl Target {
         Ok(())
     }
 
+    /// Lets `copy` bring `len` bytes to `offset` of the file itself, of which nothing was gathered.
+    pub(super) fn put<T>(
+        &mut self,
+        offset: u64,
+        len: u64,
+        copy: impl FnOnce(&PosixFile) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.flush()?;
+        let copied = copy(&self.file)?;
+        let end = offset.saturating_add(len);
+        if self.file.size()? < end {
+            self.file.set_size(end)?; // the last bytes were a hole
+        }
+        self.len = self.len.max(end);
+        Ok(copied)
+    }
+
     /// The byte behind what was gathered.
     fn end(&self) -> u64 {
         self.start.saturating_add(to_u64(self.run.len()))

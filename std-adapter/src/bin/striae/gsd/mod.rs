@@ -4,10 +4,11 @@ mod cat;
 mod extract;
 mod info;
 mod list;
+mod recover;
 
 use crate::args::FileVerb;
-use crate::dump;
 use crate::failure::{Failure, Sound};
+use crate::{dump, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
@@ -19,7 +20,9 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Cat(args) => cat::cat(args),
         FileVerb::Dump(args) => dump::dump(args, striae::gsd::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Verify(_) => {
+        FileVerb::Recover(args) => recover::recover(args),
+        FileVerb::Verify(args) => verify::verify(args),
+        FileVerb::Convert(_) => {
             let path = verb.path().display();
             Err(Failure::Usage(format!("{path}: is a GSD file, of which this verb knows nothing")))
         }

@@ -1,0 +1,135 @@
+//! `striae recover`.
+
+use crate::args::RecoverArgs;
+use crate::failure::{Failure, Sound};
+use crate::progress::with_bar;
+use crate::text::{print_json, printable, unless_gone};
+use anstyle::AnsiColor;
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+use striae::gsd::Name;
+use striae::gsd::recover::{Certainty, Recover, Recovery, Run};
+
+#[derive(Serialize)]
+struct Report {
+    exact: bool,
+    frames: u64,
+    guesses: u64,
+    lost: u64,
+    /// Entries that were there and are not; left out if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_entries: Option<u64>,
+    bytes: u64,
+    invented: Vec<Invented>,
+    runs: Vec<Row>,
+}
+
+/// A name that was invented.
+#[derive(Serialize)]
+struct Invented {
+    id: u16,
+    name: String,
+}
+
+/// Frames that fared alike.
+#[derive(Serialize)]
+struct Row {
+    /// Their numbers in the damaged file: the first, and the one behind the last.
+    from: u64,
+    to: u64,
+    /// The number of the first one in the new file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<u64>,
+    result: &'static str,
+    why: String,
+}
+
+pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
+    // Status 1 says that there is a new file, so without one it is 2, whatever the reason.
+    let nothing = |error: striae::Error| Failure::Usage(error.to_string());
+    let recovery = Recover::new().force(args.force).examine(&args.path).map_err(nothing)?;
+    let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
+    written.map_err(nothing)?;
+    if args.json {
+        report_json(&recovery)?;
+    } else {
+        report_text(args, &recovery)?;
+    }
+    Ok(if recovery.is_exact() { Sound::Yes } else { Sound::No })
+}
+
+fn report_json(recovery: &Recovery) -> Result<(), Failure> {
+    let row = |run: &Run| Row {
+        from: run.frames.start,
+        to: run.frames.end,
+        first: run.first,
+        result: match run.certainty {
+            Certainty::Certain(_) => "certain",
+            Certainty::Guess(_) => "guess",
+            _ => "lost",
+        },
+        why: run.certainty.to_string(),
+    };
+    let invented = recovery.invented();
+    let invented = invented.map(|(id, name)| Invented { id, name: Name(name).to_string() });
+    print_json(&Report {
+        exact: recovery.is_exact(),
+        frames: recovery.frames(),
+        guesses: recovery.guesses(),
+        lost: recovery.lost(),
+        lost_entries: recovery.lost_entries(),
+        bytes: recovery.bytes(),
+        invented: invented.collect(),
+        runs: recovery.runs().map(row).collect(),
+    })?;
+    Ok(())
+}
+
+fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
+    let out = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut lines = BufWriter::with_capacity(1 << 16, out);
+    let mut write = || -> std::io::Result<()> {
+        for run in recovery.runs() {
+            write_run(&mut lines, run)?;
+        }
+        for (id, name) in recovery.invented() {
+            writeln!(lines, "name {id}: lost, now {}", Name(name))?;
+        }
+        match recovery.lost_entries() {
+            Some(0) => {}
+            Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
+            None => writeln!(lines, "the index is cut off: there may have been more frames")?,
+        }
+        writeln!(
+            lines,
+            "{}: {} frames, {} bytes, {} guesses; {} lost",
+            printable(&args.out.to_string_lossy()),
+            recovery.frames(),
+            recovery.bytes(),
+            recovery.guesses(),
+            recovery.lost(),
+        )?;
+        lines.flush()
+    };
+    unless_gone(write())
+}
+
+fn write_run(lines: &mut impl Write, run: &Run) -> std::io::Result<()> {
+    let style = match run.certainty {
+        Certainty::Certain(_) => AnsiColor::Green.on_default(),
+        Certainty::Guess(_) => AnsiColor::Yellow.on_default(),
+        _ => AnsiColor::Red.on_default(),
+    };
+    let (start, last) = (run.frames.start, run.frames.end.saturating_sub(1));
+    match last > start {
+        true => write!(lines, "frames {start} to {last}: ")?,
+        false => write!(lines, "frame {start}: ")?,
+    }
+    let text = run.certainty.to_string();
+    let (what, why) = text.split_once(':').unwrap_or((&text, ""));
+    write!(lines, "{style}{what}{style:#}:{why}")?;
+    match run.first.filter(|&first| first != start) {
+        Some(first) => writeln!(lines, "; from {first} on in the new file"),
+        None => writeln!(lines),
+    }
+}

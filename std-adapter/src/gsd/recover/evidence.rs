@@ -1,0 +1,403 @@
+//! What is left: header, commit record and shadow, and the index that is believed.
+
+use super::scan::{self, Block};
+use super::{Doubt, Proof};
+use crate::gsd::verify::{self, Failed, Head, each_entry, read as read_bytes, read_shadow};
+use crate::gsd::wrong_bit;
+use crate::posix::PosixFile;
+use std::collections::{BTreeMap, BTreeSet};
+use striae_core::gsd::create::SHADOW;
+use striae_core::gsd::layout::{IndexBlock, NameBlock};
+use striae_core::gsd::raw::{self, IndexEntry};
+use striae_core::gsd::{Header, Record, Version};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// Most entries that are taken from other index blocks than the one that is believed.
+const MAX_PATCHES: usize = 1 << 21;
+
+/// Is told of entries, and says whether it wants more.
+type EachEntry<'a> = &'a mut dyn FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed>;
+
+/// The index that is believed.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// As far as it lies in the file.
+    pub(super) block: IndexBlock,
+    /// Entries that there are, or were.
+    pub(super) entries: u64,
+    /// Whether that is known, or only that the file ends there.
+    is_counted: bool,
+    /// Whether the first slot is the first of the block, and not what is left of it.
+    pub(super) has_start: bool,
+    /// Whether all slots up to the last entry, and the one behind it, are as they were written.
+    pub(super) has_end: bool,
+    /// Entries that other blocks have and this one lost.
+    pub(super) patches: BTreeMap<u64, IndexEntry>,
+    /// Slots that no frame goes on in: where blocks of before end.
+    pub(super) ends: BTreeSet<u64>,
+    /// Entries from this one on are proven.
+    pub(super) proven_from: Option<u64>,
+    /// What else is to be said of entries.
+    pub(super) doubt: Doubt,
+}
+
+/// What is left of a file, but for its frames.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    pub(super) file_len: u64,
+    pub(super) version: Version,
+    pub(super) schema_version: Version,
+    pub(super) application: String,
+    pub(super) schema: String,
+    pub(super) record: Option<Record>,
+    /// The name list that the header shows, as far as it lies in the file.
+    pub(super) names: NameBlock,
+    /// Whether all of it does.
+    pub(super) names_are_whole: bool,
+    /// Other places where name lists may be.
+    pub(super) more_names: Vec<NameBlock>,
+    /// Slots that the header claims.
+    pub(super) allocated: u64,
+    pub(super) index: Index,
+}
+
+impl Evidence {
+    /// Reads the header and what explains it.
+    pub(super) fn gather(store: &PosixFile) -> Result<Self, Failed> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let mut raw = raw::Header::new_zeroed();
+        let len = usize::try_from(file_len).unwrap_or(Header::LEN).min(Header::LEN);
+        read_bytes(store, 0, raw.as_mut_bytes().get_mut(..len).unwrap_or_default())?;
+        let head = verify::look(store, file_len)?;
+        let shadow = read_shadow(store, SHADOW, file_len)?;
+        let head = match (head, shadow) {
+            (Some(head), _) => head,
+            (None, Some(shadow)) if len == Header::LEN => {
+                // the header is lost, and the shadow has most of it
+                verify::silent(|report| Head::of_image(&shadow.new, file_len, report))
+            }
+            (None, _) if raw.magic.get() == raw::Header::MAGIC && len == Header::LEN => {
+                let image = raw::Image { gsd_version: guess_version(&raw).into(), ..raw.image() };
+                verify::silent(|report| Head::of_image(&image, file_len, report))
+            }
+            (None, _) => {
+                let damaged =
+                    Header::parse(raw.as_bytes().get(..len).unwrap_or_default(), file_len);
+                return Err(damaged.err().map_or(DriveError::ReadOnly, DriveError::Format));
+            }
+        };
+        let claimed = raw.namelist_allocated_entries.get();
+        let images = shadow.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
+        let more_names = images.map(|image| image.name_block()).collect();
+        let index = Index::of_head(store, &head)?;
+        Ok(Self {
+            file_len,
+            version: head.version,
+            schema_version: Version::from_number(raw.schema_version.get()),
+            application: label(&raw.application),
+            schema: label(&raw.schema),
+            record: head.record,
+            names: head.names,
+            names_are_whole: claimed > 0 && head.names.units == claimed,
+            more_names,
+            allocated: head.allocated,
+            index,
+        })
+    }
+
+    /// Finds out whether the index is whole, and looks for other blocks if it is not.
+    pub(super) fn complete(&mut self, store: &PosixFile) -> Result<(), Failed> {
+        if self.prove(store)? {
+            return Ok(());
+        }
+        if self.record.is_none() && self.index.has_end && self.lacks_nothing(store)? {
+            return Ok(()); // nothing contradicts it
+        }
+        if self.correct(store)? {
+            return Ok(());
+        }
+        let blocks = scan::find_blocks(store, self)?;
+        self.take_blocks(store, &blocks)?;
+        if !self.prove(store)? && self.index.doubt == Doubt::NoRecord && self.record.is_some() {
+            self.index.doubt = Doubt::Index;
+        }
+        Ok(())
+    }
+
+    /// Entries that are known to have been there, and are not.
+    pub(super) const fn lost_entries(&self) -> Option<u64> {
+        match self.index.is_counted {
+            true => Some(self.index.entries.saturating_sub(self.index.known())),
+            false => None,
+        }
+    }
+
+    /// Frames that there can be are fewer than this.
+    pub(super) fn max_frames(&self) -> u64 {
+        self.allocated.min(self.file_len).max(self.index.entries.min(self.file_len)).max(128)
+    }
+
+    /// Whether the commit record proves the entries.
+    fn prove(&mut self, store: &PosixFile) -> Result<bool, Failed> {
+        let Some(record) = self.record else { return Ok(false) };
+        if self.index.known() < record.entries {
+            return Ok(false);
+        }
+        let mut crc = 0;
+        self.index.each(store, record.crc_from..record.entries, &mut |_, entry| {
+            crc = crc32c::crc32c_append(crc, entry.map_or(&[][..], IntoBytes::as_bytes));
+            Ok(true)
+        })?;
+        if crc == record.index_crc {
+            self.index.proven_from = Some(record.crc_from);
+            self.index.has_end = true;
+        }
+        Ok(crc == record.index_crc)
+    }
+
+    /// Whether every entry can be what was written, as far as it says itself.
+    fn lacks_nothing(&self, store: &PosixFile) -> Result<bool, Failed> {
+        let mut is_whole = true;
+        let mut before = 0;
+        self.index.each(store, 0..self.index.entries, &mut |_, entry| {
+            let entry = entry.filter(|entry| scan::is_plausible(entry, self.max_frames()));
+            is_whole &= entry.is_some_and(|entry| entry.frame.get() >= before);
+            before = entry.map_or(before, |entry| entry.frame.get());
+            Ok(is_whole)
+        })?;
+        Ok(is_whole)
+    }
+
+    /// Sets a single wrong bit of the index right, if that is all.
+    fn correct(&mut self, store: &PosixFile) -> Result<bool, Failed> {
+        let Some(record) = self.record else { return Ok(false) };
+        let count = record.entries.saturating_sub(record.crc_from);
+        let len = usize::try_from(count.saturating_mul(32)).unwrap_or(usize::MAX);
+        if len > wrong_bit::MAX_LEN || self.index.known() < record.entries {
+            return Ok(false);
+        }
+        let mut bytes = vec![0; len];
+        read_bytes(store, self.index.block.offset_of(record.crc_from), &mut bytes)?;
+        let Some((at, _)) = wrong_bit::wrong_bit(&bytes, record.index_crc) else {
+            return Ok(false);
+        };
+        wrong_bit::correct(&mut bytes, record.index_crc);
+        let entries = <[IndexEntry]>::ref_from_bytes(&bytes).unwrap_or_default();
+        if let Some(entry) = entries.get(at / 32) {
+            let slot = u64::try_from(at / 32).unwrap_or(0).saturating_add(record.crc_from);
+            self.index.patches.insert(slot, *entry);
+        }
+        self.index.doubt = Doubt::Corrected;
+        self.index.has_end = true;
+        Ok(true)
+    }
+
+    /// Believes the block that knows most, and lets the others say what it lacks.
+    fn take_blocks(&mut self, store: &PosixFile, blocks: &[Block]) -> Result<(), Failed> {
+        let (present, shown) = (self.count_plausible(store)?, self.index.block.location);
+        let most = blocks.iter().max_by_key(|block| block.entries);
+        if let Some(most) = most.filter(|block| block.entries > present) {
+            let agrees = self.agrees(store, most)?;
+            if present == 0 || agrees {
+                let old = self.index.block;
+                // Where gsd's first block is, and where the header says that one is, one starts; and
+                // all of striae's start at a sector.
+                let is_start = [256, old.location].contains(&most.location)
+                    || (self.record.is_some() && most.location % 512 == 0);
+                self.index.has_start = agrees || is_start;
+                self.index.block = IndexBlock { location: most.location, slots: most.entries };
+                self.index.has_end = most.has_end;
+                self.index.doubt = Doubt::Superseded;
+                if self.record.is_none() {
+                    self.index.entries = self.index.entries.max(most.entries);
+                }
+                self.patch(store, old)?;
+            }
+        }
+        for block in blocks {
+            if !self.agrees(store, block)? {
+                continue;
+            }
+            if block.has_end && block.location != shown {
+                self.index.ends.insert(block.entries);
+            }
+            self.patch(store, IndexBlock { location: block.location, slots: block.entries })?;
+        }
+        Ok(())
+    }
+
+    /// How many slots from the first one on have what can be an entry.
+    fn count_plausible(&self, store: &PosixFile) -> Result<u64, Failed> {
+        let mut count = 0;
+        self.index.each(store, 0..self.index.known(), &mut |_, entry| {
+            let is_plausible = entry.is_some_and(|it| scan::is_plausible(it, self.max_frames()));
+            count = if is_plausible { u64::saturating_add(count, 1) } else { count };
+            Ok(true)
+        })?;
+        Ok(count)
+    }
+
+    /// Whether a block has the same entries as far as both have some.
+    fn agrees(&self, store: &PosixFile, block: &Block) -> Result<bool, Failed> {
+        let (mut same, mut others) = (0_u64, 0_u64);
+        let other = IndexBlock { location: block.location, slots: block.entries };
+        let slots = 0..self.index.known().min(block.entries).min(1 << 16);
+        let mut theirs = Vec::new();
+        each_entry(store, other, slots.clone(), &mut |_, entry| {
+            theirs.push(*entry);
+            Ok(true)
+        })?;
+        let mut theirs = theirs.iter();
+        self.index.each(store, slots, &mut |_, ours| {
+            let theirs = theirs.next();
+            let ours = ours.filter(|entry| scan::is_plausible(entry, self.max_frames()));
+            match ours.zip(theirs) {
+                Some((ours, theirs)) if ours == theirs => same = same.saturating_add(1),
+                Some(_) => others = others.saturating_add(1),
+                None => {}
+            }
+            Ok(true)
+        })?;
+        // An entry that is damaged may look as if it could be right.
+        Ok(same > 0 && others <= same / 8)
+    }
+
+    /// Takes from another block what the present one lacks.
+    fn patch(&mut self, store: &PosixFile, other: IndexBlock) -> Result<(), Failed> {
+        let max_frames = self.max_frames();
+        let mut found = Vec::new();
+        let slots = 0..other.slots.min(self.index.entries);
+        let index = &self.index;
+        let mut lacking = Vec::new();
+        index.each(store, slots.clone(), &mut |slot, entry| {
+            if entry.is_none_or(|entry| !scan::is_plausible(entry, max_frames)) {
+                lacking.push(slot);
+            }
+            Ok(lacking.len() < MAX_PATCHES)
+        })?;
+        for slot in lacking.into_iter().chain(index.known()..slots.end) {
+            let mut entry = IndexEntry::new_zeroed();
+            read_bytes(store, other.offset_of(slot), entry.as_mut_bytes())?;
+            if scan::is_plausible(&entry, max_frames) {
+                found.push((slot, entry));
+            }
+            if found.len() >= MAX_PATCHES {
+                break;
+            }
+        }
+        self.index.patches.extend(found);
+        Ok(())
+    }
+}
+
+/// The version of a file that says one which there is not. Files of layer 1 have room for 128 names,
+/// or twice as many, and so on; in others that is rare.
+fn guess_version(raw: &raw::Header) -> u32 {
+    let units = raw.namelist_allocated_entries.get();
+    let is_first = units >= 128 && units.is_power_of_two();
+    let version = if is_first { Version { major: 1, minor: 0 } } else { Version::LAYER };
+    version.number()
+}
+
+/// The text before the first NUL, at most 63 bytes of it.
+fn label(bytes: &[u8; 64]) -> String {
+    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    let mut text = String::from_utf8_lossy(text).into_owned();
+    while text.len() > 63 {
+        text.pop();
+    }
+    text
+}
+
+impl Index {
+    /// The index that the header shows.
+    fn of_head(store: &PosixFile, head: &Head) -> Result<Self, Failed> {
+        let mut index = Self {
+            block: head.shown,
+            entries: 0,
+            is_counted: true,
+            has_start: true,
+            has_end: true,
+            patches: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            proven_from: None,
+            doubt: Doubt::NoRecord,
+        };
+        if let Some(record) = head.record {
+            index.entries = record.entries;
+            index.block.slots = head.shown.slots.min(record.entries);
+            index.has_end = record.entries <= head.shown.slots;
+            return Ok(index);
+        }
+        // What comes behind an empty slot is not to be trusted: it is what an append cut off before
+        // has left, or the rest of one that was cut off just now.
+        let (mut end, mut stale) = (head.shown.slots, false);
+        each_entry(store, head.shown, 0..head.shown.slots, &mut |slot, entry| {
+            let is_empty = entry.as_bytes().iter().all(|&byte| byte == 0);
+            match end < head.shown.slots {
+                true => stale |= !is_empty,
+                false if is_empty => end = slot,
+                false => {}
+            }
+            Ok(!stale)
+        })?;
+        index.entries = end;
+        index.block.slots = end;
+        index.has_end = !stale
+            && head.allocated > 0
+            && (end < head.shown.slots || head.shown.slots == head.allocated);
+        index.is_counted = index.has_end;
+        Ok(index)
+    }
+
+    /// Slots of which anything is known, counted from the first.
+    pub(super) const fn known(&self) -> u64 {
+        self.block.slots
+    }
+
+    /// The slot behind the last of which anything is known.
+    pub(super) fn end(&self) -> u64 {
+        let patched = self.patches.last_key_value().map_or(0, |(slot, _)| slot.saturating_add(1));
+        self.block.slots.max(patched).min(self.entries)
+    }
+
+    /// Hands the entries in some slots to `each`, with patches; `None` for one that is not there.
+    pub(super) fn each(
+        &self,
+        store: &PosixFile,
+        slots: std::ops::Range<u64>,
+        each: EachEntry<'_>,
+    ) -> Result<(), Failed> {
+        let in_block = slots.start..slots.end.min(self.block.slots);
+        let mut go_on = true;
+        each_entry(store, self.block, in_block, &mut |slot, entry| {
+            go_on = each(slot, Some(self.patches.get(&slot).unwrap_or(entry)))?;
+            Ok(go_on)
+        })?;
+        let mut slot = slots.start.max(self.block.slots);
+        while go_on && slot < slots.end.min(self.end()) {
+            go_on = each(slot, self.patches.get(&slot))?;
+            slot = slot.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Why the entries in these slots are to be believed, or not.
+    pub(super) fn belief(&self, slots: std::ops::Range<u64>) -> Result<Proof, Doubt> {
+        if self.proven_from.is_some_and(|from| slots.start >= from) {
+            return Ok(Proof::Committed);
+        }
+        match self.patches.range(slots).next() {
+            Some(_) if self.doubt != Doubt::Corrected => Err(Doubt::Superseded),
+            _ => Err(self.doubt),
+        }
+    }
+
+    /// All blocks of the index are chunks' neighbours.
+    pub(super) fn span(&self) -> Span {
+        self.block.span().unwrap_or(Span::ZERO)
+    }
+}

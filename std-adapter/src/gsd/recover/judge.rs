@@ -1,0 +1,219 @@
+//! Which frames are saved, and how certain they are.
+
+use super::evidence::Evidence;
+use super::frames::{Entries, each_frame};
+use super::names::Names;
+use super::sums::{self, Said};
+use super::{Certainty, Doubt, Loss, Proof, Run};
+use crate::gsd::verify::Failed;
+use crate::posix::PosixFile;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use striae_core::gsd::ChunkType;
+use striae_core::span::Span;
+
+/// All that was found out about frames.
+pub(super) struct Judged {
+    pub(super) runs: Vec<Run>,
+    /// Bytes of chunks that are saved.
+    pub(super) bytes: u64,
+    pub(super) has_text: bool,
+}
+
+/// A frame that waits for the next one, with which it may share bytes.
+struct Held {
+    frame: u64,
+    certainty: Certainty,
+    data: Option<Range<u64>>,
+    bytes: u64,
+    ids: Vec<u16>,
+    has_text: bool,
+    lost_after: bool,
+}
+
+struct Judge<'a> {
+    store: &'a PosixFile,
+    evidence: &'a Evidence,
+    names: &'a mut Names,
+    judged: Judged,
+    held: Option<Held>,
+    /// Where the chunks of saved frames end.
+    data_end: u64,
+    /// Ids of chunks that are saved, whose names are not known.
+    unknown: BTreeSet<u16>,
+    window: Vec<u8>,
+}
+
+pub(super) fn judge(
+    store: &PosixFile,
+    evidence: &Evidence,
+    names: &mut Names,
+) -> Result<Judged, Failed> {
+    let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false };
+    let (unknown, window) = (BTreeSet::new(), Vec::new());
+    let mut judge =
+        Judge { store, evidence, names, judged, held: None, data_end: 0, unknown, window };
+    judge.learn_sums()?;
+    each_frame(store, evidence, &mut |entries| judge.take(&entries))?;
+    judge.release();
+    let Judge { judged, names, unknown, .. } = judge;
+    unknown.into_iter().for_each(|id| names.invent(id));
+    let Judged { mut runs, bytes, has_text } = judged;
+    let mut next = 0_u64;
+    for run in &mut runs {
+        if run.certainty.is_saved() {
+            run.first = Some(next);
+            next = next.saturating_add(run.frames.end.saturating_sub(run.frames.start));
+        }
+    }
+    Ok(Judged { runs, bytes, has_text })
+}
+
+impl Judge<'_> {
+    /// Finds out the id of the name of checksums, if that name was lost: a frame that is whole tells.
+    fn learn_sums(&mut self) -> Result<(), Failed> {
+        if self.names.sums.is_some() || !self.is_sealed() {
+            return Ok(());
+        }
+        let (store, evidence) = (self.store, self.evidence);
+        let (names, window) = (&mut *self.names, &mut self.window);
+        each_frame(store, evidence, &mut |entries| {
+            let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
+            if fits && names.sums.is_none() {
+                sums::learn(store, &entries.chunks, names, window)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether frames have checksums, as far as is known.
+    fn is_sealed(&self) -> bool {
+        self.evidence.record.is_some_and(|record| record.checksums)
+    }
+
+    fn take(&mut self, entries: &Entries) -> Result<(), Failed> {
+        let mut certainty = self.certainty(entries)?;
+        let filled = entries.chunks.iter().filter(|chunk| !chunk.span.is_empty());
+        let start = filled.clone().map(|chunk| chunk.span.offset()).min();
+        let end = filled.map(|chunk| chunk.span.end()).max();
+        let data = start.zip(end).map(|(start, end)| start..end);
+        // Frames stand one behind the other. Where they do not, and nothing is proven, one of two
+        // has an entry that is wrong.
+        let held = self.held.as_ref().filter(|held| held.certainty.is_saved());
+        let held_end = held.and_then(|held| held.data.as_ref().map(|data| data.end));
+        let behind = self.data_end.max(held_end.unwrap_or(0));
+        if certainty.is_saved() && data.as_ref().is_some_and(|data| data.start < behind) {
+            self.doubt_held();
+            doubt(&mut certainty);
+        }
+        let before = self.held.as_ref().map(|held| (held.frame, held.lost_after));
+        self.release();
+        self.gap(before, entries);
+        let own = entries.chunks.iter().filter(|chunk| Some(chunk.id) != self.names.sums);
+        self.held = Some(Held {
+            frame: entries.frame,
+            certainty,
+            data,
+            bytes: own.clone().fold(0, |sum, chunk| sum.saturating_add(chunk.span.len())),
+            has_text: own.clone().any(|chunk| chunk.kind == ChunkType::Character),
+            ids: own.map(|chunk| chunk.id).filter(|&id| self.names.get(id).is_none()).collect(),
+            lost_after: entries.lost_after,
+        });
+        Ok(())
+    }
+
+    /// Frames without chunks, if there are some in front of these entries.
+    fn gap(&mut self, before: Option<(u64, bool)>, entries: &Entries) {
+        let start = before.map_or(0, |(frame, _)| frame.saturating_add(1));
+        let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
+        let certainty = match is_lost {
+            true => Certainty::Lost(Loss::Neighbour),
+            false => self.belief(entries.slots.clone()),
+        };
+        self.push(start..entries.frame, certainty);
+    }
+
+    fn certainty(&mut self, entries: &Entries) -> Result<Certainty, Failed> {
+        let lost = |loss| Ok(Certainty::Lost(loss));
+        let Evidence { file_len, version, .. } = *self.evidence;
+        if entries.chunks.iter().any(|chunk| !chunk.span.fits(file_len)) {
+            return lost(Loss::Cut);
+        }
+        let belief = self.belief(entries.slots.clone());
+        let id = self.names.sums;
+        let said = sums::check(self.store, &entries.chunks, id, &mut self.window)?;
+        match said {
+            Said::Right if self.names.are_doubtful => return Ok(Certainty::Guess(Doubt::Names)),
+            Said::Right => return Ok(Certainty::Certain(Proof::Checksums)),
+            Said::Damaged if belief.is_certain() => return Ok(Certainty::Guess(Doubt::Checksums)),
+            Said::Damaged => return lost(Loss::Checksums),
+            Said::Wrong(loss) => return lost(loss),
+            Said::Nothing if self.is_sealed() && id.is_none() => return lost(Loss::Checksums),
+            Said::Nothing => {}
+        }
+        if belief == Certainty::Certain(Proof::Committed) {
+            return Ok(belief);
+        }
+        if entries.has_lost {
+            return lost(Loss::Entry);
+        }
+        if entries.is_disordered {
+            return lost(Loss::Order);
+        }
+        if !entries.are_all(self.names.total, version.is_sorted()) {
+            return lost(Loss::Neighbour);
+        }
+        let mut spans: Vec<Span> = entries.chunks.iter().map(|chunk| chunk.span).collect();
+        spans.sort_unstable_by_key(|span| (span.offset(), span.len()));
+        let index = self.evidence.index.span();
+        let shares = spans.iter().any(|span| span.overlaps(index))
+            || spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b));
+        if shares { lost(Loss::Overlap) } else { Ok(belief) }
+    }
+
+    /// What the index is worth, and the names.
+    fn belief(&self, slots: Range<u64>) -> Certainty {
+        match self.evidence.index.belief(slots) {
+            Ok(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
+            Ok(proof) => Certainty::Certain(proof),
+            Err(doubt) => Certainty::Guess(doubt),
+        }
+    }
+
+    fn doubt_held(&mut self) {
+        if let Some(held) = &mut self.held {
+            doubt(&mut held.certainty);
+        }
+    }
+
+    /// The frame that was held is as certain as it will ever be.
+    fn release(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        if held.certainty.is_saved() {
+            self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
+            self.judged.bytes = self.judged.bytes.saturating_add(held.bytes);
+            self.judged.has_text |= held.has_text;
+            self.unknown.extend(held.ids);
+        }
+        self.push(held.frame..held.frame.saturating_add(1), held.certainty);
+    }
+
+    fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
+        if frames.is_empty() {
+            return;
+        }
+        match self.judged.runs.last_mut() {
+            Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
+                last.frames.end = frames.end;
+            }
+            _ => self.judged.runs.push(Run { frames, first: None, certainty }),
+        }
+    }
+}
+
+/// It shares bytes with another frame: one of them is not what was written, unless it is proven.
+fn doubt(certainty: &mut Certainty) {
+    if matches!(certainty, Certainty::Guess(Doubt::NoRecord | Doubt::Index | Doubt::Superseded)) {
+        *certainty = Certainty::Lost(Loss::Overlap);
+    }
+}

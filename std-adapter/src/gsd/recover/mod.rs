@@ -1,0 +1,299 @@
+//! Recovering what is left of damaged files.
+//!
+//! ```
+//! use striae::gsd::recover::Recover;
+//!
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd");
+//! # let cut = format!("{golden}/bad_trunc_relocated_index.gsd");
+//! # let folder = tempfile::tempdir()?;
+//! # let whole = folder.path().join("whole.gsd");
+//! let recovery = Recover::new().examine(&cut)?;
+//! for run in recovery.runs() {
+//!     println!("frames {:?}: {}", run.frames, run.certainty);
+//! }
+//! recovery.write(&whole, &|_| {})?;
+//! assert_eq!(striae::gsd::File::open(&whole)?.frames(), 475);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `evidence` | header, commit record and shadow; which index is believed, and what it lacks |
+//! | `scan` | looks for superseded index blocks |
+//! | `names` | the name list, or one of before |
+//! | `frames` | the entries of a frame, and what is doubtful about them |
+//! | `judge` | which frames are saved, and how certain they are |
+//! | `sums` | the checksums of a frame |
+//! | `write` | the new file |
+//!
+//! Nothing is kept of frames but runs of those that fared alike, and of entries those that another
+//! index block had to tell, so that memory grows with the damage and not with the file.
+
+mod evidence;
+mod frames;
+mod judge;
+mod names;
+mod scan;
+mod sums;
+mod write;
+
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use evidence::Evidence;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use striae_core::gsd::Version;
+
+/// How to recover a file.
+///
+/// The damaged file is only read. Its header must be there, or the shadow of it; whatever else is
+/// missing, what is left is judged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recover {
+    force: bool,
+}
+
+/// How certain it is that a frame is what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Certainty {
+    /// It is, for this reason.
+    Certain(Proof),
+    /// It is saved, and nothing speaks against it.
+    Guess(Doubt),
+    /// It is not saved.
+    Lost(Loss),
+}
+
+/// Why a frame is certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Proof {
+    /// The checksums of the frame are those of all its chunks.
+    Checksums,
+    /// A commit record has the checksum of its entries; their bytes are there.
+    Committed,
+}
+
+/// Why a frame is a guess.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// No checksum covers its entries, which are as sound as any.
+    NoRecord,
+    /// Its entries are in an index that is not as it was committed, and look sound.
+    Index,
+    /// One bit of the index was wrong; its checksum says which.
+    Corrected,
+    /// Its entries come from an index block of before.
+    Superseded,
+    /// Names of its chunks are not certain, or invented.
+    Names,
+    /// Its entries were committed, but the chunk with its checksums is damaged.
+    Checksums,
+}
+
+/// Why a frame is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// A chunk of it lies behind the end of the file.
+    Cut,
+    /// A chunk of it is not what its checksum was made of.
+    Checksum {
+        /// The id of the chunk's name.
+        id: u16,
+    },
+    /// The chunk with its checksums is damaged.
+    Checksums,
+    /// The chunks that it has are not those that it has checksums of.
+    Chunks,
+    /// An entry of it is damaged, or missing.
+    Entry,
+    /// Entries next to its own are damaged or missing, and may have been its.
+    Neighbour,
+    /// Its entries are not in order, or two have one name: which are right is not known.
+    Order,
+    /// A chunk of it shares bytes with something else.
+    Overlap,
+    /// The operating system cannot read it.
+    Unreadable,
+}
+
+impl Certainty {
+    /// Whether the frame is certain.
+    #[must_use]
+    pub const fn is_certain(&self) -> bool {
+        matches!(self, Self::Certain(_))
+    }
+
+    /// Whether the frame is in the new file.
+    #[must_use]
+    pub const fn is_saved(&self) -> bool {
+        !matches!(self, Self::Lost(_))
+    }
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self {
+            Self::Certain(Proof::Checksums) => "as their checksums say",
+            Self::Certain(Proof::Committed) => "as they were committed",
+            Self::Guess(Doubt::NoRecord) => "no checksum covers the index",
+            Self::Guess(Doubt::Index) => "the index is not as it was committed",
+            Self::Guess(Doubt::Corrected) => "a bit of the index was wrong",
+            Self::Guess(Doubt::Superseded) => "the index is one of before",
+            Self::Guess(Doubt::Checksums) => "the checksums are damaged",
+            Self::Guess(Doubt::Names) => "names are not certain",
+            Self::Lost(Loss::Cut) => "the file ends in front of a chunk's end",
+            Self::Lost(Loss::Checksum { id }) => {
+                return write!(f, "lost: the chunk of name {id} is not as its checksum says");
+            }
+            Self::Lost(Loss::Checksums) => "the checksums are damaged",
+            Self::Lost(Loss::Chunks) => "the chunks are not those that there are checksums of",
+            Self::Lost(Loss::Entry) => "an entry is damaged",
+            Self::Lost(Loss::Neighbour) => "damaged entries may have been theirs",
+            Self::Lost(Loss::Order) => "entries are not in order",
+            Self::Lost(Loss::Overlap) => "a chunk shares bytes with something else",
+            Self::Lost(Loss::Unreadable) => "a chunk cannot be read",
+        };
+        let what = match self {
+            Self::Certain(_) => "certain",
+            Self::Guess(_) => "a guess",
+            Self::Lost(_) => "lost",
+        };
+        write!(f, "{what}: {why}")
+    }
+}
+
+/// Frames that fared alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Run {
+    /// Their numbers in the damaged file.
+    pub frames: Range<u64>,
+    /// The number of the first of them in the new file, if they are saved.
+    pub first: Option<u64>,
+    /// How certain they are.
+    pub certainty: Certainty,
+}
+
+/// What can be recovered of a file.
+#[derive(Debug)]
+pub struct Recovery {
+    path: PathBuf,
+    store: PosixFile,
+    evidence: Evidence,
+    names: names::Names,
+    runs: Vec<Run>,
+    bytes: u64,
+    /// Whether there are chunks of text, which layer 1 does not have.
+    has_text: bool,
+    force: bool,
+}
+
+impl Recover {
+    /// Overwrites nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces a file that exists already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Judges all frames of the file at `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gsd`] if not even the header, nor its shadow, is there; the operating system's.
+    pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
+        let path = path.as_ref();
+        let at = |kind: ErrorKind| Error::new(path, kind);
+        let store = PosixFile::open(path).map_err(|error| at(error.into()))?;
+        let mut evidence = Evidence::gather(&store).map_err(|error| at(error.into()))?;
+        let mut names = names::Names::find(&store, &evidence).map_err(|error| at(error.into()))?;
+        evidence.complete(&store).map_err(|error| at(error.into()))?;
+        let judged = judge::judge(&store, &evidence, &mut names);
+        let judge::Judged { runs, bytes, has_text } = judged.map_err(|error| at(error.into()))?;
+        let (path, force) = (path.to_owned(), self.force);
+        Ok(Recovery { path, store, evidence, names, runs, bytes, has_text, force })
+    }
+}
+
+impl Recovery {
+    /// All frames that are known of, in order.
+    pub fn runs(&self) -> impl ExactSizeIterator<Item = &Run> {
+        self.runs.iter()
+    }
+
+    /// Frames of the new file.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.count(Certainty::is_saved)
+    }
+
+    /// Frames that are known of and lost.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.count(|certainty| !certainty.is_saved())
+    }
+
+    /// Frames that are saved and not certain.
+    #[must_use]
+    pub fn guesses(&self) -> u64 {
+        self.count(|certainty| certainty.is_saved() && !certainty.is_certain())
+    }
+
+    fn count(&self, is_counted: impl Fn(&Certainty) -> bool) -> u64 {
+        let runs = self.runs.iter().filter(|run| is_counted(&run.certainty));
+        runs.fold(0, |sum, run| sum.saturating_add(run.frames.end.saturating_sub(run.frames.start)))
+    }
+
+    /// Entries of the index that were committed, or have room in it, and are not there: how many
+    /// frames they were is not known. `None` if it is not known whether there were any.
+    #[must_use]
+    pub const fn lost_entries(&self) -> Option<u64> {
+        self.evidence.lost_entries()
+    }
+
+    /// Ids of names that were invented, since those of the file are lost.
+    pub fn invented(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.names.invented()
+    }
+
+    /// Layer of the file.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.evidence.version
+    }
+
+    /// Bytes of the chunks that are saved.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether all that was in the file is known, saved and certain.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        let all = self.runs.iter().all(|run| run.certainty.is_certain());
+        all && self.evidence.lost_entries() == Some(0)
+    }
+
+    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use of
+    /// checksums. `progress` is told the length of each piece of a chunk that was copied.
+    ///
+    /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
+    /// file gets its name when it is whole: see [`Publish`](crate::publish::Publish).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`]; the operating system's.
+    pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        write::write(self, out, progress)
+    }
+}

@@ -1,0 +1,226 @@
+//! The names: those of the list, those of a list of before, or invented ones.
+
+use super::evidence::Evidence;
+use crate::gsd::verify::{Failed, read as read_bytes, read_pieces};
+use crate::gsd::wrong_bit;
+use crate::posix::PosixFile;
+use std::collections::{BTreeMap, HashSet};
+use striae_core::gsd::layout::{MAX_NAMES, NameBlock};
+use striae_core::gsd::{Version, checksums};
+use striae_core::span::Span;
+
+/// Most bytes of a name list that are read: names of half a KiB each, or more.
+const MAX_LEN: u64 = 1 << 26;
+
+/// The same of lists of before.
+const GUESS_LEN: u64 = 1 << 20;
+
+/// Where the first name list is in files of gsd, and in those of striae.
+const FIRST: [u64; 2] = [4352, 512];
+
+/// Names by their ids.
+#[derive(Debug)]
+pub(super) struct Names {
+    names: Vec<Box<[u8]>>,
+    /// Whether something speaks against them.
+    pub(super) are_doubtful: bool,
+    /// How many there were, if that is known.
+    pub(super) total: Option<u32>,
+    /// The id of the chunks that hold checksums.
+    pub(super) sums: Option<u16>,
+    invented: BTreeMap<u16, Vec<u8>>,
+}
+
+impl Names {
+    pub(super) fn find(store: &PosixFile, evidence: &Evidence) -> Result<Self, Failed> {
+        let mut names = match evidence.record {
+            Some(record) => {
+                let (len, crc) = (u64::from(record.names_len), record.names_crc);
+                let mut names = Self::committed(store, evidence, len, crc)?;
+                names.total = Some(record.names);
+                names.names.truncate(usize::try_from(record.names).unwrap_or(usize::MAX));
+                names
+            }
+            None => Self::plain(store, evidence)?,
+        };
+        names.drop_repeated();
+        names.sums = names.id(checksums::NAME);
+        Ok(names)
+    }
+
+    /// The names of a commit: their checksum tells where they are right.
+    fn committed(
+        store: &PosixFile,
+        evidence: &Evidence,
+        len: u64,
+        crc: u32,
+    ) -> Result<Self, Failed> {
+        let version = evidence.version;
+        let places = [evidence.names.location].into_iter();
+        let places = places.chain(evidence.more_names.iter().map(|block| block.location));
+        let places: Vec<u64> = places.chain(FIRST).collect();
+        let mut best = Vec::new();
+        for (number, place) in places.iter().enumerate() {
+            let mut bytes = read_some(store, *place, len, evidence.file_len)?;
+            let is_whole = super::write::to_u64(bytes.len()) == len;
+            if is_whole && crc32c::crc32c(&bytes) == crc {
+                return Ok(Self::new(parse(&bytes, version), false));
+            }
+            if is_whole && wrong_bit::correct(&mut bytes, crc) {
+                return Ok(Self::new(parse(&bytes, version), true));
+            }
+            // Behind one that is damaged, others may have moved; and zeros may have cut one short.
+            let mut names = parse(&bytes, version);
+            let sound = names.iter().take_while(|name| is_text(name)).count();
+            let is_damaged = number == 0 && is_whole;
+            names.truncate(if is_damaged {
+                sound.min(names.len().saturating_sub(1))
+            } else {
+                sound
+            });
+            if names.len() > best.len() {
+                best = names;
+            }
+        }
+        Ok(Self::new(best, true))
+    }
+
+    /// The names of a file without a commit record.
+    fn plain(store: &PosixFile, evidence: &Evidence) -> Result<Self, Failed> {
+        let (version, file_len) = (evidence.version, evidence.file_len);
+        let list = |place: u64, len: u64| -> Result<_, Failed> {
+            Ok(parse(&read_some(store, place, len, file_len)?, version))
+        };
+        let NameBlock { location, units } = evidence.names;
+        let mut best = list(location, units.saturating_mul(64))?;
+        let is_whole = evidence.names_are_whole;
+        if is_whole {
+            let mut names = Self::new(best, false);
+            names.total = Some(names.len());
+            return Ok(names);
+        }
+        for place in FIRST {
+            let names = list(place, GUESS_LEN)?;
+            if names.len() > best.len() && names.iter().all(|name| is_text(name)) {
+                best = names;
+            }
+        }
+        // Longer lists start with the same name.
+        let first = best.first().cloned().unwrap_or_default();
+        for place in find_all(store, &first, version, file_len)? {
+            let names = list(place, GUESS_LEN)?;
+            if names.starts_with(&best) && names.iter().all(|name| is_text(name)) {
+                best = names;
+            }
+        }
+        Ok(Self::new(best, true))
+    }
+
+    const fn new(names: Vec<Box<[u8]>>, are_doubtful: bool) -> Self {
+        Self { names, are_doubtful, total: None, sums: None, invented: BTreeMap::new() }
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.names.len()).unwrap_or(u32::MAX)
+    }
+
+    fn id(&self, name: &[u8]) -> Option<u16> {
+        let at = self.names.iter().position(|known| **known == *name)?;
+        u16::try_from(at).ok()
+    }
+
+    /// Of names that stand twice, only the first counts.
+    fn drop_repeated(&mut self) {
+        let mut seen = HashSet::new();
+        let mut are_doubtful = false;
+        for name in &mut self.names {
+            if !name.is_empty() && !seen.insert(name.clone()) {
+                *name = Box::default();
+                are_doubtful = true;
+            }
+        }
+        self.are_doubtful |= are_doubtful;
+    }
+
+    /// The name with this id, if it is known or was invented.
+    pub(super) fn get(&self, id: u16) -> Option<&[u8]> {
+        let known = self.names.get(usize::from(id)).filter(|name| !name.is_empty());
+        known.map(|name| &**name).or_else(|| self.invented.get(&id).map(Vec::as_slice))
+    }
+
+    pub(super) fn invented(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.invented.iter().map(|(id, name)| (*id, name.as_slice()))
+    }
+
+    /// Makes a name for this id, if it has none.
+    pub(super) fn invent(&mut self, id: u16) {
+        if self.get(id).is_some() {
+            return;
+        }
+        let mut name = format!("unknown_{id}").into_bytes();
+        while self.names.iter().any(|known| **known == *name) {
+            name.push(b'_');
+        }
+        self.invented.insert(id, name);
+    }
+}
+
+fn is_text(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok_and(|name| !name.chars().any(char::is_control))
+}
+
+/// The names in a list, up to the first empty one, or one that does not end.
+fn parse(bytes: &[u8], version: Version) -> Vec<Box<[u8]>> {
+    let most = usize::try_from(MAX_NAMES).unwrap_or(usize::MAX);
+    let whole = |name: &[u8]| Box::from(name);
+    if version.is_sorted() {
+        let end = bytes.iter().rposition(|&byte| byte == 0).unwrap_or(0);
+        let names = bytes.get(..end).unwrap_or_default().split(|&byte| byte == 0);
+        return names.take_while(|name| !name.is_empty()).take(most).map(whole).collect();
+    }
+    let slots = bytes.chunks_exact(64);
+    let names = slots.map(|slot| slot.split(|&byte| byte == 0).next().unwrap_or_default());
+    names.take_while(|name| !name.is_empty()).take(most).map(whole).collect()
+}
+
+/// The bytes at `place`, at most `len`, as many as there are.
+fn read_some(store: &PosixFile, place: u64, len: u64, file_len: u64) -> Result<Vec<u8>, Failed> {
+    let len = len.min(file_len.saturating_sub(place)).min(MAX_LEN);
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+    read_bytes(store, place, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Where `name` stands as the first of a list.
+fn find_all(
+    store: &PosixFile,
+    name: &[u8],
+    version: Version,
+    file_len: u64,
+) -> Result<Vec<u64>, Failed> {
+    let mut wanted = name.to_vec();
+    wanted.push(0);
+    if !version.is_sorted() {
+        wanted.resize(wanted.len().max(64), 0);
+    }
+    let mut found = Vec::new();
+    if name.is_empty() {
+        return Ok(found);
+    }
+    let from = 256.min(file_len);
+    let all = Span::new(from, file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
+    let (mut at, mut rest) = (from, Vec::new());
+    read_pieces(store, all, &mut Vec::new(), &mut |piece| {
+        rest.extend_from_slice(piece);
+        for window in rest.windows(wanted.len()) {
+            if window == wanted && found.len() < 64 {
+                found.push(at);
+            }
+            at = at.saturating_add(1);
+        }
+        let keep = rest.len().saturating_sub(wanted.len().saturating_sub(1));
+        rest.drain(..keep);
+        true
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,194 @@
+//! Superseded index blocks: runs of what can be entries, anywhere in the file.
+
+use super::evidence::Evidence;
+use crate::gsd::verify::{Failed, read, read_pieces};
+use crate::posix::PosixFile;
+use std::collections::HashSet;
+use striae_core::gsd::ChunkType;
+use striae_core::gsd::layout::chunk_len;
+use striae_core::gsd::raw::IndexEntry;
+use striae_core::span::Span;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Fewest entries of a block that is recognized.
+const SHORTEST: u64 = 2;
+
+/// Slots behind a block that are looked at: 4 KiB, which is what is mostly lost at once.
+const BEHIND: u64 = 128;
+
+/// Entries of a block that are compared with those.
+const OWN: u64 = 1 << 12;
+
+/// Most blocks that are kept, the longest.
+const MAX_BLOCKS: usize = 64;
+
+/// Chunks are nowhere behind this.
+const LONGEST_FILE: u64 = 1 << 56;
+
+/// What may be an index block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block {
+    pub(super) location: u64,
+    pub(super) entries: u64,
+    /// Whether it ends there, or goes on behind something that is no entry.
+    pub(super) has_end: bool,
+}
+
+/// Whether this can be an entry; its chunk may be cut off with the end of the file.
+pub(super) fn is_plausible(entry: &IndexEntry, max_frames: u64) -> bool {
+    let location = u64::try_from(entry.location.get()).unwrap_or(0);
+    let (n, m, frame) = (entry.n.get(), entry.m.get(), entry.frame.get());
+    let kind = ChunkType::from_number(entry.kind).filter(|_| entry.flags == 0 && m > 0);
+    let len = kind.and_then(|kind| chunk_len(n, m, kind));
+    let end = len.and_then(|len| location.checked_add(len));
+    frame < max_frames && location >= 256 && end.is_some_and(|end| end <= LONGEST_FILE)
+}
+
+/// A run of entries of the same place modulo 32.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: u64,
+    next: u64,
+    entries: u64,
+    last: IndexEntry,
+    /// The first byte that the next frame's chunks may have.
+    frame_start: u64,
+    data_end: u64,
+}
+
+impl Run {
+    /// Whether `entry` can follow: in order, and its frame's chunks behind those of the frames before.
+    fn take(&mut self, entry: &IndexEntry, is_sorted: bool) -> bool {
+        let (frame, last) = (entry.frame.get(), self.last.frame.get());
+        let location = u64::try_from(entry.location.get()).unwrap_or(0);
+        let is_copy = *entry == self.last;
+        let in_order = match is_sorted {
+            true => is_copy || entry.key() > self.last.key(),
+            false => frame >= last,
+        };
+        let frame_start = if frame > last { self.data_end } else { self.frame_start };
+        if !in_order || location < frame_start {
+            return false;
+        }
+        self.frame_start = frame_start;
+        self.data_end = self.data_end.max(end_of(entry));
+        self.last = *entry;
+        self.entries = self.entries.saturating_add(1);
+        self.next = self.next.saturating_add(32);
+        true
+    }
+}
+
+fn end_of(entry: &IndexEntry) -> u64 {
+    let kind = ChunkType::from_number(entry.kind);
+    let len = kind.and_then(|kind| chunk_len(entry.n.get(), entry.m.get(), kind)).unwrap_or(0);
+    u64::try_from(entry.location.get()).unwrap_or(0).saturating_add(len)
+}
+
+/// Looks at every place of the file.
+pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<Block>, Failed> {
+    let mut search = Search {
+        max_frames: evidence.max_frames(),
+        is_sorted: evidence.version.is_sorted(),
+        file_len: evidence.file_len,
+        runs: [None; 32],
+        found: Vec::new(),
+    };
+    let from = 256.min(evidence.file_len);
+    let all = Span::new(from, evidence.file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
+    let (mut at, mut rest) = (from, Vec::new());
+    read_pieces(store, all, &mut Vec::new(), &mut |piece| {
+        rest.extend_from_slice(piece);
+        for window in rest.windows(32) {
+            if let Ok(entry) = IndexEntry::ref_from_bytes(window) {
+                search.look(at, entry);
+            }
+            at = at.saturating_add(1);
+        }
+        let keep = rest.len().saturating_sub(31);
+        rest.drain(..keep);
+        true
+    })?;
+    search.runs.into_iter().flatten().for_each(|run| search.found.push(run));
+    search.found.retain(|run| run.entries >= SHORTEST);
+    let blocks = search.found.iter().map(|run| {
+        let has_end = has_end(store, run, evidence)?;
+        Ok(Block { location: run.start, entries: run.entries, has_end })
+    });
+    blocks.collect()
+}
+
+/// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that ends,
+/// be it full or not, ends with a frame.
+fn has_end(store: &PosixFile, run: &Run, evidence: &Evidence) -> Result<bool, Failed> {
+    let slots = |offset: u64, count: u64| -> Result<Vec<u8>, Failed> {
+        let mut bytes = vec![0; usize::try_from(count).unwrap_or(0).saturating_mul(32)];
+        read(store, offset, &mut bytes)?;
+        Ok(bytes)
+    };
+    let left = evidence.file_len.saturating_sub(run.next) / 32;
+    let behind = slots(run.next, left.min(BEHIND))?;
+    // Another block may stand there, with the same entries once more.
+    let count = run.entries.min(OWN);
+    let own = slots(run.next.saturating_sub(count.saturating_mul(32)), count)?;
+    let own: HashSet<&[u8]> = own.chunks_exact(32).collect();
+    let entries = <[IndexEntry]>::ref_from_bytes(&behind).unwrap_or_default();
+    let is_sorted = evidence.version.is_sorted();
+    let goes_on = entries.iter().filter(|entry| !own.contains(entry.as_bytes())).any(|entry| {
+        is_plausible(entry, evidence.max_frames()) && Run { ..*run }.take(entry, is_sorted)
+    });
+    Ok(left > 0 && !goes_on)
+}
+
+struct Search {
+    max_frames: u64,
+    is_sorted: bool,
+    file_len: u64,
+    runs: [Option<Run>; 32],
+    found: Vec<Run>,
+}
+
+impl Search {
+    #[inline]
+    fn look(&mut self, at: u64, entry: &IndexEntry) {
+        let phase = usize::try_from(at % 32).unwrap_or(0);
+        let run = self.runs.get_mut(phase).and_then(|run| run.take_if(|run| run.next == at));
+        if run.is_none() && (entry.flags != 0 || !(1..=11).contains(&entry.kind)) {
+            return;
+        }
+        self.look_closer(at, phase, entry, run);
+    }
+
+    fn look_closer(&mut self, at: u64, phase: usize, entry: &IndexEntry, run: Option<Run>) {
+        let is_plausible = is_plausible(entry, self.max_frames);
+        let mut next = None;
+        if let Some(mut run) = run {
+            if is_plausible && run.take(entry, self.is_sorted) {
+                next = Some(run);
+            } else {
+                self.close(run);
+            }
+        }
+        // The first chunk must be there, or nothing is.
+        if next.is_none() && is_plausible && end_of(entry) <= self.file_len {
+            let (frame_start, data_end) = (0, end_of(entry));
+            let (next_at, last) = (at.saturating_add(32), *entry);
+            let run = Run { start: at, next: next_at, entries: 1, last, frame_start, data_end };
+            next = Some(run);
+        }
+        if let Some(place) = self.runs.get_mut(phase) {
+            *place = next;
+        }
+    }
+
+    fn close(&mut self, run: Run) {
+        if run.entries < SHORTEST {
+            return;
+        }
+        self.found.push(run);
+        if self.found.len() >= MAX_BLOCKS.saturating_mul(2) {
+            self.found.sort_unstable_by_key(|run| std::cmp::Reverse(run.entries));
+            self.found.truncate(MAX_BLOCKS);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The checksums of a frame, against all that it has.
+
+use super::{Loss, names::Names};
+use crate::gsd::verify::{Failed, read, read_pieces};
+use crate::posix::PosixFile;
+use striae_core::gsd::raw::ChecksumRow;
+use striae_core::gsd::{Checksums, Chunk, ChunkType, Error};
+use striae_core::step::DriveError;
+use zerocopy::FromBytes;
+
+/// Most bytes of a chunk with checksums: one of each name.
+const MAX_LEN: u64 = 8 << 16;
+
+/// What the checksums of a frame say.
+pub(super) enum Said {
+    /// It has none.
+    Nothing,
+    /// All of it is right, and nothing is missing.
+    Right,
+    /// They are damaged themselves, and all chunks are as the rest of them says.
+    Damaged,
+    /// Something else.
+    Wrong(Loss),
+}
+
+/// Checks the frame that has these chunks, one of which, of name `id`, has checksums.
+pub(super) fn check(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    id: Option<u16>,
+    window: &mut Vec<u8>,
+) -> Result<Said, Failed> {
+    let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
+    match own.map_or(Ok(Said::Nothing), |own| check_by(store, chunks, own, window)) {
+        Err(DriveError::Store(_)) => Ok(Said::Wrong(Loss::Unreadable)),
+        checked => checked,
+    }
+}
+
+/// Learns from the frame that has these chunks which name is that of checksums: the bytes of such a
+/// chunk prove what they are.
+pub(super) fn learn(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    names: &mut Names,
+    window: &mut Vec<u8>,
+) -> Result<(), Failed> {
+    for own in chunks.iter().filter(|chunk| chunk.kind == ChunkType::U32 && chunk.m == 2) {
+        match check_by(store, chunks, own, window) {
+            Ok(Said::Right) => names.sums = Some(own.id),
+            Ok(_) | Err(DriveError::Store(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn check_by(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    own: &Chunk,
+    window: &mut Vec<u8>,
+) -> Result<Said, Failed> {
+    const DAMAGED: Said = Said::Wrong(Loss::Checksums);
+    if own.span.len() > MAX_LEN {
+        return Ok(DAMAGED);
+    }
+    let mut bytes = vec![0; usize::try_from(own.span.len()).unwrap_or(0)];
+    read(store, own.span.offset(), &mut bytes)?;
+    let Ok(sums) = Checksums::parse(*own, &bytes, crc32c::crc32c_append) else {
+        return match are_nearly_right(store, chunks, own, &bytes, window)? {
+            true => Ok(Said::Damaged),
+            false => Ok(DAMAGED),
+        };
+    };
+    let rows = <[ChecksumRow]>::ref_from_bytes(&bytes).unwrap_or_default();
+    let others = rows.split_last().map_or(rows, |(_, others)| others);
+    let mut ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id.into()).collect();
+    ids.retain(|&id| id != u32::from(own.id));
+    ids.sort_unstable();
+    if !others.iter().map(|row| row.id.get()).eq(ids.iter().copied()) {
+        return Ok(Said::Wrong(Loss::Chunks));
+    }
+    for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
+        let crc = crc_of(store, chunk, window)?;
+        match sums.check(chunk, crc, crc32c::crc32c_append) {
+            Ok(()) => {}
+            Err(Error::Checksum { .. }) => return Ok(Said::Wrong(Loss::Checksum { id: chunk.id })),
+            Err(_) => return Ok(Said::Wrong(Loss::Chunks)),
+        }
+    }
+    Ok(Said::Right)
+}
+
+fn crc_of(store: &PosixFile, chunk: &Chunk, window: &mut Vec<u8>) -> Result<u32, Failed> {
+    let mut crc = 0;
+    read_pieces(store, chunk.span, window, &mut |piece| {
+        crc = crc32c::crc32c_append(crc, piece);
+        true
+    })?;
+    Ok(crc)
+}
+
+/// Whether all chunks have their checksums in these rows, but for one bit.
+fn are_nearly_right(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    own: &Chunk,
+    bytes: &[u8],
+    window: &mut Vec<u8>,
+) -> Result<bool, Failed> {
+    let rows = <[ChecksumRow]>::ref_from_bytes(bytes).unwrap_or_default();
+    let mut others: Vec<&Chunk> = chunks.iter().filter(|chunk| chunk.id != own.id).collect();
+    others.sort_unstable_by_key(|chunk| chunk.id);
+    if rows.len() != others.len().saturating_add(1) {
+        return Ok(false);
+    }
+    let mut wrong_bits = 0_u32;
+    for (row, chunk) in rows.iter().zip(others) {
+        let crc = crc_of(store, chunk, window)?;
+        let right = chunk.to_raw().sealed_crc(crc, crc32c::crc32c_append);
+        wrong_bits = wrong_bits.saturating_add((right ^ row.crc.get()).count_ones());
+    }
+    Ok(wrong_bits <= 1)
+}
