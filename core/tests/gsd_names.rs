@@ -169,3 +169,14 @@ proptest! {
         check(&made(major, names.clone()), &names);
     }
 }
+
+#[test]
+fn no_bytes_are_no_name() {
+    // An empty name ends the list; that of a commit record may go on behind one.
+    let bytes = made(2, vec![b"a".to_vec(), vec![], b"b".to_vec()]);
+    let file = open(bytes.as_slice());
+    let mut memory = [NamePlace::EMPTY; 4];
+    let table = NameTable::fill(&file, &mut memory, &mut [0; 64]).unwrap();
+    assert_eq!(table.id(&file, b"", &mut [0; 64]), Ok(None));
+    assert_eq!(file.name_id(b"", &mut [0; 64]), Ok(None));
+}

@@ -106,8 +106,8 @@ impl<'m> NameTable<'m> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<Option<u16>, ReadError<S>> {
-        if name.contains(&0) {
-            return Ok(None);
+        if name.is_empty() || name.contains(&0) {
+            return Ok(None); // no name: an empty one ends a list
         }
         let hash = name.iter().fold(Hash::new(), |hash, &byte| hash.with(byte)).0;
         let first = self.places.partition_point(|place| place.hash < hash);
