@@ -45,6 +45,11 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         }
     }
 
+    /// From here on with rows of checksums, or without; there must be none now.
+    pub(super) const fn set_rows(&mut self, has_rows: bool) {
+        self.has_rows = has_rows;
+    }
+
     pub(super) fn into_memory(self) -> B {
         self.memory
     }

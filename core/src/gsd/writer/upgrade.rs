@@ -56,7 +56,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let block = self.behind(len).map_err(DriveError::Format)?;
         self.reserve(block.end())?;
         let index = IndexBlock { location: block.offset(), slots };
-        let (entries, crc) = self.sort_entries(index)?;
+        self.buffer.clear();
+        self.buffer.set_rows(false); // entries are all that is sorted, and need the room
+        let sorted = self.sort_entries(index);
+        self.buffer.clear();
+        self.buffer.set_rows(self.tail.checksums);
+        let (entries, crc) = sorted?;
         let tail = &mut self.tail;
         (tail.index, tail.entries, tail.index_crc, tail.crc_from) = (index, entries, crc, 0);
         tail.data_end = block.end();
@@ -100,7 +105,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     fn sort_entries(&mut self, index: IndexBlock) -> Result<(u64, u32), WriteError<S>> {
         let (from, count) = (self.tail.index, self.tail.entries);
         let (mut written, mut crc, mut frame) = (0, 0, 0);
-        self.buffer.clear();
         for slot in 0..=count {
             let mut entry = IndexEntry::new_zeroed();
             if slot < count {
@@ -117,7 +121,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             }
             frame = entry.frame.get();
             if slot < count {
-                if !self.buffer.has_room() {
+                let is_new = self.buffer.position(entry.id.get()).is_ok();
+                if is_new && !self.buffer.has_room() {
                     let chunks = usize_to_u64(self.buffer.open_len());
                     return Err(DriveError::Format(Error::FrameFull { frame, chunks }));
                 }

@@ -1,0 +1,98 @@
+//! What it takes to make a file of layer 1 one of layer 2.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+use striae_core::gsd::{Attributes, ChunkType, Error, Reader, Slot, Version, Writer};
+use striae_core::step::DriveError;
+use striae_core::store::{FixedSize, ReadAt, WriteAt};
+
+/// A store in memory that can grow.
+#[derive(Default)]
+struct Card(Vec<u8>);
+
+impl ReadAt for Card {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.as_slice().read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.as_slice().size()
+    }
+}
+
+impl WriteAt for Card {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        let start = usize::try_from(offset).unwrap();
+        let end = start + bytes.len();
+        self.0.resize(self.0.len().max(end), 0);
+        self.0[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.resize(usize::try_from(len).unwrap(), 0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        Ok(())
+    }
+}
+
+const OLD: Version = Version { major: 1, minor: 0 };
+
+/// A file of frames of so many chunks each, written with so many slots of memory.
+fn written(frames: usize, chunks: usize, slots: usize, checksums: bool) -> Vec<u8> {
+    let about = Attributes { layer: OLD, checksums, ..Attributes::default() };
+    let mut file = Writer::create(Card::default(), &about, vec![Slot::EMPTY; slots]).unwrap();
+    let name = |number: usize| format!("n{number}").into_bytes();
+    let ids: Vec<_> = (0..chunks).map(|number| file.name(&name(number)).unwrap()).collect();
+    for _ in 0..frames {
+        for &id in &ids {
+            file.write_chunk(id, ChunkType::U8, 1, b"abc").unwrap();
+        }
+        file.end_frame().unwrap();
+    }
+    file.commit().unwrap();
+    file.into_store().0
+}
+
+fn upgraded(file: &[u8], slots: usize) -> Result<Vec<u8>, Error> {
+    let mut file = Writer::open(Card(file.to_vec()), vec![Slot::EMPTY; slots]).unwrap();
+    match file.upgrade() {
+        Ok(()) => Ok(file.into_store().0),
+        Err(DriveError::Format(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn memory_that_was_enough_to_write_a_file_is_enough_to_upgrade_it() {
+    for (slots, checksums) in (2..12).flat_map(|slots| [(slots, false), (slots, true)]) {
+        let chunks = slots - usize::from(checksums);
+        for frames in 0..4 {
+            let file = upgraded(&written(frames, chunks, slots, checksums), slots).unwrap();
+            let file = Reader::open(file.as_slice(), &mut [0; 256]).unwrap();
+            assert_eq!(file.head().header.version, Version::LAYER);
+            let listed =
+                file.chunks([0; 4096]).map(|chunk| chunk.unwrap().frame).collect::<Vec<_>>();
+            assert_eq!(listed.len(), frames * slots, "{slots} slots, checksums: {checksums}");
+        }
+    }
+}
+
+#[test]
+fn a_frame_of_as_many_chunks_as_entries_have_room_may_have_copies_behind_it() {
+    // 4 slots of 40 bytes are 5 entries of 32.
+    let file = written(2, 5, 8, false);
+    assert!(upgraded(&file, 4).is_ok());
+    let full = Error::FrameFull { frame: 0, chunks: 3 };
+    assert_eq!(upgraded(&file, 3), Err(full));
+}
