@@ -219,13 +219,13 @@ entries! {
     fn gate_gsd_find_fed_anything(bytes, frame: u64, id: u16, entries: u64) {
         let head = *Reader::open(&*bytes, &mut [0; 512])?.head();
         let mut find = Find::new(&head, frame, id, entries);
-        core::hint::black_box(find.poll());
+        let _ = core::hint::black_box(find.poll());
         find.feed(bytes)?;
-        core::hint::black_box(find.poll());
+        let _ = core::hint::black_box(find.poll());
         let mut open = Open::new(entries);
-        core::hint::black_box(open.poll());
+        let _ = core::hint::black_box(open.poll());
         open.feed(bytes)?;
-        core::hint::black_box(open.poll());
+        let _ = core::hint::black_box(open.poll());
         Ok(0)
     }
 
