@@ -9,12 +9,17 @@ use crate::step::{Machine, Step};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
+/// Guesses that may fail before every other read is one of the middle.
+const GUESSES: u8 = 3;
+
 /// Finds the first entry that is not before a [`Key`].
 ///
 /// The index stays where it is: each read brings some neighbouring entries. Where they should be is
-/// guessed from frame and id at both ends of the range that is left, and a guess that did not help
-/// much is followed by a read of the middle: chunks that are spread evenly take one or two reads, any
-/// others at most two times the logarithm of their number.
+/// guessed from frame and id at both ends of the range that is left. Chunks that are spread evenly
+/// take one or two reads, and chunks of frames that differ by chance two or three: each guess is as
+/// much better as the one before was near. Behind three guesses, one that did not help much is
+/// followed by a read of the middle, so that any others take at most two times the logarithm of their
+/// number, and four.
 #[derive(Debug, Clone, Copy)]
 pub struct LowerBound {
     index: IndexBlock,
@@ -31,6 +36,12 @@ pub struct LowerBound {
     names: u32,
     /// Most entries that a read should bring.
     window: u64,
+    /// The same of the first one.
+    first_window: u64,
+    /// A slot that is thought to be near, until it was looked at.
+    near: Option<u64>,
+    /// Guesses that may fail without a read of the middle.
+    guesses: u8,
     halve: bool,
     /// First slot of the read that is under way.
     probe: u64,
@@ -51,14 +62,27 @@ impl LowerBound {
             high_key: Key { frame: head.frames, id: 0 },
             names: head.names,
             window: window.max(1),
+            first_window: window.max(1),
+            near: None,
+            guesses: GUESSES,
             halve: false,
             probe: 0,
         }
     }
 
+    /// The same, with its first read around a slot that is thought to be near the place.
+    #[must_use]
+    pub const fn near(mut self, slot: u64) -> Self {
+        self.near = Some(slot);
+        self
+    }
+
     /// The slot around which to read next.
     fn guess(&self) -> u64 {
         let len = self.high.saturating_sub(self.low);
+        if let Some(slot) = self.near {
+            return slot.min(self.high.saturating_sub(1)).max(self.low);
+        }
         let half = self.low.saturating_add(len / 2);
         if self.halve {
             return half;
@@ -90,9 +114,10 @@ impl Machine for LowerBound {
             return Step::Done(self.low);
         }
         let guess = self.guess();
-        let first = guess.saturating_sub(self.window / 2).max(self.low);
-        let first = first.min(self.high.saturating_sub(self.window).max(self.low));
-        let count = self.window.min(self.high.saturating_sub(first));
+        let window = if self.guesses == GUESSES { self.first_window } else { self.window };
+        let first = guess.saturating_sub(window / 2).max(self.low);
+        let first = first.min(self.high.saturating_sub(window).max(self.low));
+        let count = window.min(self.high.saturating_sub(first));
         self.probe = first;
         Step::Read {
             offset: self.index.offset_of(first),
@@ -114,8 +139,11 @@ impl Machine for LowerBound {
             self.high = self.probe.saturating_add(usize_to_u64(before));
             self.high_key = entry.key();
         }
-        // A guess that did not help much is followed by one that does.
-        self.halve = !self.halve && self.high.saturating_sub(self.low) > len / 4;
+        // A guess that did not help much is followed by a read that does.
+        let is_slow = self.high.saturating_sub(self.low) > len / 4;
+        self.halve = !self.halve && is_slow && self.near.is_none() && self.guesses == 0;
+        self.guesses = self.guesses.saturating_sub(u8::from(self.near.is_none()));
+        self.near = None;
         Ok(())
     }
 }
@@ -157,6 +185,21 @@ impl Find {
         let none = frame >= head.frames;
         let stage = if none { Stage::Done(None) } else { Stage::Search };
         Self { search, limits: head.limits(), left, key, stage }
+    }
+
+    /// The same, with its first read around a slot that is thought to be near the chunk's.
+    #[must_use]
+    pub const fn near(mut self, slot: u64) -> Self {
+        self.search.near = Some(slot);
+        self
+    }
+
+    /// The same, with a first read of at most `window` entries: most often it is the only one, and
+    /// most of what a longer one brings is then of no use.
+    #[must_use]
+    pub const fn first_window(mut self, window: u64) -> Self {
+        self.search.first_window = if window == 0 { 1 } else { window };
+        self
     }
 
     fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {

@@ -6,6 +6,8 @@ use core::cell::Cell;
 use core::convert::Infallible;
 use proptest::prelude::*;
 use striae_core::gsd::Reader;
+use striae_core::gsd::find::Find;
+use striae_core::step::drive_read;
 use striae_core::store::ReadAt;
 
 /// A file whose index is not in memory: entry `i` is what a function says. It has 100 names.
@@ -175,6 +177,64 @@ fn any_frames_take_twice_the_logarithm_of_reads_at_most() {
                 }
                 let (_, reads) = file.find(&reader, (u64::MAX, 0), window);
                 assert_eq!(reads, 0, "a frame that is not there");
+            }
+        }
+    }
+}
+
+/// Frames of 0 to 18 chunks, by chance; the frame and id of each.
+fn uneven(entries: usize) -> Vec<(u64, u16)> {
+    let (mut keys, mut state) = (Vec::new(), 1u64);
+    for frame in 0.. {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        keys.extend((0..(state >> 33) % 19).map(|id| (frame, u16::try_from(id).unwrap())));
+        if keys.len() >= entries {
+            break;
+        }
+    }
+    keys
+}
+
+#[test]
+fn frames_that_differ_by_chance_take_few_reads() {
+    let keys = uneven(1_000_000);
+    let n = u64::try_from(keys.len()).unwrap();
+    for major in [1, 2] {
+        let keys = keys.clone();
+        let key = move |slot: u64| keys[usize::try_from(slot).unwrap()];
+        let file = Imagined::new(major, n, key.clone());
+        let reader = file.reader();
+        let (mut sum, mut count) = (0, 0);
+        for slot in (0..n).step_by(997) {
+            let (found, reads) = file.find(&reader, key(slot), 4096);
+            assert_eq!(found, Some(mark(slot)));
+            assert!(reads <= 6, "{reads} reads for {slot}");
+            (sum, count) = (sum + reads, count + 1);
+        }
+        assert!(sum <= 3 * count, "{sum} reads for {count} chunks");
+    }
+}
+
+#[test]
+fn a_search_that_starts_near_ends_there_and_one_that_starts_anywhere_finds_all_the_same() {
+    let keys = uneven(100_000);
+    let n = u64::try_from(keys.len()).unwrap();
+    let key = move |slot: u64| keys[usize::try_from(slot).unwrap()];
+    for major in [1, 2] {
+        let file = Imagined::new(u16::try_from(major).unwrap(), n, key.clone());
+        let reader = file.reader();
+        for slot in (0..n).step_by(1009) {
+            let (frame, id) = key(slot);
+            let starts = [slot, slot.saturating_sub(10), slot + 10, 0, n / 2, n, u64::MAX];
+            for (number, near) in starts.into_iter().enumerate() {
+                file.reads.set(0);
+                let mut find = Find::new(reader.head(), frame, id, 128).near(near);
+                let found = drive_read(&mut find, &file, &mut [0; 4096]).unwrap();
+                assert_eq!(found.map(|chunk| chunk.m), Some(mark(slot)));
+                // in layer 1 the end of the frame is looked for, and then the chunk
+                let most = if number < 3 { [3, 1][major - 1] } else { 1 + 6 };
+                assert!(file.reads.get() <= most, "{} reads from {near}", file.reads.get());
             }
         }
     }

@@ -1,18 +1,16 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
 use super::names::{Name, NameList};
-use super::window::{self, Look, Windowed};
+use super::window::{self, Look};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use striae_core::gsd::{
-    self as core_gsd, Chunk, Head, Header, ReadError, Reader, State, find::Find, raw,
-};
+use striae_core::gsd::{self as core_gsd, Chunk, Head, Header, ReadError, Reader, State, raw};
 use striae_core::span::Span;
-use striae_core::step::{DriveError, drive_read};
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -251,10 +249,8 @@ impl File {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_id(&self, frame: u64, id: u16) -> Result<Option<Chunk>, Error> {
-        let store = Windowed { store: self.reader.store(), look: self.look };
-        let mut buf = [0; window::SEARCH];
-        let mut find = Find::new(self.head(), frame, id, to_u64(buf.len() / 32));
-        drive_read(&mut find, &store, &mut buf).map_err(|error| match error {
+        let found = window::find(self.reader.store(), self.look, self.head(), frame, id);
+        found.map_err(|error| match error {
             DriveError::Format(error) => self.error(self.in_chunk(frame, id, error)),
             error => self.error(error),
         })
