@@ -1,5 +1,6 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
+use super::checked::{Cache, check_head};
 use super::names::{Name, NameList};
 use super::window::{self, Look};
 use crate::error::{Error, ErrorKind};
@@ -27,11 +28,12 @@ const LIST: usize = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
     attempts: u32,
+    checked: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { attempts: 8 }
+        Self { attempts: 8, checked: false }
     }
 }
 
@@ -50,6 +52,15 @@ impl OpenOptions {
         self
     }
 
+    /// Whether nothing is believed without its checksum, in files that have some: index and names are
+    /// compared when the file is opened, which reads all of them, and the bytes of chunks when
+    /// whole chunks are read. What has no checksum is believed.
+    #[must_use]
+    pub const fn checked(mut self, checked: bool) -> Self {
+        self.checked = checked;
+        self
+    }
+
     /// Opens the file at `path`.
     ///
     /// # Errors
@@ -60,12 +71,12 @@ impl OpenOptions {
         let store = Store(Arc::new(store));
         let reader = self.look(|| {
             let reader = Reader::open(store.clone(), &mut [0; OPEN])?;
-            let is_whole = is_whole(reader.store(), reader.head())?;
+            let is_whole = self.is_whole(reader.store(), reader.head())?;
             Ok(is_whole.then_some(reader))
         });
         let reader = reader.map_err(|error| Error::new(path, error))?;
-        let (names, look) = (OnceLock::new(), Look::new());
-        Ok(File { path: path.into(), reader, names, options: *self, look })
+        let (names, look, sums) = (OnceLock::new(), Look::new(), Cache::default());
+        Ok(File { path: path.into(), reader, names, options: *self, look, sums })
     }
 
     /// Does it until what was read is right, or it has been done often enough.
@@ -89,16 +100,19 @@ impl OpenOptions {
             std::thread::yield_now(); // whoever writes is a few instructions away from its end
         }
     }
-}
 
-/// Whether the header did not change while it was read. One with a commit record says so itself.
-fn is_whole(store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
-    if head.state.record().is_some() {
-        return Ok(true);
+    /// Whether the header did not change while it was read. One with a commit record says so itself.
+    fn is_whole(&self, store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
+        if head.state.record().is_some() {
+            if self.checked {
+                check_head(store, head)?;
+            }
+            return Ok(true);
+        }
+        let mut again = raw::Header::new_zeroed();
+        let read = store.read_at(0, again.as_mut_bytes()).map_err(DriveError::Store)?;
+        Ok(read == Header::LEN && again.image() == head.image)
     }
-    let mut again = raw::Header::new_zeroed();
-    let read = store.read_at(0, again.as_mut_bytes()).map_err(DriveError::Store)?;
-    Ok(read == Header::LEN && again.image() == head.image)
 }
 
 /// The descriptor, which clones of a file share.
@@ -137,6 +151,7 @@ pub struct File {
     names: OnceLock<Arc<NameList>>,
     options: OpenOptions,
     look: Look,
+    sums: Cache,
 }
 
 impl File {
@@ -159,7 +174,7 @@ impl File {
         let looked = options.look(|| {
             let mut reader = self.reader.clone();
             let is_new = reader.refresh(&mut [0; OPEN])?;
-            let is_whole = is_whole(reader.store(), reader.head())?;
+            let is_whole = options.is_whole(reader.store(), reader.head())?;
             Ok(is_whole.then_some((reader, is_new)))
         });
         let (reader, is_new) = looked.map_err(|error| self.error(error))?;
@@ -334,6 +349,19 @@ impl File {
     }
 
     /// The file itself.
+    /// Whether chunks that are read are compared with their checksums.
+    pub(super) const fn is_checked(&self) -> bool {
+        self.options.checked
+    }
+
+    pub(super) const fn sums(&self) -> &Cache {
+        &self.sums
+    }
+
+    pub(super) const fn look(&self) -> Look {
+        self.look
+    }
+
     pub(super) fn store(&self) -> &Store {
         self.reader.store()
     }

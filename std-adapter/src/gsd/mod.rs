@@ -1,5 +1,7 @@
 //! GSD files: open, find chunks, read their values, follow a writer; write.
 
+mod checked;
+pub mod convert;
 pub mod dump;
 mod element;
 mod extract;

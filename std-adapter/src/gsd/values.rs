@@ -14,7 +14,9 @@ impl File {
     ///
     /// # Errors
     /// [`ErrorKind::NotOfType`] if they are of another type; [`ErrorKind::Ended`] if the file has
-    /// become shorter; the operating system's, also if there is no memory for them.
+    /// become shorter; the operating system's, also if there is no memory for them;
+    /// [`ErrorKind::Chunk`] if they are not as their checksum says, in a file that is
+    /// [checked](super::OpenOptions::checked).
     pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
         self.read_rows(chunk, 0..chunk.n)
     }
@@ -27,7 +29,7 @@ impl File {
         let span = self.rows_of::<T>(chunk, rows)?;
         let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
         let mut values = self.zeroed(count)?;
-        self.fill(span, &mut values)?;
+        self.fill(chunk, span, &mut values)?;
         Ok(values)
     }
 
@@ -55,7 +57,7 @@ impl File {
             let rows = core_gsd::Error::Rows { len, want: span.len() };
             return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
         }
-        self.fill(span, values)
+        self.fill(chunk, span, values)
     }
 
     /// All bytes of a chunk as they stand in the file: little-endian, row by row.
@@ -64,7 +66,7 @@ impl File {
     /// As [`read`](Self::read), but for the type.
     pub fn read_bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
         let mut bytes = self.zeroed(chunk.span.len())?;
-        self.fill(chunk.span, &mut bytes)?;
+        self.fill(chunk, chunk.span, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -104,8 +106,11 @@ impl File {
         values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
     }
 
-    fn fill<T: Element>(&self, span: Span, values: &mut [T]) -> Result<(), Error> {
+    fn fill<T: Element>(&self, chunk: &Chunk, span: Span, values: &mut [T]) -> Result<(), Error> {
         self.read_span(span, values.as_mut_bytes())?;
+        if self.is_checked() && span == chunk.span {
+            self.check_crc(chunk, crc32c::crc32c(values.as_bytes()))?;
+        }
         to_host(values);
         Ok(())
     }

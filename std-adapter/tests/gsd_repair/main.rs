@@ -9,6 +9,7 @@
     reason = "a test: a panic fails it"
 )]
 
+mod convert;
 mod made;
 mod recover;
 mod verify;

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -61,13 +62,17 @@ pub(crate) enum FileVerb {
                       a file's name should not have becomes %2E, as a dot does.\n\n\
                       Nothing is left behind if anything fails.")]
     Extract(ExtractArgs),
-    /// Write a set anew: one chunk a task, in one file or several, with or without a seal.
+    /// Write a file anew: packed, with or without checksums, laid out otherwise, or a part of it.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
-                            striae convert --nfiles 4 --seal run.sion archive.sion\n\n\
-                            Without options: one file, one chunk a task, all else as it was. \
-                            Data with checksums are checked, and get new ones. The set appears \
-                            when it is whole.\n\nWith --force, OUT may be the old set; of its \
-                            files, those that the new set does not have stay where they are.")]
+                      striae convert --nfiles 4 --seal run.sion archive.sion\n  \
+                      striae convert --checksums --align 4096 run.gsd archive.gsd\n  \
+                      striae convert --frames 100..:10 run.gsd thin.gsd\n\n\
+                      Without options: all that readers see is as it was. Of a SIONlib set, one \
+                      file with one chunk a task; of a GSD file, one without index blocks of \
+                      before, of the same layer and alignment. Data with checksums are checked, and \
+                      get new ones. The new file or set appears when it is whole.\n\n\
+                      With --force, OUT may be the old one; of the files of a set, those that the \
+                      new one does not have stay where they are.")]
     Convert(ConvertArgs),
     /// Save in a new file what is left of one that was never closed, cut off or damaged.
     #[command(after_help = "Examples:\n  striae recover crashed.sion closed.sion\n  \
@@ -326,13 +331,58 @@ pub(crate) struct ConvertArgs {
     /// The first file of the new set.
     pub(crate) out: PathBuf,
     /// Add checksums of everything.
-    #[arg(long)]
+    #[arg(long, visible_alias = "checksums")]
     pub(crate) seal: bool,
     /// Leave checksums out, and do not check those that there are.
-    #[arg(long, conflicts_with = "seal")]
+    #[arg(long, conflicts_with = "seal", visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
     #[command(flatten)]
+    pub(crate) gsd: ConvertGsd,
+    #[command(flatten)]
     pub(crate) layout: Layout,
+}
+
+/// How a new GSD file is made.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConvertGsd {
+    /// Of a GSD file: only these frames, from A to before B, or every STEP-th of them; A and B may
+    /// be left out.
+    #[arg(long, value_name = "A..B[:STEP]")]
+    pub(crate) frames: Option<Steps>,
+    /// Of a GSD file: let chunks start at multiples of so many bytes, a power of two.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) align: Option<u64>,
+    /// Of a GSD file: make it one of layer 2.1 if it is of layer 1.
+    #[arg(long)]
+    pub(crate) upgrade: bool,
+}
+
+/// Every so manieth of some frames: `A..B:STEP`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Steps {
+    part: Part,
+    step: NonZeroU64,
+}
+
+impl Steps {
+    /// The frames, of `len`, that they are some of.
+    pub(crate) fn of(self, len: u64) -> Range<u64> {
+        Part::of(Some(self.part), len)
+    }
+
+    pub(crate) const fn step(self) -> NonZeroU64 {
+        self.step
+    }
+}
+
+impl FromStr for Steps {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (part, step) = text.split_once(':').unwrap_or((text, "1"));
+        let step = step.parse().map_err(|error| format!("{step}: {error}"))?;
+        Ok(Self { part: part.parse()?, step })
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! The verbs on GSD files.
 
 mod cat;
+mod convert;
 mod extract;
 mod info;
 mod list;
@@ -22,10 +23,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args),
-        FileVerb::Convert(_) => {
-            let path = verb.path().display();
-            Err(Failure::Usage(format!("{path}: is a GSD file, of which this verb knows nothing")))
-        }
+        FileVerb::Convert(args) => convert::convert(args),
     }
 }
 

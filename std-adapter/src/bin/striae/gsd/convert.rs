@@ -1,0 +1,34 @@
+//! `striae convert`.
+
+use crate::args::ConvertArgs;
+use crate::failure::{Failure, Sound};
+use crate::progress::with_bar;
+use striae::gsd::File;
+use striae::gsd::convert::Convert;
+
+pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
+    let layout = &args.layout;
+    let foreign = layout.nfiles.get() > 1
+        || layout.fsblksize.is_some()
+        || layout.order.is_some()
+        || layout.threads.is_some();
+    if foreign {
+        let path = args.file.path.display();
+        let text = "--nfiles, --fsblksize, --order and --threads are for SIONlib sets";
+        return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
+    }
+    let file = File::open(&args.file.path)?;
+    let mut convert = Convert::new().force(layout.force).upgrade(args.gsd.upgrade);
+    if args.seal || args.no_seal {
+        convert = convert.checksums(args.seal);
+    }
+    if let Some(bytes) = args.gsd.align {
+        convert = convert.align(bytes);
+    }
+    if let Some(frames) = args.gsd.frames {
+        convert = convert.frames(frames.of(file.frames()), frames.step());
+    }
+    let total = file.head().file_len;
+    with_bar(total, |progress| convert.run(&file, &args.out, progress))?;
+    Ok(Sound::Yes)
+}

@@ -1,0 +1,143 @@
+//! Reading that believes nothing without its checksum, where there is one.
+
+use super::file::{File, Store};
+use super::window::Look;
+use crate::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use striae_core::gsd::raw::{ChecksumRow, Commit};
+use striae_core::gsd::{self as core_gsd, Checksums, Chunk, Head, ReadError, checksums};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+use zerocopy::FromBytes;
+
+/// Bytes of the index that are read at once.
+const WINDOW: usize = 1 << 20;
+
+/// Most bytes of a chunk with checksums: one of each name.
+const MAX_LEN: u64 = 8 << 16;
+
+/// Compares index, names and what the header says the file is with the checksums of the commit.
+pub(super) fn check_head(store: &Store, head: &Head) -> Result<(), ReadError<Store>> {
+    let Some(record) = head.state.record() else { return Ok(()) };
+    let mut index = head.index();
+    index.location = index.offset_of(record.crc_from);
+    index.slots = index.slots.saturating_sub(record.crc_from);
+    let names = crc_of(store, head.name_list())?;
+    let index = crc_of(store, index.span().unwrap_or(Span::ZERO))?;
+    let ident = head.header.ident_crc(crc32c::crc32c_append);
+    for (field, stored, computed) in [
+        (Commit::names_crc, record.names_crc, names),
+        (Commit::index_crc, record.index_crc, index),
+        (Commit::ident_crc, record.ident_crc, ident),
+    ] {
+        if stored != computed {
+            let offset = core_gsd::record::OFFSET.saturating_add(field.offset().into());
+            let error = core_gsd::Error::Checksum { field, offset, stored, computed };
+            return Err(DriveError::Format(error));
+        }
+    }
+    Ok(())
+}
+
+fn crc_of(store: &Store, span: Span) -> Result<u32, ReadError<Store>> {
+    let len = usize::try_from(span.len()).unwrap_or(WINDOW).min(WINDOW);
+    let (mut window, mut crc, mut at) = (vec![0; len], 0, span.offset());
+    while let Some(left) = span.end().checked_sub(at).filter(|&left| left > 0) {
+        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
+        let bytes = window.get_mut(..len).unwrap_or_default();
+        store.read_exact_at(at, bytes).map_err(|error| match error {
+            embedded_io::ReadExactError::UnexpectedEof => DriveError::Ended { offset: at },
+            embedded_io::ReadExactError::Other(error) => DriveError::Store(error),
+        })?;
+        crc = crc32c::crc32c_append(crc, bytes);
+        at = at.saturating_add(u64::try_from(len).unwrap_or(left));
+    }
+    Ok(crc)
+}
+
+/// The checksums of a frame, themselves checked.
+#[derive(Debug)]
+struct Sums {
+    look: Look,
+    frame: u64,
+    /// The chunk that holds them; `None` if the frame has none.
+    own: Option<Chunk>,
+    /// In the order of the ids.
+    rows: Vec<ChecksumRow>,
+}
+
+/// The checksums of the frame that was read last.
+#[derive(Debug, Default)]
+pub(super) struct Cache(Mutex<Option<Arc<Sums>>>);
+
+impl Clone for Cache {
+    /// An empty one: clones read other frames.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl File {
+    /// Compares the CRC-32C of the bytes of a chunk with the checksum that its frame has of it, if it has some.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Chunk`](crate::error::ErrorKind::Chunk) with
+    /// [`core_gsd::Error::Checksum`] or [`core_gsd::Error::NoChecksums`]; the operating system's.
+    pub(super) fn check_crc(&self, chunk: &Chunk, crc: u32) -> Result<(), Error> {
+        let wrong = |error| self.error(self.in_chunk(chunk.frame, chunk.id, error));
+        let sums = self.sums_of(chunk.frame)?;
+        let Some(own) = sums.own.filter(|own| own.id != chunk.id) else { return Ok(()) };
+        let none = core_gsd::Error::NoChecksums { frame: chunk.frame, id: chunk.id };
+        let at = sums.rows.binary_search_by_key(&u32::from(chunk.id), |row| row.id.get());
+        let row = at.ok().and_then(|at| Some((at, sums.rows.get(at)?)));
+        let (at, row) = row.ok_or_else(|| wrong(none))?;
+        let computed = chunk.to_raw().sealed_crc(crc, crc32c::crc32c_append);
+        let stored = row.crc.get();
+        if stored == computed {
+            return Ok(());
+        }
+        let skip = super::file::to_u64(at).saturating_mul(8).saturating_add(4);
+        let (field, offset) = (ChecksumRow::crc, own.span.offset().saturating_add(skip));
+        Err(wrong(core_gsd::Error::Checksum { field, offset, stored, computed }))
+    }
+
+    /// The checksums of a frame; those of the last one are at hand.
+    fn sums_of(&self, frame: u64) -> Result<Arc<Sums>, Error> {
+        let Cache(cache) = self.sums();
+        let last = cache.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_it = |sums: &Arc<Sums>| sums.frame == frame && sums.look == self.look();
+        if let Some(sums) = last.filter(is_it) {
+            return Ok(sums);
+        }
+        let sums = Arc::new(self.read_sums(frame)?);
+        *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&sums));
+        Ok(sums)
+    }
+
+    fn read_sums(&self, frame: u64) -> Result<Sums, Error> {
+        let look = self.look();
+        let Some(own) = self.find(frame, checksums::NAME)? else {
+            let is_sealed = self.state().record().is_some_and(|record| record.checksums);
+            let id = self.names()?.id(checksums::NAME).unwrap_or(u16::MAX);
+            return match is_sealed {
+                true => Err(self.error(core_gsd::Error::NoChecksums { frame, id })),
+                false => Ok(Sums { look, frame, own: None, rows: Vec::new() }),
+            };
+        };
+        let wrong = |error| self.error(self.in_chunk(frame, own.id, error));
+        let none = core_gsd::Error::NoChecksums { frame, id: own.id };
+        if own.span.len() > MAX_LEN {
+            return Err(wrong(none));
+        }
+        let mut bytes = vec![0; usize::try_from(own.span.len()).unwrap_or(0)];
+        self.read_span(own.span, &mut bytes)?;
+        Checksums::parse(own, &bytes, crc32c::crc32c_append).map_err(wrong)?;
+        let rows = <[ChecksumRow]>::ref_from_bytes(&bytes).unwrap_or_default();
+        let rows = rows.split_last().map_or(rows, |(_, others)| others).to_vec();
+        if !rows.is_sorted_by(|a, b| a.id.get() < b.id.get()) {
+            return Err(wrong(none));
+        }
+        Ok(Sums { look, frame, own: Some(own), rows })
+    }
+}

@@ -1,0 +1,236 @@
+//! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
+
+use super::file::File;
+use super::verify::read_pieces;
+use super::write::{Builder, Durability, FileWriter, Source};
+use crate::error::{Error, ErrorKind};
+use crate::publish::Publish;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::ops::Range;
+use std::path::Path;
+use striae_core::gsd::{Chunk, Version, checksums};
+
+/// How a file is written anew.
+///
+/// Without options it keeps all that a reader of it sees, its layer, alignment and checksums; what
+/// is left out are index blocks and name lists of before, and other bytes that nothing uses. Data
+/// with checksums are checked.
+#[derive(Debug, Clone)]
+pub struct Convert {
+    align: Option<u64>,
+    checksums: Option<bool>,
+    upgrade: bool,
+    frames: Option<Range<u64>>,
+    step: NonZeroU64,
+    force: bool,
+}
+
+impl Default for Convert {
+    fn default() -> Self {
+        let (align, checksums, frames, step) = (None, None, None, NonZeroU64::MIN);
+        Self { align, checksums, upgrade: false, frames, step, force: false }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Frames of the new file, also such that have no chunks.
+    pub frames: u64,
+    /// Bytes of its chunks, without checksums.
+    pub bytes: u64,
+}
+
+impl Convert {
+    /// All frames, as they are; overwrites nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Chunks start at multiples of so many bytes: a power of two.
+    #[must_use]
+    pub const fn align(mut self, bytes: u64) -> Self {
+        self.align = Some(bytes);
+        self
+    }
+
+    /// Whether frames have checksums. Without them, those that the old file has are not checked.
+    #[must_use]
+    pub const fn checksums(mut self, checksums: bool) -> Self {
+        self.checksums = Some(checksums);
+        self
+    }
+
+    /// Makes a file of layer 2.1 of one of layer 1.
+    #[must_use]
+    pub const fn upgrade(mut self, upgrade: bool) -> Self {
+        self.upgrade = upgrade;
+        self
+    }
+
+    /// Only these frames, and of them the first and every `step`th after it. They are numbered anew.
+    #[must_use]
+    pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
+        self.frames = Some(frames);
+        self.step = step;
+        self
+    }
+
+    /// Replaces a file that exists already; it may be the old one.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Writes `file` anew as `out`, which appears when it is whole: see
+    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk that
+    /// was copied.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`]; [`NoFrame`](striae_core::gsd::Error::NoFrame);
+    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says; other damage;
+    /// the operating system's. Nothing has changed then.
+    pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
+        let frames = self.frames.clone().unwrap_or(0..file.frames());
+        file.check_frames(&frames)?;
+        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?;
+        let hidden = publish.hidden(0);
+        let of_out = |error: Error| {
+            if error.path() == hidden { error.renamed(out) } else { error }
+        };
+        let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
+        let source = Source::new(file.path(), file.store().file(), progress);
+        let sums = file.names()?.id(checksums::NAME);
+        let mut copy = Copy {
+            file,
+            source,
+            sums,
+            is_checked: self.checksums != Some(false),
+            frames: 0,
+            bytes: 0,
+        };
+        self.copy(&mut copy, &frames, &mut writer).map_err(of_out)?;
+        writer.close().map_err(of_out)?;
+        publish.finish(self.force)?;
+        Ok(Written { frames: copy.frames, bytes: copy.bytes })
+    }
+
+    fn builder(&self, file: &File, frames: &Range<u64>) -> Result<Builder, Error> {
+        let (header, record) = (file.header(), file.state().record());
+        let text = |label: &[u8]| {
+            let mut text = String::from_utf8_lossy(label).into_owned();
+            while text.len() > 63 {
+                text.pop(); // such a label had no NUL
+            }
+            text
+        };
+        let is_old = !header.version.is_sorted() && !self.upgrade;
+        let layer = if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER };
+        let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
+        let checksums = record.is_some_and(|record| record.checksums);
+        let checksums = self.checksums.unwrap_or(checksums);
+        // As much room as is needed: what is moved leaves a hole.
+        let count = frames.end.saturating_sub(frames.start);
+        let most = file.head().entries.min(count.saturating_mul(1 << 16));
+        let slots = most.saturating_add(if checksums { count } else { 0 }).max(count);
+        let names_len = file.head().names_len.max(64);
+        Ok(Builder::new()
+            .application(text(header.application.as_bytes()))
+            .schema(text(header.schema.as_bytes()), header.schema_version)
+            .layer(layer)
+            .align(self.align.or(align).unwrap_or(1))
+            .checksums(checksums)
+            .index_slots(slots.max(128))
+            .names_len(names_len.saturating_add(64))
+            .durability(Durability::None) // `publish` sees to it, if anything is replaced
+            .lock(false))
+    }
+
+    fn copy(
+        &self,
+        copy: &mut Copy<'_>,
+        frames: &Range<u64>,
+        writer: &mut FileWriter,
+    ) -> Result<(), Error> {
+        let mut present: Vec<Chunk> = Vec::new();
+        let number = |frame: u64| frame.saturating_sub(frames.start) / self.step;
+        let is_wanted = |frame: u64| frame.saturating_sub(frames.start) % self.step == 0;
+        for chunk in copy.file.chunks_of_frames(frames.clone())? {
+            let chunk = chunk?;
+            if !is_wanted(chunk.frame) {
+                continue;
+            }
+            if let Some(first) = present.first().filter(|first| first.frame != chunk.frame) {
+                let number = number(first.frame);
+                copy.frame(&mut present, number, writer)?;
+            }
+            match present.last() {
+                // A copy of the last entry, which fills the index.
+                Some(last) if last.id == chunk.id && last.span == chunk.span => {}
+                _ => present.push(chunk),
+            }
+        }
+        if let Some(first) = present.first() {
+            let number = number(first.frame);
+            copy.frame(&mut present, number, writer)?;
+        }
+        Ok(())
+    }
+}
+
+/// Frames on their way.
+struct Copy<'a> {
+    file: &'a File,
+    source: Source<'a>,
+    /// The id of the chunks that hold checksums.
+    sums: Option<u16>,
+    is_checked: bool,
+    frames: u64,
+    bytes: u64,
+}
+
+impl Copy<'_> {
+    /// Writes the frame of these chunks, which has this number in the new file.
+    fn frame(
+        &mut self,
+        chunks: &mut Vec<Chunk>,
+        number: u64,
+        writer: &mut FileWriter,
+    ) -> Result<(), Error> {
+        while self.frames < number {
+            writer.end_frame()?; // frames without chunks
+            self.frames = self.frames.saturating_add(1);
+        }
+        if !self.file.header().version.is_sorted() {
+            // Of two of a name, readers of layer 1 find the last.
+            chunks.reverse();
+            chunks.sort_by_key(|chunk| chunk.id); // stable
+            chunks.dedup_by_key(|chunk| chunk.id);
+        }
+        for chunk in chunks.drain(..).filter(|chunk| Some(chunk.id) != self.sums) {
+            if self.is_checked && self.sums.is_some() {
+                self.check(&chunk)?;
+            }
+            let name = self.file.name(&chunk)?;
+            writer.copy_chunk(name.as_bytes(), &chunk, &mut self.source)?;
+            self.bytes = self.bytes.saturating_add(chunk.span.len());
+        }
+        writer.end_frame()?;
+        self.frames = self.frames.saturating_add(1);
+        Ok(())
+    }
+
+    fn check(&self, chunk: &Chunk) -> Result<(), Error> {
+        let mut crc = 0;
+        let store = self.file.store().file();
+        let read = read_pieces(store, chunk.span, &mut Vec::new(), &mut |bytes| {
+            crc = crc32c::crc32c_append(crc, bytes);
+            true
+        });
+        read.map_err(|error| Error::new(self.file.path(), ErrorKind::from(error)))?;
+        self.file.check_crc(chunk, crc)
+    }
+}
