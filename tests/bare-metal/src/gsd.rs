@@ -99,6 +99,7 @@ entries! {
         let header = raw::Header::ref_from_bytes(bytes).map_err(|_| Fail)?;
         let image = header.image();
         core::hint::black_box((image.has_record(), image.commit_crc(crc32c), image.name_block()));
+        core::hint::black_box(image.is_moved());
         let record = image.record(file_len)?.ok_or(Fail)?;
         let shown = IndexBlock { slots, ..image.index() };
         Ok(record.index(shown).ok_or(Fail)?.location)

@@ -8,7 +8,7 @@ use striae_core::gsd::raw::{Header, Image, IndexEntry};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Version, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::step::drive;
-use striae_core::store::SeekStore;
+use striae_core::store::{SeekStore, WriteAt};
 
 type Host4 = Writer<Host, [Slot; 4]>;
 
@@ -53,6 +53,10 @@ entries! {
         let id = log.name(name)?;
         let mut chunk = log.begin_chunk(id, kind(number)?, m)?;
         chunk.write(bytes)?;
+        chunk.put(1, |store, offset, crc| {
+            store.write_all_at(offset, &[0])?;
+            Ok(crc.unwrap_or(0))
+        })?;
         core::hint::black_box((chunk.len(), chunk.is_empty()));
         chunk.finish()?;
         log.end_frame()?;
