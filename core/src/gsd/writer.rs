@@ -210,6 +210,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         if writer.tail.is_adopted {
             writer.settle()?;
         }
+        if writer.tail.checksums {
+            writer.find_name(checksums::NAME)?; // so that no other chunk takes it
+        }
         Ok(writer)
     }
 
