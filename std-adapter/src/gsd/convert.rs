@@ -86,7 +86,7 @@ impl Convert {
     }
 
     /// Writes `file` anew as `out`, which appears when it is whole: see
-    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk that
+    /// [`Publish`]. `progress` is told the length of each piece of a chunk that
     /// was copied.
     ///
     /// # Errors
