@@ -8,6 +8,7 @@ mod buffer;
 mod commit;
 mod index;
 mod names;
+mod tail;
 mod truncate;
 mod upgrade;
 
@@ -19,9 +20,8 @@ use super::create::{Attributes, Create};
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
-use super::layout::{IndexBlock, NameBlock, SHOWN_SLOTS, chunk_len, row_len};
-use super::open::{Head, Open, State};
-use super::raw::Image;
+use super::layout::{chunk_len, row_len};
+use super::open::Open;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::{Span, round_up};
@@ -29,6 +29,7 @@ use crate::step::{DriveError, drive, drive_read};
 use crate::store::{WriteAt, usize_to_u64};
 use buffer::Buffer;
 use core::num::NonZeroU64;
+use tail::{MAX_LEN, Tail};
 use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
@@ -90,64 +91,6 @@ pub struct Writer<S, B> {
     buffer: Buffer<B>,
     tail: Tail,
     checksum: Checksum,
-}
-
-/// Where everything is that is written next, and what of it is committed.
-#[derive(Debug, Clone, Copy)]
-struct Tail {
-    /// What commits change of the header, as it stands in the file.
-    image: Image,
-    /// Whether the header may be half written: it must be written again before anything else.
-    is_torn: bool,
-    /// Whether it is known to be durable: a program that wrote it may have been killed before it was.
-    is_durable: bool,
-    /// Whether the file has a commit record that holds.
-    is_adopted: bool,
-    /// The index block that new entries go to.
-    index: IndexBlock,
-    /// Another one whose first entries have to be copied before the next commit.
-    moving: Option<Move>,
-    /// Entries that the block has, or will have once they are copied; committed or not.
-    entries: u64,
-    /// Entries that are committed.
-    committed: u64,
-    /// Frames up to that of the last of these entries.
-    index_frames: u64,
-    /// Slots that a header shows at least.
-    shown_slots: u64,
-    /// The name list that new names go to.
-    names: NameBlock,
-    /// The one that was shown before it, and how much of it was used.
-    names_before: Option<(NameBlock, u64)>,
-    /// Whether the name list is as another program left it, perhaps with names that nobody uses.
-    names_found: bool,
-    names_len: u64,
-    names_count: u32,
-    /// Whether there may be bytes behind the names that are none.
-    names_torn: bool,
-    /// Id of [`checksums::NAME`], once it is known.
-    checksums_id: Option<u16>,
-    /// The frame that chunks are written to.
-    frame: u64,
-    data_end: u64,
-    store_len: u64,
-    crc_from: u64,
-    index_crc: u32,
-    names_crc: u32,
-    ident_crc: u32,
-    align: u8,
-    checksums: bool,
-    version: Version,
-}
-
-/// Entries that have to be copied to the present index block.
-#[derive(Debug, Clone, Copy)]
-struct Move {
-    from: IndexBlock,
-    /// Of its entries, those that are copied already.
-    copied: u64,
-    /// Those that there are.
-    count: u64,
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
@@ -451,59 +394,5 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let chunk = Chunk { n, span, ..chunk };
         self.add(chunk, crc)?;
         Ok(chunk)
-    }
-}
-
-/// Longest file: offsets are signed for the reference programs.
-const MAX_LEN: u64 = i64::MAX.unsigned_abs();
-
-impl Tail {
-    fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
-        let record = head.state.record().copied();
-        let index = match record {
-            Some(record) => record.index(head.header.index).ok_or(Error::Outside {
-                field: super::raw::Commit::index_reserved,
-                start: head.header.index.location,
-                len: u64::MAX,
-                file_len: head.file_len,
-            })?,
-            None => head.header.index,
-        };
-        Ok(Self {
-            image: head.image,
-            is_torn: matches!(head.state, State::Torn(_)),
-            is_durable: false,
-            is_adopted: record.is_some(),
-            index,
-            moving: None,
-            entries: head.entries,
-            committed: head.entries,
-            index_frames: head.frames,
-            shown_slots: record
-                .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
-            names: head.header.names,
-            names_before: None,
-            names_found: true,
-            names_len: head.names_len,
-            names_count: head.names,
-            names_torn: false,
-            checksums_id: None,
-            frame: head.frames,
-            data_end: record.map_or(head.file_len, |record| record.data_end),
-            store_len: head.file_len,
-            crc_from: record.map_or(head.entries, |record| record.crc_from),
-            index_crc: record.map_or(0, |record| record.index_crc),
-            names_crc: record.map_or(0, |record| record.names_crc),
-            ident_crc: head.header.ident_crc(checksum),
-            align: record.map_or(0, |record| record.align),
-            checksums: record.is_some_and(|record| record.checksums),
-            version: head.header.version,
-        })
-    }
-
-    /// Chunks start at multiples of this.
-    fn align(&self) -> NonZeroU64 {
-        let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
-        align.unwrap_or(NonZeroU64::MIN)
     }
 }

@@ -1,6 +1,7 @@
 //! Entries of ended frames go to slots that no header shows yet.
 
-use super::{MAX_LEN, Move, Slot, WriteError, Writer};
+use super::tail::{MAX_LEN, Move};
+use super::{Slot, WriteError, Writer};
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded};

@@ -1,5 +1,6 @@
 //! Truncating: the same file without frames and names.
 
+use super::tail::Tail;
 use super::{Slot, WriteError, Writer};
 use crate::gsd::create::{Blocks, SHADOW};
 use crate::gsd::error::Error;
@@ -48,8 +49,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let before = self.tail;
         let emptied = self.publish_empty(blocks);
         if emptied.is_err() && !self.tail.is_torn {
-            let super::Tail { store_len, is_durable, .. } = self.tail;
-            self.tail = super::Tail { store_len, is_durable, ..before };
+            let Tail { store_len, is_durable, .. } = self.tail;
+            self.tail = Tail { store_len, is_durable, ..before };
         } else {
             self.buffer.clear();
         }

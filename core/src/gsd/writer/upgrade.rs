@@ -1,6 +1,7 @@
 //! From layer 1 to layer 2: packed names and a sorted index, in fresh blocks, by one commit.
 
-use super::{MAX_LEN, Slot, WriteError, Writer};
+use super::tail::{MAX_LEN, Tail};
+use super::{Slot, WriteError, Writer};
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock, grown};
@@ -39,8 +40,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         };
         // If publishing has begun, the file may be of layer 2 already, and will be.
         if upgraded.is_err() && !self.tail.is_torn {
-            let super::Tail { store_len, is_durable, .. } = self.tail;
-            self.tail = super::Tail { store_len, is_durable, ..before };
+            let Tail { store_len, is_durable, .. } = self.tail;
+            self.tail = Tail { store_len, is_durable, ..before };
         }
         self.buffer.clear();
         upgraded

@@ -1,0 +1,121 @@
+//! What a writer knows: where everything is that is written next, and what of it is committed.
+
+use crate::gsd::error::Error;
+use crate::gsd::header::Version;
+use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
+use crate::gsd::open::{Head, State};
+use crate::gsd::raw::{Commit, Image};
+use crate::integrity::Checksum;
+use core::num::NonZeroU64;
+
+/// Longest file: offsets are signed for the reference programs.
+pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+/// Where everything is that is written next, and what of it is committed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tail {
+    /// What commits change of the header, as it stands in the file.
+    pub(super) image: Image,
+    /// Whether the header may be half written: it must be written again before anything else.
+    pub(super) is_torn: bool,
+    /// Whether it is known to be durable: a program that wrote it may have been killed before it was.
+    pub(super) is_durable: bool,
+    /// Whether the file has a commit record that holds.
+    pub(super) is_adopted: bool,
+    /// The index block that new entries go to.
+    pub(super) index: IndexBlock,
+    /// Another one whose first entries have to be copied before the next commit.
+    pub(super) moving: Option<Move>,
+    /// Entries that the block has, or will have once they are copied; committed or not.
+    pub(super) entries: u64,
+    /// Entries that are committed.
+    pub(super) committed: u64,
+    /// Frames up to that of the last of these entries.
+    pub(super) index_frames: u64,
+    /// Slots that a header shows at least.
+    pub(super) shown_slots: u64,
+    /// The name list that new names go to.
+    pub(super) names: NameBlock,
+    /// The one that was shown before it, and how much of it was used.
+    pub(super) names_before: Option<(NameBlock, u64)>,
+    /// Whether the name list is as another program left it, perhaps with names that nobody uses.
+    pub(super) names_found: bool,
+    pub(super) names_len: u64,
+    pub(super) names_count: u32,
+    /// Whether there may be bytes behind the names that are none.
+    pub(super) names_torn: bool,
+    /// Id of [`checksums::NAME`], once it is known.
+    pub(super) checksums_id: Option<u16>,
+    /// The frame that chunks are written to.
+    pub(super) frame: u64,
+    pub(super) data_end: u64,
+    pub(super) store_len: u64,
+    pub(super) crc_from: u64,
+    pub(super) index_crc: u32,
+    pub(super) names_crc: u32,
+    pub(super) ident_crc: u32,
+    pub(super) align: u8,
+    pub(super) checksums: bool,
+    pub(super) version: Version,
+}
+
+/// Entries that have to be copied to the present index block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    pub(super) from: IndexBlock,
+    /// Of its entries, those that are copied already.
+    pub(super) copied: u64,
+    /// Those that there are.
+    pub(super) count: u64,
+}
+
+impl Tail {
+    pub(super) fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
+        let record = head.state.record().copied();
+        let index = match record {
+            Some(record) => record.index(head.header.index).ok_or(Error::Outside {
+                field: Commit::index_reserved,
+                start: head.header.index.location,
+                len: u64::MAX,
+                file_len: head.file_len,
+            })?,
+            None => head.header.index,
+        };
+        Ok(Self {
+            image: head.image,
+            is_torn: matches!(head.state, State::Torn(_)),
+            is_durable: false,
+            is_adopted: record.is_some(),
+            index,
+            moving: None,
+            entries: head.entries,
+            committed: head.entries,
+            index_frames: head.frames,
+            shown_slots: record
+                .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
+            names: head.header.names,
+            names_before: None,
+            names_found: true,
+            names_len: head.names_len,
+            names_count: head.names,
+            names_torn: false,
+            checksums_id: None,
+            frame: head.frames,
+            data_end: record.map_or(head.file_len, |record| record.data_end),
+            store_len: head.file_len,
+            crc_from: record.map_or(head.entries, |record| record.crc_from),
+            index_crc: record.map_or(0, |record| record.index_crc),
+            names_crc: record.map_or(0, |record| record.names_crc),
+            ident_crc: head.header.ident_crc(checksum),
+            align: record.map_or(0, |record| record.align),
+            checksums: record.is_some_and(|record| record.checksums),
+            version: head.header.version,
+        })
+    }
+
+    /// Chunks start at multiples of this.
+    pub(super) fn align(&self) -> NonZeroU64 {
+        let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
+        align.unwrap_or(NonZeroU64::MIN)
+    }
+}
