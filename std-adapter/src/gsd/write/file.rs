@@ -1,6 +1,6 @@
 //! A file that is written.
 
-use super::names::NameTable;
+use super::names::NameIds;
 use super::stream::ChunkWriter;
 use super::target::Target;
 use super::{Durability, Reopen, Settings};
@@ -60,7 +60,7 @@ pub struct FileWriter {
     path: PathBuf,
     /// `None` after the close.
     writer: Option<CoreWriter>,
-    names: NameTable,
+    names: NameIds,
     /// Frames and layer, after the close.
     last: (u64, Version),
 }
@@ -100,7 +100,7 @@ impl FileWriter {
         let checksum = crc32c::crc32c_append;
         let writer = Writer::create_with(target, attributes, memory(path)?, checksum);
         let writer = writer.map_err(|error| Error::new(path, error))?;
-        Ok(Self::new(path, writer, NameTable::default()))
+        Ok(Self::new(path, writer, NameIds::default()))
     }
 
     /// Goes on with `file`, whose name is `path`.
@@ -108,7 +108,7 @@ impl FileWriter {
         let at = |error: core_gsd::ReadError<&PosixFile>| Error::new(path, error);
         let mut window = [0; Open::WINDOW];
         let reader = Reader::open(&file, &mut window).map_err(at)?;
-        let mut names = NameTable::default();
+        let mut names = NameIds::default();
         let list = crate::gsd::NameList::read(&reader).map_err(at)?;
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
@@ -120,7 +120,7 @@ impl FileWriter {
         Ok(Self::new(path, writer, names))
     }
 
-    fn new(path: &Path, writer: CoreWriter, names: NameTable) -> Self {
+    fn new(path: &Path, writer: CoreWriter, names: NameIds) -> Self {
         let last = (writer.frames(), writer.version());
         let (path, writer) = (path.to_owned(), Some(writer));
         Self { path, writer, names, last }

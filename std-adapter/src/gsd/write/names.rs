@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The names that a file has.
+/// The names that a file has, each with its id, in memory of its own.
 ///
 /// Frames are most often alike: the name that is asked for is tried against the one that came at
 /// this place in the frame before.
 #[derive(Debug, Default)]
-pub(super) struct NameTable {
+pub(super) struct NameIds {
     ids: HashMap<Arc<[u8]>, u16>,
     /// What was asked for last, in this frame up to `next` and in the one before from there on.
     order: Vec<(Arc<[u8]>, u16)>,
     next: usize,
 }
 
-impl NameTable {
+impl NameIds {
     /// Adds a name. Of equal names the first one counts.
     pub(super) fn insert(&mut self, name: &[u8], id: u16) {
         self.ids.entry(name.into()).or_insert(id);
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn names_have_their_ids_in_whatever_order_they_are_asked_for() {
-        let mut names = NameTable::default();
+        let mut names = NameIds::default();
         for (id, name) in (0..).zip([b"a", b"b", b"c", b"a"]) {
             names.insert(name, id);
         }
