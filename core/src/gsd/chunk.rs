@@ -104,6 +104,7 @@ impl Chunk {
 
     /// The entry that says the same.
     #[must_use]
+    #[inline]
     pub fn to_raw(self) -> IndexEntry {
         IndexEntry {
             frame: U64::new(self.frame),

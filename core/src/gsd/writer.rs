@@ -270,6 +270,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Rows of `len` bytes.
+    #[inline]
     fn count_rows(&self, kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
         let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
         let n = len / want; // one division: it takes as long as the rest of a short chunk
@@ -280,6 +281,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Refuses a chunk that the present frame cannot have.
+    #[inline]
     fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), WriteError<S>> {
         self.adopt()?;
         let tail = &self.tail;
@@ -299,18 +301,20 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Makes room for the present frame by putting ended ones where they belong.
+    #[cold]
     fn make_room(&mut self) -> Result<bool, WriteError<S>> {
         self.spill()?;
         Ok(self.buffer.has_room())
     }
 
     /// A chunk at the end of the file.
+    #[inline]
     fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let tail = &self.tail;
         let full = |len| Error::FileFull { data_end: tail.data_end, len };
         let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
-        let start = match len {
-            0 => Some(tail.data_end),
+        let start = match (len, tail.align) {
+            (0, _) | (_, 0) => Some(tail.data_end),
             _ => round_up(tail.data_end, tail.align()),
         };
         let span = start.and_then(|start| Span::new(start, len));
@@ -319,6 +323,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Adds a chunk whose bytes, of checksum `crc`, are in the store.
+    #[inline]
     fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), WriteError<S>> {
         let entry = chunk.to_raw();
         let crc = if self.tail.checksums { entry.sealed_crc(crc, self.checksum) } else { 0 };

@@ -23,10 +23,14 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Buffer<B> {
     memory: B,
+    /// Length of the memory in bytes.
+    len: usize,
     /// Entries of ended frames.
     ended: usize,
     /// Entries of the present frame.
     open: usize,
+    /// Ids from here on go behind all of the present frame.
+    next_id: u32,
     has_rows: bool,
 }
 
@@ -37,10 +41,11 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
     /// Works in `memory`, with rows of checksums if `has_rows`.
     pub(super) fn new(mut memory: B, has_rows: bool) -> Result<Self, Error> {
         let slots = if has_rows { 2 } else { 1 };
-        let have = usize_to_u64(memory.as_mut().as_mut_bytes().len());
+        let len = memory.as_mut().as_mut_bytes().len();
+        let have = usize_to_u64(len);
         let need = usize_to_u64(size_of::<Slot>()).saturating_mul(slots);
         match have >= need {
-            true => Ok(Self { memory, ended: 0, open: 0, has_rows }),
+            true => Ok(Self { memory, len, ended: 0, open: 0, next_id: 0, has_rows }),
             false => Err(Error::Memory { need, have }),
         }
     }
@@ -54,6 +59,7 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         self.memory
     }
 
+    #[inline]
     fn bytes(&mut self) -> &mut [u8] {
         self.memory.as_mut().as_mut_bytes()
     }
@@ -68,41 +74,46 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         self.ended == 0 && self.open == 0
     }
 
-    fn entries_len(&self) -> usize {
+    const fn entries_len(&self) -> usize {
         self.ended.saturating_add(self.open).saturating_mul(ENTRY)
     }
 
-    fn rows_len(&self) -> usize {
+    const fn rows_len(&self) -> usize {
         if self.has_rows { self.open.saturating_mul(ROW) } else { 0 }
     }
 
     /// Whether another chunk, and the checksums of the frame, fit.
-    pub(super) fn has_room(&mut self) -> bool {
-        let extra = if self.has_rows { ENTRY.saturating_add(ROW) } else { 0 };
-        let need = self.entries_len().saturating_add(self.rows_len());
-        let need = need.saturating_add(ENTRY).saturating_add(extra);
-        need <= self.bytes().len()
+    #[inline]
+    pub(super) const fn has_room(&self) -> bool {
+        let entries = self.entries_len().saturating_add(ENTRY);
+        let rows = match self.has_rows {
+            true => self.rows_len().saturating_add(ENTRY).saturating_add(ROW),
+            false => 0,
+        };
+        entries.saturating_add(rows) <= self.len
     }
 
     /// Whether it is time to put ended frames where they belong.
-    pub(super) fn is_half_full(&mut self) -> bool {
-        let used = self.entries_len();
-        used > self.bytes().len() / 2
+    pub(super) const fn is_half_full(&self) -> bool {
+        self.entries_len() > self.len / 2
     }
 
     /// Where the entry of name `id` belongs in the present frame, or the place of the one that
     /// it has already.
+    #[inline]
     pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
-        let (ended, open) = (self.ended, self.open);
-        let all = self.entries(0);
-        let frame = all.get(ended..).unwrap_or_default();
-        match frame.last() {
-            None => Ok(0),
-            Some(last) if last.id.get() < id => Ok(open), // as most come
-            _ => match frame.binary_search_by(|entry| entry.id.get().cmp(&id)) {
-                Ok(at) => Err(at),
-                Err(at) => Ok(at),
-            },
+        match u32::from(id) >= self.next_id {
+            true => Ok(self.open), // as most come
+            false => self.search(id),
+        }
+    }
+
+    fn search(&mut self, id: u16) -> Result<usize, usize> {
+        let ended = self.ended;
+        let frame = self.entries(0).get(ended..).unwrap_or_default();
+        match frame.binary_search_by(|entry| entry.id.get().cmp(&id)) {
+            Ok(at) => Err(at),
+            Err(at) => Ok(at),
         }
     }
 
@@ -115,7 +126,23 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
 
     /// Adds an entry, whose sealed checksum is `crc`, to the present frame, or puts it in the place
     /// of that of its id. There must be room.
+    #[inline]
     pub(super) fn insert(&mut self, entry: &IndexEntry, crc: u32) {
+        let id = u32::from(entry.id.get());
+        if id < self.next_id || self.has_rows {
+            return self.insert_anywhere(entry, crc);
+        }
+        let start = self.entries_len(); // as most come
+        let place = self.bytes().get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
+        if let Some(place) = place {
+            *place = zerocopy::transmute!(*entry);
+        }
+        self.next_id = id.saturating_add(1);
+        self.open = self.open.saturating_add(1);
+    }
+
+    fn insert_anywhere(&mut self, entry: &IndexEntry, crc: u32) {
+        let id = u32::from(entry.id.get());
         let (at, more) = match self.position(entry.id.get()) {
             Ok(at) => (at, 1),
             Err(at) => (at, 0),
@@ -128,16 +155,12 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
             return;
         }
         let mut moved = *entry;
-        match self.entries(more).get_mut(place..).unwrap_or_default() {
-            [behind] => *behind = moved, // as most come
-            slots => slots.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved)),
-        }
+        let behind = self.entries(more).get_mut(place..).unwrap_or_default();
+        behind.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved));
         if self.has_rows {
-            self.insert_row(
-                at,
-                ChecksumRow { id: u32::from(entry.id.get()).into(), crc: crc.into() },
-            );
+            self.insert_row(at, ChecksumRow { id: id.into(), crc: crc.into() });
         }
+        self.next_id = self.next_id.max(id.saturating_add(1));
         self.open = self.open.saturating_add(1);
     }
 
@@ -164,7 +187,7 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
     /// The present frame is one of the ended ones.
     pub(super) const fn end_frame(&mut self) {
         self.ended = self.ended.saturating_add(self.open);
-        self.open = 0;
+        (self.open, self.next_id) = (0, 0);
     }
 
     /// The entries of ended frames as they are stored.
@@ -195,7 +218,7 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
 
     /// Forgets all.
     pub(super) const fn clear(&mut self) {
-        (self.ended, self.open) = (0, 0);
+        (self.ended, self.open, self.next_id) = (0, 0, 0);
     }
 
     /// Memory between entries and rows, for any use; it may be short.
