@@ -188,6 +188,8 @@ enum Stage {
     Slots(u64),
     SyncBlocks,
     Rest,
+    /// A sector that is torn has its front: the magic, and not the rest.
+    SyncRest,
     Magic,
     SyncAll,
     Done,
@@ -240,7 +242,8 @@ impl Create {
             }
             Stage::Slots(_) => Stage::SyncBlocks,
             Stage::SyncBlocks => Stage::Rest,
-            Stage::Rest => Stage::Magic,
+            Stage::Rest => Stage::SyncRest,
+            Stage::SyncRest => Stage::Magic,
             Stage::Magic => Stage::SyncAll,
             Stage::SyncAll | Stage::Done => Stage::Done,
         }
@@ -259,7 +262,7 @@ impl Machine for Create {
             Stage::Invalidate => {
                 Step::Write { offset: 0, bytes: zeros.get(..8).unwrap_or_default() }
             }
-            Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncAll => Step::Sync,
+            Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncRest | Stage::SyncAll => Step::Sync,
             Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
             Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
             Stage::Names(unit) => {

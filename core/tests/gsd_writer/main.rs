@@ -12,6 +12,7 @@
 #[path = "../gsd_files/mod.rs"]
 mod gsd_files;
 mod programs;
+mod torn_create;
 
 use gsd_files::golden_files;
 use striae_core::gsd::error::BadName;
