@@ -9,6 +9,7 @@ use super::lock::unlock;
 use crate::posix::PosixFile;
 use ahead::Ahead;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
@@ -23,11 +24,15 @@ const PIECE: usize = 1 << 16;
 /// that what comes in front of it and behind it is written at once.
 const GAP: u64 = 1 << 12;
 
+/// Bytes at the front of the file that are kept in memory: the header.
+const FRONT: usize = 256;
+
 /// A file that is written in long pieces.
 ///
 /// Writes that follow one another are gathered; what was gathered is written when something comes
-/// that does not belong behind it, and before a sync. Whoever reads sees it as if it were in the
-/// file. What cannot be written stays here and is tried again.
+/// that does not belong behind it, before a sync, and with the end of a header, since that is what
+/// others look at. Whoever reads sees it as if it were in the file. What cannot be written stays here
+/// and is tried again.
 #[derive(Debug)]
 pub(super) struct Target {
     file: PosixFile,
@@ -37,6 +42,9 @@ pub(super) struct Target {
     /// What was gathered, which belongs at `start`.
     run: Vec<u8>,
     start: u64,
+    /// The front of the file as the writer sees it, if it is known: a commit changes what stands on
+    /// both sides of application and schema, and is written at once with them in between.
+    front: Option<[u8; FRONT]>,
     /// Length of the file as the writer sees it, with what was gathered.
     len: u64,
     /// Length of the file. Behind `len`, it has zeros.
@@ -49,11 +57,14 @@ pub(super) struct Target {
 impl Target {
     /// Gathers at most `capacity` bytes for `file`, and asks the disk to be durable if `syncs`.
     pub(super) fn new(file: PosixFile, capacity: usize, syncs: bool) -> io::Result<Self> {
-        let len = file.size()?;
+        let (len, mut front) = (file.size()?, [0; FRONT]);
+        let count = usize::try_from(len).unwrap_or(FRONT).min(FRONT);
+        let read = file.read_exact_at(0, front.get_mut(..count).unwrap_or_default());
+        let front = read.is_ok().then_some(front);
         let ahead = Ahead::new(len);
         let (run, start, file_len) = (Vec::new(), 0, len);
         let sync_failed = AtomicBool::new(false);
-        Ok(Self { file, syncs, capacity, run, start, len, file_len, ahead, sync_failed })
+        Ok(Self { file, syncs, capacity, run, start, front, len, file_len, ahead, sync_failed })
     }
 
     /// Whether what was written may be lost, and nothing tells.
@@ -88,6 +99,9 @@ impl Target {
         copy: impl FnOnce(&PosixFile) -> io::Result<T>,
     ) -> io::Result<T> {
         self.flush()?;
+        if offset < to_u64(FRONT) {
+            self.front = None;
+        }
         let copied = copy(&self.file)?;
         let end = offset.saturating_add(len);
         if self.file.size()? < end {
@@ -116,6 +130,7 @@ impl Target {
     fn append(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let free = self.room().saturating_sub(self.run.len());
         let fits = offset == self.end() && bytes.len() <= free && bytes.len() < LONG;
+        let fits = fits && offset >= to_u64(FRONT);
         if fits {
             self.run.extend_from_slice(bytes);
             self.len = self.len.max(self.end());
@@ -131,23 +146,53 @@ impl Target {
             return false;
         };
         let new_len = skip.saturating_add(bytes.len());
-        // Behind the end of the file there are zeros, elsewhere nobody knows.
-        let is_gap = offset > end && offset.saturating_sub(end) <= GAP && end >= self.len;
-        if new_len > self.room() || (offset > end && !is_gap) {
+        if new_len > self.room() {
             return false;
         }
-        if new_len > self.run.len() {
-            self.run.resize(new_len, 0);
+        if offset > end {
+            // Behind the end of the file there are zeros, elsewhere nobody knows.
+            let is_behind = end >= self.len && offset.saturating_sub(end) <= GAP;
+            if is_behind {
+                self.run.resize(skip, 0);
+            } else if let Some((front, place)) = self.front_between(end, offset) {
+                self.run.extend_from_slice(front.get(place).unwrap_or_default());
+            } else {
+                return false;
+            }
         }
-        if let Some(place) = self.run.get_mut(skip..new_len) {
-            place.copy_from_slice(bytes);
-        }
+        let there = self.run.get_mut(skip..).unwrap_or_default();
+        let (over, behind) = bytes.split_at(there.len().min(bytes.len()));
+        there.iter_mut().zip(over).for_each(|(to, from)| *to = *from);
+        self.run.extend_from_slice(behind);
         self.len = self.len.max(self.end());
         true
     }
 
+    /// The front of the file, and the range from `end` to `offset` of it, if that is known.
+    fn front_between(&self, end: u64, offset: u64) -> Option<([u8; FRONT], Range<usize>)> {
+        let (from, to) = (usize::try_from(end).ok()?, usize::try_from(offset).ok()?);
+        self.front.filter(|_| to <= FRONT).map(|front| (front, from..to))
+    }
+
     #[cold]
-    fn write_elsewhere(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    fn write_elsewhere(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let Some(skip) = usize::try_from(offset).ok().filter(|&skip| skip < FRONT) else {
+            return self.gather(offset, bytes);
+        };
+        if let Err(error) = self.gather(offset, bytes) {
+            self.front = None; // nobody knows
+            return Err(error);
+        }
+        let front = self.front.as_mut().map_or(&mut [][..], |front| front);
+        let places = front.iter_mut().skip(skip);
+        places.zip(bytes).for_each(|(place, byte)| *place = *byte);
+        match skip.saturating_add(bytes.len()) == FRONT {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn gather(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         if self.merge(offset, bytes) {
             return Ok(());
         }
@@ -295,6 +340,9 @@ impl WriteAt for Target {
             self.file_len = len;
         }
         self.len = len;
+        let cut = usize::try_from(len).unwrap_or(FRONT);
+        let front = self.front.as_mut().and_then(|front| front.get_mut(cut..));
+        front.unwrap_or_default().fill(0);
         Ok(())
     }
 

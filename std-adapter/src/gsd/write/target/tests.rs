@@ -120,3 +120,19 @@ fn short_commits_let_the_file_grow_in_steps_and_trimming_takes_the_rest() {
     target.trim().unwrap();
     assert!(fs::read(&path).unwrap() == [7; 300 * 280]);
 }
+
+#[test]
+fn a_header_is_seen_when_its_end_is_written_with_what_stands_in_its_middle() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, [1; 700]).unwrap();
+    let mut target = Target::new(PosixFile::open_rw(&path).unwrap(), 1 << 20, true).unwrap();
+    target.write_all_at(100, &[2; 4]).unwrap();
+    target.write_all_at(8, &[3; 40]).unwrap();
+    target.write_all_at(176, &[4; 80]).unwrap();
+    let mut expected = [1; 700];
+    expected[100..104].fill(2);
+    expected[8..48].fill(3);
+    expected[176..256].fill(4);
+    assert!(fs::read(&path).unwrap() == expected, "there was no sync");
+}
