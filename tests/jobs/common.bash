@@ -61,6 +61,17 @@ need_python() {
         skip "pip cannot install $*"
 }
 
+# A Python with this version of gsd, in a virtual environment of its own.
+need_gsd() {
+    local venv="$target/venv-gsd-$1"
+    need_program python3 python3
+    [[ -x $venv/bin/pip ]] || python3 -m venv "$venv" ||
+        { need_debian python3-venv; python3 -m venv "$venv"; }
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary gsd \
+        "gsd==$1" kaitaistruct==0.11 pytest ||
+        skip "pip cannot install gsd $1"
+}
+
 # These npm packages, and node; NODE_PATH leads to them.
 need_node() {
     need_program node nodejs

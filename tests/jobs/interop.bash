@@ -22,14 +22,6 @@ compare() {
         "$target/release/striae" "$2"
 }
 
-# A Python with this version of gsd, in a virtual environment of its own.
-need_gsd() {
-    local venv="$target/venv-gsd-$1"
-    [[ -x $venv/bin/pip ]] || python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "gsd==$1" kaitaistruct==0.11 pytest ||
-        skip "pip cannot install gsd $1"
-}
-
 # gsd and striae write and read the same files: version of gsd, programs in which they take turns.
 take_turns() {
     need_gsd "$1"

@@ -1,0 +1,10 @@
+//! Puts memory.x where the linker looks for it.
+
+use std::{env, fs, path::Path};
+
+fn main() {
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    fs::copy("memory.x", Path::new(&out).join("memory.x")).expect("memory.x is there");
+    println!("cargo:rustc-link-search={out}");
+    println!("cargo:rerun-if-changed=memory.x");
+}

@@ -1,0 +1,68 @@
+//! Memory that the logger needs: of itself, and on the stack.
+
+use crate::CardFailure;
+use crate::card::Card;
+use crate::host::File;
+use crate::stack::used;
+use core::fmt::Write as _;
+use striae_core::gsd::{Attributes, ChunkType, Logger};
+
+/// As of the example.
+fn about() -> Attributes<'static> {
+    Attributes { checksums: true, index_slots: 20, names_len: 64, ..Attributes::default() }
+}
+
+/// Reports the size of loggers without their stores.
+pub fn sizes(report: &mut File) {
+    let sizes = [size_of::<Logger<(), 4>>(), size_of::<Logger<(), 8>>()];
+    defmt::info!("Logger of 4 slots: {=usize} bytes, of 8: {=usize}", sizes[0], sizes[1]);
+    let _ = write!(report, "logger_4 {}\nlogger_8 {}\n", sizes[0], sizes[1]);
+}
+
+/// Reports the stack that each kind of call needs, that of the card's functions included.
+pub fn stack(card: &mut Card, report: &mut File) {
+    card.erase(0);
+    card.power_on(u32::MAX);
+    let mut show = |phase: &str, used: usize| {
+        defmt::info!("stack of {=str}: {=usize} bytes", phase, used);
+        let _ = writeln!(report, "stack_{phase} {used}");
+    };
+    let (created, create) = used(|| start(card).is_ok());
+    show("create", create);
+    let (opened, open) = used(|| start(card).is_ok());
+    show("open", open);
+    let Ok(mut log) = start(card) else { defmt::panic!("there is a log") };
+    let (id, name) = used(|| log.name("new"));
+    show("name", name);
+    let Ok(id) = id else { defmt::panic!("there is room for a name") };
+    let (mut chunk, mut pieces, mut end_frame) = (0, 0, 0);
+    for frame in 0..GROWTH {
+        let bytes = frame.to_le_bytes();
+        chunk = used(|| log.chunk(id, ChunkType::U32, 1, &bytes)).1.max(chunk);
+        if frame % 2 == 1 {
+            let of_pieces = used(|| {
+                let mut chunk = log.begin_chunk(0, ChunkType::U32, 1)?;
+                chunk.write(&bytes)?;
+                chunk.finish().map(drop)
+            });
+            pieces = of_pieces.1.max(pieces);
+        }
+        end_frame = used(|| log.end_frame()).1.max(end_frame);
+    }
+    show("chunk", chunk);
+    show("pieces", pieces);
+    show("end_frame", end_frame);
+    if !(created && opened && log.frames() == GROWTH) {
+        defmt::panic!("what was measured did not work");
+    }
+}
+
+/// Frames after which the index has grown, the most that a frame's end can take.
+const GROWTH: u64 = 30;
+
+#[inline(never)]
+fn start(card: &mut Card) -> Result<Logger<&mut Card, 4>, CardFailure> {
+    let mut log = Logger::open_or_create(card, &about())?;
+    log.name("first")?;
+    Ok(log)
+}

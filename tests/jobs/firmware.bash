@@ -1,0 +1,88 @@
+# Cortex-M3 in QEMU: a logger whose power goes at every write; its memory on the device.
+
+readonly dir=core/firmware
+readonly build="$target/firmware"
+readonly elf="$build/thumbv7m-none-eabi/release/striae-firmware"
+readonly least="$build/thumbv7m-none-eabi/release/least"
+readonly images="$build/images"
+readonly defmt_print="$target/tools/bin/defmt-print"
+
+# Bytes at most: what core's documentation says, and a little room.
+declare -rA bounds=(
+    [logger_4]=600 [logger_8]=760
+    [stack_create]=8500 [stack_open]=8500 [stack_name]=1400 [stack_chunk]=600 [stack_pieces]=600
+    [stack_end_frame]=2300
+    [code]=34000
+)
+
+# Builds both programs. Arguments: cargo's.
+build() {
+    (
+        cd "$dir" # for the settings in .cargo
+        CARGO_TARGET_THUMBV7M_NONE_EABI_LINKER=arm-none-eabi-ld \
+            debian_cargo build --release -Zbuild-std=core --target-dir "$build" "$@"
+    )
+}
+
+text_size() {
+    arm-none-eabi-size "$1" | awk 'NR == 2 { print $1 }'
+}
+
+# Runs the firmware: what it says, and in $images its report and images of its card.
+run() {
+    local status=0
+    rm -rf "$images"
+    mkdir "$images"
+    # Time is for a firmware that hangs.
+    (cd "$images" && timeout 100 qemu-system-arm -cpu cortex-m3 -machine lm3s6965evb -nographic \
+        -monitor none -serial none -semihosting-config enable=on,target=native -kernel "$elf") \
+        >"$build/log.defmt" || status=$?
+    "$defmt_print" -e "$elf" <"$build/log.defmt"
+    ((status == 0)) || fail "the firmware ended with status $status"
+    cat "$images/report.txt"
+}
+
+# A number of the report.
+reported() {
+    awk -v key="$1" '$1 == key { print $2; found = 1 } END { exit !found }' "$images/report.txt"
+}
+
+must_be_bounded() {
+    local key value
+    for key in "${!bounds[@]}"; do
+        value=$(reported "$key") || fail "$key is not in the report"
+        ((value > 0 && value <= bounds[$key])) || fail "$key is $value, at most ${bounds[$key]}"
+    done
+}
+
+# Compares the images with the report. Arguments: the Python, then the comparison's.
+agree() {
+    local tally python=$1
+    shift
+    tally=$("$python" tests/interop/firmware.py "$@" | tee /dev/stderr | tail -n 1) ||
+        fail "the images are not what the firmware logged"
+    [[ $tally =~ ^[1-9][0-9]*\ passed,\ 0\ failed$ ]] || fail "nothing was compared"
+    note "images: $tally"
+}
+
+need_debian_rust gcc-arm-none-eabi qemu-system-arm
+# Not optimised: that builds faster than it could ever gain here.
+[[ -x $defmt_print ]] || cargo install --quiet --locked --debug --root "$target/tools" \
+    --target-dir "$build/tools" defmt-print@1.2.0 || skip "cannot install defmt-print"
+cargo build --quiet -p striae --bin striae
+
+build --bin least --no-default-features
+without=$(text_size "$least")
+build
+run
+echo "code $(($(text_size "$least") - without))" >>"$images/report.txt"
+must_be_bounded
+(($(reported wrong_without_syncs) > 0)) || fail "a card that ignores syncs is as good: nothing was checked"
+note "$(reported cuts) cuts, $(reported runs) runs, $(reported boots) boots"
+note "a Logger of 8 slots: $(reported logger_8) bytes, of 4: $(reported logger_4)"
+note "its stack: $(reported stack_open) to open, $(reported stack_end_frame) to end a frame"
+note "its code: $(reported code)"
+need_program python3 python3
+agree python3 "$target/debug/striae" "$images"
+need_gsd 5.0.1
+agree "$target/venv-gsd-5.0.1/bin/python" --gsd "$target/debug/striae" "$images"
