@@ -338,3 +338,24 @@ fn a_sound_file_is_recovered_as_it_is() {
         assert!(matches!(recovery.write(&out, &|_| {}).unwrap_err().kind(), ErrorKind::Exists));
     }
 }
+
+/// What the header of a file of gsd shows is all there, and no evidence is needed but the index.
+#[test]
+fn a_sound_file_of_gsd_is_recovered_complete_and_as_found() {
+    for path in golden_files("v") {
+        let recovery = Recover::new().examine(&path).unwrap();
+        assert!(
+            recovery.is_complete(),
+            "{}: {:?}",
+            path.display(),
+            recovery.runs().collect::<Vec<_>>()
+        );
+        assert_eq!((recovery.guesses(), recovery.lost()), (0, 0), "{}", path.display());
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().join("out.gsd");
+        recovery.write(&out, &|_| {}).unwrap();
+        assert_eq!(frames_of(&out).unwrap(), frames_of(&path).unwrap(), "{}", path.display());
+        let is_empty = recovery.frames() == 0;
+        assert_eq!(recovery.is_exact(), is_empty, "nothing proves it: {}", path.display());
+    }
+}

@@ -1,8 +1,11 @@
 //! Verifying tells all that is wrong, and nothing else.
 
 use super::*;
-use striae::gsd::verify::{Basis, Finding, Severity, Summary, verify};
-use striae_core::gsd::Version;
+use striae::gsd::verify::{Basis, Facts, Finding, Severity, Summary, verify};
+use striae_core::gsd::check_entry::{EntryCheck, Finding as EntryFinding};
+use striae_core::gsd::raw::IndexEntry;
+use striae_core::gsd::{Reader, Version};
+use zerocopy::FromBytes;
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {
     let mut findings = Vec::new();
@@ -66,7 +69,7 @@ fn each_damage_of_a_golden_file_is_told_with_its_place() {
         ("bad_dup_frame_id", &[("repeated", 256 + 32 * 4 + 28)]),
         ("bad_dup_names", &[("name_repeated", 4354)]),
         ("bad_entry3_NM_wraps_u64", &[("extent", 256 + 32 * 3 + 8)]),
-        ("bad_entry3_extent_past_eof", &[("outside", 5496)]),
+        ("bad_entry3_extent_past_eof", &[("outside", 256 + 32 * 3 + 16)]),
         ("bad_entry3_location_negative", &[("too_small", 256 + 32 * 3 + 16)]),
         ("bad_entry3_type_12", &[("no_type", 256 + 32 * 3 + 30)]),
         ("bad_entry4_frame_decreases", &[("order", 256 + 32 * 4)]),
@@ -79,11 +82,11 @@ fn each_damage_of_a_golden_file_is_told_with_its_place() {
         ("bad_namelist_not_terminated", &[("names_not_terminated", 4352 + 1023)]),
         ("bad_overlapping_data", &[("overlap", 5536)]),
         ("bad_stale_entries_after_end", &[("hole", 256 + 32 * 9 + 16)]),
+        ("bad_torn_last_frame", &[("half_entry", 256 + 32 * 8 + 16)]),
         ("bad_version_0_9", &[("version", 44)]),
         ("bad_zero_length", &[("cut", 0)]),
         // What these lack leaves no trace that a reader could suffer from.
         ("bad_index_alloc_too_small_for_used", &[]),
-        ("bad_torn_last_frame", &[]),
         ("bad_v1_junk_after_nul_in_name", &[]),
         ("bad_version_2_9_accepted", &[]),
     ];
@@ -101,6 +104,61 @@ fn each_damage_of_a_golden_file_is_told_with_its_place() {
     }
     let tested = cases.len() + cut.len();
     assert_eq!(tested, golden_files("bad_").len(), "a file is not tested");
+}
+
+/// Where the entry in a slot of `v21_small_3x3` and what was made of it starts.
+fn entry_at(slot: usize) -> usize {
+    256 + 32 * slot
+}
+
+/// What `gsd_end_frame` 200 times and then a chunk leave: gsd refuses the file, and nothing is lost.
+#[test]
+fn what_gsd_alone_refuses_is_noted_and_is_no_damage() {
+    let sound = fs::read(golden_dir().join("bad_version_2_9_accepted.gsd")).unwrap();
+    let with_frame = |frame: u64| {
+        let mut bytes = sound.clone();
+        bytes[entry_at(8)..][..8].copy_from_slice(&frame.to_le_bytes());
+        bytes
+    };
+    let bytes = with_frame(200);
+    let (summary, findings) = found_in(&bytes);
+    assert!(summary.is_sound(), "{findings:?}");
+    assert_eq!(summary.frames, 201);
+    let note = findings.iter().find(|finding| finding.facts().kind == "many_frames").unwrap();
+    assert!(note.to_string().ends_with("first 200 at offset 512: gsd refuses the file"), "{note}");
+    // Nobody has more frames than bytes.
+    let (_, findings) = found_in(&with_frame(bytes.len() as u64));
+    assert_eq!(damage(&findings), [("too_large", Some(entry_at(8) as u64))]);
+}
+
+/// There is one rule for entries, and it is core's.
+#[test]
+fn whatever_core_finds_in_an_entry_is_told() {
+    let sound = fs::read(golden_dir().join("bad_version_2_9_accepted.gsd")).unwrap();
+    let mut count = 0;
+    for bit in entry_at(0) * 8..entry_at(9) * 8 {
+        let mut bytes = sound.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let Ok(file) = Reader::open(bytes.as_slice(), &mut [0; 256]) else { continue };
+        let check = EntryCheck::new(file.head());
+        let entry = |slot: usize| IndexEntry::read_from_bytes(&bytes[entry_at(slot)..][..32]);
+        let of_slot = |slot: usize| {
+            let before = slot.checked_sub(1).map(|before| entry(before).unwrap());
+            check.findings(before.as_ref(), &entry(slot).unwrap(), entry_at(slot) as u64)
+        };
+        let (_, findings) = found_in(&bytes);
+        let told: Vec<_> = findings.iter().map(|finding| finding.facts()).collect();
+        for found in (0..file.head().entries as usize).flat_map(of_slot) {
+            let is_overlap = matches!(found, EntryFinding::Overlap { .. });
+            let is_it = |facts: &Facts| match is_overlap {
+                true => facts.kind == "overlap",
+                false => facts.offset == Some(found.offset()) && facts.kind != "unusual",
+            };
+            assert!(told.iter().any(is_it), "bit {bit}: {found}: {findings:?}");
+            count += 1;
+        }
+    }
+    assert!(count > 1000, "{count}");
 }
 
 #[test]

@@ -82,10 +82,14 @@ pub(crate) enum FileVerb {
                       and why. Chunks stay where they are.\n\n\
                       Of a GSD file it saves the frames that are whole, with the help of what a \
                       commit and index blocks of before still say, and says which are certain, \
-                      which are a guess, which are lost, and why. A frame that lacks anything is \
-                      left out, since readers would take something else for what is missing.\n\n\
-                      Exit status: 0 all is saved and certain, 1 some is a guess or lost, 2 nothing \
-                      was written.")]
+                      which are as found, which are a guess, which are lost, and why. A frame that \
+                      lacks anything is left out, since readers would take something else for what \
+                      is missing. Frames are as found if header and index are whole and all their \
+                      chunks are there, but nothing has checksums of them, as in all files of gsd: \
+                      they are what every reader sees, and whether a bit of them changed nobody can \
+                      say.\n\n\
+                      Exit status: 0 all is saved, and certain or as found, 1 some is a guess or \
+                      lost, 2 nothing was written.")]
     Recover(RecoverArgs),
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]

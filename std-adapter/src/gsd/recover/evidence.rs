@@ -1,8 +1,8 @@
 //! What is left: header, commit record and shadow, and the index that is believed.
 
 use super::scan::{self, Block};
-use super::{Doubt, Proof};
-use crate::gsd::verify::{self, Failed, Head, each_entry, read as read_bytes, read_shadow};
+use super::{Certainty, Doubt, Proof};
+use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadow};
 use crate::gsd::wrong_bit;
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub(super) struct Index {
     pub(super) ends: BTreeSet<u64>,
     /// Entries from this one on are proven.
     pub(super) proven_from: Option<u64>,
-    /// What else is to be said of entries.
-    pub(super) doubt: Doubt,
+    /// What else is to be said of entries, if they are not just as found.
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// What is left of a file, but for its frames.
@@ -59,7 +59,7 @@ pub(super) struct Evidence {
     pub(super) names_are_whole: bool,
     /// Other places where name lists may be.
     pub(super) more_names: Vec<NameBlock>,
-    /// Slots that the header claims.
+    /// Slots that the header claims, or frames if the index says throughout that there are more.
     pub(super) allocated: u64,
     pub(super) index: Index,
 }
@@ -103,7 +103,7 @@ impl Evidence {
             names: head.names,
             names_are_whole: claimed > 0 && head.names.units == claimed,
             more_names,
-            allocated: head.allocated,
+            allocated: head.allocated.max(index.frames(store, file_len)?),
             index,
         })
     }
@@ -121,8 +121,8 @@ impl Evidence {
         }
         let blocks = scan::find_blocks(store, self)?;
         self.take_blocks(store, &blocks)?;
-        if !self.prove(store)? && self.index.doubt == Doubt::NoRecord && self.record.is_some() {
-            self.index.doubt = Doubt::Index;
+        if !self.prove(store)? && self.index.doubt.is_none() && self.record.is_some() {
+            self.index.doubt = Some(Doubt::Index);
         }
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Evidence {
             let slot = u64::try_from(at / 32).unwrap_or(0).saturating_add(record.crc_from);
             self.index.patches.insert(slot, *entry);
         }
-        self.index.doubt = Doubt::Corrected;
+        self.index.doubt = Some(Doubt::Corrected);
         self.index.has_end = true;
         Ok(true)
     }
@@ -210,7 +210,7 @@ impl Evidence {
                 self.index.has_start = agrees || is_start;
                 self.index.block = IndexBlock { location: most.location, slots: most.entries };
                 self.index.has_end = most.has_end;
-                self.index.doubt = Doubt::Superseded;
+                self.index.doubt = Some(Doubt::Superseded);
                 if self.record.is_none() {
                     self.index.entries = self.index.entries.max(most.entries);
                 }
@@ -324,7 +324,7 @@ impl Index {
             patches: BTreeMap::new(),
             ends: BTreeSet::new(),
             proven_from: None,
-            doubt: Doubt::NoRecord,
+            doubt: (head.basis == Basis::Damaged && head.record.is_none()).then_some(Doubt::Header),
         };
         if let Some(record) = head.record {
             index.entries = record.entries;
@@ -351,6 +351,19 @@ impl Index {
             && (end < head.shown.slots || head.shown.slots == head.allocated);
         index.is_counted = index.has_end;
         Ok(index)
+    }
+
+    /// Frames, if the index is whole and in order: gsd does not keep a file from having more of them
+    /// than slots. As many as the file has bytes are too many.
+    fn frames(&self, store: &PosixFile, file_len: u64) -> Result<u64, Failed> {
+        let (mut before, mut in_order) = (0, self.has_end);
+        self.each(store, 0..self.entries, &mut |_, entry| {
+            let frame = entry.map_or(0, |entry| entry.frame.get());
+            in_order &= frame >= before && frame < file_len;
+            before = frame;
+            Ok(in_order)
+        })?;
+        Ok(if in_order { before.saturating_add(1) } else { 0 })
     }
 
     /// Slots of which anything is known, counted from the first.
@@ -386,13 +399,15 @@ impl Index {
     }
 
     /// Why the entries in these slots are to be believed, or not.
-    pub(super) fn belief(&self, slots: std::ops::Range<u64>) -> Result<Proof, Doubt> {
+    pub(super) fn belief(&self, slots: std::ops::Range<u64>) -> Certainty {
         if self.proven_from.is_some_and(|from| slots.start >= from) {
-            return Ok(Proof::Committed);
+            return Certainty::Certain(Proof::Committed);
         }
-        match self.patches.range(slots).next() {
-            Some(_) if self.doubt != Doubt::Corrected => Err(Doubt::Superseded),
-            _ => Err(self.doubt),
+        match (self.patches.range(slots).next(), self.doubt) {
+            (_, Some(Doubt::Corrected)) => Certainty::Guess(Doubt::Corrected),
+            (Some(_), _) => Certainty::Guess(Doubt::Superseded),
+            (None, Some(doubt)) => Certainty::Guess(doubt),
+            (None, None) => Certainty::AsFound,
         }
     }
 

@@ -174,9 +174,8 @@ impl Judge<'_> {
     /// What the index is worth, and the names.
     fn belief(&self, slots: Range<u64>) -> Certainty {
         match self.evidence.index.belief(slots) {
-            Ok(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
-            Ok(proof) => Certainty::Certain(proof),
-            Err(doubt) => Certainty::Guess(doubt),
+            Certainty::Certain(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
+            belief => belief,
         }
     }
 
@@ -202,6 +201,10 @@ impl Judge<'_> {
         if frames.is_empty() {
             return;
         }
+        let certainty = match certainty {
+            Certainty::AsFound if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
+            certainty => certainty,
+        };
         match self.judged.runs.last_mut() {
             Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
                 last.frames.end = frames.end;
@@ -213,7 +216,10 @@ impl Judge<'_> {
 
 /// It shares bytes with another frame: one of them is not what was written, unless it is proven.
 fn doubt(certainty: &mut Certainty) {
-    if matches!(certainty, Certainty::Guess(Doubt::NoRecord | Doubt::Index | Doubt::Superseded)) {
+    if matches!(
+        certainty,
+        Certainty::AsFound | Certainty::Guess(Doubt::Header | Doubt::Index | Doubt::Superseded)
+    ) {
         *certainty = Certainty::Lost(Loss::Overlap);
     }
 }

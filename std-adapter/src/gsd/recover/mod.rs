@@ -60,7 +60,10 @@ pub struct Recover {
 pub enum Certainty {
     /// It is, for this reason.
     Certain(Proof),
-    /// It is saved, and nothing speaks against it.
+    /// It is saved as the index says that the header shows, and nothing speaks against it: as every
+    /// reader has it. No checksum covers it.
+    AsFound,
+    /// It is saved, but what says what it was is not what should have said it, or is damaged.
     Guess(Doubt),
     /// It is not saved.
     Lost(Loss),
@@ -80,8 +83,8 @@ pub enum Proof {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// No checksum covers its entries, which are as sound as any.
-    NoRecord,
+    /// The header is damaged, and what it was is guessed.
+    Header,
     /// Its entries are in an index that is not as it was committed, and look sound.
     Index,
     /// One bit of the index was wrong; its checksum says which.
@@ -140,7 +143,8 @@ impl fmt::Display for Certainty {
         let why = match self {
             Self::Certain(Proof::Checksums) => "as their checksums say",
             Self::Certain(Proof::Committed) => "as they were committed",
-            Self::Guess(Doubt::NoRecord) => "no checksum covers the index",
+            Self::AsFound => "no checksum covers them",
+            Self::Guess(Doubt::Header) => "the header is damaged",
             Self::Guess(Doubt::Index) => "the index is not as it was committed",
             Self::Guess(Doubt::Corrected) => "a bit of the index was wrong",
             Self::Guess(Doubt::Superseded) => "the index is one of before",
@@ -160,6 +164,7 @@ impl fmt::Display for Certainty {
         };
         let what = match self {
             Self::Certain(_) => "certain",
+            Self::AsFound => "as found",
             Self::Guess(_) => "a guess",
             Self::Lost(_) => "lost",
         };
@@ -243,10 +248,10 @@ impl Recovery {
         self.count(|certainty| !certainty.is_saved())
     }
 
-    /// Frames that are saved and not certain.
+    /// Frames that are saved and a guess.
     #[must_use]
     pub fn guesses(&self) -> u64 {
-        self.count(|certainty| certainty.is_saved() && !certainty.is_certain())
+        self.count(|certainty| matches!(certainty, Certainty::Guess(_)))
     }
 
     fn count(&self, is_counted: impl Fn(&Certainty) -> bool) -> u64 {
@@ -276,6 +281,16 @@ impl Recovery {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether all that the file shows is saved: its header and index are whole, and all chunks of
+    /// all frames lie in the file. Whether it is as it was written only checksums can say.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let is_found =
+            |certainty: &Certainty| matches!(certainty, Certainty::Certain(_) | Certainty::AsFound);
+        let all = self.runs.iter().all(|run| is_found(&run.certainty));
+        all && self.evidence.lost_entries() == Some(0) && self.names.invented().next().is_none()
     }
 
     /// Whether all that was in the file is known, saved and certain.

@@ -7,10 +7,11 @@ use super::sums::Sums;
 use super::{Failed, Report, WINDOW, overlap, read};
 use crate::posix::PosixFile;
 use std::ops::Range;
+use striae_core::gsd::check_entry::{EntryCheck, Finding};
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::{Commit, IndexEntry};
-use striae_core::gsd::{Chunk, ChunkType, Error, Version};
+use striae_core::gsd::{Chunk, ChunkType, Version};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
@@ -43,12 +44,15 @@ pub(in crate::gsd) fn each_entry(
 struct Entries<'r, 'a> {
     head: Head,
     limits: Limits,
+    check: EntryCheck,
     names: Names,
     report: &'r mut Report<'a>,
     before: IndexEntry,
     /// Which ids the present frame has, and a list of them to forget them by.
     ids: Vec<bool>,
     listed: Vec<u16>,
+    /// The first entry that gsd refuses for its frame, where its frame stands, and how many there are.
+    many_frames: Option<(u64, u64, u64)>,
     /// Where the first chunk of no rows is, and how many there are.
     no_rows: Option<(u64, u64)>,
     early_text: Option<(u64, u64)>,
@@ -68,14 +72,26 @@ pub(super) fn check(
     let mut sums = Sums::new(store, names.sums, sealed);
     let limits = Limits { file_len: head.file_len, names: names.len() };
     names.sums = None;
+    let check = EntryCheck {
+        version: head.version,
+        file_len: head.file_len,
+        shown: IndexBlock { slots: head.allocated, ..head.shown },
+        index: head.index,
+        names: head.names,
+        // That some are cut off is told, and which ones nobody knows.
+        name_count: if head.are_names_cut { u32::MAX } else { names.len() },
+        shadow: head.record.map(|record| record.shadow),
+    };
     let mut seen = Entries {
         head,
         limits,
+        check,
         names,
         report,
         before: IndexEntry::new_zeroed(),
         ids: vec![false; usize::try_from(limits.names).unwrap_or(1 << 16)],
         listed: Vec::new(),
+        many_frames: None,
         no_rows: None,
         early_text: None,
         crc: 0,
@@ -97,18 +113,27 @@ fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64,
     if let Some(record) = head.record {
         return Ok(record.entries.min(shown.slots));
     }
-    let (mut hole, mut stale) = (None, 0_u64);
+    let (mut hole, mut stale, mut is_half) = (None, 0_u64, false);
     each_entry(store, shown, 0..shown.slots, &mut |slot, entry| {
         match (hole, entry.is_used()) {
-            (None, false) => hole = Some(slot),
+            (None, false) => {
+                hole = Some(slot);
+                is_half = entry.as_bytes().iter().any(|&byte| byte != 0);
+            }
             (Some(_), true) => stale = stale.saturating_add(1),
             _ => {}
         }
         Ok(true)
     })?;
-    if let Some(slot) = hole.filter(|_| stale > 0) {
-        let offset = shown.offset_of(slot).saturating_add(16);
-        report.damage(FindingKind::Hole { offset, slot, used: stale });
+    match hole {
+        Some(slot) if stale > 0 => {
+            let offset = shown.offset_of(slot).saturating_add(16);
+            report.damage(FindingKind::Hole { offset, slot, used: stale });
+        }
+        Some(slot) if is_half => {
+            report.damage(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
+        }
+        _ => {}
     }
     Ok(hole.unwrap_or(shown.slots))
 }
@@ -116,7 +141,7 @@ fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64,
 impl Entries<'_, '_> {
     /// Checks an entry; its chunk if that can be right, and is not a copy of the one before.
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
-        let Head { shown, allocated, record, .. } = self.head;
+        let Head { shown, record, .. } = self.head;
         if record.is_some_and(|record| slot >= record.crc_from) {
             self.crc = crc32c::crc32c_append(self.crc, entry.as_bytes());
         }
@@ -124,25 +149,24 @@ impl Entries<'_, '_> {
             return None; // a striae writer fills its index with copies of the last entry
         }
         let at = |skip| shown.offset_of(slot).saturating_add(skip);
-        let chunk = match Chunk::parse(entry, shown, slot, self.limits) {
-            Ok(Some(chunk)) => Some(chunk),
-            Ok(None) => {
-                let (field, offset) = (IndexEntry::location, at(16));
-                self.report.wrong(Error::TooSmall { field, offset, value: 0, min: 256 });
-                None
+        let before = Some(&self.before).filter(|_| slot > 0);
+        for finding in self.check.findings(before, entry, at(0)) {
+            match finding {
+                // Told with all others that share bytes, or have a name that the frame has.
+                Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
+                // gsd's writer does that with frames without chunks; but no file has more frames
+                // than bytes.
+                Finding::Frame { frame, .. } if frame < self.head.file_len => {
+                    let (frame, offset, count) = self.many_frames.unwrap_or((frame, at(0), 0));
+                    self.many_frames = Some((frame, offset, count.saturating_add(1)));
+                }
+                finding => self.report.damage(FindingKind::Entry(finding)),
             }
-            Err(error) => {
-                self.report.wrong(error);
-                None
-            }
-        };
-        self.check_order(slot, entry);
+        }
+        self.check_name(slot, entry);
         self.before = *entry;
         let frame = entry.frame.get();
-        if frame >= allocated {
-            let (field, offset, max) = (IndexEntry::frame, at(0), allocated.saturating_sub(1));
-            self.report.wrong(Error::TooLarge { field, offset, value: frame, max });
-        }
+        let chunk = Chunk::parse(entry, shown, slot, self.limits).ok().flatten();
         let chunk = chunk?;
         self.names.is_used(chunk.id);
         self.report.summary.frames = self.report.summary.frames.max(frame.saturating_add(1));
@@ -160,35 +184,34 @@ impl Entries<'_, '_> {
         Some(chunk)
     }
 
-    fn check_order(&mut self, slot: u64, entry: &IndexEntry) {
+    /// Whether the frame has a chunk of that name already, be it the one before or not.
+    fn check_name(&mut self, slot: u64, entry: &IndexEntry) {
         let (frame, id) = (entry.frame.get(), entry.id.get());
-        let (before, last) = (self.before.frame.get(), self.before.id.get());
-        let at = |skip| self.head.shown.offset_of(slot).saturating_add(skip);
-        if slot > 0 && frame < before {
-            self.report.wrong(Error::Order { offset: at(0), frame, before });
-        }
-        if slot == 0 || frame != before {
+        if slot == 0 || frame != self.before.frame.get() {
             for id in self.listed.drain(..) {
                 if let Some(has) = self.ids.get_mut(usize::from(id)) {
                     *has = false;
                 }
             }
         }
-        if let Some(has) = self.ids.get_mut(usize::from(id)) {
-            if *has {
-                self.report.damage(FindingKind::Repeated { offset: at(28), frame, id });
-            } else if slot > 0 && frame == before && id < last && self.head.version.is_sorted() {
-                let (offset, before) = (at(28), last);
-                self.report.damage(FindingKind::Unsorted { offset, frame, id, before });
+        match self.ids.get_mut(usize::from(id)) {
+            Some(true) => {
+                let offset = self.head.shown.offset_of(slot).saturating_add(28);
+                self.report.damage(FindingKind::Repeated { offset, frame, id });
             }
-            if !*has {
+            Some(has) => {
+                *has = true;
                 self.listed.push(id);
             }
-            *has = true;
+            None => {} // there is no such name
         }
     }
 
     fn finish(self) {
+        if let Some((frame, offset, count)) = self.many_frames {
+            let slots = self.head.allocated;
+            self.report.note(FindingKind::ManyFrames { offset, frame, slots, count });
+        }
         if let Some((offset, count)) = self.no_rows {
             self.report.note(FindingKind::NoRows { offset, count });
         }

@@ -3,6 +3,7 @@
 use super::{Finding, FindingKind};
 use crate::finding::{Facts, kind};
 use striae_core::field::FieldId;
+use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::{Error, raw};
 
 impl Finding {
@@ -64,6 +65,48 @@ fn of_error(error: &Error) -> Facts {
     }
 }
 
+fn of_entry(finding: &Entry) -> Facts {
+    let name = match finding {
+        Entry::Location { .. } | Entry::Columns { .. } | Entry::Empty { .. } => "too_small",
+        Entry::Outside { .. } => "outside",
+        Entry::Extent { .. } => "extent",
+        Entry::Kind { .. } => "no_type",
+        Entry::Flags { .. } | Entry::Frame { .. } => "too_large",
+        Entry::Unnamed { .. } => "unnamed",
+        Entry::Order { .. } => "order",
+        Entry::Unsorted { .. } => "unsorted",
+        Entry::Duplicate { .. } => "repeated",
+        Entry::Overlap { .. } => "overlap",
+        _ => "entry",
+    };
+    let facts = field(name, finding.field(), finding.offset());
+    match *finding {
+        Entry::Location { location, .. } => facts.value(location).min(256),
+        Entry::Empty { .. } => facts.value(0).min(256),
+        Entry::Columns { .. } => facts.value(0).min(1),
+        Entry::Outside { start, len, file_len, .. } => {
+            Facts { len: Some(len), ..facts.value(start).max(file_len) }
+        }
+        Entry::Overlap { start, len, .. } => Facts { len: Some(len), ..facts.value(start) },
+        Entry::Extent { n, .. } => facts.value(n),
+        Entry::Kind { kind, .. } => facts.value(kind).min(1).max(11),
+        Entry::Flags { flags, .. } => facts.value(flags).max(0),
+        Entry::Unnamed { id, names, .. } => facts.value(id).max(i64::from(names).saturating_sub(1)),
+        Entry::Frame { frame, slots, .. } => {
+            Facts { frame: Some(frame), ..facts.value(frame).max(slots.saturating_sub(1)) }
+        }
+        Entry::Order { frame, before, .. } => {
+            Facts { frame: Some(frame), ..facts.value(frame).min(before) }
+        }
+        Entry::Unsorted { frame, id, before, .. } => {
+            let min = u32::from(before).saturating_add(1);
+            of_chunk(facts.value(id).min(min), frame, id)
+        }
+        Entry::Duplicate { frame, id, .. } => of_chunk(facts, frame, id),
+        _ => facts,
+    }
+}
+
 impl FindingKind {
     fn facts(&self) -> Facts {
         match self {
@@ -107,13 +150,17 @@ impl FindingKind {
                 let facts = field("hole", raw::IndexEntry::location, *offset).value(0);
                 Facts { count: Some(*used), ..facts }
             }
-            Self::Unsorted { offset, frame, id, before } => {
-                let facts = field("unsorted", raw::IndexEntry::id, *offset);
-                let min = u32::from(*before).saturating_add(1);
-                of_chunk(facts.value(*id).min(min), *frame, *id)
+            Self::Entry(finding) => of_entry(finding),
+            Self::HalfEntry { offset, .. } => {
+                field("half_entry", raw::IndexEntry::location, offset.saturating_add(16)).value(0)
             }
             Self::Repeated { offset, frame, id } => {
                 of_chunk(field("repeated", raw::IndexEntry::id, *offset), *frame, *id)
+            }
+            Self::ManyFrames { offset, frame, slots, count } => {
+                let facts = field("many_frames", raw::IndexEntry::frame, *offset);
+                let facts = facts.value(*frame).max(slots.saturating_sub(1));
+                Facts { frame: Some(*frame), count: Some(*count), ..facts }
             }
             Self::NoRows { offset, count } => {
                 let facts = field("no_rows", raw::IndexEntry::n, *offset).value(0);

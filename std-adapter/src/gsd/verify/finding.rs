@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use striae_core::field::FieldId;
-use striae_core::gsd::{Error, raw};
+use striae_core::gsd::{Error, check_entry, raw};
 use striae_core::span::Span;
 
 /// Something that is wrong or unusual. Its `Display` is one line, without the severity.
@@ -115,16 +115,15 @@ pub enum FindingKind {
         /// Used slots behind it.
         used: u64,
     },
-    /// Entries of a frame are not in the order of their ids, so that a search misses some.
-    Unsorted {
-        /// Where the id is.
+    /// An entry is wrong, alone or behind the one before it.
+    Entry(check_entry::Finding),
+    /// An empty slot behind the last entry is not empty: an entry was cut off while it was written, and
+    /// its frame lacks it.
+    HalfEntry {
+        /// Where the slot is.
         offset: u64,
-        /// The frame.
-        frame: u64,
-        /// The id.
-        id: u16,
-        /// The id of the entry in front of it.
-        before: u16,
+        /// Its number.
+        slot: u64,
     },
     /// A frame has several chunks of one name.
     Repeated {
@@ -143,6 +142,18 @@ pub enum FindingKind {
         span: Span,
         /// The end of what is in use.
         data_end: u64,
+    },
+    /// Frames that are not below the number of slots, as of a file with many frames without chunks:
+    /// gsd refuses such a file, though it may have written it.
+    ManyFrames {
+        /// Where the frame of the first such entry is.
+        offset: u64,
+        /// That frame.
+        frame: u64,
+        /// Slots that the header shows.
+        slots: u64,
+        /// How many such entries there are.
+        count: u64,
     },
     /// Chunks without rows: gsd's C library refuses to read them.
     NoRows {
@@ -329,7 +340,10 @@ impl fmt::Display for FindingKind {
                 f.write_str(
                     "if publishing it was cut off; readers that know the shadow see it whole",
                 )?;
-                f.write_str(if *harmless { ", and gsd does, too" } else { "" })
+                f.write_str(match harmless {
+                    true => ", and gsd does, too",
+                    false => ", and gsd may refuse it or see other frames",
+                })
             }
             Self::Appended => {
                 f.write_str("the commit record at offset 176 is older than what gsd has appended")
@@ -369,13 +383,22 @@ impl FindingKind {
                 write!(f, "slot {slot} of the index at offset {offset} is empty, but {behind} ")?;
                 f.write_str("behind it are not: the end of the index must be its only hole")
             }
-            Self::Unsorted { offset, frame, id, before } => {
-                write!(f, "{id_field} at offset {offset} is {id} behind {before}, both of frame ")?;
-                write!(f, "{frame}, must be larger")
+            Self::Entry(finding) => write!(f, "{finding}"),
+            Self::HalfEntry { offset, slot } => {
+                write!(
+                    f,
+                    "slot {slot} of the index at offset {offset} has no location, but other "
+                )?;
+                f.write_str("values, must be empty behind the last entry")
             }
             Self::Repeated { offset, frame, id } => {
                 write!(f, "{id_field} at offset {offset} is {id}, but frame {frame} has a chunk ")?;
                 f.write_str("of that name already")
+            }
+            Self::ManyFrames { offset, frame, slots, count } => {
+                let (field, entries) = (Field(raw::IndexEntry::frame), Count(*count, "slot"));
+                write!(f, "{field} of {entries} is not below {slots}, as many as the index has, ")?;
+                write!(f, "first {frame} at offset {offset}: gsd refuses the file")
             }
             Self::NoRows { offset, count } => {
                 let (field, chunks) = (Field(raw::IndexEntry::n), Count(*count, "chunk"));
@@ -398,7 +421,8 @@ impl FindingKind {
             }
             Self::NameJunk { offset, count } => {
                 let bytes = Count(*count, "byte");
-                write!(f, "{bytes} behind names are not zero, the first at offset {offset}")
+                write!(f, "{bytes} behind names are not zero, the first at offset {offset}: ")?;
+                f.write_str("pygsd takes them for names")
             }
             Self::NamesUnused { offset, id, count } => {
                 let names = Count(*count, "name");

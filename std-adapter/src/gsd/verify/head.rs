@@ -57,6 +57,8 @@ pub(in crate::gsd) struct Head {
     pub(in crate::gsd) index: IndexBlock,
     /// The name list, as far as it lies in the file.
     pub(in crate::gsd) names: NameBlock,
+    /// Whether the file ends inside the name list.
+    pub(in crate::gsd) are_names_cut: bool,
     /// Slots that the header claims.
     pub(in crate::gsd) allocated: u64,
 }
@@ -420,7 +422,8 @@ fn blocks(said: &Said, version: Version, file_len: u64, report: &mut Report<'_>)
         if location < 256 { 0 } else { room }
     };
     shown.slots = shown.slots.min(fitting(shown.location, 32));
+    let are_names_cut = names.units > fitting(names.location, 64);
     names.units = names.units.min(fitting(names.location, 64));
     let index = IndexBlock { slots: index.slots.min(fitting(index.location, 32)), ..index };
-    Head { file_len, version, basis, record, shown, index, names, allocated }
+    Head { file_len, version, basis, record, shown, index, names, are_names_cut, allocated }
 }

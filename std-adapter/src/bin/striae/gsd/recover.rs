@@ -12,6 +12,9 @@ use striae::gsd::recover::{Certainty, Recover, Recovery, Run};
 
 #[derive(Serialize)]
 struct Report {
+    /// Whether all that the file shows is saved.
+    complete: bool,
+    /// Whether all of it is certain, too.
     exact: bool,
     frames: u64,
     guesses: u64,
@@ -55,7 +58,7 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     } else {
         report_text(args, &recovery)?;
     }
-    Ok(if recovery.is_exact() { Sound::Yes } else { Sound::No })
+    Ok(if recovery.is_complete() { Sound::Yes } else { Sound::No })
 }
 
 fn report_json(recovery: &Recovery) -> Result<(), Failure> {
@@ -65,6 +68,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         first: run.first,
         result: match run.certainty {
             Certainty::Certain(_) => "certain",
+            Certainty::AsFound => "as_found",
             Certainty::Guess(_) => "guess",
             _ => "lost",
         },
@@ -73,6 +77,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
     let invented = recovery.invented();
     let invented = invented.map(|(id, name)| Invented { id, name: Name(name).to_string() });
     print_json(&Report {
+        complete: recovery.is_complete(),
         exact: recovery.is_exact(),
         frames: recovery.frames(),
         guesses: recovery.guesses(),
@@ -100,9 +105,14 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
             Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
             None => writeln!(lines, "the index is cut off: there may have been more frames")?,
         }
+        let verdict = match (recovery.is_exact(), recovery.is_complete()) {
+            (true, _) => "complete",
+            (false, true) => "complete, as found",
+            (false, false) => "not complete, or a guess",
+        };
         writeln!(
             lines,
-            "{}: {} frames, {} bytes, {} guesses; {} lost",
+            "{}: {verdict}: {} frames, {} bytes, {} guesses; {} lost",
             printable(&args.out.to_string_lossy()),
             recovery.frames(),
             recovery.bytes(),
@@ -116,7 +126,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
 
 fn write_run(lines: &mut impl Write, run: &Run) -> std::io::Result<()> {
     let style = match run.certainty {
-        Certainty::Certain(_) => AnsiColor::Green.on_default(),
+        Certainty::Certain(_) | Certainty::AsFound => AnsiColor::Green.on_default(),
         Certainty::Guess(_) => AnsiColor::Yellow.on_default(),
         _ => AnsiColor::Red.on_default(),
     };
