@@ -8,6 +8,7 @@ use crate::publish::Publish;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::path::Path;
+use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Version, checksums};
 
 /// How a file is written anew.
@@ -96,6 +97,7 @@ impl Convert {
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
+        check_count(file, &frames)?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?;
         let hidden = publish.hidden(0);
         let of_out = |error: Error| {
@@ -179,6 +181,23 @@ impl Convert {
         }
         Ok(())
     }
+}
+
+/// Frames without chunks cost nothing in a file, but time and slots in a new one. Of more of them than
+/// the file has bytes an entry that is damaged is the reason.
+fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
+    let head = file.head();
+    if frames.end.saturating_sub(frames.start) <= head.file_len.max(head.header.index.slots) {
+        return Ok(());
+    }
+    let last = head.index().offset_of(head.entries.saturating_sub(1));
+    let error = striae_core::gsd::Error::TooLarge {
+        field: IndexEntry::frame,
+        offset: last.saturating_add(IndexEntry::frame.offset().into()),
+        value: head.frames.saturating_sub(1),
+        max: head.file_len.saturating_sub(1),
+    };
+    Err(Error::new(file.path(), ErrorKind::Gsd(error)))
 }
 
 /// Frames on their way.

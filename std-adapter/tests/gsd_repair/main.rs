@@ -11,6 +11,8 @@
 
 mod convert;
 mod made;
+#[cfg(feature = "cli")]
+mod program;
 mod recover;
 mod verify;
 

@@ -4,7 +4,7 @@ use super::{Finding, FindingKind};
 use crate::finding::{Facts, kind};
 use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::Finding as Entry;
-use striae_core::gsd::{Error, raw};
+use striae_core::gsd::{Error, raw, record};
 
 impl Finding {
     /// What it says, as values.
@@ -32,7 +32,10 @@ fn of_error(error: &Error) -> Facts {
         }
         Error::Cut { file_len } => kind("cut").span(0, file_len),
         Error::Outside { field: at, start, len, file_len } => {
-            let facts = field("outside", at, start).value(start).max(file_len);
+            let is_commit = at.table() == raw::Commit::magic.table();
+            let table = if is_commit { record::OFFSET } else { 0 };
+            let offset = table.saturating_add(at.offset().into());
+            let facts = field("outside", at, offset).value(start).max(file_len);
             Facts { len: Some(len), ..facts }
         }
         Error::TooSmall { field: at, offset, value, min } => {
