@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
+pub mod bounded;
 mod converting;
 pub mod everything;
 pub mod held;

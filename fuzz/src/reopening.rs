@@ -1,110 +1,21 @@
 //! The body of `sion_reopen`: a writer that goes on with any file that can be read leaves what is in
 //! it as it is, and adds what is written.
 
+use crate::bounded::{Bounded, Full};
 use crate::everything::{TaskSummary, read_within_budget};
 use crate::held::is_sealed;
 use crate::sion_file::SionFile;
-use core::cell::Cell;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{
     Error, Finished, KeyvalMode, Memory, Meta1, Opened, Options, Physical, Slot, Writer,
 };
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, WriteAt};
 
 /// Tasks that are written to. Each may enter a block of its own, for which all of META2 is moved.
 const WRITES: usize = 4;
 
 /// Bytes by which a file may grow.
 const GROWTH: usize = 1 << 16;
-
-/// A file in memory that cannot become much longer, and stops whoever works too much.
-#[derive(Debug)]
-struct Bounded {
-    bytes: Vec<u8>,
-    limit: usize,
-    changes: u64,
-    /// Operations and bytes that are left.
-    left: Cell<(u64, u64)>,
-}
-
-/// The file would become too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Full;
-
-impl core::fmt::Display for Full {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the store is full")
-    }
-}
-
-impl core::error::Error for Full {}
-
-impl embedded_io::Error for Full {
-    fn kind(&self) -> embedded_io::ErrorKind {
-        embedded_io::ErrorKind::OutOfMemory
-    }
-}
-
-impl Bounded {
-    /// `file`, and work in proportion to its length.
-    fn new(file: &[u8]) -> Self {
-        let len = u64::try_from(file.len()).unwrap();
-        Self {
-            bytes: file.to_vec(),
-            limit: file.len() + GROWTH,
-            changes: 0,
-            left: Cell::new((1024 + 16 * len, (1 << 16) + 128 * len)),
-        }
-    }
-
-    fn spend(&self, bytes: usize) {
-        let (operations, moved) = self.left.get();
-        let operations = operations.checked_sub(1).expect("too many operations");
-        let bytes = u64::try_from(bytes).unwrap();
-        self.left.set((operations, moved.checked_sub(bytes).expect("too many bytes")));
-    }
-
-    fn room(&self, end: u64) -> Result<usize, Full> {
-        usize::try_from(end).ok().filter(|&end| end <= self.limit).ok_or(Full)
-    }
-}
-
-impl ReadAt for Bounded {
-    type Error = Full;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Full> {
-        let n = self.bytes.as_slice().read_at(offset, buf).unwrap();
-        self.spend(n);
-        Ok(n)
-    }
-
-    fn size(&self) -> Result<u64, Full> {
-        Ok(self.bytes.as_slice().size().unwrap())
-    }
-}
-
-impl WriteAt for Bounded {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Full> {
-        self.spend(bytes.len());
-        let end = self.room(offset.saturating_add(u64::try_from(bytes.len()).unwrap()))?;
-        self.changes += 1;
-        self.bytes.resize(self.bytes.len().max(end), 0);
-        self.bytes[end - bytes.len()..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), Full> {
-        let len = self.room(len)?;
-        self.changes += 1;
-        self.bytes.resize(len, 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), Full> {
-        Ok(())
-    }
-}
 
 /// A file that can be read.
 struct Readable<'a> {
@@ -151,11 +62,11 @@ pub fn sion_reopen(data: &[u8]) {
     let mut window = vec![0xee; Meta1::MAX_LEN + (usize::from(choices & 0xc0) << 6)];
     let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
     let options = Options { ahead: (choices & 3).into(), ..Options::default() };
-    let mut store = Bounded::new(bytes);
+    let mut store = Bounded::new(bytes, GROWTH);
     let mut writer = match Writer::reopen(&mut store, memory, options) {
         Ok(writer) => writer,
         Err(DriveError::Format(error)) if old.may_refuse(&error) => {
-            assert_eq!(store.changes, 0, "a file that was refused was changed");
+            assert!(store.changes.is_empty(), "a file that was refused was changed");
             return;
         }
         Err(error) => panic!("a file that can be read was refused: {error}"),
