@@ -9,6 +9,9 @@
 pub mod bounded;
 mod converting;
 pub mod everything;
+pub mod gsd_everything;
+pub mod gsd_linear;
+mod gsd_opening;
 pub mod held;
 pub mod model;
 mod reopening;
@@ -16,6 +19,7 @@ pub mod sion_file;
 mod writing;
 
 pub use converting::{sion_convert, sion_recover};
+pub use gsd_opening::gsd_open;
 pub use reopening::sion_reopen;
 pub use writing::sion_write;
 
@@ -45,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_reopen", body: sion_reopen },
     Target { name: "sion_convert", body: sion_convert },
     Target { name: "sion_recover", body: sion_recover },
+    Target { name: "gsd_open", body: gsd_open },
 ];
 
 /// The input is a physical SIONlib file.
