@@ -10,8 +10,12 @@ pub mod bounded;
 mod converting;
 pub mod everything;
 pub mod gsd_everything;
+pub mod gsd_file;
+pub mod gsd_held;
 pub mod gsd_linear;
 mod gsd_opening;
+pub mod gsd_scenario;
+mod gsd_writing;
 pub mod held;
 pub mod model;
 mod reopening;
@@ -20,6 +24,7 @@ mod writing;
 
 pub use converting::{sion_convert, sion_recover};
 pub use gsd_opening::gsd_open;
+pub use gsd_writing::gsd_write;
 pub use reopening::sion_reopen;
 pub use writing::sion_write;
 
@@ -50,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_convert", body: sion_convert },
     Target { name: "sion_recover", body: sion_recover },
     Target { name: "gsd_open", body: gsd_open },
+    Target { name: "gsd_write", body: gsd_write },
 ];
 
 /// The input is a physical SIONlib file.
