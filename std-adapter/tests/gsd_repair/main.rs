@@ -14,6 +14,7 @@ mod made;
 #[cfg(feature = "cli")]
 mod program;
 mod recover;
+mod regions;
 mod verify;
 
 use made::{Made, Shape, golden_dir, golden_files};

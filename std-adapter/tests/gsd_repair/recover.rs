@@ -9,9 +9,9 @@ use striae::gsd::recover::{Recover, Run};
 use striae_core::gsd::Version;
 
 /// A file before it is damaged.
-struct Whole {
-    bytes: Vec<u8>,
-    frames: Vec<Frame>,
+pub(crate) struct Whole {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) frames: Vec<Frame>,
     names: Vec<Vec<u8>>,
     /// Slots of each frame's entries.
     slots: Vec<(u64, u64)>,
@@ -23,7 +23,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let (_dir, path) = file_of(&bytes);
         let file = File::open(&path).unwrap();
         let frames = frames_of(&path).unwrap();
@@ -72,21 +72,32 @@ impl Whole {
     }
 }
 
+impl Whole {
+    /// Frames that are left of a file that is cut, and not saved.
+    pub(crate) fn count_missed(&self, runs: &[Run], len: u64) -> u64 {
+        let left = (0..self.frames.len()).filter(|&frame| self.is_left(frame, len));
+        let missed = left.filter(|&frame| !is_saved(runs, frame as u64));
+        let missed =
+            missed.inspect(|frame| println!("cut at {len}: frame {frame} is lost: {runs:?}"));
+        missed.count() as u64
+    }
+}
+
 /// What came of recovering.
 #[derive(Debug, Default, Clone, Copy)]
-struct Tally {
-    files: u64,
-    nothing: u64,
-    whole: u64,
-    fewer: u64,
-    saved: u64,
-    certain: u64,
-    wrong: u64,
-    missed: u64,
+pub(crate) struct Tally {
+    pub(crate) files: u64,
+    pub(crate) nothing: u64,
+    pub(crate) whole: u64,
+    pub(crate) fewer: u64,
+    pub(crate) saved: u64,
+    pub(crate) certain: u64,
+    pub(crate) wrong: u64,
+    pub(crate) missed: u64,
 }
 
 /// Recovers, and compares all that is saved with what was there.
-fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tally) -> Vec<Run> {
+pub(crate) fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tally) -> Vec<Run> {
     let (dir, path) = file_of(damaged);
     tally.files += 1;
     let Ok(recovery) = Recover::new().examine(&path) else {
@@ -100,7 +111,7 @@ fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tally) -> Vec<
     let invented: BTreeMap<Vec<u8>, u16> =
         recovery.invented().map(|(id, name)| (name.to_vec(), id)).collect();
     let real = |name: &Vec<u8>| match invented.get(name) {
-        Some(&id) => whole.names[id as usize].clone(),
+        Some(&id) => whole.names.get(id as usize).unwrap_or(name).clone(),
         None => name.clone(),
     };
     let runs: Vec<Run> = recovery.runs().cloned().collect();
@@ -115,7 +126,7 @@ fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tally) -> Vec<
                 got.iter().map(|(name, values)| (real(name), values.clone())).collect();
             let is_right = whole.frames.get(frame as usize) == Some(&got);
             tally.wrong += u64::from(!is_right);
-            if !is_right {
+            if !is_right && tally.wrong == 1 {
                 println!(
                     "frame {frame} is wrong: {:?} {got:?} {:?}",
                     run.certainty,
@@ -145,12 +156,7 @@ fn cut_everywhere(whole: &Whole, step: usize) -> Tally {
     let mut tally = Tally::default();
     for len in (0..=whole.bytes.len()).rev().step_by(step) {
         let runs = recover_and_compare(whole, &whole.bytes[..len], &mut tally);
-        for frame in (0..whole.frames.len()).filter(|&frame| whole.is_left(frame, len as u64)) {
-            if !is_saved(&runs, frame as u64) {
-                println!("cut at {len}: frame {frame} is lost: {runs:?}");
-                tally.missed += 1;
-            }
-        }
+        tally.missed += whole.count_missed(&runs, len as u64);
     }
     tally
 }
@@ -165,7 +171,7 @@ fn print(what: &str, tally: &Tally) {
 const HEAD: &str = "| file | cases | nothing | all frames | fewer frames | frames saved | certain | \
                     wrong | missed |\n|---|---|---|---|---|---|---|---|---|";
 
-fn stride(len: usize, most: usize) -> usize {
+pub(crate) fn stride(len: usize, most: usize) -> usize {
     match std::env::var_os("STRIAE_EXHAUSTIVE") {
         Some(_) => 1,
         None => (len / most).max(1) | 1,

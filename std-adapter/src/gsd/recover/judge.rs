@@ -188,13 +188,17 @@ impl Judge<'_> {
     /// The frame that was held is as certain as it will ever be.
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
-        if held.certainty.is_saved() {
+        let certainty = match held.certainty {
+            Certainty::AsFound if !held.ids.is_empty() => Certainty::Guess(Doubt::Names),
+            certainty => certainty,
+        };
+        if certainty.is_saved() {
             self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
             self.judged.bytes = self.judged.bytes.saturating_add(held.bytes);
             self.judged.has_text |= held.has_text;
             self.unknown.extend(held.ids);
         }
-        self.push(held.frame..held.frame.saturating_add(1), held.certainty);
+        self.push(held.frame..held.frame.saturating_add(1), certainty);
     }
 
     fn push(&mut self, frames: Range<u64>, certainty: Certainty) {

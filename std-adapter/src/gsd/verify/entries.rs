@@ -113,27 +113,23 @@ fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64,
     if let Some(record) = head.record {
         return Ok(record.entries.min(shown.slots));
     }
-    let (mut hole, mut stale, mut is_half) = (None, 0_u64, false);
+    let (mut hole, mut stale, mut half) = (None, 0_u64, None);
     each_entry(store, shown, 0..shown.slots, &mut |slot, entry| {
         match (hole, entry.is_used()) {
-            (None, false) => {
-                hole = Some(slot);
-                is_half = entry.as_bytes().iter().any(|&byte| byte != 0);
-            }
+            (None, false) => hole = Some(slot),
             (Some(_), true) => stale = stale.saturating_add(1),
             _ => {}
         }
+        if !entry.is_used() && entry.as_bytes().iter().any(|&byte| byte != 0) {
+            half.get_or_insert(slot);
+        }
         Ok(true)
     })?;
-    match hole {
-        Some(slot) if stale > 0 => {
-            let offset = shown.offset_of(slot).saturating_add(16);
-            report.damage(FindingKind::Hole { offset, slot, used: stale });
-        }
-        Some(slot) if is_half => {
-            report.damage(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
-        }
-        _ => {}
+    if let Some(slot) = hole.filter(|_| stale > 0) {
+        let offset = shown.offset_of(slot).saturating_add(16);
+        report.damage(FindingKind::Hole { offset, slot, used: stale });
+    } else if let Some(slot) = half {
+        report.damage(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
     }
     Ok(hole.unwrap_or(shown.slots))
 }

@@ -117,8 +117,8 @@ pub enum FindingKind {
     },
     /// An entry is wrong, alone or behind the one before it.
     Entry(check_entry::Finding),
-    /// An empty slot behind the last entry is not empty: an entry was cut off while it was written, and
-    /// its frame lacks it.
+    /// A slot behind the last entry has no location, and is not empty all the same: an entry was cut
+    /// off while it was written, and its frame lacks it.
     HalfEntry {
         /// Where the slot is.
         offset: u64,
