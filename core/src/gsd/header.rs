@@ -163,8 +163,13 @@ impl Header {
 
     /// The same with what commits change as in `image`, checked.
     pub(super) fn with_blocks(self, image: &raw::Image, file_len: u64) -> Result<Self, Error> {
+        let gsd_version = image.gsd_version.get();
+        let version = Version::from_number(gsd_version);
+        if !version.is_readable() {
+            return Err(Error::Version { gsd_version });
+        }
         let header = Self {
-            version: Version::from_number(image.gsd_version.get()),
+            version,
             schema_version: Version::from_number(image.schema_version.get()),
             index: image.index(),
             names: image.name_block(),
