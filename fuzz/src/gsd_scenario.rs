@@ -95,6 +95,7 @@ pub fn scenario(data: &[u8]) -> (Plan, Vec<Act>) {
         layer: if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER },
         align: [1, 8, 512, 4096][two_bits(flags, 4)],
         checksums: flags & 2 != 0,
+        one_sync: false,
         index_slots: [1, 2, 5, 40][two_bits(shape, 0)],
         shown_slots: [1, 2, 9, 128][two_bits(shape, 2)],
         names_len: [64, 128, 256, 1024][two_bits(shape, 4)],

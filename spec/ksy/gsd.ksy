@@ -39,10 +39,14 @@ instances:
   num_frames:
     value: 'num_entries == 0 ? 0 : index.entries[num_entries - 1].frame.as<u8> + 1'
     doc-ref: spec/gsd.md#frames, gsd.c:1536
-  shadow:
+  shadows:
     pos: header.commit.shadow
+    size: 256
     type: shadow
+    repeat: expr
+    repeat-expr: 2
     if: header.has_commit
+    doc: They take turns; one that no commit has used yet is zeros.
     doc-ref: spec/gsd.md#shadow
 types:
   header:
@@ -248,7 +252,7 @@ types:
         type: u8
       - id: shadow
         type: u8
-        doc: Offset of the shadow.
+        doc: Offset of the two shadows.
       - id: crc_from
         type: u8
         doc: First entry that index_crc covers.
@@ -275,8 +279,9 @@ types:
       - id: layer
         type: u1
         doc: Major version of the file layer.
-      - id: unused
+      - id: one_sync
         type: u1
+        doc: 1 if the next commit may stand in a shadow before it does in the header.
       - id: commit_crc
         type: u4
         doc: Of bytes 8 to 39 and 176 to 251 of the file.
@@ -301,13 +306,18 @@ types:
     doc-ref: spec/gsd.md#shadow
     seq:
       - id: magic
-        contents: striaeSH
+        type: str
+        size: 8
+        encoding: ASCII
+        valid:
+          any-of: ['"striaeSH"', '"\0\0\0\0\0\0\0\0"']
       - id: old
         type: image
       - id: new
         type: image
-      - id: unused
-        size: 4
+      - id: added_crc
+        type: u4
+        doc: Of what a commit of one sync added; 0 of another one.
       - id: crc
         type: u4
         doc: Of the 252 bytes in front of it.

@@ -20,6 +20,7 @@ WRITES = [
     ("small", "3 chunks of 10 rows, closed once", 200_000, 200_000, "k frames/s", 1e-3),
     ("small-100", "the same, committed each 100 frames", 100_000, 20_000, "k frames/s", 1e-3),
     ("small-1", "the same, committed each frame", 50_000, 400, "frames/s", 1),
+    ("small_one_sync-1", "the same, ours with one sync", 50_000, 400, "frames/s", 1),
     ("large", "12 MB frames, closed once", 40, 40, "MB/s", 12),
     ("large-1", "12 MB frames, committed each frame", 40, 40, "MB/s", 12),
 ]

@@ -71,6 +71,7 @@ impl Driver {
                     layer: version(layer),
                     align: align.parse()?,
                     checksums: checksums == "1",
+                    one_sync: memory.parse::<usize>()? % 2 == 1,
                     index_slots: index_slots.parse()?,
                     shown_slots: shown_slots.parse()?,
                     names_len: names_len.parse()?,

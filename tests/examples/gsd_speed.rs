@@ -28,7 +28,8 @@ fn main() {
     };
     let (path, count) = (Path::new(path), count.parse().unwrap());
     match name.split_once('-').unwrap_or((name, "0")) {
-        ("small", each) => small(path, count, each.parse().unwrap()),
+        ("small", each) => small(path, count, each.parse().unwrap(), false),
+        ("small_one_sync", each) => small(path, count, each.parse().unwrap(), true),
         ("large", each) => large(path, count, each.parse().unwrap()),
         ("make", _) => make(path, count),
         ("open", _) => time(count, |_| assert!(File::open(path).unwrap().frames() > 0)),
@@ -53,8 +54,9 @@ struct Written {
 }
 
 impl Written {
-    fn create(path: &Path, frames: u64, each: u64) -> Self {
-        let builder = Builder::new().application("bench").schema("none", NO_VERSION);
+    fn create(path: &Path, frames: u64, each: u64, one_sync: bool) -> Self {
+        let builder =
+            Builder::new().application("bench").schema("none", NO_VERSION).one_sync(one_sync);
         Self { file: builder.overwrite(true).create(path).unwrap(), frames, each }
     }
 
@@ -69,9 +71,9 @@ impl Written {
     }
 }
 
-fn small(path: &Path, count: u64, each: u64) {
+fn small(path: &Path, count: u64, each: u64, one_sync: bool) {
     let values: Vec<f32> = (0..30).map(|i| i as f32).collect();
-    let mut written = Written::create(path, count, each);
+    let mut written = Written::create(path, count, each, one_sync);
     time(count, |frame| {
         written.file.write("position", &values, 3).unwrap();
         written.file.write("velocity", &values, 3).unwrap();
@@ -82,7 +84,7 @@ fn small(path: &Path, count: u64, each: u64) {
 
 fn large(path: &Path, count: u64, each: u64) {
     let values: Vec<f32> = (0..LARGE).map(|i| i as f32).collect();
-    let mut written = Written::create(path, count, each);
+    let mut written = Written::create(path, count, each, false);
     time(count, |frame| {
         written.file.write("position", &values, 3).unwrap();
         written.end_frame(frame);
@@ -90,7 +92,7 @@ fn large(path: &Path, count: u64, each: u64) {
 }
 
 fn make(path: &Path, count: u64) {
-    let mut written = Written::create(path, count, 100_000);
+    let mut written = Written::create(path, count, 100_000, false);
     for frame in 0..count {
         written.file.write("step", &[frame as u32], 1).unwrap();
         written.end_frame(frame);

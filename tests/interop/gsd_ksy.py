@@ -179,7 +179,7 @@ def compare_commit(found):
         ("crc_from in the index", commit.crc_from <= used, True),
         ("names_crc", commit.names_crc, crc32c(names)),
         ("ident_crc", commit.ident_crc, crc32c(data[40:44] + data[48:176])),
-        ("unused", commit.unused, 0),
+        ("one_sync", commit.one_sync in (0, 1), True),
         ("shadow is aligned", commit.shadow % 256, 0),
     ]:
         problems += differ(f"commit: {what}", value, wanted)
@@ -194,9 +194,10 @@ def compare_commit(found):
 
 def compare_shadow(found, image):
     """The shadow of the last commit; the one before it may have made the file what it is."""
-    start = found.commit.shadow
+    number = found.commit.sequence % 2
+    start = found.commit.shadow + 256 * number
     data = found.bytes[start : start + 256]
-    problems = differ("shadow: crc", found.parsed.shadow.crc, crc32c(data[:252]))
+    problems = differ("shadow: crc", found.parsed.shadows[number].crc, crc32c(data[:252]))
     # gsd may have changed the minor version of the layer.
     old, new, now = (part[:36] + part[38:] for part in (data[8:128], data[128:248], image))
     return problems + differ("shadow: has the header", now in (old, new), True)
@@ -213,7 +214,7 @@ def compare_places(found):
         (0, 256, "header"),
         (index, 32 * slots, "index"),
         (header.namelist_location, 64 * header.namelist_allocated_entries, "names"),
-        (commit.shadow, 256, "shadow"),
+        (commit.shadow, 512, "shadows"),
     ]
     spans += [(entry.location, entry.len, f"chunk in slot {entry.slot}") for entry in found.entries if entry.len]
     spans.sort()

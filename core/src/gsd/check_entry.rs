@@ -329,7 +329,7 @@ impl EntryCheck {
 
     /// The parts of the file that the chunk overlaps, but for the header, which its location tells.
     fn overlaps(&self, entry: &IndexEntry, offset: u64) -> [Option<Finding>; 3] {
-        let shadow = self.shadow.and_then(|shadow| Span::new(shadow, Shadow::LEN));
+        let shadow = self.shadow.and_then(|shadow| Span::new(shadow, Shadow::BOTH_LEN));
         let parts = [
             (Part::Index, self.index.span()),
             (Part::Names, self.names.span()),

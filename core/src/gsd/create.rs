@@ -14,7 +14,7 @@ use core::num::NonZeroU64;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
-/// Where the shadow is in a file that striae made: in the sector of the header.
+/// Where the shadows are in a file that striae made: the first one in the sector of the header.
 pub const SHADOW: u64 = 256;
 
 /// Blocks start at a sector at least.
@@ -35,6 +35,10 @@ pub struct Attributes<'a> {
     pub align: u64,
     /// Whether frames carry checksums.
     pub checksums: bool,
+    /// Whether commits take one sync where that is possible, and not two: such a commit lasts, but only
+    /// striae's readers know of it after a power cut, until striae opens the file to write or the next
+    /// commit is made (`spec/gsd.md#a-commit-of-one-sync`).
+    pub one_sync: bool,
     /// Slots of the first index; it doubles when it is full.
     pub index_slots: u64,
     /// Slots that the header shows at least, 1 to 128. With fewer than 128, gsd damages the file if
@@ -54,6 +58,7 @@ impl Default for Attributes<'_> {
             layer: Version::LAYER,
             align: 1,
             checksums: false,
+            one_sync: false,
             index_slots: 128,
             shown_slots: SHOWN_SLOTS,
             names_len: 1024,
@@ -120,7 +125,7 @@ impl Attributes<'_> {
         }
         let units = self.names_len.div_ceil(NAME_UNIT);
         let unit = NonZeroU64::new(self.align).unwrap_or(NonZeroU64::MIN);
-        let from = SHADOW.saturating_add(Shadow::LEN);
+        let from = SHADOW.saturating_add(Shadow::BOTH_LEN);
         let slots = self.index_slots.saturating_add(self.shown_slots);
         let blocks = Blocks::behind(from, unit, units, slots)?;
         let shown = blocks.index.last(self.shown_slots).unwrap_or(blocks.index);
@@ -150,6 +155,7 @@ impl Attributes<'_> {
             ident_crc: Header::unchecked(&header).ident_crc(checksum),
             align,
             checksums: self.checksums,
+            one_sync: self.one_sync,
             layer: u8::try_from(self.layer.major).unwrap_or(0),
         };
         header = header.with_image(&header.image().with_record(record, checksum));
@@ -182,6 +188,8 @@ enum Stage {
     SyncInvalid,
     Size,
     Shadow,
+    /// Zeros in this quarter of the other one, which may be that of a file that was here before.
+    OtherShadow(u64),
     /// Zeros in the name list from this unit on.
     Names(u64),
     /// Zeros in the slots that are shown, two at a time, from this one on.
@@ -209,7 +217,7 @@ impl Create {
     ) -> Result<Self, Error> {
         let (header, data_end) = attributes.header(checksum)?;
         let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
-        let shadow = Shadow::of(header.image(), header.image(), checksum);
+        let shadow = Shadow::of(header.image(), header.image(), 0, checksum);
         Ok(Self { header, shadow, data_end, store_len, stage })
     }
 
@@ -232,7 +240,11 @@ impl Create {
             Stage::Invalidate => Stage::SyncInvalid,
             Stage::SyncInvalid => Stage::Size,
             Stage::Size => Stage::Shadow,
-            Stage::Shadow => Stage::Names(0),
+            Stage::Shadow => Stage::OtherShadow(0),
+            Stage::OtherShadow(quarter) if quarter < 3 => {
+                Stage::OtherShadow(quarter.saturating_add(1))
+            }
+            Stage::OtherShadow(_) => Stage::Names(0),
             Stage::Names(unit) if unit.saturating_add(1) < units => {
                 Stage::Names(unit.saturating_add(1))
             }
@@ -265,6 +277,11 @@ impl Machine for Create {
             Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncRest | Stage::SyncAll => Step::Sync,
             Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
             Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
+            Stage::OtherShadow(quarter) => {
+                let other = Shadow::offset_of(SHADOW, 1);
+                let offset = other.saturating_add(quarter.saturating_mul(64));
+                Step::Write { offset, bytes: zeros }
+            }
             Stage::Names(unit) => {
                 let skip = unit.saturating_mul(NAME_UNIT);
                 let offset = header.namelist_location.get().saturating_add(skip);

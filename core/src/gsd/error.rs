@@ -39,6 +39,17 @@ pub enum Error {
         /// Length of the file.
         file_len: u64,
     },
+    /// The file: two of its blocks have bytes in common, so that it can be read, but not written to.
+    Overlap {
+        /// The field that says where one of them starts.
+        field: FieldId,
+        /// What it says.
+        start: u64,
+        /// Its length.
+        len: u64,
+        /// The field that says where the other one starts.
+        other: FieldId,
+    },
     /// The file: a value is smaller than it can be.
     TooSmall {
         /// The field.
@@ -306,6 +317,10 @@ impl fmt::Display for Error {
             ),
             Self::Cut { file_len } => {
                 write!(f, "the header needs 256 bytes, but the file ends at {file_len}")
+            }
+            Self::Overlap { field, start, len, other } => {
+                let (field, other) = (Name(field), Name(other));
+                write!(f, "{field} is {start}, and the {len} bytes there overlap those of {other}")
             }
             Self::Outside { field, start, len, file_len } => write!(
                 f,

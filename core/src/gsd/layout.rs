@@ -147,13 +147,20 @@ pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
 /// Slots that a file should have at least for gsd's sake, as its own new files do.
 pub const SHOWN_SLOTS: u64 = 128;
 
+/// Most entries that an index is padded with for frames that have no chunks: 32 MiB.
+///
+/// A writer refuses chunks of frames that are farther behind, which would have to be counted up to
+/// by a program, or stand in a file that gsd cannot read either.
+pub const MAX_PADDING: u64 = 1 << 20;
+
 /// Entries that an index must have: those that there are, one a frame, and `least`.
 ///
 /// gsd refuses an entry whose frame is not below the number of slots, also in files that it has made so
 /// itself by appending to one of few slots, or of as many as frames.
 #[must_use]
 pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
-    let most = if frames > entries { frames } else { entries };
+    let is_near = frames > entries && frames.saturating_sub(entries) <= MAX_PADDING;
+    let most = if is_near { frames } else { entries };
     if least > most { least } else { most }
 }
 

@@ -6,7 +6,7 @@
 //! | [`error`] | what can be wrong |
 //! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
 //! | [`layout`] | blocks and lengths |
-//! | [`record`] | the commit record, and whether it holds |
+//! | [`record`], [`shadow`] | the commit record; whether it holds, and what comes after it |
 //! | [`names`], [`name_table`] | the name list; its names by their bytes |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`checksums`] | checksums of a frame |
@@ -36,6 +36,7 @@ pub mod publish;
 pub mod raw;
 pub mod reader;
 pub mod record;
+pub mod shadow;
 pub mod stream;
 pub mod writer;
 

@@ -6,7 +6,9 @@ use super::header::{self, Header};
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT};
 use super::names::Counter;
 use super::raw::{self, Image, IndexEntry, Shadow};
-use super::record::{Record, SHADOW_LEN, Settled, shadow_span};
+use super::record::Record;
+use super::shadow::{Added, SHADOW_LEN, Settled, shadows};
+use crate::integrity::crc32c;
 use crate::span::Span;
 use crate::step::{Machine, Step};
 use crate::store::usize_to_u64;
@@ -25,6 +27,9 @@ pub enum State {
     /// Publishing a commit was cut off while the header was written. It had all that it needs: what
     /// was read is that commit.
     Torn(Record),
+    /// A commit of one sync was made, and its header was not written, or was not durable. A shadow has
+    /// it, and all that it added is there: what was read is that commit.
+    Ahead(Record),
 }
 
 impl State {
@@ -33,7 +38,7 @@ impl State {
     pub const fn record(&self) -> Option<&Record> {
         match self {
             Self::Plain | Self::Appended => None,
-            Self::Committed(record) | Self::Torn(record) => Some(record),
+            Self::Committed(record) | Self::Torn(record) | Self::Ahead(record) => Some(record),
         }
     }
 }
@@ -85,18 +90,27 @@ impl Head {
 /// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
 ///
 /// A file with a commit record is opened in two reads; another one in a read of the names and
-/// log2(slots) reads of a slot.
+/// log2(slots) reads of a slot. If commits may take one sync, a shadow is read, too, and, if it is ahead of
+/// the header, what its commit added: at most 2 MiB.
 #[derive(Debug)]
 pub struct Open {
     head: Head,
     stage: Stage,
+    /// The header that a commit of one sync was to write, and the checksum of what it added.
+    next: (Image, u32),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     Header,
-    /// Whether the header was torn.
+    /// Whether the header was torn, by the first of the shadows.
     Shadow,
+    /// By the second one, and what the first one said.
+    OtherShadow(Option<Settled>),
+    /// Whether a shadow is ahead of the header.
+    NextShadow(State),
+    /// Whether all that it added is there: what of that is left to read, and the checksums so far.
+    Added(State, Added, (u32, u32)),
     /// Whether gsd has put an entry behind the committed ones without moving the index.
     SlotBehind(Record),
     Names(Counter),
@@ -131,24 +145,74 @@ impl Open {
             names_len: 0,
             frames: 0,
         };
-        Self { head, stage: Stage::Header }
+        Self { head, stage: Stage::Header, next: (head.image, 0) }
     }
 
     /// The record holds unless somebody has written behind it.
-    fn committed(&mut self, record: Record, torn: bool) -> Result<Stage, Error> {
+    fn committed(&mut self, state: State) -> Stage {
         let head = &mut self.head;
+        let Some(&record) = state.record() else { return self.scan() };
         if u16::from(record.layer) != head.header.version.major {
             head.state = State::Appended; // gsd_upgrade was here
-            return Ok(self.scan());
+            return self.scan();
         }
-        head.state = if torn { State::Torn(record) } else { State::Committed(record) };
+        head.state = state;
         head.entries = record.entries;
         head.names = record.names;
         head.names_len = record.names_len.into();
-        Ok(match head.header.index.slots > record.entries {
+        match head.header.index.slots > record.entries {
             true => Stage::SlotBehind(record),
             false => Stage::LastEntry,
-        })
+        }
+    }
+
+    /// The header's record holds, or did before it was torn; perhaps there is a later one.
+    fn look_ahead(&mut self, state: State, record: Record) -> Stage {
+        match shadows(record.shadow, self.head.file_len).filter(|_| record.one_sync) {
+            Some(_) => Stage::NextShadow(state),
+            None => self.committed(state),
+        }
+    }
+
+    fn feed_next_shadow(&mut self, state: State, bytes: &[u8]) -> Stage {
+        let shadow = Shadow::parse(bytes);
+        let added = shadow.and_then(|shadow| shadow.added_to(&self.head.image));
+        let added = added.filter(|added| added.fits(self.head.file_len));
+        match (added, shadow) {
+            (Some(added), Some(shadow)) => {
+                self.next = (shadow.new, shadow.added_crc.get());
+                Stage::Added(state, added, (0, 0))
+            }
+            _ => self.committed(state),
+        }
+    }
+
+    /// Sums up what a commit added, and believes in it if all of that is there.
+    fn feed_added(
+        &mut self,
+        state: State,
+        mut left: Added,
+        (mut chunks, mut entries): (u32, u32),
+        bytes: &[u8],
+    ) -> Stage {
+        let crc = if left.chunks.is_empty() { &mut entries } else { &mut chunks };
+        *crc = crc32c(*crc, bytes);
+        left.pass(usize_to_u64(bytes.len()));
+        if !left.entries.is_empty() {
+            return Stage::Added(state, left, (chunks, entries));
+        }
+        let (new, want) = self.next;
+        let is_whole = Added::crc(chunks, entries, crc32c) == want;
+        // gsd may have looked, and raised the version.
+        let image = Image { gsd_version: self.head.image.gsd_version, ..new };
+        let next = new.record(self.head.file_len).ok().flatten().filter(|_| is_whole);
+        match (next, self.head.header.with_blocks(&image, self.head.file_len)) {
+            (Some(next), Ok(header)) => {
+                (self.head.image, self.head.header) = (image, header);
+                self.committed(State::Ahead(next))
+            }
+            _ => self.committed(state),
+        }
     }
 
     /// The first stage for a file whose contents have to be counted.
@@ -158,6 +222,13 @@ impl Open {
             0 => self.index_stage(),
             _ => Stage::Names(Counter::new(self.head.header.version)),
         }
+    }
+
+    /// The shadow of the commit of this number.
+    fn shadow(&self, sequence: u32) -> Step<'_, Head> {
+        let both = self.head.image.commit.shadow.get();
+        let offset = Shadow::offset_of(both, sequence);
+        Step::Read { offset, need: SHADOW_LEN, want: Shadow::LEN }
     }
 
     fn slot(&self, slot: u64) -> Step<'_, Head> {
@@ -182,28 +253,31 @@ impl Open {
         }
         if let Some(record) = self.head.image.record(file_len)? {
             self.head.header = Header::from_raw(&raw, file_len)?;
-            return self.committed(record, false);
+            return Ok(self.look_ahead(State::Committed(record), record));
         }
         let shadow = self.head.image.commit.shadow.get();
-        shadow_span(shadow, file_len).ok_or_else(|| self.head.image.crc_error())?;
+        shadows(shadow, file_len).ok_or_else(|| self.head.image.crc_error())?;
         self.head.header = Header::unchecked(&raw);
         Ok(Stage::Shadow)
     }
 
-    fn feed_shadow(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+    /// What the header is in the light of both shadows: one of them knows if it was torn.
+    fn settle(&mut self, first: Option<Settled>, second: &[u8]) -> Result<Stage, Error> {
         let damaged = self.head.image.crc_error();
         let head = &mut self.head;
-        let settled = match Shadow::parse(bytes) {
-            Some(shadow) => shadow.settle(&head.image),
-            None if head.image.is_moved() => Settled::Appended,
-            None => Settled::Damaged,
+        let second = Shadow::parse(second).map(|shadow| shadow.settle(&head.image));
+        let settled = match (first, second) {
+            (_, Some(torn @ Settled::Torn(_))) | (Some(torn @ Settled::Torn(_)), _) => torn,
+            (_, Some(Settled::Appended)) | (Some(Settled::Appended), _) => Settled::Appended,
+            (None, None) if head.image.is_moved() => Settled::Appended,
+            _ => Settled::Damaged,
         };
         match settled {
             Settled::Torn(new) => {
                 head.image = new;
                 head.header = head.header.with_blocks(&new, head.file_len)?;
                 let record = new.record(head.file_len)?.ok_or(damaged)?;
-                self.committed(record, true)
+                Ok(self.look_ahead(State::Torn(record), record))
             }
             Settled::Appended => {
                 head.state = State::Appended;
@@ -285,9 +359,14 @@ impl Machine for Open {
                 let want = self.head.file_len.min(usize_to_u64(Header::LEN));
                 Step::Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
             }
-            Stage::Shadow => {
-                let offset = self.head.image.commit.shadow.get();
-                Step::Read { offset, need: SHADOW_LEN, want: Shadow::LEN }
+            Stage::Shadow => self.shadow(0),
+            Stage::OtherShadow(_) => self.shadow(1),
+            Stage::NextShadow(_) => {
+                self.shadow(self.head.image.commit.sequence.get().wrapping_add(1))
+            }
+            Stage::Added(_, left, _) => {
+                let left = if left.chunks.is_empty() { left.entries } else { left.chunks };
+                Step::Read { offset: left.offset(), need: 1, want: left.len() }
             }
             Stage::SlotBehind(record) => self.slot(record.entries),
             Stage::Names(counter) => {
@@ -310,7 +389,13 @@ impl Machine for Open {
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.stage = match self.stage {
             Stage::Header => self.feed_header(bytes)?,
-            Stage::Shadow => self.feed_shadow(bytes)?,
+            Stage::Shadow => {
+                let first = Shadow::parse(bytes).map(|shadow| shadow.settle(&self.head.image));
+                Stage::OtherShadow(first)
+            }
+            Stage::OtherShadow(first) => self.settle(first, bytes)?,
+            Stage::NextShadow(state) => self.feed_next_shadow(state, bytes),
+            Stage::Added(state, left, crcs) => self.feed_added(state, left, crcs, bytes),
             Stage::SlotBehind(_) => match self.is_used(bytes) {
                 true => {
                     self.head.state = State::Appended;

@@ -16,6 +16,9 @@ const FIELDS: u64 = 8;
 /// made durable together with that; the header is then written in the order of its bytes, so that
 /// whatever tears it leaves a front of the new and the rest of the old one, which the shadow tells
 /// apart from everything else.
+///
+/// A commit of one sync leaves it to the next one to make the header durable: until then, the shadow
+/// proves that it was made.
 #[derive(Debug)]
 pub struct Publish {
     shadow: Shadow,
@@ -34,17 +37,26 @@ enum Stage {
 }
 
 impl Publish {
-    /// Replaces `old`, which stands in the header, by `new`; both name the same shadow.
+    /// Replaces `old`, which stands in the header, by `new`; both name the same shadows. `added_crc` is
+    /// that of a commit of one sync, or 0.
     #[must_use]
-    pub fn new(old: Image, new: Image, checksum: Checksum) -> Self {
-        let offset = new.commit.shadow.get();
-        Self { shadow: Shadow::of(old, new, checksum), offset, stage: Stage::Shadow }
+    pub fn new(old: Image, new: Image, added_crc: u32, checksum: Checksum) -> Self {
+        let commit = &new.commit;
+        let offset = Shadow::offset_of(commit.shadow.get(), commit.sequence.get());
+        Self { shadow: Shadow::of(old, new, added_crc, checksum), offset, stage: Stage::Shadow }
     }
 
-    /// Ends what was cut off while the header was written; the shadow is durable.
+    /// Ends what was cut off before the header was durable. What it speaks of is there, and is made
+    /// durable first: a program may have been killed before it did that.
     #[must_use]
     pub fn again(new: Image, checksum: Checksum) -> Self {
-        Self { stage: Stage::Fields, ..Self::new(new, new, checksum) }
+        Self { stage: Stage::Before, ..Self::new(new, new, 0, checksum) }
+    }
+
+    /// Whether it takes one sync.
+    #[must_use]
+    pub fn is_of_one_sync(&self) -> bool {
+        self.shadow.added_crc.get() != 0
     }
 
     /// Whether the header may have been written to: what was begun must be ended then, before the
@@ -64,6 +76,7 @@ impl Machine for Publish {
             Stage::Shadow => (Stage::Shadow, Stage::Before),
             Stage::Before => (Stage::Before, Stage::Fields),
             Stage::Fields => (Stage::Fields, Stage::Record),
+            Stage::Record if self.is_of_one_sync() => (Stage::Record, Stage::Done),
             Stage::Record => (Stage::Record, Stage::Behind),
             Stage::Behind | Stage::Done => (self.stage, Stage::Done),
         };

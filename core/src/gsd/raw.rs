@@ -113,7 +113,7 @@ pub struct Commit {
     pub index_reserved: U64,
     /// The byte behind all that is in use.
     pub data_end: U64,
-    /// Offset of the [`Shadow`] in the file.
+    /// Offset of the two [`Shadow`]s in the file.
     pub shadow: U64,
     /// First entry that `index_crc` covers.
     pub crc_from: U64,
@@ -135,8 +135,8 @@ pub struct Commit {
     pub checksums: u8,
     /// Major version of the file layer that this was written for.
     pub layer: u8,
-    /// Zero.
-    pub unused: u8,
+    /// 1: the next commit may take one sync, and stand in a shadow before it does in the header.
+    pub one_sync: u8,
     /// CRC-32C of bytes 8 to 39 of the header and of this record up to here.
     pub commit_crc: U32,
 }
@@ -156,7 +156,7 @@ spec_table!(Commit = 3 in "commit", 80,
     72: align: u8,
     73: checksums: u8,
     74: layer: u8,
-    75: unused: u8,
+    75: one_sync: u8,
     76: commit_crc: U32,
 );
 
@@ -187,7 +187,7 @@ pub struct Image {
     pub commit: Commit,
 }
 
-/// What the header was before the last commit and shall be behind it (`spec/gsd.md#shadow`); ours.
+/// What the header was before a commit and shall be behind it (`spec/gsd.md#shadow`); ours.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Shadow {
@@ -197,8 +197,8 @@ pub struct Shadow {
     pub old: Image,
     /// Behind it.
     pub new: Image,
-    /// Zeros.
-    pub unused: [u8; 4],
+    /// Of a commit of one sync, CRC-32C of what it added; 0 of another one.
+    pub added_crc: U32,
     /// CRC-32C of all before.
     pub crc: U32,
 }
@@ -206,7 +206,7 @@ spec_table!(Shadow = 4 in "shadow", 256,
     0: magic: [u8; 8],
     8: old: Image,
     128: new: Image,
-    248: unused: [u8; 4],
+    248: added_crc: U32,
     252: crc: U32,
 );
 

@@ -3,12 +3,12 @@
 use super::error::Error;
 use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
-use super::raw::{Commit, Image, Shadow};
+use super::raw::{Commit, Image};
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
+use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, IntoBytes};
 
 /// Offset of the commit record in the file.
 pub const OFFSET: u64 = 176;
@@ -23,7 +23,7 @@ pub struct Record {
     pub index_reserved: u64,
     /// The byte behind all that is in use.
     pub data_end: u64,
-    /// Offset of the shadow of the header.
+    /// Offset of the two shadows of the header.
     pub shadow: u64,
     /// First entry that `index_crc` covers: those before were there when striae came.
     pub crc_from: u64,
@@ -43,6 +43,8 @@ pub struct Record {
     pub align: u8,
     /// Whether frames carry checksums.
     pub checksums: bool,
+    /// Whether the next commit may stand in a shadow before it does in the header.
+    pub one_sync: bool,
     /// Major version of the file layer.
     pub layer: u8,
 }
@@ -72,6 +74,7 @@ impl Record {
             ident_crc: commit.ident_crc.get(),
             align: commit.align,
             checksums: commit.checksums == 1,
+            one_sync: commit.one_sync == 1,
             layer: commit.layer,
         };
         let block_len = names.span().map_or(0, Span::len);
@@ -128,7 +131,7 @@ impl Record {
             align: self.align,
             checksums: u8::from(self.checksums),
             layer: self.layer,
-            unused: 0,
+            one_sync: u8::from(self.one_sync),
             commit_crc: U32::new(0),
         }
     }
@@ -214,7 +217,7 @@ impl Image {
     }
 
     /// Whether the version is that of `other`, or what gsd makes of it when it opens the file.
-    fn version_of(&self, other: &Self) -> bool {
+    pub(super) fn version_of(&self, other: &Self) -> bool {
         let [ours, others] = [self, other].map(|it| Version::from_number(it.gsd_version.get()));
         ours.major == others.major && ours.minor >= others.minor
     }
@@ -230,102 +233,4 @@ impl Image {
     }
 }
 
-/// What a header with a record of a wrong checksum is, in the light of its shadow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// A commit was being published: its header was half written. This is the whole one.
-    Torn(Image),
-    /// gsd went on writing: its header is right, and the record says what was before.
-    Appended,
-    /// Neither: bytes have changed.
-    Damaged,
-}
-
-impl Shadow {
-    /// Bytes of a shadow.
-    pub const LEN: u64 = 256;
-
-    /// A shadow of a commit that replaces the header `old` by `new`.
-    #[must_use]
-    pub fn of(old: Image, new: Image, checksum: Checksum) -> Self {
-        let mut shadow = Self { magic: Self::MAGIC, old, new, unused: [0; 4], crc: U32::new(0) };
-        shadow.crc = U32::new(shadow.computed_crc(checksum));
-        shadow
-    }
-
-    fn computed_crc(&self, checksum: Checksum) -> u32 {
-        checksum(0, self.as_bytes().get(..252).unwrap_or_default())
-    }
-
-    /// The shadow in `bytes`, if there is one.
-    #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (shadow, _) = Self::read_from_prefix(bytes).ok()?;
-        let is_right =
-            shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
-        is_right.then_some(shadow)
-    }
-
-    /// What `header` is, whose record has a wrong checksum.
-    #[must_use]
-    pub fn settle(&self, header: &Image) -> Settled {
-        // gsd may have looked, and said that a file of layer 2.0 is one of 2.1.
-        let gsd_version = match header.version_of(&self.new) {
-            true => self.new.gsd_version,
-            false => header.gsd_version,
-        };
-        let found = Image { gsd_version, ..*header };
-        if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
-            return Settled::Torn(self.new);
-        }
-        // gsd keeps the record as it is, also one that was half written: all other fields were then.
-        let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
-        let is_append = if record == old {
-            is_append(&self.old, &[&self.old, &self.new], header)
-        } else if is_mix(record, self.new.commit.as_bytes(), old) {
-            is_append(&self.new, &[&self.new], header)
-        } else {
-            false
-        };
-        if is_append { Settled::Appended } else { Settled::Damaged }
-    }
-}
-
-/// Whether `found` is a front of `new` and the rest of `old`.
-fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
-    let front = found.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let rest = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
-    front.saturating_add(rest) >= found.len()
-}
-
-/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of `before`:
-/// it moves the index, the name list or both behind all that there was, and makes larger what it
-/// moves. The name list goes first, and goes alone if the frame is left open.
-fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
-    let data_end = said_by.commit.data_end.get();
-    let (index, names) = (now.index(), now.name_block());
-    let index_kept = before.iter().any(|before| before.index() == index);
-    let names_kept = before.iter().any(|before| before.name_block() == names);
-    let larger = |before: &&Image| before.index().slots < index.slots;
-    let index_moved = index.location >= data_end && before.iter().any(larger);
-    let larger = |before: &&Image| before.name_block().units < names.units;
-    let names_moved = names.location >= data_end && before.iter().any(larger);
-    match (index_kept, names_kept) {
-        (true, true) => false,
-        (true, false) => names_moved,
-        (false, true) => index_moved,
-        (false, false) => index_moved && names_moved,
-    }
-}
-
-/// The span of the shadow at `offset`, if it lies in the file.
-pub(super) fn shadow_span(offset: u64, file_len: u64) -> Option<Span> {
-    Span::new(offset, Shadow::LEN).filter(|span| offset >= 256 && span.fits(file_len))
-}
-
 const _: () = assert!(size_of::<Image>() == Image::LEN);
-
-/// Bytes of a shadow as memory.
-pub(super) const SHADOW_LEN: usize = size_of::<Shadow>();
-
-const _: () = assert!(Shadow::LEN == 256 && SHADOW_LEN == 256);

@@ -1,7 +1,7 @@
 //! A chunk that is written piece by piece.
 
 use super::chunk::Chunk;
-use super::writer::{Slot, WriteError, Writer};
+use super::writer::{Slot, Sums, WriteError, Writer};
 use crate::store::{WriteAt, usize_to_u64};
 
 /// A chunk of unknown length; see [`Writer::begin_chunk`].
@@ -13,11 +13,14 @@ pub struct ChunkWriter<'w, S, B> {
     chunk: Chunk,
     len: u64,
     crc: u32,
+    /// Of what the next commit adds, with the bytes so far.
+    sums: Sums,
 }
 
 impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     pub(super) const fn new(writer: &'w mut Writer<S, B>, chunk: Chunk) -> Self {
-        Self { writer, chunk, len: 0, crc: 0 }
+        let sums = writer.sums();
+        Self { writer, chunk, len: 0, crc: 0, sums }
     }
 
     /// Adds some bytes; rows need not be whole.
@@ -28,9 +31,11 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.chunk.span.offset().saturating_add(self.len);
         self.writer.write_at(offset, bytes)?;
-        if let Some(checksum) = self.writer.checksum() {
+        let checksum = self.writer.checksum();
+        if self.writer.has_checksums() {
             self.crc = checksum(self.crc, bytes);
         }
+        self.sums.add_chunk(offset, bytes, checksum);
         self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
         Ok(())
     }
@@ -47,7 +52,8 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         put: impl FnOnce(&mut S, u64, Option<u32>) -> Result<u32, S::Error>,
     ) -> Result<(), WriteError<S>> {
         let offset = self.chunk.span.offset().saturating_add(self.len);
-        let crc = self.writer.checksum().map(|_| self.crc);
+        let crc = Some(self.crc).filter(|_| self.writer.has_checksums());
+        self.sums.lose();
         self.crc = self.writer.put_at(offset, len, |store| put(store, offset, crc))?;
         self.len = self.len.saturating_add(len);
         Ok(())
@@ -70,6 +76,6 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     /// # Errors
     /// [`Error::Rows`](super::Error::Rows) if the bytes are not whole rows: there is no chunk then.
     pub fn finish(self) -> Result<Chunk, WriteError<S>> {
-        self.writer.finish_chunk(self.chunk, self.len, self.crc)
+        self.writer.finish_chunk(self.chunk, self.len, self.crc, self.sums)
     }
 }

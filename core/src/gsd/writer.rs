@@ -8,6 +8,7 @@ mod buffer;
 mod commit;
 mod index;
 mod names;
+mod sums;
 mod tail;
 mod truncate;
 mod upgrade;
@@ -20,8 +21,9 @@ use super::create::{Attributes, Create};
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
-use super::layout::{chunk_len, row_len};
+use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
 use super::open::Open;
+use super::raw::IndexEntry;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::{Span, round_up};
@@ -29,7 +31,8 @@ use crate::step::{DriveError, drive, drive_read};
 use crate::store::{WriteAt, usize_to_u64};
 use buffer::Buffer;
 use core::num::NonZeroU64;
-use tail::{MAX_LEN, Tail};
+pub(in crate::gsd) use sums::Sums;
+use tail::{MAX_LEN, Stands, Tail};
 use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
@@ -121,7 +124,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         drive(&mut machine, &mut store, buffer.scratch()).map_err(DriveError::infallible)?;
         let mut window = [0; Open::WINDOW];
         let mut writer = Self::open_with(store, buffer.into_memory(), checksum, &mut window)?;
-        writer.tail.is_durable = true;
+        writer.tail.stands = Stands::Durable;
         Ok(writer)
     }
 
@@ -169,6 +172,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.tail.names_count
     }
 
+    /// Whether the commits that follow take one sync where that is possible, and not two; see
+    /// [`Attributes::one_sync`]. The first one of them takes two, and says so to readers.
+    pub const fn set_one_sync(&mut self, one_sync: bool) {
+        if self.tail.one_sync != one_sync {
+            (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
+        }
+    }
+
     /// Layer of the file.
     pub const fn version(&self) -> Version {
         self.tail.version
@@ -207,6 +218,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let chunk = self.place(id, kind, n, m).map_err(DriveError::Format)?;
         self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
         let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
+        self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
         self.add(chunk, crc)?;
         Ok(chunk)
     }
@@ -260,8 +272,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.commit()?;
         // A chunk that failed or was given up may have left more than was ever in use.
         let store_len = self.store.size().map_err(DriveError::Store)?;
-        if self.tail.is_adopted && store_len > self.tail.data_end {
+        let is_longer = self.tail.is_adopted && store_len > self.tail.data_end;
+        if is_longer || self.tail.stands == Stands::Written {
             self.make_durable()?; // an older header may speak of what is cut off
+        }
+        if is_longer {
             self.store.set_size(self.tail.data_end).map_err(DriveError::Store)?;
             self.tail.store_len = self.tail.data_end;
             self.store.sync().map_err(DriveError::Store)?;
@@ -291,6 +306,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) }
         } else if self.buffer.position(id).is_err() || tail.checksums_id == Some(id) {
             Error::Duplicate { id, frame: tail.frame }
+        } else if let Err(error) = self.check_frame() {
+            error
         } else if !self.buffer.has_room() && !self.make_room()? {
             let chunks = usize_to_u64(self.buffer.open_len());
             Error::FrameFull { frame: self.tail.frame, chunks }
@@ -298,6 +315,19 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             return Ok(());
         };
         Err(DriveError::Format(error))
+    }
+
+    /// Refuses a frame that the index would have to be padded too much for, or that has no number.
+    fn check_frame(&self) -> Result<(), Error> {
+        let entries = self.tail.entries.saturating_add(self.buffer.ended_len());
+        let max = entries.saturating_add(MAX_PADDING).min(MAX_FRAME);
+        match self.tail.frame <= max {
+            true => Ok(()),
+            false => {
+                let (field, value) = (IndexEntry::frame, self.tail.frame);
+                Err(Error::OutOfRange { field, value, min: 0, max })
+            }
+        }
     }
 
     /// Makes room for the present frame by putting ended ones where they belong.
@@ -352,8 +382,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let own = super::raw::ChecksumRow { id: u32::from(id).into(), crc: crc.into() };
         let offset = chunk.span.offset();
         self.store.write_all_at(offset, rows).map_err(DriveError::Store)?;
+        let mut sums = self.tail.sums;
+        sums.add_chunk(offset, rows, self.checksum);
         let offset = offset.saturating_add(usize_to_u64(rows.len()));
         self.store.write_all_at(offset, own.as_bytes()).map_err(DriveError::Store)?;
+        sums.add_chunk(offset, own.as_bytes(), self.checksum);
+        self.tail.sums = sums;
         self.buffer.insert(&entry, crc);
         self.tail.data_end = chunk.span.end();
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
@@ -381,8 +415,17 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         put(&mut self.store).map_err(DriveError::Store)
     }
 
-    pub(super) const fn checksum(&self) -> Option<Checksum> {
-        if self.tail.checksums { Some(self.checksum) } else { None }
+    pub(super) const fn has_checksums(&self) -> bool {
+        self.tail.checksums
+    }
+
+    pub(super) const fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
+    /// Checksums of what the next commit adds.
+    pub(super) const fn sums(&self) -> Sums {
+        self.tail.sums
     }
 
     /// Ends a chunk that was streamed: `len` bytes of checksum `crc`.
@@ -391,12 +434,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         chunk: Chunk,
         len: u64,
         crc: u32,
+        sums: Sums,
     ) -> Result<Chunk, WriteError<S>> {
         let n = self.count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
         let start = if len == 0 { self.tail.data_end } else { chunk.span.offset() };
         let full = Error::FileFull { data_end: self.tail.data_end, len };
         let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
         let chunk = Chunk { n, span, ..chunk };
+        self.tail.sums = sums;
         self.add(chunk, crc)?;
         Ok(chunk)
     }

@@ -182,8 +182,8 @@ pub(crate) fn image(bytes: &[u8]) -> Vec<u8> {
     [&bytes[8..48], &bytes[176..256]].concat()
 }
 
-/// A file with a commit record, made by `spec/gsd.md`: header, shadow at 256, names at 512, index of
-/// 8 slots at 768, data from 1024 to 1048. Of its entries the last commit shows all, the one before
+/// A file with a commit record, made by `spec/gsd.md`: header, shadows at 256, names at 768, index of
+/// 8 slots at 1024, data from 1280 to 1304. Of its entries the last commit shows all, the one before
 /// it those of the first two frames.
 pub(crate) fn committed_file(major: u16, entries: &[Entry]) -> Vec<u8> {
     let before = entries.iter().take_while(|entry| entry.frame < 2).count();
@@ -191,19 +191,19 @@ pub(crate) fn committed_file(major: u16, entries: &[Entry]) -> Vec<u8> {
     let minor = if major == 1 { 0 } else { 1 };
     let mut bytes = Made { layer: (major, minor), ..Made::new(vec![], 0) }.bytes();
     bytes.truncate(256);
-    bytes.resize(512, 0);
-    bytes.extend_from_slice(names);
     bytes.resize(768, 0);
-    entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.bytes()));
+    bytes.extend_from_slice(names);
     bytes.resize(1024, 0);
+    entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.bytes()));
+    bytes.resize(1280, 0);
     bytes.extend(1..=24);
 
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-    put(8, &768u64.to_le_bytes());
-    put(24, &512u64.to_le_bytes());
+    put(8, &1024u64.to_le_bytes());
+    put(24, &768u64.to_le_bytes());
     put(32, &4u64.to_le_bytes());
     put(176, b"striae\0\x01");
-    for (at, value) in [(16, 8u64), (24, 1048), (32, 256), (40, 0)] {
+    for (at, value) in [(16, 8u64), (24, 1304), (32, 256), (40, 0)] {
         put(176 + at, &value.to_le_bytes());
     }
     put(176 + 52, &u32::try_from(names.len()).unwrap().to_le_bytes());
@@ -228,7 +228,7 @@ fn committed(mut bytes: Vec<u8>, entries: usize, sequence: u32) -> Vec<u8> {
     bytes[16..24].copy_from_slice(&count);
     bytes[176 + 8..176 + 16].copy_from_slice(&count);
     bytes[176 + 48..176 + 52].copy_from_slice(&sequence.to_le_bytes());
-    let index_crc = crc32c(&[&bytes[768..768 + 32 * entries]]);
+    let index_crc = crc32c(&[&bytes[1024..1024 + 32 * entries]]);
     bytes[176 + 60..176 + 64].copy_from_slice(&index_crc.to_le_bytes());
     signed(bytes)
 }

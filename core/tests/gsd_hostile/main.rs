@@ -69,8 +69,8 @@ impl Specimen {
     /// The same frames with a commit record.
     fn committed(major: u16) -> Self {
         let name = if major == 1 { "committed, layer 1" } else { "committed, layer 2" };
-        let bytes = committed_file(major, &five_entries(1024));
-        let (index, names) = ((768, 5), (512, 256));
+        let bytes = committed_file(major, &five_entries(1280));
+        let (index, names) = ((1024, 5), (768, 256));
         Self { name, bytes, index, names, entries: 5, is_committed: true }
     }
 

@@ -271,14 +271,14 @@ fn what_gsd_appends_behind_a_torn_header_is_read() {
 fn entries_that_repeat_the_one_before_are_one_chunk() {
     for major in [1, 2] {
         for repeated in 0..5 {
-            let five = five_entries(1024);
+            let five = five_entries(1280);
             let whole = Specimen::committed(major).whole();
             let mut entries = five.clone();
             entries.splice(repeated..repeated, [five[repeated]; 3]);
             let read = read_everything(&committed_file(major, &entries)).unwrap();
             assert_eq!((read.head.entries, &read.chunks), (8, &whole.chunks));
             let made = Made { layer: (major, 0), ..Made::new(entries, 3) };
-            let read = read_everything(&[made.bytes(), vec![0; 1048]].concat()).unwrap();
+            let read = read_everything(&[made.bytes(), vec![0; 1304]].concat()).unwrap();
             assert_eq!((read.head.entries, &read.chunks), (8, &whole.chunks));
         }
     }
@@ -293,7 +293,7 @@ fn a_name_behind_those_that_are_committed_is_not_there() {
         assert_eq!((find(b"n1"), find(b"n2")), (Some(1), None), "{}", file.name);
         let read = read_everything(&bytes).unwrap();
         assert_eq!(read.names, Ok([b"n0", b"n1"].map(|name| name.to_vec()).into()));
-        let error = Error::Unnamed { offset: 768 + 3 * 32 + 28, id: 2, names: 2 };
+        let error = Error::Unnamed { offset: 1024 + 3 * 32 + 28, id: 2, names: 2 };
         assert_eq!(read.chunks[3], Err(error));
     }
 }

@@ -11,6 +11,7 @@
 
 #[path = "../gsd_files/mod.rs"]
 mod gsd_files;
+mod one_sync;
 mod programs;
 mod torn_create;
 

@@ -49,9 +49,12 @@ impl Dump<'_> {
         let header = self.header()?;
         if header.image().has_record() {
             let shadow = header.image().commit.shadow.get();
-            if Span::new(shadow, raw::Shadow::LEN).is_some_and(|span| span.fits(self.out.file_len))
-            {
-                self.shadow(shadow)?;
+            for number in 0..2 {
+                let offset = raw::Shadow::offset_of(shadow, number);
+                let span = Span::new(offset, raw::Shadow::LEN);
+                if span.is_some_and(|span| span.fits(self.out.file_len)) {
+                    self.shadow(offset, number)?;
+                }
             }
         }
         let image = self.head.map_or(header.image(), |head| head.image);
@@ -83,17 +86,17 @@ impl Dump<'_> {
     }
 
     /// The two images of the header that the shadow holds, field by field.
-    fn shadow(&mut self, base: u64) -> Result<(), ErrorKind> {
+    fn shadow(&mut self, base: u64, number: u32) -> Result<(), ErrorKind> {
         let table = raw::Shadow::TABLE;
         for field in table.fields {
             let mut offset = base.saturating_add(field.offset.into());
             if field.ty != "Image" {
-                self.field(name_of(table, field, &[]), field, offset)?;
+                self.field(format!("{}[{number}].{}", table.part, field.name), field, offset)?;
                 continue;
             }
             let changed = raw::Header::FIELDS.iter().filter(|it| CHANGED.contains(&it.offset));
             for part in changed.chain(raw::Commit::FIELDS) {
-                let name = format!("{}.{}.{}", table.part, field.name, part.name);
+                let name = format!("{}[{number}].{}.{}", table.part, field.name, part.name);
                 self.field(name, part, offset)?;
                 offset = offset.saturating_add(part.size.into());
             }

@@ -116,6 +116,7 @@ impl Made {
             layer: shape.layer,
             align: shape.align,
             checksums: shape.checksums,
+            one_sync: false,
             index_slots: shape.index_slots,
             names_len: shape.names_len,
             shown_slots: shape.shown_slots,

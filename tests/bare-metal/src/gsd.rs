@@ -10,6 +10,7 @@ use striae_core::gsd::layout::{IndexBlock, NameBlock, chunk_len, grown, padded, 
 use striae_core::gsd::names::{Counter, FindName, check_name};
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::{self, IndexEntry, Shadow};
+use striae_core::gsd::shadow::Added;
 use striae_core::gsd::{
     Checksums, Chunk, ChunkType, Error, Header, Label, NamePlace, NameTable, Reader, Version,
 };
@@ -107,8 +108,10 @@ entries! {
 
     fn gate_gsd_shadow(bytes) {
         let shadow = Shadow::parse(bytes).ok_or(Fail)?;
-        let made = Shadow::of(shadow.old, shadow.new, crc32c);
+        let made = Shadow::of(shadow.old, shadow.new, Added::crc(1, 2, crc32c), crc32c);
         core::hint::black_box(made.settle(&shadow.old));
+        core::hint::black_box((made.added_to(&shadow.old), Shadow::offset_of(512, 1)));
+        core::hint::black_box(Added::between(&shadow.old, &shadow.new));
         Ok(made.crc.get().into())
     }
 }

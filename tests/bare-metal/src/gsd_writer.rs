@@ -29,6 +29,7 @@ fn attributes(align: u64, slots: u64, names_len: u64, flags: u8) -> Attributes<'
         layer: if flags & 1 == 1 { Version::LAYER } else { Version { major: 1, minor: 0 } },
         align,
         checksums: flags & 2 == 2,
+        one_sync: flags & 4 == 4,
         index_slots: slots,
         shown_slots: names_len,
         names_len,
@@ -102,7 +103,10 @@ entries! {
     }
 
     fn gate_gsd_writer_close(_bytes) {
-        opened(|writer| writer.close().map(|()| 0).map_err(Fail::from))
+        opened(|writer| {
+            writer.set_one_sync(true);
+            writer.close().map(|()| 0).map_err(Fail::from)
+        })
     }
 
     fn gate_gsd_writer_upgrade(_bytes) {
@@ -123,11 +127,11 @@ entries! {
     fn gate_gsd_publish(window) {
         let reader = Reader::open(Host { file: 0 }, window)?;
         let image: Image = reader.head().image;
-        let mut publish = Publish::new(image, image, crc32c);
+        let mut publish = Publish::new(image, image, 0, crc32c);
         drive(&mut publish, &mut Host { file: 0 }, window)?;
         let mut again = Publish::again(image, crc32c);
         drive(&mut again, &mut Host { file: 0 }, window)?;
-        Ok(publish.has_begun().into())
+        Ok(u64::from(publish.has_begun()) ^ u64::from(publish.is_of_one_sync()))
     }
 
     fn gate_gsd_entry(bytes, crc: u32) {

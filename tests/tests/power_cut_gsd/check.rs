@@ -3,7 +3,7 @@
 use super::run::{Content, State, Version};
 use super::stock::Stock;
 use striae_core::gsd::Reader;
-use striae_tests::power::Crash;
+use striae_tests::power::{Crash, Op};
 
 /// A chunk that a reader finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +76,27 @@ pub(crate) fn allowed(versions: &[Version], begun: usize, ended: usize) -> &[Ver
     let count = versions.iter().take_while(|v| v.begun < begun || v.ended <= ended).count();
     let must = versions[..count].iter().rposition(|version| version.ended <= ended);
     &versions[must.unwrap()..count]
+}
+
+/// The versions that gsd may find in a file after a power cut, if commits may take one sync: a header is
+/// durable with the next sync only.
+pub(crate) fn allowed_to_stock<'v>(
+    versions: &'v [Version],
+    log: &[Op],
+    begun: usize,
+    ended: usize,
+) -> &'v [Version] {
+    let is_durable = |version: &Version| {
+        let since = log.get(version.ended.saturating_sub(1)..ended).unwrap_or_default();
+        version.ended == 0 || since.iter().any(|op| matches!(op, Op::Sync))
+    };
+    let all = allowed(versions, begun, ended);
+    let count = versions.iter().take_while(|v| v.begun < begun || v.ended <= ended).count();
+    let must = versions[..count].iter().rposition(|v| v.ended <= ended && is_durable(v));
+    match must {
+        Some(must) => &versions[must..count],
+        None => all,
+    }
 }
 
 /// What striae sees.
@@ -174,10 +195,19 @@ impl<'v> Both<'v> {
     /// Looks at `image`, which has to be one of `versions`; `known` are all names, in their order,
     /// of each list that there was.
     pub(crate) fn of(image: &[u8], versions: &'v [Version], known: &[Vec<Vec<u8>>]) -> Self {
+        Self::of_two(image, (versions, versions), known)
+    }
+
+    /// The same, if gsd may find other versions.
+    pub(crate) fn of_two(
+        image: &[u8],
+        (versions, to_stock): (&'v [Version], &'v [Version]),
+        known: &[Vec<Vec<u8>>],
+    ) -> Self {
         let (seen, stock_seen) = (read(image), read_stock(image));
         let is_gsd = image.starts_with(&[0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65]);
         let (mut ours, stock) =
-            (judge(&seen, is_gsd, versions), judge(&stock_seen, is_gsd, versions));
+            (judge(&seen, is_gsd, versions), judge(&stock_seen, is_gsd, to_stock));
         // striae tells names that were committed from leftovers.
         let committed = seen.map_or_else(|_| Vec::new(), |seen| seen.names);
         if !known.iter().any(|list| list.starts_with(&committed)) {

@@ -242,20 +242,23 @@ pub(crate) fn shape(number: usize) -> Shape {
         index_slots: [1, 2, 8, 128][number / 2 % 4],
         shown_slots: [1, 128, 3, 1][number / 3 % 4],
         names_len: [64, 1024, 192][number % 3],
+        one_sync: false,
     };
     Shape { attributes, slots: [7, 12, 8][number % 3], is_ours: true }
 }
 
-/// Every script in some of the twelve shapes, others for each.
+/// Every script in some of the twelve shapes, others for each, and with commits of one sync in those
+/// of four that can have them.
 pub(crate) fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
     let scripts = SCRIPTS.iter().map(|script| (script, false));
     for (&(name, sessions), is_old) in
         scripts.chain(OLD_SCRIPTS.iter().map(|script| (script, true)))
     {
-        for number in 0..12 {
-            let turn = number + paths.len() / 12 * 12;
-            let shape = shape(if is_old { turn | 1 } else { turn });
+        for number in 0..16 {
+            let turn = number % 12 + paths.len() / 16 * 12;
+            let mut shape = shape(if is_old { turn | 1 } else { turn });
+            shape.attributes.one_sync = number >= 12;
             let (name, start) = (name.to_owned(), Vec::new());
             paths.push(Path { name, start, state: State::Nothing, sessions, shape });
         }
@@ -363,6 +366,7 @@ pub(crate) fn appended() -> Vec<Path> {
     for (file, start) in &files {
         for (name, sessions) in APPENDED {
             let mut shape = shape(paths.len());
+            shape.attributes.one_sync = paths.len() / APPENDED.len() % 2 == 1;
             (shape.slots, shape.is_ours) = (if file.contains("128") { 140 } else { 8 }, false);
             let state = State::File(content(start));
             let (name, start) = (format!("{file}: {name}"), start.clone());

@@ -250,7 +250,8 @@ impl<'p> Run<'p> {
     fn reopen(&mut self) -> Result<FileWriter, Failure> {
         let memory = vec![Slot::EMPTY; self.shape.slots];
         let live = self.store.live().to_vec();
-        let writer = Writer::open(self.store.clone(), memory)?;
+        let mut writer = Writer::open(self.store.clone(), memory)?;
+        writer.set_one_sync(self.shape.attributes.one_sync);
         // A commit that failed may be there or not.
         let ops = self.store.ops();
         let versions = allowed(&self.versions, ops, ops);

@@ -1,5 +1,7 @@
 //! Files without a commit record that holds: they get one before anything else is done to them.
 
+use super::sums::Sums;
+use super::tail::Stands;
 use super::{Slot, WriteError, Writer};
 use crate::gsd::raw::{Commit, Shadow};
 use crate::gsd::record::{OFFSET, Record};
@@ -13,15 +15,18 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// none, and makes that durable.
     pub(super) fn adopt(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_adopted {
-            return self.make_durable();
+            return match self.tail.stands {
+                Stands::Found => self.make_durable(),
+                Stands::Written | Stands::Durable => Ok(()),
+            };
         }
-        let shadow = self.behind(Shadow::LEN).map_err(DriveError::Format)?;
+        let shadow = self.behind(Shadow::BOTH_LEN).map_err(DriveError::Format)?;
         self.reserve(shadow.end())?;
         self.tail.names_crc = self.crc_of(self.name_list())?;
         self.record_at(shadow.offset(), shadow.end())
     }
 
-    /// Writes a commit record of what is committed, with the shadow at `shadow`; the file ends at
+    /// Writes a commit record of what is committed, with the shadows at `shadow`; the file ends at
     /// `data_end`.
     ///
     /// Until the last step it has none: a record that is half written says nothing.
@@ -46,13 +51,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             ident_crc: tail.ident_crc,
             align: tail.align,
             checksums: tail.checksums,
+            one_sync: tail.one_sync,
             layer: u8::try_from(tail.version.major).unwrap_or(0),
         };
         let image = tail.image.with_record(record, self.checksum);
         // Of a commit that changes nothing: without one, an append by gsd could not be told from
         // damage. The file must be as long as the record says.
-        let own = Shadow::of(image, image, self.checksum);
+        let own = Shadow::of(image, image, 0, self.checksum);
         self.store.write_all_at(shadow, own.as_bytes()).map_err(DriveError::Store)?;
+        let other = Shadow::offset_of(shadow, 1);
+        self.write_zeros(other, other.saturating_add(Shadow::LEN))?;
         self.store.sync().map_err(DriveError::Store)?;
         let bytes = image.commit.as_bytes();
         let (magic, rest) = bytes.split_at_checked(Commit::MAGIC.len()).unwrap_or((bytes, &[]));
@@ -63,7 +71,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.store.sync().map_err(DriveError::Store)?;
         self.tail.image = image;
         self.tail.data_end = data_end;
-        (self.tail.is_adopted, self.tail.is_durable) = (true, true);
+        (self.tail.is_adopted, self.tail.stands) = (true, Stands::Durable);
+        self.tail.sums = if self.tail.one_sync { Sums::behind(data_end) } else { Sums::NONE };
         Ok(())
     }
 

@@ -69,6 +69,11 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         self.open
     }
 
+    /// Entries of ended frames.
+    pub(super) fn ended_len(&self) -> u64 {
+        usize_to_u64(self.ended)
+    }
+
     /// Whether there is nothing that waits.
     pub(super) const fn is_empty(&self) -> bool {
         self.ended == 0 && self.open == 0

@@ -1,16 +1,20 @@
 //! Commits: what was written becomes what the file is.
 
+use super::sums::Sums;
+use super::tail::Stands;
 use super::{Slot, WriteError, Writer};
 use crate::gsd::error::Error;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::publish::Publish;
 use crate::gsd::raw::Image;
 use crate::gsd::record::Record;
+use crate::gsd::shadow::Added;
 use crate::step::{DriveError, drive};
 use crate::store::WriteAt;
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Makes all ended frames durable and visible. Costs two syncs, none if there is nothing new.
+    /// Makes all ended frames durable and visible. Costs two syncs, or one
+    /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new.
     ///
     /// The present frame goes on. Nothing is visible before all of it is.
     ///
@@ -92,6 +96,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             ident_crc: tail.ident_crc,
             align: tail.align,
             checksums: tail.checksums,
+            one_sync: tail.one_sync,
             layer: u8::try_from(tail.version.major).unwrap_or(0),
         };
         let mut image = tail.image;
@@ -105,21 +110,27 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     /// Puts `new` in the place of the header's image.
     fn replace(&mut self, new: Image) -> Result<(), WriteError<S>> {
-        let mut machine = Publish::new(self.tail.image, new, self.checksum);
+        let tail = &self.tail;
+        let crc = tail.sums.added_crc(tail.data_end, self.checksum);
+        let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
+        let mut machine = Publish::new(tail.image, new, added_crc, self.checksum);
         let done = drive(&mut machine, &mut self.store, &mut []);
         if machine.has_begun() {
-            self.tail.image = new;
-            self.tail.is_torn = done.is_err();
+            let tail = &mut self.tail;
+            tail.image = new;
+            tail.is_torn = done.is_err();
+            tail.stands = if added_crc == 0 { Stands::Durable } else { Stands::Written };
+            tail.sums = if tail.one_sync { Sums::behind(tail.data_end) } else { Sums::NONE };
         }
         done.map_err(DriveError::infallible)
     }
 
-    /// Makes durable what another program left, before anything is written: an older header may show
-    /// what is free to the present one.
+    /// Makes the header durable: before anything is written to a file that another program left, since
+    /// an older header may show what is free to the present one, and at the end.
     pub(super) fn make_durable(&mut self) -> Result<(), WriteError<S>> {
-        if !self.tail.is_durable {
+        if self.tail.stands != Stands::Durable {
             self.store.sync().map_err(DriveError::Store)?;
-            self.tail.is_durable = true;
+            self.tail.stands = Stands::Durable;
         }
         Ok(())
     }
@@ -129,7 +140,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         if self.tail.is_torn {
             let mut machine = Publish::again(self.tail.image, self.checksum);
             drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;
-            (self.tail.is_torn, self.tail.is_durable) = (false, true);
+            (self.tail.is_torn, self.tail.stands) = (false, Stands::Durable);
             self.tail.committed = self.tail.image.commit.entries.get();
         }
         Ok(())

@@ -25,6 +25,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let offset = self.tail.index.offset_of(self.tail.entries);
         self.store.write_all_at(offset, ended).map_err(DriveError::Store)?;
         self.tail.index_crc = (self.checksum)(self.tail.index_crc, ended);
+        self.tail.sums.add_entries(ended, self.checksum);
         self.tail.entries = slots;
         self.tail.index_frames = last.saturating_add(1);
         self.buffer.drop_ended();
@@ -81,6 +82,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             let offset = self.tail.index.offset_of(slot);
             self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
             crc = (self.checksum)(crc, bytes);
+            self.tail.sums.add_entries(bytes, self.checksum);
             slot = slot.saturating_add(usize_to_u64(bytes.len() / 32));
         }
         (self.tail.index_crc, self.tail.entries) = (crc, want);

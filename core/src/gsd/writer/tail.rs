@@ -1,11 +1,13 @@
 //! What a writer knows: where everything is that is written next, and what of it is committed.
 
+use super::sums::Sums;
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
 use crate::gsd::open::{Head, State};
-use crate::gsd::raw::{Commit, Image};
+use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::integrity::Checksum;
+use crate::span::Span;
 use core::num::NonZeroU64;
 
 /// Longest file: offsets are signed for the reference programs.
@@ -16,10 +18,11 @@ pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 pub(super) struct Tail {
     /// What commits change of the header, as it stands in the file.
     pub(super) image: Image,
-    /// Whether the header may be half written: it must be written again before anything else.
+    /// Whether the header may be half written, or is behind its shadow: it must be written again before
+    /// anything else.
     pub(super) is_torn: bool,
-    /// Whether it is known to be durable: a program that wrote it may have been killed before it was.
-    pub(super) is_durable: bool,
+    /// What is known of the header.
+    pub(super) stands: Stands,
     /// Whether the file has a commit record that holds.
     pub(super) is_adopted: bool,
     /// The index block that new entries go to.
@@ -56,7 +59,22 @@ pub(super) struct Tail {
     pub(super) ident_crc: u32,
     pub(super) align: u8,
     pub(super) checksums: bool,
+    /// Whether commits take one sync where that is possible.
+    pub(super) one_sync: bool,
+    /// Of what the next one adds.
+    pub(super) sums: Sums,
     pub(super) version: Version,
+}
+
+/// What is known of the header in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// It was found: a program that wrote it may have been killed before it was durable.
+    Found,
+    /// It was written, and the next sync makes it durable; a shadow proves it until then.
+    Written,
+    /// It is durable.
+    Durable,
 }
 
 /// Entries that have to be copied to the present index block.
@@ -81,10 +99,10 @@ impl Tail {
             })?,
             None => head.header.index,
         };
-        Ok(Self {
+        let tail = Self {
             image: head.image,
-            is_torn: matches!(head.state, State::Torn(_)),
-            is_durable: false,
+            is_torn: matches!(head.state, State::Torn(_) | State::Ahead(_)),
+            stands: Stands::Found,
             is_adopted: record.is_some(),
             index,
             moving: None,
@@ -109,8 +127,40 @@ impl Tail {
             ident_crc: head.header.ident_crc(checksum),
             align: record.map_or(0, |record| record.align),
             checksums: record.is_some_and(|record| record.checksums),
+            one_sync: record.is_some_and(|record| record.one_sync),
+            sums: record
+                .filter(|record| record.one_sync)
+                .map_or(Sums::NONE, |record| Sums::behind(record.data_end)),
             version: head.header.version,
-        })
+        };
+        tail.check(head.header.index)?;
+        Ok(tail)
+    }
+
+    /// That what is written next writes over nothing: blocks and shadows end before data_end, and have
+    /// no byte in common.
+    fn check(&self, shown: IndexBlock) -> Result<(), Error> {
+        if !self.is_adopted {
+            return Ok(());
+        }
+        let shadow = self.image.commit.shadow.get();
+        let index = (Header::index_location, shown.location, self.index.span());
+        let names = (Header::namelist_location, self.names.location, self.names.span());
+        let shadows = (Commit::shadow, shadow, Span::new(shadow, Shadow::BOTH_LEN));
+        let all = [index, names, shadows];
+        for (at, &(field, start, span)) in all.iter().enumerate() {
+            let len = span.map_or(u64::MAX, Span::len);
+            let outside = Error::Outside { field, start, len, file_len: self.data_end };
+            let span = span.filter(|span| start >= 256 && span.fits(self.data_end));
+            let span = span.ok_or(outside)?;
+            let mut others = all.iter().take(at);
+            let overlaps =
+                |other: &&(_, _, Option<Span>)| other.2.is_some_and(|other| other.overlaps(span));
+            if let Some(&(other, ..)) = others.find(overlaps) {
+                return Err(Error::Overlap { field, start, len, other });
+            }
+        }
+        Ok(())
     }
 
     /// Chunks start at multiples of this.

@@ -28,10 +28,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let aside = Blocks::behind(self.tail.data_end, self.tail.align(), UNITS, SLOTS);
         self.empty_at(aside.map_err(DriveError::Format)?)?;
         if self.tail.image.commit.shadow.get() != SHADOW {
-            // that of a file that gsd made stands where the blocks will be, or behind them
+            // those of a file that gsd made stand where the blocks will be, or behind them
             self.record_at(SHADOW, self.tail.data_end)?;
         }
-        let from = SHADOW.saturating_add(Shadow::LEN);
+        let from = SHADOW.saturating_add(Shadow::BOTH_LEN);
         let low = Blocks::behind(from, self.tail.align(), UNITS, SLOTS);
         let low = low.map_err(DriveError::Format)?;
         if low.end > self.tail.index.location.min(self.tail.names.location) {
@@ -49,8 +49,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let before = self.tail;
         let emptied = self.publish_empty(blocks);
         if emptied.is_err() && !self.tail.is_torn {
-            let Tail { store_len, is_durable, .. } = self.tail;
-            self.tail = Tail { store_len, is_durable, ..before };
+            let Tail { store_len, stands, .. } = self.tail;
+            self.tail = Tail { store_len, stands, ..before };
         } else {
             self.buffer.clear();
         }
@@ -61,7 +61,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let Blocks { names, index, end } = blocks;
         let full = Error::FileFull { data_end: end, len: 0 };
         let names_span = names.span().ok_or(DriveError::Format(full))?;
-        let shadow_end = self.tail.image.commit.shadow.get().saturating_add(Shadow::LEN);
+        let shadow_end = self.tail.image.commit.shadow.get().saturating_add(Shadow::BOTH_LEN);
         self.reserve(end)?;
         self.write_zeros(names_span.offset(), names_span.end())?;
         let tail = &mut self.tail;

@@ -40,8 +40,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         };
         // If publishing has begun, the file may be of layer 2 already, and will be.
         if upgraded.is_err() && !self.tail.is_torn {
-            let Tail { store_len, is_durable, .. } = self.tail;
-            self.tail = Tail { store_len, is_durable, ..before };
+            let Tail { store_len, stands, .. } = self.tail;
+            self.tail = Tail { store_len, stands, ..before };
         }
         self.buffer.clear();
         upgraded

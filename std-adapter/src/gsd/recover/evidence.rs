@@ -2,7 +2,7 @@
 
 use super::scan::{self, Block};
 use super::{Certainty, Doubt, Proof};
-use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadow};
+use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows};
 use crate::gsd::wrong_bit;
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,11 +72,11 @@ impl Evidence {
         let len = usize::try_from(file_len).unwrap_or(Header::LEN).min(Header::LEN);
         read_bytes(store, 0, raw.as_mut_bytes().get_mut(..len).unwrap_or_default())?;
         let head = verify::look(store, file_len)?;
-        let shadow = read_shadow(store, SHADOW, file_len)?;
-        let head = match (head, shadow) {
+        let shadows = read_shadows(store, SHADOW, file_len)?;
+        let head = match (head, shadows.first()) {
             (Some(head), _) => head,
             (None, Some(shadow)) if len == Header::LEN => {
-                // the header is lost, and the shadow has most of it
+                // the header is lost, and a shadow has most of it
                 verify::silent(|report| Head::of_image(&shadow.new, file_len, report))
             }
             (None, _) if raw.magic.get() == raw::Header::MAGIC && len == Header::LEN => {
@@ -90,7 +90,7 @@ impl Evidence {
             }
         };
         let claimed = raw.namelist_allocated_entries.get();
-        let images = shadow.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
+        let images = shadows.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
         let more_names = images.map(|image| image.name_block()).collect();
         let index = Index::of_head(store, &head)?;
         Ok(Self {

@@ -1,7 +1,7 @@
 //! The header, the commit record and its shadow: what the file is said to be.
 
 use super::finding::FindingKind;
-use super::{Failed, Report, read};
+use super::{Failed, Report, read, shadow};
 use crate::format::Format;
 use crate::gsd::wrong_bit;
 use crate::posix::PosixFile;
@@ -9,8 +9,8 @@ use std::fmt;
 use striae_core::field::FieldId;
 use striae_core::gsd::create::SHADOW;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
-use striae_core::gsd::raw::{self, Commit, Image, IndexEntry, Shadow};
-use striae_core::gsd::record::{OFFSET, Record, Settled};
+use striae_core::gsd::raw::{self, Commit, Image, IndexEntry};
+use striae_core::gsd::record::{OFFSET, Record};
 use striae_core::gsd::{Error, Header, Version};
 use striae_core::span::Span;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
@@ -27,6 +27,8 @@ pub enum Basis {
     Committed(u32),
     /// Publishing this commit was cut off; the shadow has all of it.
     Torn(u32),
+    /// The header is one commit behind this one, which a shadow proves.
+    Ahead(u32),
     /// Bytes of the commit record or of what it covers have changed; what is right is guessed.
     Damaged,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for Basis {
             Self::Appended => f.write_str("appended to by gsd"),
             Self::Committed(number) => write!(f, "commit {number}"),
             Self::Torn(number) => write!(f, "commit {number}, cut off while it was published"),
+            Self::Ahead(number) => write!(f, "commit {number}, one ahead of the header"),
             Self::Damaged => f.write_str("commit record damaged"),
         }
     }
@@ -64,10 +67,10 @@ pub(in crate::gsd) struct Head {
 }
 
 /// What the commit record and the shadow come to.
-struct Said {
-    basis: Basis,
-    image: Image,
-    record: Option<Record>,
+pub(super) struct Said {
+    pub(super) basis: Basis,
+    pub(super) image: Image,
+    pub(super) record: Option<Record>,
 }
 
 pub(super) fn check(
@@ -204,9 +207,7 @@ fn said(
     // Whether the file is as long as the record says is another question.
     match image.record(u64::MAX) {
         Ok(Some(record)) => {
-            let basis = Basis::Committed(record.sequence);
-            check_shadow(store, file_len, &record, report)?;
-            return Ok(Said { basis, image, record: Some(record) });
+            return shadow::of_record(store, file_len, (image, record), report);
         }
         Ok(None) => {}
         Err(error) => {
@@ -215,9 +216,9 @@ fn said(
         }
     }
     let named = image.commit.shadow.get();
-    for offset in [named, SHADOW] {
-        if let Some(shadow) = read_shadow(store, offset, file_len)? {
-            return Ok(by_shadow(&image, &shadow, report));
+    for both in [named, SHADOW] {
+        if let Some(said) = shadow::settle(store, both, file_len, &image, report)? {
+            return Ok(said);
         }
     }
     if image.is_moved() {
@@ -282,71 +283,13 @@ fn has_lost_magic(image: &mut Image, report: &mut Report<'_>) -> bool {
     false
 }
 
-/// The shadow at `offset`, if there is one.
-pub(in crate::gsd) fn read_shadow(
-    store: &PosixFile,
-    offset: u64,
-    file_len: u64,
-) -> Result<Option<Shadow>, Failed> {
-    let span = Span::new(offset, Shadow::LEN).filter(|span| span.fits(file_len) && offset >= 256);
-    let Some(span) = span else { return Ok(None) };
-    let mut bytes = [0; 256];
-    read(store, span.offset(), &mut bytes)?;
-    Ok(Shadow::parse(&bytes))
-}
-
-/// A shadow that is not needed may be damaged: the next commit writes it anew.
-fn check_shadow(
-    store: &PosixFile,
-    file_len: u64,
-    record: &Record,
-    report: &mut Report<'_>,
-) -> Result<(), Failed> {
-    let offset = record.shadow;
-    if Span::new(offset, Shadow::LEN).is_none_or(|span| !span.fits(file_len)) {
-        let (field, len) = (Commit::shadow, Shadow::LEN);
-        report.wrong(Error::Outside { field, start: offset, len, file_len });
-    } else if read_shadow(store, offset, file_len)?.is_none() {
-        let at = offset.saturating_add(Shadow::crc.offset().into());
-        report.unusual(Shadow::crc, at, "not right".to_owned(), "that of its bytes");
-    }
-    Ok(())
-}
-
-/// What a header is whose commit record has a wrong checksum.
-fn by_shadow(image: &Image, shadow: &Shadow, report: &mut Report<'_>) -> Said {
-    match shadow.settle(image) {
-        Settled::Torn(new) => {
-            let record = new.record(u64::MAX).ok().flatten();
-            let fields = |image: &Image| image.as_bytes().get(..40).map(<[u8]>::to_vec);
-            let harmless = fields(image) == fields(&new);
-            let torn = FindingKind::Torn { harmless };
-            if harmless {
-                report.note(torn)
-            } else {
-                report.damage(torn)
-            }
-            let basis = Basis::Torn(new.commit.sequence.get());
-            Said { basis, image: new, record }
-        }
-        Settled::Appended => Said { basis: Basis::Appended, image: *image, record: None },
-        Settled::Damaged => {
-            let differing = |other: &Image| {
-                image.as_bytes().iter().zip(other.as_bytes()).filter(|(a, b)| a != b).count()
-            };
-            let nearer = match differing(&shadow.old) < differing(&shadow.new) {
-                true => shadow.old,
-                false => shadow.new,
-            };
-            let record = nearer.record(u64::MAX).ok().flatten();
-            report_differing(image, &nearer, "as the shadow says", report);
-            Said { basis: Basis::Damaged, image: nearer, record }
-        }
-    }
-}
-
 /// Reports each field of `image` that is not as it was published.
-fn report_differing(image: &Image, published: &Image, by: &'static str, report: &mut Report<'_>) {
+pub(super) fn report_differing(
+    image: &Image,
+    published: &Image,
+    by: &'static str,
+    report: &mut Report<'_>,
+) {
     let of_header = raw::Header::FIELDS.iter().filter(|field| (8..48).contains(&field.offset));
     let of_header = of_header.map(|field| (0, field, field.offset.into(), 8_usize));
     let of_record = Commit::FIELDS.iter().map(|field| {

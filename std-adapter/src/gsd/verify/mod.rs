@@ -24,6 +24,7 @@ mod finding;
 mod head;
 mod names;
 mod overlap;
+mod shadow;
 mod sums;
 
 pub use crate::finding::{Facts, Severity, Value};
@@ -31,7 +32,8 @@ pub use finding::{Finding, FindingKind, Part};
 pub use head::Basis;
 
 pub(super) use entries::each_entry;
-pub(super) use head::{Head, read_shadow};
+pub(super) use head::Head;
+pub(super) use shadow::read_shadows;
 
 use crate::error::Error;
 use crate::posix::PosixFile;

@@ -50,7 +50,7 @@ impl Sweep {
         let place = |span, part| Place { span, part };
         let header = place(Span::new(0, 256).unwrap_or(Span::ZERO), Part::Header);
         let record = head.record;
-        let shadow = record.and_then(|record| Span::new(record.shadow, Shadow::LEN));
+        let shadow = record.and_then(|record| Span::new(record.shadow, Shadow::BOTH_LEN));
         let others = [
             shadow.map(|span| place(span, Part::Shadow)),
             head.index.span().map(|span| place(span, Part::Index)),

@@ -105,6 +105,15 @@ impl Builder {
         self
     }
 
+    /// Whether commits take one sync where that is possible, and not two: about twice as many a second. Such
+    /// a commit survives a power cut, but gsd sees it only when striae has opened the file to write since,
+    /// or the next commit was made, or the file closed.
+    #[must_use]
+    pub const fn one_sync(mut self, one_sync: bool) -> Self {
+        self.attributes.one_sync = one_sync;
+        self
+    }
+
     /// Bytes that are gathered before they are written, 1 MiB unless told.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {

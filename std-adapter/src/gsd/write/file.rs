@@ -116,7 +116,10 @@ impl FileWriter {
         let target = target(file, path, settings)?;
         let checksum = crc32c::crc32c_append;
         let writer = Writer::open_with(target, memory(path)?, checksum, &mut window);
-        let writer = writer.map_err(|error| Error::new(path, error))?;
+        let mut writer = writer.map_err(|error| Error::new(path, error))?;
+        if let Some(one_sync) = settings.one_sync {
+            writer.set_one_sync(one_sync);
+        }
         Ok(Self::new(path, writer, names))
     }
 

@@ -41,6 +41,8 @@ pub enum Durability {
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     durability: Durability,
+    /// Whether commits take one sync, if that is to be changed.
+    one_sync: Option<bool>,
     /// Bytes that are gathered before they are written.
     buffer: usize,
     /// Whether others are kept from writing.
@@ -49,6 +51,6 @@ struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { durability: Durability::default(), buffer: 1 << 20, lock: true }
+        Self { durability: Durability::default(), one_sync: None, buffer: 1 << 20, lock: true }
     }
 }

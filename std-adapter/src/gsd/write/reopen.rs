@@ -33,6 +33,15 @@ impl Reopen {
         self
     }
 
+    /// Whether commits take one sync where that is possible, and not two; unless told, as they did
+    /// before. See [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync) for what that means for
+    /// gsd.
+    #[must_use]
+    pub const fn one_sync(mut self, one_sync: bool) -> Self {
+        self.settings.one_sync = Some(one_sync);
+        self
+    }
+
     /// Bytes that are gathered before they are written.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {

@@ -75,6 +75,7 @@ impl<'a> Info<'a> {
                 State::Appended => "appended",
                 State::Committed(_) => "committed",
                 State::Torn(_) => "torn",
+                State::Ahead(_) => "ahead",
             },
             commit: head.state.record().map(|record| Commit {
                 sequence: record.sequence,
@@ -128,6 +129,9 @@ fn info_text(head: &Head) -> Result<Sound, Failure> {
                 "number {}, cut off while it was published, and read all the same",
                 record.sequence
             )
+        }
+        State::Ahead(record) => {
+            format!("number {}, one ahead of the header, as a shadow proves", record.sequence)
         }
     };
     lines.push(("commit record", commit));

@@ -1,0 +1,187 @@
+//! The shadows of the header: what a half written one was to be, and which commit comes after it.
+
+use super::layout::ENTRY_LEN;
+use super::raw::{Image, Shadow};
+use crate::integrity::{Checksum, crc32c};
+use crate::span::Span;
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Most bytes of chunks, and of entries, that a commit of one sync adds: who opens the file may have to
+/// read them.
+pub const MAX_ADDED: u64 = 1 << 20;
+
+/// What a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
+///
+/// Nothing else may have changed, so that what it added is all that can be missing after a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Added {
+    /// Bytes from the end of the last commit to that of this one.
+    pub chunks: Span,
+    /// Entries behind those of the last commit.
+    pub entries: Span,
+}
+
+impl Added {
+    /// What `new` has more than `old`, if a commit of one sync may be that.
+    #[must_use]
+    pub fn between(old: &Image, new: &Image) -> Option<Self> {
+        let (before, behind) = (&old.commit, &new.commit);
+        let same = Image {
+            index_allocated_entries: new.index_allocated_entries,
+            commit: super::raw::Commit {
+                entries: behind.entries,
+                data_end: behind.data_end,
+                sequence: before.sequence.get().wrapping_add(1).into(),
+                index_crc: behind.index_crc,
+                one_sync: behind.one_sync,
+                commit_crc: behind.commit_crc,
+                ..*before
+            },
+            ..*old
+        };
+        let (from, to) = (before.entries.get(), behind.entries.get());
+        let first = old.index().offset_of(from);
+        let entries = Span::of_table(first, to.checked_sub(from)?, ENTRY_LEN)?;
+        let (from, to) = (before.data_end.get(), behind.data_end.get());
+        let chunks = Span::new(from, to.checked_sub(from)?)?;
+        let is_short = chunks.len() <= MAX_ADDED && entries.len() <= MAX_ADDED;
+        let is_shown = before.entries.get() > 0 && !entries.is_empty();
+        let may = before.one_sync == 1 && is_short && is_shown && *new == same;
+        may.then_some(Self { chunks, entries })
+    }
+
+    /// Whether all of it lies in a file of that length.
+    pub(super) const fn fits(&self, file_len: u64) -> bool {
+        self.chunks.fits(file_len) && self.entries.fits(file_len)
+    }
+
+    /// Leaves out the first `len` bytes of the chunks, or, if there are none left, of the entries.
+    pub(super) fn pass(&mut self, len: u64) {
+        let left = if self.chunks.is_empty() { &mut self.entries } else { &mut self.chunks };
+        *left = left.part(len, left.len().saturating_sub(len)).unwrap_or(Span::ZERO);
+    }
+
+    /// The checksum of all of it, from those of its parts.
+    #[must_use]
+    pub fn crc(chunks: u32, entries: u32, checksum: Checksum) -> u32 {
+        checksum(checksum(0, &chunks.to_le_bytes()), &entries.to_le_bytes())
+    }
+}
+
+/// What a header with a record of a wrong checksum is, in the light of its shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// A commit was being published: its header was half written. This is the whole one.
+    Torn(Image),
+    /// gsd went on writing: its header is right, and the record says what was before.
+    Appended,
+    /// Neither: bytes have changed.
+    Damaged,
+}
+
+impl Shadow {
+    /// Bytes of a shadow.
+    pub const LEN: u64 = 256;
+
+    /// Bytes of both shadows, one behind the other.
+    pub const BOTH_LEN: u64 = 2 * Self::LEN;
+
+    /// Where the shadow of commit number `sequence` stands, if both stand at `both`: they take turns.
+    #[must_use]
+    pub const fn offset_of(both: u64, sequence: u32) -> u64 {
+        if sequence.is_multiple_of(2) { both } else { both.saturating_add(Self::LEN) }
+    }
+
+    /// A shadow of a commit that replaces the header `old` by `new`; `added_crc` is that of a commit
+    /// of one sync, or 0.
+    #[must_use]
+    pub fn of(old: Image, new: Image, added_crc: u32, checksum: Checksum) -> Self {
+        let added_crc = U32::new(added_crc);
+        let mut shadow = Self { magic: Self::MAGIC, old, new, added_crc, crc: U32::new(0) };
+        shadow.crc = U32::new(shadow.computed_crc(checksum));
+        shadow
+    }
+
+    fn computed_crc(&self, checksum: Checksum) -> u32 {
+        checksum(0, self.as_bytes().get(..252).unwrap_or_default())
+    }
+
+    /// The shadow in `bytes`, if there is one.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (shadow, _) = Self::read_from_prefix(bytes).ok()?;
+        let is_right =
+            shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
+        is_right.then_some(shadow)
+    }
+
+    /// What this commit added to `header`, if it is one of one sync that may be the next.
+    #[must_use]
+    pub fn added_to(&self, header: &Image) -> Option<Added> {
+        let found = Image { gsd_version: self.old.gsd_version, ..*header };
+        let is_next = found == self.old && header.version_of(&self.old);
+        Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
+    }
+
+    /// What `header` is, whose record has a wrong checksum.
+    #[must_use]
+    pub fn settle(&self, header: &Image) -> Settled {
+        // gsd may have looked, and said that a file of layer 2.0 is one of 2.1.
+        let gsd_version = match header.version_of(&self.new) {
+            true => self.new.gsd_version,
+            false => header.gsd_version,
+        };
+        let found = Image { gsd_version, ..*header };
+        if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
+            return Settled::Torn(self.new);
+        }
+        // gsd keeps the record as it is, also one that was half written: all other fields were then.
+        let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
+        let is_append = if record == old {
+            is_append(&self.old, &[&self.old, &self.new], header)
+        } else if is_mix(record, self.new.commit.as_bytes(), old) {
+            is_append(&self.new, &[&self.new], header)
+        } else {
+            false
+        };
+        if is_append { Settled::Appended } else { Settled::Damaged }
+    }
+}
+
+/// Whether `found` is a front of `new` and the rest of `old`.
+fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
+    let front = found.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
+    front.saturating_add(rest) >= found.len()
+}
+
+/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of `before`:
+/// it moves the index, the name list or both behind all that there was, and makes larger what it
+/// moves. The name list goes first, and goes alone if the frame is left open.
+fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
+    let data_end = said_by.commit.data_end.get();
+    let (index, names) = (now.index(), now.name_block());
+    let index_kept = before.iter().any(|before| before.index() == index);
+    let names_kept = before.iter().any(|before| before.name_block() == names);
+    let larger = |before: &&Image| before.index().slots < index.slots;
+    let index_moved = index.location >= data_end && before.iter().any(larger);
+    let larger = |before: &&Image| before.name_block().units < names.units;
+    let names_moved = names.location >= data_end && before.iter().any(larger);
+    match (index_kept, names_kept) {
+        (true, true) => false,
+        (true, false) => names_moved,
+        (false, true) => index_moved,
+        (false, false) => index_moved && names_moved,
+    }
+}
+
+/// The span of both shadows at `offset`, if it lies in the file.
+pub(super) fn shadows(offset: u64, file_len: u64) -> Option<Span> {
+    Span::new(offset, Shadow::BOTH_LEN).filter(|span| offset >= 256 && span.fits(file_len))
+}
+
+/// Bytes of a shadow as memory.
+pub(super) const SHADOW_LEN: usize = size_of::<Shadow>();
+
+const _: () = assert!(Shadow::LEN == 256 && SHADOW_LEN == 256);

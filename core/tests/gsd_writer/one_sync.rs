@@ -1,0 +1,145 @@
+//! Commits of one sync: they stand in a shadow before they do in the header.
+
+use super::Disk;
+use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Writer};
+use striae_core::store::{FixedSize, ReadAt, WriteAt};
+
+/// A disk that counts its syncs.
+struct Counting<'a>(&'a mut Disk, &'a mut usize);
+
+impl ReadAt for Counting<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Counting<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        self.0.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        *self.1 += 1;
+        Ok(())
+    }
+}
+
+/// A file after each of some commits of a frame of 8 bytes, and the syncs that they took.
+fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
+    let (mut disk, mut syncs, mut files) = (Disk::new(Vec::new()), 0, Vec::new());
+    let memory = [Slot::EMPTY; 4];
+    drop(Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).unwrap());
+    for frame in 0..count {
+        let (bytes, mut taken) = (disk.bytes.clone(), 0);
+        // Another writer each time but the first: one that goes on is no other than one that is new.
+        let store = Counting(&mut disk, &mut taken);
+        let mut writer = Writer::open(store, memory).unwrap();
+        let id = writer.name(b"step").unwrap();
+        assert!(bytes.len() > 512);
+        writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
+        writer.end_frame().unwrap();
+        writer.commit().unwrap();
+        drop(writer);
+        files.push((disk.bytes.clone(), taken));
+    }
+    files
+}
+
+const ONE_SYNC: Attributes<'_> = Attributes {
+    application: "",
+    schema: "",
+    schema_version: striae_core::gsd::Version { major: 0, minor: 0 },
+    layer: striae_core::gsd::Version::LAYER,
+    align: 1,
+    checksums: false,
+    one_sync: true,
+    index_slots: 256,
+    shown_slots: 128,
+    names_len: 1024,
+};
+
+/// The header's parts that commits change, as one.
+fn image(file: &[u8]) -> Vec<u8> {
+    [&file[8..48], &file[176..256]].concat()
+}
+
+/// `file` with these parts in its header.
+fn with_image(file: &[u8], image: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[8..48].copy_from_slice(&image[..40]);
+    file[176..256].copy_from_slice(&image[40..]);
+    file
+}
+
+fn frames(file: &[u8]) -> (u64, State) {
+    let head = *Reader::open(file, &mut [0; 256]).unwrap().head();
+    (head.frames, head.state)
+}
+
+#[test]
+fn commits_that_only_add_take_one_sync_and_others_two() {
+    let syncs = |attributes| -> Vec<_> {
+        commits(attributes, 5).into_iter().map(|(_, syncs)| syncs).collect()
+    };
+    // A writer that opens a file makes durable what it finds, with another one. The first commit has a
+    // new name.
+    assert_eq!(syncs(&ONE_SYNC), [3, 2, 2, 2, 2]);
+    assert_eq!(syncs(&Attributes { one_sync: false, ..ONE_SYNC }), [3, 3, 3, 3, 3]);
+    // With bytes that nobody wrote between chunks, what was added cannot be proven.
+    assert_eq!(syncs(&Attributes { align: 512, ..ONE_SYNC }), [3, 3, 3, 3, 3]);
+}
+
+#[test]
+fn a_commit_is_there_whatever_of_the_two_headers_before_it_stands() {
+    let files: Vec<_> = commits(&ONE_SYNC, 6).into_iter().map(|(file, _)| file).collect();
+    for (number, three) in files.windows(3).enumerate().skip(1) {
+        let [before, behind] = [&three[0], &three[1]].map(|file| image(file));
+        let want = number as u64 + 3;
+        assert_eq!(frames(&three[2]).0, want);
+        for cut in 0..=behind.len() {
+            let torn = [&behind[..cut], &before[cut..]].concat();
+            let file = with_image(&three[2], &torn);
+            // The oldest header is durable no more when there is a third commit: its shadow is gone.
+            if torn == before {
+                continue;
+            }
+            let (found, state) = frames(&file);
+            assert_eq!(found, want, "cut at {cut} of commit {number}");
+            assert!(matches!(state, State::Ahead(_)));
+            let mut disk = Disk::new(file);
+            drop(Writer::open(&mut disk, [Slot::EMPTY; 4]).unwrap());
+            let (found, state) = frames(&disk.bytes);
+            assert_eq!(found, want);
+            assert!(matches!(state, State::Committed(_)));
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_which_a_byte_is_missing_was_not_made() {
+    let files: Vec<_> = commits(&ONE_SYNC, 4).into_iter().map(|(file, _)| file).collect();
+    let [before, behind] = [&files[2], &files[3]];
+    let file = with_image(behind, &image(before));
+    assert_eq!(frames(&file).0, 4);
+    let differing = (768..file.len()).filter(|&at| before.get(at) != Some(&file[at]));
+    let differing: Vec<_> = differing.collect();
+    // The chunk's bytes are 3 and zeros, and what is not zero of its entry must be there.
+    assert!(differing.len() >= 9, "{differing:?}");
+    for at in differing {
+        let mut file = file.clone();
+        file[at] ^= 0x10;
+        let (found, state) = frames(&file);
+        assert_eq!(found, 3, "byte {at}");
+        assert!(matches!(state, State::Committed(_)));
+    }
+}
