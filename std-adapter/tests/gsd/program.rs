@@ -236,6 +236,10 @@ fn info_says_what_the_header_says() {
             "used": layout["namelist_bytes_used"],
         },
         "record": "none", "commit": null,
+        "hoomd": {
+            "steps": [0, 20], "particles": [4, 4], "types": ["A", "B"],
+            "log": ["md/energy", "particles/f"],
+        },
     });
     assert_eq!(info, wanted);
     let text = text(&["info", golden.path()]);
@@ -247,4 +251,25 @@ fn info_says_what_the_header_says() {
         assert_eq!(info["frames"], golden.expected["nframes"], "{}", golden.name);
         output(&["info", golden.path()]);
     }
+}
+
+/// What gsd.hoomd read of them stands in `hoomd.json`.
+#[test]
+fn info_says_what_is_in_a_trajectory() {
+    let golden_dir = golden::golden_dir();
+    let expected: Value =
+        serde_json::from_slice(&fs::read(golden_dir.join("hoomd.json")).unwrap()).unwrap();
+    for (name, expected) in expected.as_object().unwrap() {
+        let info = parsed(&["info", "--json", golden_dir.join(name).to_str().unwrap()]);
+        let frames = expected["frames"].as_array().unwrap();
+        let (first, last) = (&frames[0], &frames[frames.len() - 1]);
+        let hoomd = &info["hoomd"];
+        let steps = json!([first["configuration"]["step"], last["configuration"]["step"]]);
+        assert_eq!(hoomd["steps"], steps, "{name}");
+        let particles = json!([first["particles"]["N"], last["particles"]["N"]]);
+        assert_eq!(hoomd["particles"], particles, "{name}");
+        assert_eq!(hoomd["types"], first["particles"]["types"], "{name}");
+    }
+    let other = parsed(&["info", "--json", golden("v21_zero_size").path()]);
+    assert_eq!(other.get("hoomd"), None);
 }

@@ -24,7 +24,8 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     }
     if let Some(bytes) = args.gsd.align {
         if !bytes.is_power_of_two() || bytes > 1 << 30 {
-            let text = format!("--align cannot be {bytes}, must be a power of two up to 1073741824");
+            let text =
+                format!("--align cannot be {bytes}, must be a power of two up to 1073741824");
             return Err(Failure::Usage(text));
         }
         convert = convert.align(bytes);

@@ -1,6 +1,7 @@
 //! `striae info` of a GSD file.
 
 use super::JsonName;
+use super::hoomd::Hoomd;
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
 use crate::text::{print_json, printable, stdout};
@@ -27,6 +28,9 @@ struct Info<'a> {
     /// `none`, `appended`, `committed` or `torn`.
     record: &'static str,
     commit: Option<Commit>,
+    /// What is in it, if the schema is hoomd.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hoomd: Option<Hoomd<'a>>,
 }
 
 /// An index or a name list.
@@ -48,7 +52,11 @@ struct Commit {
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
-    if args.json { print_json(&Info::new(file.head())) } else { info_text(file.head()) }
+    let hoomd = Hoomd::new(&file, &args.file.path);
+    match args.json {
+        true => print_json(&Info { hoomd, ..Info::new(file.head()) }),
+        false => info_text(file.head(), hoomd.as_ref()),
+    }
 }
 
 impl<'a> Info<'a> {
@@ -83,6 +91,7 @@ impl<'a> Info<'a> {
                 align: align(record),
                 checksums: record.checksums,
             }),
+            hoomd: None,
         }
     }
 }
@@ -102,7 +111,7 @@ fn align(record: &Record) -> u64 {
     1u64.checked_shl(record.align.into()).unwrap_or(0)
 }
 
-fn info_text(head: &Head) -> Result<Sound, Failure> {
+fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
     let header = &head.header;
     let text = |bytes: &[u8]| printable(&Name(bytes).to_string());
     let block = |block: Block| {
@@ -140,6 +149,7 @@ fn info_text(head: &Head) -> Result<Sound, Failure> {
         lines.push(("checksums", checked.to_owned()));
         lines.push(("chunks aligned to", format!("{} bytes", align(record))));
     }
+    lines.extend(hoomd.into_iter().flat_map(Hoomd::lines));
     let mut out = stdout();
     for (name, value) in lines {
         writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;

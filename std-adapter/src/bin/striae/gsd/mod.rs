@@ -3,6 +3,7 @@
 mod cat;
 mod convert;
 mod extract;
+mod hoomd;
 mod info;
 mod list;
 mod recover;

@@ -1,0 +1,82 @@
+//! What `striae info` says of a trajectory of the schema `hoomd`.
+
+use super::JsonName;
+use crate::text::printable;
+use serde::Serialize;
+use std::path::Path;
+use striae::Error;
+use striae::gsd::hoomd::Trajectory;
+use striae::gsd::{File, Name};
+
+/// Names of logged quantities start with it.
+const LOG: &str = "log/";
+
+/// What stands in the trajectory, or why it cannot be read.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Hoomd<'a> {
+    Known {
+        /// Of the first frame and of the last one.
+        steps: Option<[u64; 2]>,
+        /// The same.
+        particles: Option<[u32; 2]>,
+        /// Types of particles in the first frame.
+        types: Vec<String>,
+        /// Names of logged quantities, without `log/`.
+        log: Vec<JsonName<'a>>,
+    },
+    Unreadable {
+        error: String,
+    },
+}
+
+impl<'a> Hoomd<'a> {
+    /// Of a file of another schema there is none.
+    pub(super) fn new(file: &'a File, path: &Path) -> Option<Self> {
+        if file.header().schema.as_bytes() != b"hoomd" {
+            return None;
+        }
+        let known = Trajectory::open(path).and_then(|trajectory| Self::known(file, &trajectory));
+        Some(known.unwrap_or_else(|error| Self::Unreadable { error: error.to_string() }))
+    }
+
+    fn known(file: &'a File, trajectory: &Trajectory) -> Result<Self, Error> {
+        let log = file.names()?.with_prefix(LOG);
+        let log =
+            log.map(|(_, name)| JsonName(name.as_bytes().get(LOG.len()..).unwrap_or_default()));
+        let log = log.collect();
+        let Some(last) = trajectory.len().checked_sub(1) else {
+            return Ok(Self::Known { steps: None, particles: None, types: Vec::new(), log });
+        };
+        let (first, last) = (trajectory.frame(0)?, trajectory.frame(last)?);
+        Ok(Self::Known {
+            steps: Some([first.step()?, last.step()?]),
+            particles: Some([first.particles().n()?, last.particles().n()?]),
+            types: first.particles().types()?,
+            log,
+        })
+    }
+
+    /// The same in lines: what, and its value.
+    pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
+        let (steps, particles, types, log) = match self {
+            Self::Known { steps, particles, types, log } => (steps, particles, types, log),
+            Self::Unreadable { error } => return vec![("hoomd", printable(error))],
+        };
+        let mut lines = Vec::new();
+        if let Some([first, last]) = steps {
+            lines.push(("steps", format!("{first} in the first frame, {last} in the last")));
+        }
+        if let Some([first, last]) = particles {
+            lines.push(("particles", format!("{first} in the first frame, {last} in the last")));
+        }
+        if !types.is_empty() {
+            lines.push(("types", printable(&types.join(", "))));
+        }
+        if !log.is_empty() {
+            let names: Vec<_> = log.iter().map(|name| Name(name.0).to_string()).collect();
+            lines.push(("logged", printable(&names.join(", "))));
+        }
+        lines
+    }
+}
