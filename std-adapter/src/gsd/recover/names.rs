@@ -16,7 +16,7 @@ const MAX_LEN: u64 = 1 << 26;
 const GUESS_LEN: u64 = 1 << 20;
 
 /// Where the first name list is in files of gsd, and in those of striae.
-const FIRST: [u64; 2] = [4352, 512];
+const FIRST: [u64; 2] = [4352, 1024];
 
 /// Names by their ids.
 #[derive(Debug)]
