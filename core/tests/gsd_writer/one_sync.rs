@@ -38,7 +38,7 @@ impl WriteAt for Counting<'_> {
 fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
     let (mut disk, mut syncs, mut files) = (Disk::new(Vec::new()), 0, Vec::new());
     let memory = [Slot::EMPTY; 4];
-    drop(Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).unwrap());
+    Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).map(drop).unwrap();
     for frame in 0..count {
         let (bytes, mut taken) = (disk.bytes.clone(), 0);
         // Another writer each time but the first: one that goes on is no other than one that is new.
@@ -49,7 +49,6 @@ fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
         writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
         writer.end_frame().unwrap();
         writer.commit().unwrap();
-        drop(writer);
         files.push((disk.bytes.clone(), taken));
     }
     files
@@ -117,7 +116,7 @@ fn a_commit_is_there_whatever_of_the_two_headers_before_it_stands() {
             assert_eq!(found, want, "cut at {cut} of commit {number}");
             assert!(matches!(state, State::Ahead(_)));
             let mut disk = Disk::new(file);
-            drop(Writer::open(&mut disk, [Slot::EMPTY; 4]).unwrap());
+            Writer::open(&mut disk, [Slot::EMPTY; 4]).map(drop).unwrap();
             let (found, state) = frames(&disk.bytes);
             assert_eq!(found, want);
             assert!(matches!(state, State::Committed(_)));
