@@ -36,7 +36,7 @@ fn regions_of(bytes: &[u8]) -> Vec<&'static str> {
         fill(span.offset(), span.end(), "data");
     }
     if let Some(record) = record {
-        fill(record.shadow, record.shadow + Shadow::LEN, "shadow");
+        fill(record.shadow, record.shadow + Shadow::BOTH_LEN, "shadow");
     }
     fill(0, 256, "header");
     regions
