@@ -7,6 +7,7 @@
     reason = "a test: a panic fails it"
 )]
 
+use striae_core::gsd::error::BadName;
 use striae_core::gsd::{Attributes, ChunkType, Error, Reader, Slot, Version, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
@@ -95,4 +96,18 @@ fn a_frame_of_as_many_chunks_as_entries_have_room_may_have_copies_behind_it() {
     assert!(upgraded(&file, 4).is_ok());
     let full = Error::FrameFull { frame: 0, chunks: 3 };
     assert_eq!(upgraded(&file, 3), Err(full));
+}
+
+#[test]
+fn a_file_with_an_empty_name_stays_as_it_is() {
+    let mut bytes = written(2, 3, 8, false);
+    let at = usize::try_from(u64::from_le_bytes(bytes[24..32].try_into().unwrap())).unwrap();
+    bytes[at + 64..at + 128].fill(0); // the second one
+    assert_eq!(upgraded(&bytes, 8), Err(Error::BadName(BadName::Empty)));
+    let mut file = Writer::open(Card(bytes), vec![Slot::EMPTY; 8]).unwrap();
+    file.upgrade().unwrap_err();
+    let left = file.into_store().0;
+    let file = Reader::open(left.as_slice(), &mut [0; 256]).unwrap();
+    assert_eq!((file.head().header.version, file.frames()), (OLD, 2));
+    assert_eq!(file.chunks([0; 256]).filter(|chunk| chunk.is_ok()).count(), 6);
 }

@@ -126,14 +126,17 @@ pub fn seal(bytes: &mut [u8]) {
     seal_shadow(bytes);
 }
 
-/// Makes the checksum of the shadow right, if it lies in the file.
+/// Makes the checksums of the shadows right, if they lie in the file.
 pub fn seal_shadow(bytes: &mut [u8]) {
     let Some(header) = bytes.get(..256) else { return };
     let Ok(at) = usize::try_from(u64_at(header, RECORD + 32)) else { return };
-    let Some(shadow) = at.checked_add(256).and_then(|end| bytes.get_mut(at..end)) else { return };
-    if shadow.starts_with(b"striaeSH") && at >= 256 {
-        let crc = crc32c(0, &shadow[..252]).to_le_bytes();
-        shadow[252..].copy_from_slice(&crc);
+    for at in [at, at.saturating_add(256)] {
+        let end = at.checked_add(256);
+        let Some(shadow) = end.and_then(|end| bytes.get_mut(at..end)) else { return };
+        if shadow.starts_with(b"striaeSH") && at >= 256 {
+            let crc = crc32c(0, &shadow[..252]).to_le_bytes();
+            shadow[252..].copy_from_slice(&crc);
+        }
     }
 }
 
@@ -156,26 +159,65 @@ pub fn proofs(bytes: &[u8]) -> (Vec<Proof>, bool) {
         return (vec![Proof::Count], false);
     }
     if u32_at(&now, 116) == record_crc(&now) {
-        return (vec![Proof::Record(now)], false);
+        let next = ahead(bytes, &now).map(Proof::Record);
+        return ([Proof::Record(now)].into_iter().chain(next).collect(), false);
     }
-    let at = usize::try_from(u64_at(&now, COMMIT + 32)).ok().filter(|&at| at >= 256);
-    let shadow = at.and_then(|at| bytes.get(at..at.checked_add(256)?));
+    let mut all = Vec::new();
+    for shadow in shadows(bytes, &now).into_iter().flatten() {
+        let (old, new) = (&shadow[8..128], &shadow[128..248]);
+        let is_cut = |now: &[u8]| {
+            (0..=now.len()).any(|cut| now[..cut] == new[..cut] && now[cut..] == old[cut..])
+        };
+        let mut as_new = now; // gsd changes the version when it opens a file
+        as_new[36..40].copy_from_slice(&new[36..40]);
+        if is_cut(&now) || is_cut(&as_new) {
+            let new: [u8; 120] = new.try_into().unwrap();
+            all.push(Proof::Record(new));
+            all.extend(ahead(bytes, &new).map(Proof::Record));
+        }
+    }
+    all.push(Proof::Count);
+    (all, true)
+}
+
+/// The two shadows of the file with this image in its header, as far as their checksums are right.
+fn shadows<'f>(bytes: &'f [u8], now: &[u8; 120]) -> [Option<&'f [u8]>; 2] {
+    let at = usize::try_from(u64_at(now, COMMIT + 32)).ok().filter(|&at| at >= 256);
+    let both = at.and_then(|at| bytes.get(at..at.checked_add(512)?));
     let is_right = |shadow: &&[u8]| {
         shadow[..8] == *b"striaeSH" && u32_at(shadow, 252) == crc32c(0, &shadow[..252])
     };
-    let Some(shadow) = shadow.filter(is_right) else { return (vec![Proof::Count], true) };
-    let (old, new) = (&shadow[8..128], &shadow[128..248]);
-    let new: [u8; 120] = new.try_into().unwrap();
-    let is_cut = |now: &[u8; 120]| {
-        (0..=now.len()).any(|cut| now[..cut] == new[..cut] && now[cut..] == old[cut..])
-    };
-    let mut as_new = now; // gsd changes the version when it opens a file
-    as_new[36..40].copy_from_slice(&new[36..40]);
-    match (is_cut(&now), is_cut(&as_new)) {
-        (true, _) => (vec![Proof::Record(new)], false),
-        (false, true) => (vec![Proof::Record(new), Proof::Count], true),
-        (false, false) => (vec![Proof::Count], true),
+    match both {
+        Some(both) => [&both[..256], &both[256..]].map(|one| Some(one).filter(is_right)),
+        None => [None, None],
     }
+}
+
+/// The image of the commit of one sync that comes after that of `now`, if its shadow proves that it was
+/// made: `spec/gsd.md#a-commit-of-one-sync`.
+fn ahead(bytes: &[u8], now: &[u8; 120]) -> Option<[u8; 120]> {
+    let next = u32_at(now, COMMIT + 48).wrapping_add(1);
+    let shadow = shadows(bytes, now)[usize::from(!next.is_multiple_of(2))]?;
+    let (old, new) = (&shadow[8..128], &shadow[128..248]);
+    // index_allocated_entries, entries, data_end, sequence, index_crc, one_sync, commit_crc
+    let may_differ = [8..16, 48..56, 64..72, 88..92, 100..104, 115..116, 116..120];
+    let is_same =
+        |at: &usize| may_differ.iter().any(|range| range.contains(at)) || old[*at] == new[*at];
+    let is_now = (0..120).all(|at| (36..40).contains(&at) || old[at] == now[at]);
+    if !is_now || old[115] != 1 || !(0..120).all(|at| is_same(&at)) || u32_at(new, 88) != next {
+        return None;
+    }
+    let added = |from: u64, to: u64, max: u64| {
+        to.checked_sub(from).filter(|&len| len <= max)?;
+        bytes.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
+    };
+    let (first, last) = (u64_at(old, 48), u64_at(new, 48));
+    let slot = |number: u64| u64_at(new, 0).checked_add(number.checked_mul(32)?);
+    let chunks = added(u64_at(old, 64), u64_at(new, 64), 1 << 20)?;
+    let entries = added(slot(first)?, slot(last)?, 1 << 20)?;
+    let crcs = [crc32c(0, chunks).to_le_bytes(), crc32c(0, entries).to_le_bytes()].concat();
+    let is_there = first > 0 && first < last && u32_at(shadow, 248) == crc32c(0, &crcs);
+    is_there.then(|| new.try_into().unwrap())
 }
 
 impl<'f> Linear<'f> {

@@ -35,6 +35,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let scratch = self.buffer.scratch();
         let scratch = if scratch.len() < small.len() { &mut small } else { scratch };
         let id = drive_read(&mut find, &self.store, scratch)?;
+        let id = id.filter(|&id| u32::from(id) < self.tail.names_count); // a list may be damaged
         if name == checksums::NAME && self.tail.checksums {
             self.tail.checksums_id = id;
         }

@@ -2,7 +2,7 @@
 
 use super::tail::{MAX_LEN, Tail};
 use super::{Slot, WriteError, Writer};
-use crate::gsd::error::Error;
+use crate::gsd::error::{BadName, Error};
 use crate::gsd::header::Version;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock, grown};
 use crate::gsd::raw::IndexEntry;
@@ -20,7 +20,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ///
     /// # Errors
     /// [`Error::OpenFrame`]; [`Error::FrameFull`] if a frame has more chunks than there is memory
-    /// for; [`Error::FileFull`]; the store's own. The file is of layer 1 then, and nothing is lost.
+    /// for; [`Error::BadName`] if the file has an empty name; [`Error::FileFull`]; the store's own. The file is of layer 1 then, and nothing is lost.
     pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
         if self.buffer.open_len() > 0 {
             return Err(DriveError::Format(Error::OpenFrame { frame: self.tail.frame }));
@@ -85,6 +85,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             let bytes = slot.get_mut(..64).unwrap_or_default();
             read_exact(&self.store, old.offset().saturating_add(skip), bytes)?;
             let len = slot.iter().position(|&byte| byte == 0).unwrap_or(64);
+            if len == 0 {
+                // a packed list cannot have it, and ids are places in the list
+                return Err(DriveError::Format(Error::BadName(BadName::Empty)));
+            }
             let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
             self.store.write_all_at(at, name).map_err(DriveError::Store)?;
             crc = (self.checksum)(crc, name);
