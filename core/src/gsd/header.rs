@@ -181,14 +181,19 @@ impl Header {
     }
 }
 
+/// Whether a file that begins with `bytes` begins as a GSD file, as far as they go.
+pub(super) fn begins_header(bytes: &[u8]) -> bool {
+    raw::Header::MAGIC.to_le_bytes().iter().zip(bytes).all(|(magic, byte)| magic == byte)
+}
+
 /// The header in `bytes`, if it is one of a version that can be read.
 ///
 /// # Errors
 /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`].
 pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<raw::Header, Error> {
-    let mut magic = [0; 8];
-    let len = copy_front(bytes, &mut magic);
-    if magic.get(..len) != raw::Header::MAGIC.to_le_bytes().get(..len) {
+    if !begins_header(bytes) {
+        let mut magic = [0; 8];
+        copy_front(bytes, &mut magic);
         return Err(Error::NotGsd { magic });
     }
     let mut header = raw::Header::new_zeroed();

@@ -1,11 +1,9 @@
 //! A logger for devices: fixed memory, every frame committed.
 
 use super::create::Attributes;
-use super::error::Error;
 use super::kind::ChunkType;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, WriteError, Writer};
-use crate::step::DriveError;
 use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
@@ -59,15 +57,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     ///
     /// # Errors
     /// As [`Writer::open`] and [`Writer::create`].
-    pub fn open_or_create(
-        mut store: S,
-        attributes: &Attributes<'_>,
-    ) -> Result<Self, WriteError<S>> {
-        match Logger::<&mut S, N>::open(&mut store).map(drop) {
-            Ok(()) => Self::open(store),
-            Err(DriveError::Format(Error::NotGsd { .. })) => Self::create(store, attributes),
-            Err(error) => Err(error),
-        }
+    pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
+        Ok(Self { writer: Writer::open_or_create(store, attributes, [Slot::EMPTY; N])? })
     }
 
     /// The id of a name, which is added if it is new. Ask once when the device starts.

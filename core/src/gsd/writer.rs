@@ -19,7 +19,7 @@ use super::checksums;
 use super::chunk::Chunk;
 use super::create::{Attributes, Create};
 use super::error::Error;
-use super::header::Version;
+use super::header::{Version, begins_header};
 use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
 use super::open::Open;
@@ -27,7 +27,7 @@ use super::raw::IndexEntry;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::{Span, round_up};
-use crate::step::{DriveError, drive, drive_read};
+use crate::step::{DriveError, drive, drive_read, read_exact};
 use crate::store::{WriteAt, usize_to_u64};
 use buffer::Buffer;
 use core::num::NonZeroU64;
@@ -117,11 +117,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         memory: B,
         checksum: Checksum,
     ) -> Result<Self, WriteError<S>> {
-        let store_len = store.size().map_err(DriveError::Store)?;
-        let create = Create::new(attributes, store_len, checksum).map_err(DriveError::Format)?;
-        let mut buffer = Buffer::new(memory, attributes.checksums).map_err(DriveError::Format)?;
-        let mut machine = create;
-        drive(&mut machine, &mut store, buffer.scratch()).map_err(DriveError::infallible)?;
+        let buffer = Buffer::new(memory, attributes.checksums).map_err(DriveError::Format)?;
+        make(&mut store, attributes, checksum)?;
         let mut window = [0; Open::WINDOW];
         let mut writer = Self::open_with(store, buffer.into_memory(), checksum, &mut window)?;
         writer.tail.stands = Stands::Durable;
@@ -148,9 +145,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<Self, WriteError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
-        let tail = Tail::of(&head, checksum).map_err(DriveError::Format)?;
+        let tail = read_tail(&store, checksum, window)?;
         let buffer = Buffer::new(memory, tail.checksums).map_err(DriveError::Format)?;
         let mut writer = Self { store, buffer, tail, checksum };
         if writer.tail.is_adopted {
@@ -160,6 +155,19 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             writer.find_name(checksums::NAME)?; // so that no other chunk takes it
         }
         Ok(writer)
+    }
+
+    /// Opens the file in `store`, or makes one if it does not begin as a GSD file.
+    pub(super) fn open_or_create(
+        mut store: S,
+        attributes: &Attributes<'_>,
+        mut memory: B,
+    ) -> Result<Self, WriteError<S>> {
+        if !is_begun(&store)? {
+            Buffer::new(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
+            make(&mut store, attributes, crc32c)?;
+        }
+        Self::open(store, memory)
     }
 
     /// Frames that are ended, with those that are not committed.
@@ -393,6 +401,43 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
         Ok(())
     }
+}
+
+// Functions of their own, not to be inlined: what they need of the stack is free again before
+// anything else needs it.
+
+/// Makes an empty file in `store`.
+#[inline(never)]
+fn make<S: WriteAt>(
+    store: &mut S,
+    attributes: &Attributes<'_>,
+    checksum: Checksum,
+) -> Result<(), WriteError<S>> {
+    let store_len = store.size().map_err(DriveError::Store)?;
+    let mut create = Create::new(attributes, store_len, checksum).map_err(DriveError::Format)?;
+    drive(&mut create, store, &mut []).map_err(DriveError::infallible)
+}
+
+/// Reads what a writer must know of the file in `store`.
+#[inline(never)]
+fn read_tail<S: WriteAt>(
+    store: &S,
+    checksum: Checksum,
+    window: &mut [u8],
+) -> Result<Tail, WriteError<S>> {
+    let file_len = store.size().map_err(DriveError::Store)?;
+    let head = drive_read(&mut Open::new(file_len), store, window)?;
+    Tail::of(&head, checksum).map_err(DriveError::Format)
+}
+
+/// Whether `store` begins as a GSD file.
+fn is_begun<S: WriteAt>(store: &S) -> Result<bool, WriteError<S>> {
+    let mut front = [0; 8];
+    let len = store.size().map_err(DriveError::Store)?;
+    let len = usize::try_from(len).unwrap_or(usize::MAX).min(front.len());
+    let front = front.get_mut(..len).unwrap_or_default();
+    read_exact(store, 0, front)?;
+    Ok(!front.is_empty() && begins_header(front))
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
