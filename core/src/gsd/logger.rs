@@ -8,10 +8,11 @@ use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
-/// It needs no memory but itself, `40 * N` and about 350 bytes, whatever `S` is, and stack. On a Cortex-M3
-/// (`tests/run firmware` measures it): 512 bytes with 4 slots and 672 with 8; about 8 KiB of stack to
-/// begin or to go on, 2 KiB to end a frame, less than 1 KiB for names and chunks. When [`end_frame`](Self::end_frame) returns, the frame survives a power
-/// cut; whenever the power goes, all frames before it are there and nothing else is.
+/// It needs no memory but itself, `40 * N` and about 380 bytes, whatever `S` is, and stack. On a Cortex-M3
+/// (`tests/run firmware` measures it): 544 bytes with 4 slots and 704 with 8; about 8 KiB of stack to
+/// begin or to go on, 2 KiB to end a frame, less than 1 KiB for names and chunks.
+///
+/// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power goes, all frames before it are there and nothing else is.
 ///
 /// A store is anything that can be read and written by offset: a file on a card by
 /// [`SeekStore`](crate::store::SeekStore), a part of a flash chip. It may be of a fixed size.
