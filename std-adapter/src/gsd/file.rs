@@ -253,7 +253,7 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Chunk`] if its entry is damaged; the operating system's.
     pub fn find(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Option<Chunk>, Error> {
-        match self.names()?.id(name.as_ref()) {
+        match window::id(self.look, self.names()?, name.as_ref()) {
             Some(id) => self.find_id(frame, id),
             None => Ok(None),
         }
@@ -348,7 +348,6 @@ impl File {
         self.reader.read(span, buf).map_err(|error| self.error(error))
     }
 
-    /// The file itself.
     /// Whether chunks that are read are compared with their checksums.
     pub(super) const fn is_checked(&self) -> bool {
         self.options.checked

@@ -5,6 +5,7 @@
 //! most of what a longer one brings would be of no use.
 
 use super::file::{Store, to_u64};
+use super::names::{Name, NameList};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{Chunk, Head, ReadError};
+use striae_core::gsd::{self as core_gsd, Chunk, Head, ReadError};
 use striae_core::step::{DriveError, Machine, Step};
 use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
@@ -42,17 +43,38 @@ struct Window {
     offset: u64,
     len: usize,
     bytes: [u8; LEN],
+    /// Behind the entry that was found last, counted from the first of the window.
+    next: usize,
+    /// Id of the name that was asked for last.
+    named: Option<u16>,
 }
 
 thread_local! {
-    static WINDOW: RefCell<Window> =
-        const { RefCell::new(Window { look: Look::NONE, offset: 0, len: 0, bytes: [0; LEN] }) };
+    static WINDOW: RefCell<Window> = const {
+        let bytes = [0; LEN];
+        RefCell::new(Window { look: Look::NONE, offset: 0, len: 0, bytes, next: 0, named: None })
+    };
+}
+
+/// The id of a name of the file. Most often it is the one that was asked for last.
+#[inline]
+pub(super) fn id(look: Look, names: &NameList, name: &[u8]) -> Option<u16> {
+    WINDOW.with_borrow_mut(|window| {
+        let last = window.named.filter(|_| window.look == look);
+        if last.and_then(|id| names.get(id)) == Some(Name(name)) {
+            return last;
+        }
+        let id = names.id(name);
+        window.named = id.filter(|_| window.look == look);
+        id
+    })
 }
 
 /// Finds the chunk of name `id` in `frame`.
 ///
 /// # Errors
 /// Its entry is damaged; the operating system's.
+#[inline]
 pub(super) fn find(
     store: &Store,
     look: Look,
@@ -60,31 +82,78 @@ pub(super) fn find(
     frame: u64,
     id: u16,
 ) -> Result<Option<Chunk>, ReadError<Store>> {
-    let find = Find::new(head, frame, id, to_u64(LEN / 32));
-    let mut find = find.first_window(to_u64(2 * BESIDE));
-    let key = match head.header.version.is_sorted() {
-        true => Key { frame, id },
-        false => Key { frame: frame.saturating_add(1), id: 0 }, // it is looked for from behind
-    };
-    WINDOW.with_borrow_mut(|window| {
-        if let Some(slot) = window.near(look, head.index(), key) {
+    let key = Key { frame, id };
+    WINDOW.with_borrow_mut(|window| match window.seen(look, head, key) {
+        Some(found) => found.map_err(DriveError::Format),
+        None => window.search(store, look, head, key),
+    })
+}
+
+impl Window {
+    /// What a search for `key` would find, if it would end in what was read last.
+    ///
+    /// An entry of that key, or of a later one, with one of an earlier key in front of it: in a sorted
+    /// index there is one such place, and a search ends there wherever it begins. In an index of
+    /// layer 2 that is not sorted, which is damaged, searches of any kind find some entry of the key,
+    /// or none. In layer 1 entries have no such order: they are searched for.
+    #[inline]
+    fn seen(
+        &mut self,
+        look: Look,
+        head: &Head,
+        key: Key,
+    ) -> Option<Result<Option<Chunk>, core_gsd::Error>> {
+        let is_sorted = head.header.version.is_sorted() && key.frame < head.frames;
+        let (index, is_seen) = (head.index(), self.look == look);
+        let skip = self.offset.checked_sub(index.location).filter(|_| is_seen && is_sorted)?;
+        let first = skip / 32;
+        let slots = usize::try_from(index.slots.saturating_sub(first)).unwrap_or(usize::MAX);
+        let (entries, _) =
+            <[IndexEntry]>::ref_from_prefix_with_elems(&self.bytes, slots.min(self.len / 32))
+                .ok()?;
+        let (place, entry) = place_of(entries, key, self.next)?;
+        if entry.key() != key {
+            return Some(Ok(None));
+        }
+        if !entry.is_used() {
+            return None; // an error, which the search finds
+        }
+        self.next = place.saturating_add(1);
+        let slot = first.saturating_add(to_u64(place));
+        Some(Chunk::parse(entry, index, slot, head.limits()))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search(
+        &mut self,
+        store: &Store,
+        look: Look,
+        head: &Head,
+        key: Key,
+    ) -> Result<Option<Chunk>, ReadError<Store>> {
+        let find = Find::new(head, key.frame, key.id, to_u64(LEN / 32));
+        let mut find = find.first_window(to_u64(2 * BESIDE));
+        let place = match head.header.version.is_sorted() {
+            true => key,
+            false => Key { frame: key.frame.saturating_add(1), id: 0 }, // it is looked for from behind
+        };
+        if let Some(slot) = self.near(look, head.index(), place) {
             find = find.near(slot);
         }
         loop {
             match find.poll() {
                 Step::Read { offset, need, want } => {
                     let len = usize::try_from(want).unwrap_or(LEN).min(LEN).max(need);
-                    let bytes = window.bytes(store, look, offset, len)?;
+                    let bytes = self.bytes(store, look, offset, len)?;
                     find.feed(bytes).map_err(DriveError::Format)?;
                 }
                 Step::Done(chunk) => return Ok(chunk),
                 _ => return Err(DriveError::ReadOnly), // never: it only reads
             }
         }
-    })
-}
+    }
 
-impl Window {
     /// The slot near which the place of `key` must be, if that is near to what was read last.
     fn near(&self, look: Look, index: IndexBlock, key: Key) -> Option<u64> {
         let bytes = self.bytes.get(..self.len).filter(|_| self.look == look)?;
@@ -143,6 +212,9 @@ impl Window {
             true => (offset, LEN),
             false => (offset, len),
         };
+        if self.look != look {
+            self.named = None; // a name of another file
+        }
         self.look = Look::NONE;
         self.len = 0;
         while let Some(buf) = self.bytes.get_mut(self.len..most).filter(|buf| !buf.is_empty()) {
@@ -158,4 +230,19 @@ impl Window {
             None => Err(DriveError::Ended { offset: from.saturating_add(to_u64(self.len)) }),
         }
     }
+}
+
+/// The first entry that is not before `key`, and its place, if there is an entry in front of it; it may
+/// be at `next`.
+#[inline]
+fn place_of(entries: &[IndexEntry], key: Key, next: usize) -> Option<(usize, &IndexEntry)> {
+    let is_behind = |place: usize| {
+        let before = place.checked_sub(1).and_then(|before| entries.get(before));
+        before.is_some_and(|before| before.key() < key)
+    };
+    if let Some(entry) = entries.get(next).filter(|entry| entry.key() == key && is_behind(next)) {
+        return Some((next, entry));
+    }
+    let place = entries.partition_point(|entry| entry.key() < key);
+    entries.get(place).filter(|_| place > 0).map(|entry| (place, entry))
 }

@@ -10,6 +10,7 @@
 
 mod dump;
 mod extract;
+mod find;
 mod golden;
 mod library;
 mod live;
