@@ -2,6 +2,7 @@
 
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry, TABLES};
+use super::record::header_offset;
 use crate::field::FieldId;
 use core::fmt;
 
@@ -280,6 +281,18 @@ impl fmt::Display for At {
     }
 }
 
+/// A field, with its place if that is the same in all files: an error has no room for another.
+struct Placed(FieldId);
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match header_offset(self.0) {
+            Some(offset) => At(self.0, offset).fmt(f),
+            None => Name(self.0).fmt(f),
+        }
+    }
+}
+
 /// A field without its place.
 struct Name(FieldId);
 
@@ -319,13 +332,13 @@ impl fmt::Display for Error {
                 write!(f, "the header needs 256 bytes, but the file ends at {file_len}")
             }
             Self::Overlap { field, start, len, other } => {
-                let (field, other) = (Name(field), Name(other));
+                let (field, other) = (Placed(field), Placed(other));
                 write!(f, "{field} is {start}, and the {len} bytes there overlap those of {other}")
             }
             Self::Outside { field, start, len, file_len } => write!(
                 f,
                 "{} is {start}, where {len} bytes must be, but the file ends at {file_len}",
-                Name(field)
+                Placed(field)
             ),
             Self::TooSmall { field, offset, value, min } => {
                 write!(f, "{} is {value}, must be at least {min}", At(field, offset))

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
-use super::raw::{Commit, Image};
+use super::raw::{Commit, Header, Image};
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
@@ -12,6 +12,17 @@ use zerocopy::little_endian::{U32, U64};
 
 /// Offset of the commit record in the file.
 pub const OFFSET: u64 = 176;
+
+/// Offset in the file of a field of the header or of the commit record; `None` for other fields, which
+/// stand in many places.
+#[must_use]
+pub fn header_offset(field: FieldId) -> Option<u64> {
+    let offset = u64::from(field.offset());
+    if field.table() == Header::magic.table() {
+        return Some(offset);
+    }
+    (field.table() == Commit::magic.table()).then_some(OFFSET.saturating_add(offset))
+}
 
 /// What the last commit said (`spec/gsd.md#commit-record`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

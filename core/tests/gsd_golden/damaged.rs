@@ -205,7 +205,7 @@ fn files_that_cannot_be_opened_say_why() {
                 len: 128 * 32,
                 file_len: 5736,
             },
-            "header.index_location is 18446744073709551615, where 4096 bytes must be, but the file \
+            "header.index_location at offset 8 is 18446744073709551615, where 4096 bytes must be, but the file \
              ends at 5736",
         ),
         (
@@ -226,12 +226,12 @@ fn files_that_cannot_be_opened_say_why() {
         (
             "bad_trunc_in_index",
             names_at(4352, 1000),
-            "header.namelist_location is 4352, where 1024 bytes must be, but the file ends at 1000",
+            "header.namelist_location at offset 24 is 4352, where 1024 bytes must be, but the file ends at 1000",
         ),
         (
             "bad_trunc_in_namelist",
             names_at(4352, 4400),
-            "header.namelist_location is 4352, where 1024 bytes must be, but the file ends at 4400",
+            "header.namelist_location at offset 24 is 4352, where 1024 bytes must be, but the file ends at 4400",
         ),
         (
             "bad_trunc_relocated_index",

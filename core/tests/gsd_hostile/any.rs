@@ -107,3 +107,25 @@ fn errors_are_small_and_of_one_line() {
         assert_ne!(text, "the file is damaged", "{error:?} has no text");
     }
 }
+
+#[test]
+fn a_field_of_header_or_commit_record_is_named_with_its_offset() {
+    let (start, len, file_len) = (4096, 512, 1000);
+    for (field, offset, name) in [
+        (Header::index_location, 8, "header.index_location"),
+        (Header::namelist_location, 24, "header.namelist_location"),
+        (Commit::shadow, 208, "commit.shadow"),
+    ] {
+        assert_eq!(header_offset(field), Some(offset));
+        let text = Error::Outside { field, start, len, file_len }.to_string();
+        assert!(text.starts_with(&format!("{name} at offset {offset} is 4096, where ")), "{text}");
+        let text = Error::Overlap { field, start, len, other: field }.to_string();
+        assert!(text.starts_with(&format!("{name} at offset {offset} is 4096, and ")), "{text}");
+        assert!(text.ends_with(&format!(" overlap those of {name} at offset {offset}")), "{text}");
+    }
+    for field in [IndexEntry::location, FieldId::new(200, 8)] {
+        assert_eq!(header_offset(field), None); // such fields stand in many places, or in none
+        let text = Error::Outside { field, start, len, file_len }.to_string();
+        assert!(text.contains(" is 4096, where ") && !text.contains("offset"), "{text}");
+    }
+}

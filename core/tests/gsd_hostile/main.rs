@@ -29,6 +29,7 @@ use everything::{Summary, read_everything};
 use gsd_files::{Entry, Made, committed_file, crc32c, golden_file, image, signed, with};
 use striae_core::field::FieldId;
 use striae_core::gsd::raw::{Commit, Header, IndexEntry};
+use striae_core::gsd::record::header_offset;
 use striae_core::gsd::{Chunk, Error};
 
 /// A file, and what a person reads off its bytes.

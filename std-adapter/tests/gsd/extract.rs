@@ -264,7 +264,7 @@ fn a_failed_extract_leaves_nothing_behind() {
     for (name, says) in [
         ("bad_entry3_type_12", "index.kind at offset 382 is 12"),
         ("bad_entry4_frame_decreases", "index.frame at offset 384 is"),
-        ("bad_trunc_in_index", "namelist_location is 4352"),
+        ("bad_trunc_in_index", "namelist_location at offset 24 is 4352"),
     ] {
         let out = Folder::new();
         let new = out.path("new");

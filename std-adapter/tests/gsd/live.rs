@@ -119,6 +119,6 @@ fn a_file_that_shrinks_is_noticed() {
     let error: std::io::Error = file.read_bytes(&chunk).unwrap_err().into();
     assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     let refused = file.refresh().unwrap_err().to_string();
-    assert!(refused.contains("namelist_location is 4352"), "{refused}");
+    assert!(refused.contains("namelist_location at offset 24 is 4352"), "{refused}");
     assert_eq!(file.frames(), 12); // as before
 }

@@ -3,6 +3,7 @@
 use crate::host::{Cursor, Host, Text};
 use crate::{Answer, Fail, entries};
 use core::fmt::{Display, Write};
+use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::{EntryCheck, Finding};
 use striae_core::gsd::chunk::{Key, Limits};
 use striae_core::gsd::find::{Find, LowerBound};
@@ -10,6 +11,7 @@ use striae_core::gsd::layout::{IndexBlock, NameBlock, chunk_len, grown, padded, 
 use striae_core::gsd::names::{Counter, FindName, check_name};
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::{self, IndexEntry, Shadow};
+use striae_core::gsd::record::header_offset;
 use striae_core::gsd::shadow::Added;
 use striae_core::gsd::{
     Checksums, Chunk, ChunkType, Error, Header, Label, NamePlace, NameTable, Reader, Version,
@@ -263,6 +265,10 @@ entries! {
         let sums = Checksums::parse(chunk, bytes, crc32c)?;
         sums.check(&chunk, crc, crc32c)?;
         Ok(sums.ids().fold(0, |sum, id| sum ^ u64::from(id)))
+    }
+
+    fn gate_gsd_header_offset(_bytes, table: u8, offset: u16) {
+        Ok(header_offset(FieldId::new(table, offset)).unwrap_or(0))
     }
 
     fn gate_gsd_error_kind(window) {

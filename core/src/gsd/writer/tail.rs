@@ -92,7 +92,7 @@ impl Tail {
         let record = head.state.record().copied();
         let index = match record {
             Some(record) => record.index(head.header.index).ok_or(Error::Outside {
-                field: Commit::index_reserved,
+                field: Header::index_location,
                 start: head.header.index.location,
                 len: u64::MAX,
                 file_len: head.file_len,
