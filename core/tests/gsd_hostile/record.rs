@@ -94,6 +94,34 @@ fn a_torn_header_without_its_shadow_is_damage() {
 }
 
 #[test]
+fn a_torn_header_that_was_to_be_of_an_unknown_layer_is_refused() {
+    for file in committed() {
+        let at = shadow(&file);
+        for gsd_version in [0, 2, 4, 2 << 8, 0x0003_0000, 0x0200_0000, u32::MAX] {
+            // The commit would have changed the layer as well, and its shadow is right.
+            let mut new = image(&file.bytes);
+            new[36..40].copy_from_slice(&u32::to_le_bytes(gsd_version));
+            let mut bytes = with(&file.bytes, at + 128, &new);
+            let crc = crc32c(&[&bytes[at..at + 252]]);
+            bytes[at + 252..at + 256].copy_from_slice(&crc.to_le_bytes());
+            let old = &bytes[at + 8..at + 128];
+            let is_old = |cut: &usize| [&new[..*cut], &old[*cut..]].concat() == old;
+            let first = (0..=120).find(|cut| !is_old(cut)).unwrap();
+            assert!(first < 36, "bytes in front of the layer change, too");
+            for cut in first..=120 {
+                let torn = [&new[..cut], &old[cut..]].concat();
+                let error = open_error(&with_image(&bytes, &torn));
+                // In the middle of the field it may be another one.
+                match error {
+                    Some(Error::Version { .. }) if (37..40).contains(&cut) => {}
+                    error => assert_eq!(error, Some(Error::Version { gsd_version }), "{cut}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_record_that_contradicts_the_file_is_refused() {
     for file in committed() {
         let is_1 = file.name.ends_with('1');
