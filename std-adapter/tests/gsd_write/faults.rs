@@ -4,15 +4,17 @@
 //! system in memory, where holes cannot be filled either. A process can change both alone, so
 //! this is done in a child. It is tried at many sizes, so that it is reached in every operation.
 
-use crate::{Random, argument, child, gsd, names, value, values, write_frame};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::{
+    Random, Variant, argument, child, gsd, names, run, set_limit, value, values, variant,
+    write_frame,
+};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use striae::Error;
 use striae::error::ErrorKind;
-use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
-use striae_core::gsd::{ChunkType, Version};
+use striae::gsd::{Builder, Durability, File, FileWriter};
+use striae_core::gsd::ChunkType;
 
 /// What is full.
 #[derive(Debug, Clone)]
@@ -26,10 +28,7 @@ enum Disk {
 impl Disk {
     fn set(&self) {
         match self {
-            Self::Limit(bytes) => {
-                let maximum = getrlimit(Resource::Fsize).maximum;
-                setrlimit(Resource::Fsize, Rlimit { current: Some(*bytes), maximum }).unwrap();
-            }
+            Self::Limit(bytes) => set_limit(*bytes),
             Self::Pages(path, pages) => {
                 let size = format!("remount,size={}k", 4 * pages);
                 let mounted = Command::new("mount").args(["-o", &size]).arg(path).status();
@@ -55,26 +54,14 @@ impl Disk {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Variant {
-    checksums: bool,
-    align: u64,
-    buffer: usize,
-    durability: Durability,
-    layer: u16,
-}
-
-const fn variant(checksums: bool, align: u64, buffer: usize) -> Variant {
-    Variant { checksums, align, buffer, durability: Durability::None, layer: 2 }
-}
-
-const VARIANTS: [Variant; 6] = [
+const VARIANTS: [Variant; 7] = [
     variant(false, 1, 0),
     variant(true, 1, 100),
     variant(false, 64, 5000),
     variant(true, 1, 1 << 20),
     Variant { durability: Durability::OnCommit, ..variant(false, 1, 1 << 20) },
     Variant { layer: 1, ..variant(false, 1, 3000) },
+    Variant { one_sync: true, durability: Durability::OnCommit, ..variant(true, 1, 1 << 20) },
 ];
 
 /// A file that is written on a disk that is full now and then.
@@ -131,13 +118,8 @@ impl Full<'_> {
     }
 
     fn create(&mut self) -> FileWriter {
-        let Variant { checksums, align, buffer, durability, layer } = self.variant;
-        let builder = Builder::new().checksums(checksums).align(align).buffer(buffer);
-        let builder = builder.durability(durability).names_len(64);
-        let minor = if layer == 2 { 1 } else { 0 };
-        let builder = builder.layer(Version { major: layer, minor });
         loop {
-            match builder.create(self.path) {
+            match self.variant.builder().create(self.path) {
                 Ok(file) => return file,
                 Err(error) => {
                     // The hidden folder may have no place either; errors name the file all the same.
@@ -202,7 +184,7 @@ impl Full<'_> {
         self.committed = self.ended.len();
         self.check();
         let mut file = loop {
-            match Reopen::new().durability(self.variant.durability).open(self.path) {
+            match self.variant.reopen().open(self.path) {
                 Ok(file) => break file,
                 Err(error) => self.full(&error),
             }
@@ -260,20 +242,13 @@ fn small() {
     write_all(Path::new(&folder), disk, 0..12);
 }
 
-/// Runs a child and shows what it says of its work.
-fn run(mut child: Command) {
-    let output = child.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
-    let said = |line: &&str| line.contains("full disks") || line.contains("skipped");
-    println!("{}", text.lines().find(said).unwrap());
-}
+/// What a child says of its work.
+const SAID: &[&str] = &["full disks", "skipped"];
 
 #[test]
 fn a_writer_goes_on_when_the_limit_is_raised() {
     let folder = tempfile::tempdir().unwrap();
-    run(child("faults::limited", folder.path().to_str().unwrap()));
+    run(child("faults::limited", folder.path().to_str().unwrap()), SAID);
 }
 
 #[test]
@@ -287,7 +262,7 @@ fn a_writer_goes_on_when_the_disk_is_not_full_any_more() {
     if !probe.is_ok_and(|status| status.success()) {
         return println!("skipped: this process may not have mounts of its own");
     }
-    run(command);
+    run(command, SAID);
 }
 
 #[test]

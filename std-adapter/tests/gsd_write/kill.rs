@@ -1,58 +1,30 @@
 //! A process that is killed at any moment while it writes and commits.
 //!
-//! The child says through a pipe how many frames are surely there. Moments are chosen by the number
-//! of such messages, and a random number of microseconds behind one; nothing is asserted about time.
+//! The child says how many frames are surely there.
 
-use crate::{Random, argument, child, values};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
+use crate::common::killed::{Moment, Said, kill, tell};
+use crate::{Random, Variant, argument, values, variant};
+use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 use striae::Error;
-use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
-use striae_core::gsd::{ChunkType, Version};
+use striae::gsd::{Durability, File, FileWriter};
+use striae_core::gsd::ChunkType;
 
 const KILLS: u64 = 100;
 
 /// Frames that a child writes if nobody kills it.
 const FRAMES: u64 = 400;
 
-/// How a file is written.
-#[derive(Debug, Clone, Copy)]
-struct Variant {
-    checksums: bool,
-    align: u64,
-    buffer: usize,
-    durability: Durability,
-    layer: u16,
-}
-
-const fn variant(checksums: bool, align: u64, buffer: usize) -> Variant {
-    Variant { checksums, align, buffer, durability: Durability::None, layer: 2 }
-}
-
-const VARIANTS: [Variant; 6] = [
+const VARIANTS: [Variant; 8] = [
     variant(false, 1, 0),
     variant(true, 1, 1 << 20),
     variant(false, 512, 3000),
     Variant { durability: Durability::OnCommit, ..variant(true, 64, 1 << 20) },
     Variant { durability: Durability::OnCommit, ..variant(false, 1, 1 << 20) },
     Variant { layer: 1, ..variant(false, 1, 1 << 16) },
+    Variant { one_sync: true, durability: Durability::OnCommit, ..variant(true, 1, 1 << 20) },
+    Variant { one_sync: true, ..variant(false, 1, 2000) },
 ];
-
-impl Variant {
-    fn builder(&self) -> Builder {
-        let builder = Builder::new().checksums(self.checksums).align(self.align);
-        let builder = builder.buffer(self.buffer).durability(self.durability).names_len(64);
-        let minor = if self.layer == 2 { 1 } else { 0 };
-        builder.layer(Version { major: self.layer, minor }).overwrite(true)
-    }
-
-    fn reopen(&self) -> Reopen {
-        Reopen::new().buffer(self.buffer).durability(self.durability)
-    }
-}
 
 /// Values of a frame: long ones now and then.
 fn len(frame: u64) -> usize {
@@ -108,12 +80,6 @@ fn check(path: &Path, variant: Variant) -> u64 {
     file.frames()
 }
 
-/// One message, in one write, so that a kill leaves all of it or nothing.
-fn tell(message: char, frames: u64) {
-    std::io::stdout().lock().write_all(format!("\n{message} {frames}\n").as_bytes()).unwrap();
-    std::io::stdout().flush().unwrap();
-}
-
 #[test]
 #[ignore = "the process that the other test kills"]
 fn process() {
@@ -122,51 +88,29 @@ fn process() {
     let seed: u64 = seed.parse().unwrap();
     let (path, mut random) = (Path::new(path), Random(seed));
     let variant = VARIANTS[seed as usize % VARIANTS.len()];
-    tell('s', 0);
+    tell('s', &[]);
     let file = if start == "reopen" {
         variant.reopen().open(path)
     } else {
-        variant.builder().create(path)
+        variant.builder().overwrite(true).create(path)
     };
     let mut file = file.unwrap();
-    tell('c', file.frames());
+    tell('c', &[file.frames()]);
     let (end, each) = (file.frames() + FRAMES, 1 + random.below(20));
     while file.frames() < end {
         write(&mut file).unwrap();
         if random.below(each) == 0 {
             file.commit().unwrap();
-            tell('@', file.frames());
+            tell('@', &[file.frames()]);
         }
         if variant.layer == 1 && file.frames() == end / 2 {
             file.upgrade().unwrap();
-            tell('@', file.frames());
+            tell('@', &[file.frames()]);
         }
     }
-    tell('x', 0);
+    tell('x', &[]);
     file.close().unwrap();
-    tell('z', file.frames());
-}
-
-/// What a child said.
-#[derive(Debug, Default)]
-struct Said {
-    created: bool,
-    closed: bool,
-    frames: u64,
-    commits: u64,
-}
-
-impl Said {
-    /// Takes note of a line; says which message it was.
-    fn hear(&mut self, line: &str) -> Option<char> {
-        let (message, frames) = line.strip_suffix('\n')?.split_once(' ')?;
-        let message = message.chars().next().filter(|message| "sc@xz".contains(*message))?;
-        self.frames = self.frames.max(frames.parse().ok()?);
-        self.created |= message == 'c';
-        self.closed |= message == 'z';
-        self.commits += u64::from(message == '@');
-        Some(message)
-    }
+    tell('z', &[file.frames()]);
 }
 
 /// What was found after the kills.
@@ -209,35 +153,15 @@ fn round(seed: u64, folder: &Path, figures: &mut Figures) {
         begun = check(&path, variant); // without empty ones at the end
     }
     let argument = format!("{seed} {start} {}", path.display());
-    let mut process = child("kill::process", &argument).stdout(Stdio::piped()).spawn().unwrap();
-    // Until which message it lives, and how long behind it.
-    let (until, count, micros) = match random.below(10) {
+    let (message, count, micros) = match random.below(10) {
         0 | 1 => ('s', 1, 1500),
         2 | 3 => ('x', 1, 800),
         _ => ('@', 1 + random.below(30), 3000),
     };
-    let (mut said, mut heard, mut line) = (Said::default(), 0, String::new());
-    let mut lines = BufReader::new(process.stdout.take().unwrap());
-    while heard < count && lines.read_line(&mut line).unwrap() > 0 {
-        heard += u64::from(said.hear(&line) == Some(until));
-        line.clear();
-    }
-    let moment = Instant::now() + Duration::from_micros(random.below(micros));
-    while Instant::now() < moment {
-        std::hint::spin_loop();
-    }
-    process.kill().unwrap();
-    let status = process.wait().unwrap();
-    while lines.read_line(&mut line).unwrap() > 0 {
-        said.hear(&line);
-        line.clear();
-    }
-    match status.signal() {
-        Some(9) => figures.kills += 1,
-        _ => {
-            assert!(status.success() && said.closed, "{seed}: {status}, {said:?}");
-            figures.not_killed += 1;
-        }
+    let (moment, mut said) = (Moment { message, count, micros }, Said::default());
+    match kill(&argument, &moment, &mut random, &mut said) {
+        true => figures.kills += 1,
+        false => figures.not_killed += 1,
     }
     figures.commits += said.commits;
     found(&path, variant, &said, (start, begun), figures);
@@ -255,7 +179,8 @@ fn found(path: &Path, variant: Variant, said: &Said, old: (&str, u64), figures: 
     if start == "overwrite" && !said.created && frames == begun {
         figures.old += 1;
     }
-    let least = if start == "reopen" { begun } else { 0 }.max(last_full(said.frames));
+    let least = if start == "reopen" { begun } else { 0 }
+        .max(last_full(said.counts.first().copied().unwrap_or(0)));
     assert!(frames >= least, "{}: {frames} of {said:?}", path.display());
     figures.frames_checked += frames;
     figures.frames_behind_reports += frames - least;

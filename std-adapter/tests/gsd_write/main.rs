@@ -9,28 +9,59 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod create;
 mod faults;
 mod kill;
 mod live;
 mod semantics;
 
+use common::{Random, argument, bits, child, names, run, set_limit};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use striae::Error;
 use striae::error::ErrorKind;
-use striae::gsd::{Builder, Durability, File, FileWriter};
-use striae_core::gsd::Error as GsdError;
+use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
+use striae_core::gsd::{Error as GsdError, Version};
 
 /// A builder that does not wait for the disk.
 pub(crate) fn builder() -> Builder {
     Builder::new().durability(Durability::None)
 }
 
+/// How a file is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variant {
+    pub(crate) checksums: bool,
+    pub(crate) align: u64,
+    pub(crate) buffer: usize,
+    pub(crate) durability: Durability,
+    pub(crate) layer: u16,
+    pub(crate) one_sync: bool,
+}
+
+pub(crate) const fn variant(checksums: bool, align: u64, buffer: usize) -> Variant {
+    Variant { checksums, align, buffer, durability: Durability::None, layer: 2, one_sync: false }
+}
+
+impl Variant {
+    pub(crate) fn builder(&self) -> Builder {
+        let builder = Builder::new().checksums(self.checksums).align(self.align);
+        let builder = builder.buffer(self.buffer).durability(self.durability).names_len(64);
+        let builder = builder.one_sync(self.one_sync);
+        let minor = if self.layer == 2 { 1 } else { 0 };
+        builder.layer(Version { major: self.layer, minor })
+    }
+
+    pub(crate) fn reopen(&self) -> Reopen {
+        Reopen::new().buffer(self.buffer).durability(self.durability)
+    }
+}
+
 /// Value `i` of what frame `frame` holds: another one wherever it is off by little.
 pub(crate) fn value(frame: u64, i: usize) -> u32 {
-    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(frame.wrapping_mul(0x0101_1357))
-        >> 32) as u32
+    (bits(frame, i) >> 32) as u32
 }
 
 /// The first `len` of them.
@@ -75,46 +106,5 @@ pub(crate) fn gsd(error: &Error) -> GsdError {
     match error.kind() {
         ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => *error,
         kind => panic!("{kind:?}"),
-    }
-}
-
-/// Names in a folder.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// This program once more, to run only the test `test`, which must be an ignored one, with `argument`.
-pub(crate) fn child(test: &str, argument: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env(ARGUMENT, argument).stdin(Stdio::null());
-    command
-}
-
-/// What [`child`] was given, if this process is one.
-pub(crate) fn argument() -> Option<String> {
-    std::env::var(ARGUMENT).ok()
-}
-
-const ARGUMENT: &str = "STRIAE_TEST_ARGUMENT";
-
-/// Numbers that look random, the same ones each time.
-#[derive(Debug, Clone)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// One below `below`.
-    pub(crate) fn below(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    }
-
-    pub(crate) fn index(&mut self, below: usize) -> usize {
-        self.below(below as u64) as usize
     }
 }

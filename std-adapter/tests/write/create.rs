@@ -1,7 +1,6 @@
 //! Sets that are created where something is already, or that cannot be created.
 
-use crate::faults::set_limit;
-use crate::{argument, child, is_unclosed, names, payload, sion, streams};
+use crate::{argument, child, is_unclosed, names, payload, set_limit, sion, streams};
 use std::io::Write;
 use std::path::Path;
 use striae::error::ErrorKind;

@@ -5,9 +5,9 @@
 //! operation.
 
 use crate::{
-    Random, argument, assert_sound, child, is_unclosed, names, payload, payload_from, streams,
+    Random, argument, assert_sound, child, is_unclosed, names, payload, payload_from, run,
+    set_limit, streams,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write};
 use std::path::Path;
 use striae::Error;
@@ -50,13 +50,6 @@ struct Full<'a> {
     /// What each task was told to have accepted.
     accepted: Vec<Vec<u8>>,
     committed: Option<Vec<Vec<u8>>>,
-}
-
-/// Limits the size of this process's files, or, with `u64::MAX`, does not.
-pub(crate) fn set_limit(bytes: u64) {
-    let maximum = getrlimit(Resource::Fsize).maximum;
-    let current = Some(bytes).filter(|&bytes| bytes < u64::MAX).or(maximum);
-    setrlimit(Resource::Fsize, Rlimit { current, maximum }).unwrap();
 }
 
 fn is_full(error: &Error) -> bool {
@@ -236,12 +229,7 @@ fn limited() {
 
 #[test]
 fn a_writer_goes_on_when_the_disk_is_not_full_any_more() {
-    let output = child("faults::limited", "1").output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
-    let figures = text.lines().find(|line| line.contains("full disks")).unwrap();
-    println!("{figures}");
+    run(child("faults::limited", "1"), &["full disks"]);
 }
 
 #[test]

@@ -1,18 +1,13 @@
 //! A process that is killed at any moment while its threads write and commit.
 //!
-//! The child says through a pipe how far each task surely is: bytes whose write had returned before
-//! a commit was called that then succeeded. Moments are chosen by the number of such messages, and a
-//! random number of microseconds behind one; nothing is asserted about time.
+//! The child says how far each task surely is: bytes whose write had returned before a commit was
+//! called that then succeeded.
 
-use crate::{
-    Random, argument, assert_sound, byte, child, is_unclosed, payload, payload_from, streams,
-};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
+use crate::common::killed::{Moment, Said, kill, tell};
+use crate::{Random, argument, assert_sound, byte, is_unclosed, payload, payload_from, streams};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use striae::sion::{Builder, Durability, File, FileWriter, Reopen, TaskWriter};
 
 const TASKS: u64 = 8;
@@ -68,17 +63,6 @@ enum Start {
 const BEGUN: usize = 3000;
 /// Bytes of its chunks.
 const CHUNKSIZE: u64 = 320;
-
-/// Before the set is created, when it is, a commit, before the close, behind it.
-const MESSAGES: [char; 5] = ['s', 'c', '@', 'x', 'z'];
-
-/// One message, in one write, so that a kill leaves all of it or nothing.
-fn tell(message: char, counts: &[u64]) {
-    let numbers: Vec<_> = counts.iter().map(u64::to_string).collect();
-    let line = format!("\n{message} {}\n", numbers.join(" "));
-    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
-    std::io::stdout().flush().unwrap();
-}
 
 #[test]
 #[ignore = "the process that the other test kills"]
@@ -140,35 +124,6 @@ fn write_all(
             file.commit().unwrap();
             tell('@', &counts);
         }
-    }
-}
-
-/// What a child said.
-#[derive(Debug, Default)]
-struct Said {
-    created: bool,
-    closing: bool,
-    closed: bool,
-    commits: u64,
-    counts: Vec<u64>,
-}
-
-impl Said {
-    /// Takes note of a line; says whether it was a message.
-    fn hear(&mut self, line: &str) -> Option<char> {
-        let message = line.chars().next().filter(|first| MESSAGES.contains(first))?;
-        let (_, counts) = line.split_once(' ').filter(|_| line.ends_with('\n'))?;
-        let counts = counts.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
-        let counts: Vec<u64> = counts.ok()?;
-        self.created |= message == 'c';
-        self.closing |= message == 'x';
-        self.closed |= message == 'z';
-        self.commits += u64::from(message == '@');
-        if counts.len() == TASKS as usize {
-            self.counts.resize(TASKS as usize, 0);
-            self.counts.iter_mut().zip(counts).for_each(|(to, from)| *to = from.max(*to));
-        }
-        Some(message)
     }
 }
 
@@ -268,42 +223,19 @@ fn round(seed: u64, folder: &Path, olds: &Olds, figures: &mut Figures) {
     }
     let begun = if start == Start::Reopen { BEGUN } else { 0 };
     let argument = format!("{seed} {begun} {}", path.display());
-    let mut process = child("kill::process", &argument).stdout(Stdio::piped()).spawn().unwrap();
-
-    // Until which message it lives, and how long behind it.
-    let (until, count, micros) = match random.below(10) {
+    let (message, count, micros) = match random.below(10) {
         0 | 1 => ('s', 1, 1500),
         2 => ('c', 1, 1000),
         3 | 4 => ('x', 1, 800),
         _ => ('@', 1 + random.below(20), 3000),
     };
-    let mut said = Said::default();
+    let (moment, mut said) = (Moment { message, count, micros }, Said::default());
     if start == Start::Reopen {
         said.counts = vec![BEGUN as u64; TASKS as usize];
     }
-    let mut lines = BufReader::new(process.stdout.take().unwrap());
-    let mut heard = 0;
-    let mut line = String::new();
-    while heard < count && lines.read_line(&mut line).unwrap() > 0 {
-        heard += u64::from(said.hear(&line) == Some(until));
-        line.clear();
-    }
-    let moment = Instant::now() + Duration::from_micros(random.below(micros));
-    while Instant::now() < moment {
-        std::hint::spin_loop();
-    }
-    process.kill().unwrap();
-    let status = process.wait().unwrap();
-    while lines.read_line(&mut line).unwrap() > 0 {
-        said.hear(&line);
-        line.clear();
-    }
-    match status.signal() {
-        Some(9) => figures.kills += 1,
-        _ => {
-            assert!(status.success() && said.closed, "{seed}: {status}, {said:?}");
-            figures.not_killed += 1;
-        }
+    match kill(&argument, &moment, &mut random, &mut said) {
+        true => figures.kills += 1,
+        false => figures.not_killed += 1,
     }
     figures.commits += said.commits;
     check(&path, variant, &said, start, figures);

@@ -9,6 +9,8 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../../../core/tests/golden_sets/mod.rs"]
 mod golden_sets;
 
@@ -21,9 +23,9 @@ mod reopen;
 mod semantics;
 mod threads;
 
+use common::{Random, argument, bits, child, names, run, set_limit};
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use striae::Error;
 use striae::error::ErrorKind;
 use striae::sion::verify::verify;
@@ -46,8 +48,7 @@ pub(crate) fn streams_of(file: &File) -> Vec<Vec<u8>> {
 
 /// Byte `i` of what task `task` writes: another one wherever it is off by little.
 pub(crate) fn byte(task: u64, i: usize) -> u8 {
-    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(task.wrapping_mul(0x0101_1357))
-        >> 56) as u8
+    (bits(task, i) >> 56) as u8
 }
 
 /// The first `len` bytes of it.
@@ -81,46 +82,5 @@ pub(crate) fn sion(error: &Error) -> SionError {
     match error.kind() {
         ErrorKind::Sion(error) => *error,
         kind => panic!("{kind:?}"),
-    }
-}
-
-/// Names in a folder.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// This program once more, to run only the test `test`, which must be an ignored one, with `argument`.
-pub(crate) fn child(test: &str, argument: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env(ARGUMENT, argument).stdin(Stdio::null());
-    command
-}
-
-/// What [`child`] was given, if this process is one.
-pub(crate) fn argument() -> Option<String> {
-    std::env::var(ARGUMENT).ok()
-}
-
-const ARGUMENT: &str = "STRIAE_TEST_ARGUMENT";
-
-/// Numbers that look random, the same ones each time.
-#[derive(Debug, Clone)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// One below `below`.
-    pub(crate) fn below(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    }
-
-    pub(crate) fn index(&mut self, below: usize) -> usize {
-        self.below(below as u64) as usize
     }
 }

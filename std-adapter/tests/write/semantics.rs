@@ -1,10 +1,11 @@
 //! What a writer promises about commits, drops, closes and single records.
 
+use crate::common::{keep_warnings, warnings};
 use crate::{assert_sound, is_unclosed, payload, payload_from, sion, streams};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, Once, RwLock};
 use striae::Error;
 use striae::error::ErrorKind;
 use striae::sion::{Builder, Durability, File, FileWriter};
@@ -135,34 +136,10 @@ fn a_writer_that_outlives_its_set_loses_its_buffer_and_says_so() {
     }
 }
 
-/// What was logged, by all tests of this program.
-static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-struct Logger;
-
-impl log::Log for Logger {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        assert_eq!(record.level(), log::Level::Warn);
-        LOGGED.lock().unwrap().push(record.args().to_string());
-    }
-
-    fn flush(&self) {}
-}
-
-fn warnings(path: &Path) -> usize {
-    let name = path.to_str().unwrap();
-    LOGGED.lock().unwrap().iter().filter(|text| text.contains(name)).count()
-}
-
 #[test]
 fn a_drop_without_a_close_is_logged_only_if_something_is_lost() {
-    static INSTALL: Once = Once::new();
-    INSTALL.call_once(|| log::set_logger(&Logger).unwrap());
-    log::set_max_level(log::LevelFilter::Trace);
+    keep_warnings();
+    let warnings = |path: &Path| warnings(path).len();
     type Work = fn(&mut FileWriter);
     let cases: [(usize, Work); 8] = [
         (1, |_| {}), // it is unclosed
