@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use striae::gsd::File;
 
 /// A folder with one file in it.
-struct Folder {
+pub(crate) struct Folder {
     dir: TempDir,
     bytes: Vec<u8>,
 }
 
 impl Folder {
-    fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.gsd"), &bytes).unwrap();
         Self { dir, bytes }
@@ -35,7 +35,7 @@ impl Folder {
     }
 
     /// Runs a verb on `a.gsd` in this folder; that file stays as it is.
-    fn run(&self, verb: &str, args: &[&str], status: i32) -> assert_cmd::assert::Assert {
+    pub(crate) fn run(&self, verb: &str, args: &[&str], status: i32) -> assert_cmd::assert::Assert {
         let mut command = Command::new(env!("CARGO_BIN_EXE_striae"));
         command.current_dir(self.dir.path()).args([verb, "a.gsd"]).args(args);
         let assert = command.assert().code(status);
@@ -43,7 +43,7 @@ impl Folder {
         assert
     }
 
-    fn json(&self, verb: &str, args: &[&str], status: i32) -> Value {
+    pub(crate) fn json(&self, verb: &str, args: &[&str], status: i32) -> Value {
         let assert = self.run(verb, &[args, &["--json"]].concat(), status).stderr("");
         let out = &assert.get_output().stdout;
         assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1);
@@ -63,7 +63,7 @@ impl Folder {
 #[test]
 fn verify_of_a_sound_file_is_status_0() {
     let folder = Folder::golden("v21_zero_size");
-    let note = predicate::str::starts_with("note a.gsd: index.n of ");
+    let note = predicate::str::starts_with("note   a.gsd: index.n of ");
     let sound = predicate::str::contains("a.gsd: sound: no commit record, ");
     folder.run("verify", &[], 0).stderr("").stdout(note.and(sound));
     let report = folder.json("verify", &[], 0);
@@ -172,8 +172,8 @@ fn nothing_is_overwritten_unless_told() {
     for verb in ["recover", "convert"] {
         let folder = Folder::golden("v21_sparse_chunks");
         fs::write(folder.path("out.gsd"), "mine").unwrap();
-        folder.refused(verb, &["out.gsd"], 2, "out.gsd: exists already");
-        folder.refused(verb, &["a.gsd"], 2, "a.gsd: exists already");
+        folder.refused(verb, &["out.gsd"], 2, "out.gsd: exists already; --force replaces it\n");
+        folder.refused(verb, &["a.gsd"], 2, "a.gsd: exists already; --force replaces it\n");
         assert_eq!(fs::read(folder.path("out.gsd")).unwrap(), b"mine");
         folder.run(verb, &["out.gsd", "--force"], 0).stderr("");
         let frames = frames_of(&folder.path("a.gsd")).unwrap();

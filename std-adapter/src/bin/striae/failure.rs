@@ -38,6 +38,12 @@ impl Failure {
         Self::Stdout(error)
     }
 
+    /// Of a verb of which status 1 says that there is a new file: without one it is 2, whatever the
+    /// reason.
+    pub(crate) fn nothing_made(error: &Error) -> Self {
+        Self::Usage(with_advice(error))
+    }
+
     /// Says why, in one line, and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let text = match &self {
@@ -45,10 +51,7 @@ impl Failure {
             Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::File(error) => match advice(error.kind()) {
-                Some(advice) => format!("{error}; {advice}"),
-                None => error.to_string(),
-            },
+            Self::File(error) => with_advice(error),
             Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
         };
@@ -91,7 +94,14 @@ impl FirstError {
     }
 }
 
-/// What helps.
+/// What went wrong, and what helps.
+fn with_advice(error: &Error) -> String {
+    match advice(error.kind()) {
+        Some(advice) => format!("{error}; {advice}"),
+        None => error.to_string(),
+    }
+}
+
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Sion(sion::Error::NotClosed { .. }) => {

@@ -39,8 +39,7 @@ struct Row {
 }
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
-    // Status 1 says that there is a new set, so without one it is 2, whatever the reason.
-    let nothing = |error: striae::Error| Failure::Usage(error.to_string());
+    let nothing = |error| Failure::nothing_made(&error);
     let recover = Recover::new().alone(args.alone).force(args.force);
     let recovery = recover.examine(&args.path).map_err(nothing)?;
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
