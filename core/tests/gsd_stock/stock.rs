@@ -1,4 +1,5 @@
 //! What gsd 5.0.1 writes, write by write; the real one is run by the job `interop`.
+#![allow(dead_code, reason = "shared by several test programs; each uses a part")]
 
 /// A file that gsd has opened to write.
 pub(crate) struct Stock {

@@ -9,12 +9,18 @@
     reason = "a test: a panic fails it"
 )]
 
+mod ahead;
+#[path = "../common/mod.rs"]
+mod common;
 mod convert;
+#[path = "../../../core/tests/gsd_stock/stock.rs"]
+mod gsd_stock;
 mod made;
 #[cfg(feature = "cli")]
 mod program;
 mod recover;
 mod regions;
+mod stale;
 mod verify;
 
 use made::{Made, Shape, golden_dir, golden_files};

@@ -4,7 +4,8 @@ use super::{Finding, FindingKind};
 use crate::finding::{Facts, kind};
 use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::Finding as Entry;
-use striae_core::gsd::{Error, raw, record};
+use striae_core::gsd::record::header_offset;
+use striae_core::gsd::{Error, raw};
 
 impl Finding {
     /// What it says, as values.
@@ -32,11 +33,11 @@ fn of_error(error: &Error) -> Facts {
         }
         Error::Cut { file_len } => kind("cut").span(0, file_len),
         Error::Outside { field: at, start, len, file_len } => {
-            let is_commit = at.table() == raw::Commit::magic.table();
-            let table = if is_commit { record::OFFSET } else { 0 };
-            let offset = table.saturating_add(at.offset().into());
-            let facts = field("outside", at, offset).value(start).max(file_len);
-            Facts { len: Some(len), ..facts }
+            let facts = match header_offset(at) {
+                Some(offset) => field("outside", at, offset),
+                None => kind("outside"),
+            };
+            Facts { len: Some(len), ..facts.value(start).max(file_len) }
         }
         Error::TooSmall { field: at, offset, value, min } => {
             field("too_small", at, offset).value(value).min(min)
@@ -127,7 +128,10 @@ impl FindingKind {
             }
             Self::NotTerminated { field: at, offset } => field("not_terminated", *at, *offset),
             Self::Torn { .. } => field("torn", raw::Commit::commit_crc, 252),
-            Self::Appended => field("appended", raw::Commit::magic, 176),
+            Self::Ahead { shown, proven, .. } => {
+                field("ahead", raw::Commit::sequence, 224).value(*shown).expected(*proven)
+            }
+            Self::Appended { .. } => field("appended", raw::Commit::magic, 176),
             Self::Overlap { second_span, .. } => {
                 kind("overlap").span(second_span.offset(), second_span.len())
             }

@@ -1,7 +1,7 @@
 //! What verifying finds, and how it says so.
 
 use crate::finding::Severity;
-use crate::gsd::Name;
+use crate::gsd::{Name, Stale};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -91,8 +91,22 @@ pub enum FindingKind {
         /// Whether all is new of it that gsd looks at.
         harmless: bool,
     },
-    /// gsd has appended since the last commit: all up to the first empty slot counts.
-    Appended,
+    /// A shadow proves a commit that the header does not show yet, as after a power cut where commits
+    /// take one sync.
+    Ahead {
+        /// Where the shadow is.
+        offset: u64,
+        /// Number of the commit that the header shows, or showed in part.
+        shown: u32,
+        /// Number of the commit that is proven.
+        proven: u32,
+    },
+    /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody goes
+    /// on with what the stale commit record says of alignment and checksums.
+    Appended {
+        /// What that was, if it was anything.
+        stale: Option<Stale>,
+    },
     /// Two parts share bytes.
     Overlap {
         /// Where the field is that says where the second starts.
@@ -345,8 +359,20 @@ impl fmt::Display for FindingKind {
                     false => ", and gsd may refuse it or see other frames",
                 })
             }
-            Self::Appended => {
-                f.write_str("the commit record at offset 176 is older than what gsd has appended")
+            Self::Ahead { offset, shown, proven } => {
+                write!(f, "{} at offset 224 is {shown}, but ", Field(raw::Commit::sequence))?;
+                write!(f, "the shadow at offset {offset} proves commit {proven}: gsd sees the ")?;
+                f.write_str("one before it until striae writes to the file, and if it appends ")?;
+                write!(f, "first, commit {proven} is lost")
+            }
+            Self::Appended { stale } => {
+                f.write_str("the commit record at offset 176 is older than what gsd has appended")?;
+                let Some(stale) = stale else { return Ok(()) };
+                write!(
+                    f,
+                    ": what came since has not the {stale} that it says, nor has what striae "
+                )?;
+                f.write_str("adds; convert gives all of it anew")
             }
             Self::Overlap { offset, first, first_span, second, second_span } => {
                 let (from, to) = (second_span.offset(), second_span.end());

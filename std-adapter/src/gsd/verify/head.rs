@@ -3,7 +3,7 @@
 use super::finding::FindingKind;
 use super::{Failed, Report, read, shadow};
 use crate::format::Format;
-use crate::gsd::wrong_bit;
+use crate::gsd::{Stale, wrong_bit};
 use crate::posix::PosixFile;
 use std::fmt;
 use striae_core::field::FieldId;
@@ -116,7 +116,7 @@ pub(super) fn check(
         }
     }
     if head.basis == Basis::Appended {
-        report.note(FindingKind::Appended);
+        report.note(FindingKind::Appended { stale: Stale::in_image(&said.image) });
     }
     report.summary.basis = Some(head.basis);
     report.summary.version = Some(version);
@@ -346,10 +346,10 @@ fn blocks(said: &Said, version: Version, file_len: u64, report: &mut Report<'_>)
     }
     let index = match record.map(|record| record.index(shown)) {
         Some(Some(index)) => {
-            let (field, len) = (Commit::index_reserved, index.slots.saturating_mul(32));
-            let is_outside = Span::new(index.location, len).is_none_or(|all| !all.fits(file_len));
-            if is_outside && index.slots > shown.slots {
-                report.wrong(Error::Outside { field, start: index.location, len, file_len });
+            let max = file_len.saturating_sub(index.location) / 32;
+            if index.slots > shown.slots.max(max) {
+                let (field, value) = (Commit::index_reserved, index.slots);
+                report.wrong(Error::TooLarge { field, offset: offset_of(field), value, max });
             }
             index
         }

@@ -57,16 +57,33 @@ pub(super) fn of_record(
             let at = offset.saturating_add(Shadow::crc.offset().into());
             report.unusual(Shadow::crc, at, "not right".to_owned(), "that of its bytes");
         }
-        let mut window = vec![0; 1 << 16];
-        let open = &mut Open::new(file_len);
-        let head = record.one_sync.then(|| drive_read(open, store, &mut window));
-        if let Some(Ok(CoreHead { image, state: State::Ahead(record), .. })) = head {
-            let basis = Basis::Ahead(record.sequence);
-            return Ok(Said { basis, image, record: Some(record) });
-        }
     }
     let basis = Basis::Committed(record.sequence);
-    Ok(Said { basis, image, record: Some(record) })
+    let said = Said { basis, image, record: Some(record) };
+    Ok(or_ahead(store, file_len, &image, said, report))
+}
+
+/// What is in a file whose header is, or was to be, as `said`: that, or the commit that comes next.
+fn or_ahead(
+    store: &PosixFile,
+    file_len: u64,
+    found: &Image,
+    said: Said,
+    report: &mut Report<'_>,
+) -> Said {
+    if !said.record.is_some_and(|record| record.one_sync) {
+        return said;
+    }
+    let mut window = vec![0; 1 << 16];
+    match drive_read(&mut Open::new(file_len), store, &mut window) {
+        Ok(CoreHead { image, state: State::Ahead(record), .. }) => {
+            let (shown, proven) = (found.commit.sequence.get(), record.sequence);
+            let offset = Shadow::offset_of(record.shadow, proven);
+            report.note(FindingKind::Ahead { offset, shown, proven });
+            Said { basis: Basis::Ahead(proven), image, record: Some(record) }
+        }
+        _ => said,
+    }
 }
 
 /// What a header is whose commit record has a wrong checksum, if the shadows at `both` know.
@@ -84,7 +101,11 @@ pub(super) fn settle(
         Settled::Damaged => 2,
     };
     let best = shadows.iter().min_by_key(rank);
-    Ok(best.map(|shadow| by_shadow(image, shadow, report)))
+    let said = best.map(|shadow| by_shadow(image, shadow, report));
+    Ok(said.map(|said| match said.basis {
+        Basis::Torn(_) => or_ahead(store, file_len, image, said, report),
+        _ => said,
+    }))
 }
 
 /// What a header is whose commit record has a wrong checksum.

@@ -5,8 +5,8 @@ use super::stream::ChunkWriter;
 use super::target::Target;
 use super::{Durability, Reopen, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::gsd::Element;
 use crate::gsd::element::little_endian;
+use crate::gsd::{Element, Stale};
 use crate::posix::PosixFile;
 use std::fmt;
 use std::io;
@@ -63,6 +63,7 @@ pub struct FileWriter {
     names: NameIds,
     /// Frames and layer, after the close.
     last: (u64, Version),
+    stale: Option<Stale>,
 }
 
 /// What does the work.
@@ -100,7 +101,7 @@ impl FileWriter {
         let checksum = crc32c::crc32c_append;
         let writer = Writer::create_with(target, attributes, memory(path)?, checksum);
         let writer = writer.map_err(|error| Error::new(path, error))?;
-        Ok(Self::new(path, writer, NameIds::default()))
+        Ok(Self::new(path, writer, NameIds::default(), None))
     }
 
     /// Goes on with `file`, whose name is `path`.
@@ -109,6 +110,7 @@ impl FileWriter {
         let mut window = [0; Open::WINDOW];
         let reader = Reader::open(&file, &mut window).map_err(at)?;
         let mut names = NameIds::default();
+        let stale = Stale::of(reader.head());
         let list = crate::gsd::NameList::read(&reader).map_err(at)?;
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
@@ -120,13 +122,17 @@ impl FileWriter {
         if let Some(one_sync) = settings.one_sync {
             writer.set_one_sync(one_sync);
         }
-        Ok(Self::new(path, writer, names))
+        if let Some(stale) = stale {
+            let path = path.display();
+            log::warn!("{path}: gsd has appended: what is written now is without {stale}");
+        }
+        Ok(Self::new(path, writer, names, stale))
     }
 
-    fn new(path: &Path, writer: CoreWriter, names: NameIds) -> Self {
+    fn new(path: &Path, writer: CoreWriter, names: NameIds, stale: Option<Stale>) -> Self {
         let last = (writer.frames(), writer.version());
         let (path, writer) = (path.to_owned(), Some(writer));
-        Self { path, writer, names, last }
+        Self { path, writer, names, last, stale }
     }
 
     /// The name of the file.
@@ -145,6 +151,13 @@ impl FileWriter {
     #[must_use]
     pub fn version(&self) -> Version {
         self.writer.as_ref().map_or(self.last.1, Writer::version)
+    }
+
+    /// What the file gave its frames before gsd appended to it, and those that are written now do not
+    /// get: `None` if nothing is lost. A warning of the crate `log` says the same.
+    #[must_use]
+    pub const fn stale(&self) -> Option<Stale> {
+        self.stale
     }
 
     /// Adds a chunk of rows of `m` values to the frame that is being written.

@@ -13,7 +13,8 @@ const ATTEMPTS: u32 = 8;
 /// How to go on with a file, one of gsd's or one of ours.
 ///
 /// What was written behind the last commit is not there any more. Nothing is moved; the first thing
-/// that is written to a file of gsd gives it a commit record.
+/// that is written to a file of gsd gives it a commit record. A file of ours that gsd has appended to
+/// goes on without checksums and alignment; [`FileWriter::stale`] and a warning of the crate `log` tell.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reopen {
     settings: Settings,

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Sound};
 use crate::text::{print_json, printable, stdout};
 use serde::Serialize;
 use std::io::Write;
-use striae::gsd::{File, Name};
-use striae_core::gsd::{Head, Record, State};
+use striae::gsd::{File, Name, Stale};
+use striae_core::gsd::{Head, State};
 use striae_core::span::Span;
 
 /// What `info --json` prints.
@@ -25,9 +25,12 @@ struct Info<'a> {
     bytes: u64,
     index: Block,
     namelist: Block,
-    /// `none`, `appended`, `committed` or `torn`.
+    /// `none`, `appended`, `committed`, `torn` or `ahead`.
     record: &'static str,
     commit: Option<Commit>,
+    /// What one that is stale gave to the frames that it covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<Gone>,
     /// What is in it, if the schema is hoomd.
     #[serde(skip_serializing_if = "Option::is_none")]
     hoomd: Option<Hoomd<'a>>,
@@ -46,6 +49,13 @@ struct Block {
 struct Commit {
     sequence: u32,
     data_end: u64,
+    align: u64,
+    checksums: bool,
+}
+
+/// What does not hold for what gsd has appended, nor for what comes behind it.
+#[derive(Serialize)]
+struct Gone {
     align: u64,
     checksums: bool,
 }
@@ -88,9 +98,10 @@ impl<'a> Info<'a> {
             commit: head.state.record().map(|record| Commit {
                 sequence: record.sequence,
                 data_end: record.data_end,
-                align: align(record),
+                align: align(record.align),
                 checksums: record.checksums,
             }),
+            stale: Stale::of(head).map(|Stale { align, checksums, .. }| Gone { align, checksums }),
             hoomd: None,
         }
     }
@@ -107,8 +118,8 @@ fn index(head: &Head) -> Block {
     }
 }
 
-fn align(record: &Record) -> u64 {
-    1u64.checked_shl(record.align.into()).unwrap_or(0)
+fn align(power: u8) -> u64 {
+    1u64.checked_shl(power.into()).unwrap_or(0)
 }
 
 fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
@@ -140,14 +151,18 @@ fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
             )
         }
         State::Ahead(record) => {
-            format!("number {}, one ahead of the header, as a shadow proves", record.sequence)
+            let number = record.sequence;
+            format!("number {number}, as a shadow proves; gsd sees the one before")
         }
     };
     lines.push(("commit record", commit));
     if let Some(record) = head.state.record() {
         let checked = if record.checksums { "yes: verify checks them" } else { "no" };
         lines.push(("checksums", checked.to_owned()));
-        lines.push(("chunks aligned to", format!("{} bytes", align(record))));
+        lines.push(("chunks aligned to", format!("{} bytes", align(record.align))));
+    }
+    if let Some(stale) = Stale::of(head) {
+        lines.push(("gone with it", format!("{stale}, of what came since and is to come")));
     }
     lines.extend(hoomd.into_iter().flat_map(Hoomd::lines));
     let mut out = stdout();
