@@ -9,10 +9,10 @@ readonly defmt_print="$target/tools/bin/defmt-print"
 
 # Bytes at most: what core's documentation says, and a little room.
 declare -rA bounds=(
-    [logger_4]=600 [logger_8]=760
-    [stack_create]=8500 [stack_open]=8500 [stack_name]=1400 [stack_chunk]=600 [stack_pieces]=600
-    [stack_end_frame]=2300
-    [code]=34000
+    [logger_4]=560 [logger_8]=720
+    [stack_create]=4900 [stack_open]=4900 [stack_name]=900 [stack_chunk]=400 [stack_pieces]=400
+    [stack_end_frame]=1700
+    [code]=33000
 )
 
 # Builds both programs. Arguments: cargo's.

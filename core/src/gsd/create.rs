@@ -217,7 +217,8 @@ impl Create {
     ) -> Result<Self, Error> {
         let (header, data_end) = attributes.header(checksum)?;
         let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
-        let shadow = Shadow::of(header.image(), header.image(), 0, checksum);
+        let image = header.image();
+        let shadow = Shadow::of(&image, &image, 0, checksum);
         Ok(Self { header, shadow, data_end, store_len, stage })
     }
 

@@ -5,7 +5,7 @@ use super::layout::{IndexBlock, NameBlock};
 use super::raw;
 use crate::integrity::Checksum;
 use crate::store::copy_front;
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::FromBytes;
 
 /// A version of the file layer or of a schema (`spec/gsd.md#versions`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,7 +133,7 @@ impl Header {
     /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`], [`Error::Outside`],
     /// [`Error::TooSmall`].
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
-        Self::from_raw(&read(bytes, file_len)?, file_len)
+        Self::from_raw(read(bytes, file_len)?, file_len)
     }
 
     /// CRC-32C of what says what the file is: schema version, application, schema.
@@ -145,7 +145,9 @@ impl Header {
 
     /// The same of a header that was read with [`read`].
     pub(super) fn from_raw(raw: &raw::Header, file_len: u64) -> Result<Self, Error> {
-        Self::unchecked(raw).with_blocks(&raw.image(), file_len)
+        let mut header = Self::unchecked(raw);
+        header.set_blocks(&raw.image(), file_len)?;
+        Ok(header)
     }
 
     /// The same with blocks that may lie anywhere.
@@ -161,23 +163,20 @@ impl Header {
         }
     }
 
-    /// The same with what commits change as in `image`, checked.
-    pub(super) fn with_blocks(self, image: &raw::Image, file_len: u64) -> Result<Self, Error> {
+    /// Makes what commits change of it that of `image`, if that is right.
+    pub(super) fn set_blocks(&mut self, image: &raw::Image, file_len: u64) -> Result<(), Error> {
         let gsd_version = image.gsd_version.get();
         let version = Version::from_number(gsd_version);
         if !version.is_readable() {
             return Err(Error::Version { gsd_version });
         }
-        let header = Self {
-            version,
-            schema_version: Version::from_number(image.schema_version.get()),
-            index: image.index(),
-            names: image.name_block(),
-            ..self
-        };
-        header.names.check(file_len)?;
-        header.index.check(file_len)?;
-        Ok(header)
+        let (index, names) = (image.index(), image.name_block());
+        names.check(file_len)?;
+        index.check(file_len)?;
+        self.version = version;
+        self.schema_version = Version::from_number(image.schema_version.get());
+        (self.index, self.names) = (index, names);
+        Ok(())
     }
 }
 
@@ -190,16 +189,13 @@ pub(super) fn begins_header(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`].
-pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<raw::Header, Error> {
+pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<&raw::Header, Error> {
     if !begins_header(bytes) {
         let mut magic = [0; 8];
         copy_front(bytes, &mut magic);
         return Err(Error::NotGsd { magic });
     }
-    let mut header = raw::Header::new_zeroed();
-    if copy_front(bytes, header.as_mut_bytes()) < Header::LEN {
-        return Err(Error::Cut { file_len });
-    }
+    let (header, _) = raw::Header::ref_from_prefix(bytes).map_err(|_| Error::Cut { file_len })?;
     let gsd_version = header.gsd_version.get();
     if !Version::from_number(gsd_version).is_readable() {
         return Err(Error::Version { gsd_version });

@@ -96,7 +96,7 @@ impl Head {
 pub struct Open {
     head: Head,
     stage: Stage,
-    /// The header that a commit of one sync was to write, and the checksum of what it added.
+    /// What a shadow says the header should be, and the checksum of what a commit of one sync added.
     next: (Image, u32),
 }
 
@@ -148,6 +148,11 @@ impl Open {
         Self { head, stage: Stage::Header, next: (head.image, 0) }
     }
 
+    /// What is known so far.
+    pub(super) const fn head(&self) -> &Head {
+        &self.head
+    }
+
     /// The record holds unless somebody has written behind it.
     fn committed(&mut self, state: State) -> Stage {
         let head = &mut self.head;
@@ -174,20 +179,19 @@ impl Open {
         }
     }
 
+    #[inline(never)]
     fn feed_next_shadow(&mut self, state: State, bytes: &[u8]) -> Stage {
-        let shadow = Shadow::parse(bytes);
-        let added = shadow.and_then(|shadow| shadow.added_to(&self.head.image));
-        let added = added.filter(|added| added.fits(self.head.file_len));
-        match (added, shadow) {
-            (Some(added), Some(shadow)) => {
-                self.next = (shadow.new, shadow.added_crc.get());
-                Stage::Added(state, added, (0, 0))
-            }
-            _ => self.committed(state),
-        }
+        let Some(shadow) = Shadow::parse(bytes) else { return self.committed(state) };
+        let added = shadow.added_to(&self.head.image);
+        let Some(added) = added.filter(|added| added.fits(self.head.file_len)) else {
+            return self.committed(state);
+        };
+        self.next = (shadow.new, shadow.added_crc.get());
+        Stage::Added(state, added, (0, 0))
     }
 
     /// Sums up what a commit added, and believes in it if all of that is there.
+    #[inline(never)]
     fn feed_added(
         &mut self,
         state: State,
@@ -201,15 +205,13 @@ impl Open {
         if !left.entries.is_empty() {
             return Stage::Added(state, left, (chunks, entries));
         }
-        let (new, want) = self.next;
-        let is_whole = Added::crc(chunks, entries, crc32c) == want;
-        // gsd may have looked, and raised the version.
-        let image = Image { gsd_version: self.head.image.gsd_version, ..new };
-        let next = new.record(self.head.file_len).ok().flatten().filter(|_| is_whole);
-        match (next, self.head.header.with_blocks(&image, self.head.file_len)) {
-            (Some(next), Ok(header)) => {
-                (self.head.image, self.head.header) = (image, header);
-                self.committed(State::Ahead(next))
+        let (new, want) = &mut self.next;
+        let (head, is_whole) = (&mut self.head, Added::crc(chunks, entries, crc32c) == *want);
+        new.gsd_version = head.image.gsd_version; // gsd may have looked, and raised it
+        match new.record(head.file_len) {
+            Ok(Some(record)) if is_whole && head.header.set_blocks(new, head.file_len).is_ok() => {
+                head.image = *new;
+                self.committed(State::Ahead(record))
             }
             _ => self.committed(state),
         }
@@ -225,15 +227,15 @@ impl Open {
     }
 
     /// The shadow of the commit of this number.
-    fn shadow(&self, sequence: u32) -> Step<'_, Head> {
+    fn shadow(&self, sequence: u32) -> Read {
         let both = self.head.image.commit.shadow.get();
         let offset = Shadow::offset_of(both, sequence);
-        Step::Read { offset, need: SHADOW_LEN, want: Shadow::LEN }
+        Read { offset, need: SHADOW_LEN, want: Shadow::LEN }
     }
 
-    fn slot(&self, slot: u64) -> Step<'_, Head> {
+    fn slot(&self, slot: u64) -> Read {
         let offset = self.head.header.index.offset_of(slot);
-        Step::Read { offset, need: 32, want: ENTRY_LEN }
+        Read { offset, need: 32, want: ENTRY_LEN }
     }
 
     fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {
@@ -243,49 +245,56 @@ impl Open {
         }
     }
 
+    #[inline(never)]
     fn feed_header(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
         let file_len = self.head.file_len;
         let raw = header::read(bytes, file_len)?;
         self.head.image = raw.image();
-        if !self.head.image.has_record() {
-            self.head.header = Header::from_raw(&raw, file_len)?;
+        self.head.header = Header::unchecked(raw);
+        let Head { image, header, .. } = &mut self.head;
+        if !image.has_record() {
+            header.set_blocks(image, file_len)?;
             return Ok(self.scan());
         }
-        if let Some(record) = self.head.image.record(file_len)? {
-            self.head.header = Header::from_raw(&raw, file_len)?;
+        if let Some(record) = image.record(file_len)? {
+            header.set_blocks(image, file_len)?;
             return Ok(self.look_ahead(State::Committed(record), record));
         }
-        let shadow = self.head.image.commit.shadow.get();
-        shadows(shadow, file_len).ok_or_else(|| self.head.image.crc_error())?;
-        self.head.header = Header::unchecked(&raw);
+        shadows(image.commit.shadow.get(), file_len).ok_or_else(|| image.crc_error())?;
         Ok(Stage::Shadow)
     }
 
-    /// What the header is in the light of both shadows: one of them knows if it was torn.
+    /// What the header is in the light of one of the shadows.
+    #[inline(never)]
+    fn feed_shadow(&mut self, bytes: &[u8]) -> Option<Settled> {
+        let shadow = Shadow::parse(bytes)?;
+        let settled = shadow.settle(&self.head.image);
+        if settled == Settled::Torn {
+            self.next.0 = shadow.new;
+        }
+        Some(settled)
+    }
+
+    /// What it is in the light of both: one of them knows if it was torn.
+    #[inline(never)]
     fn settle(&mut self, first: Option<Settled>, second: &[u8]) -> Result<Stage, Error> {
-        let damaged = self.head.image.crc_error();
+        let second = self.feed_shadow(second);
         let head = &mut self.head;
-        let second = Shadow::parse(second).map(|shadow| shadow.settle(&head.image));
-        let settled = match (first, second) {
-            (_, Some(torn @ Settled::Torn(_))) | (Some(torn @ Settled::Torn(_)), _) => torn,
-            (_, Some(Settled::Appended)) | (Some(Settled::Appended), _) => Settled::Appended,
-            (None, None) if head.image.is_moved() => Settled::Appended,
-            _ => Settled::Damaged,
-        };
-        match settled {
-            Settled::Torn(new) => {
-                head.image = new;
-                head.header = head.header.with_blocks(&new, head.file_len)?;
-                let record = new.record(head.file_len)?.ok_or(damaged)?;
+        match first.into_iter().chain(second).min() {
+            Some(Settled::Torn) => {
+                let damaged = head.image.crc_error();
+                head.image = self.next.0;
+                head.header.set_blocks(&head.image, head.file_len)?;
+                let record = head.image.record(head.file_len)?.ok_or(damaged)?;
                 Ok(self.look_ahead(State::Torn(record), record))
             }
-            Settled::Appended => {
+            None if !head.image.is_moved() => Err(head.image.crc_error()),
+            None | Some(Settled::Appended) => {
                 head.state = State::Appended;
-                let image = head.image;
-                head.header = head.header.with_blocks(&image, head.file_len)?;
+                head.header.set_blocks(&head.image, head.file_len)?;
                 Ok(self.scan())
             }
-            Settled::Damaged => Err(damaged),
+            Some(Settled::Damaged) => Err(head.image.crc_error()),
         }
     }
 
@@ -307,6 +316,7 @@ impl Open {
         }
     }
 
+    #[inline(never)]
     fn feed_search(
         &mut self,
         (used, frame, unused): (u64, u64, u64),
@@ -330,6 +340,7 @@ impl Open {
     }
 
     /// The frames of a committed file, from its last entry.
+    #[inline(never)]
     fn feed_last(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
         if let Ok((entry, _)) = IndexEntry::ref_from_prefix(bytes) {
             let (index, limits) = (self.head.header.index, self.head.limits());
@@ -345,19 +356,27 @@ fn middle(low: u64, high: u64) -> u64 {
     low.saturating_add(high.saturating_sub(low) / 2)
 }
 
-impl Machine for Open {
-    type Output = Head;
-    type Error = Error;
+/// What opening wants to read next; see [`Step::Read`].
+struct Read {
+    offset: u64,
+    need: usize,
+    want: u64,
+}
 
-    fn poll(&mut self) -> Step<'_, Head> {
+impl Read {
+    const fn step<T>(self) -> Step<'static, T> {
+        Step::Read { offset: self.offset, need: self.need, want: self.want }
+    }
+}
+
+impl Open {
+    /// What to read next, or `None` if all is known.
+    fn next_read(&self) -> Option<Read> {
         let names = self.head.header.names;
-        if matches!(self.stage, Stage::LastEntry) && self.head.entries == 0 {
-            self.stage = Stage::Done;
-        }
-        match self.stage {
+        let read = match self.stage {
             Stage::Header => {
                 let want = self.head.file_len.min(usize_to_u64(Header::LEN));
-                Step::Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
+                Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
             }
             Stage::Shadow => self.shadow(0),
             Stage::OtherShadow(_) => self.shadow(1),
@@ -366,33 +385,32 @@ impl Machine for Open {
             }
             Stage::Added(_, left, _) => {
                 let left = if left.chunks.is_empty() { left.entries } else { left.chunks };
-                Step::Read { offset: left.offset(), need: 1, want: left.len() }
+                Read { offset: left.offset(), need: 1, want: left.len() }
             }
             Stage::SlotBehind(record) => self.slot(record.entries),
             Stage::Names(counter) => {
                 let len = names.span().map_or(0, Span::len);
                 let want = len.saturating_sub(counter.read());
                 let need = usize::try_from(want.min(NAME_UNIT)).unwrap_or(0);
-                Step::Read { offset: names.location.saturating_add(counter.read()), need, want }
+                Read { offset: names.location.saturating_add(counter.read()), need, want }
             }
             Stage::LastByte => {
                 let end = names.span().map_or(0, Span::end);
-                Step::Read { offset: end.saturating_sub(1), need: 1, want: 1 }
+                Read { offset: end.saturating_sub(1), need: 1, want: 1 }
             }
             Stage::FirstSlot => self.slot(0),
             Stage::Search { used, unused, .. } => self.slot(middle(used, unused)),
+            Stage::LastEntry if self.head.entries == 0 => return None,
             Stage::LastEntry => self.slot(self.head.entries.saturating_sub(1)),
-            Stage::Done => Step::Done(self.head),
-        }
+            Stage::Done => return None,
+        };
+        Some(read)
     }
 
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn feed_stage(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.stage = match self.stage {
             Stage::Header => self.feed_header(bytes)?,
-            Stage::Shadow => {
-                let first = Shadow::parse(bytes).map(|shadow| shadow.settle(&self.head.image));
-                Stage::OtherShadow(first)
-            }
+            Stage::Shadow => Stage::OtherShadow(self.feed_shadow(bytes)),
             Stage::OtherShadow(first) => self.settle(first, bytes)?,
             Stage::NextShadow(state) => self.feed_next_shadow(state, bytes),
             Stage::Added(state, left, crcs) => self.feed_added(state, left, crcs, bytes),
@@ -430,10 +448,38 @@ impl Machine for Open {
         };
         Ok(())
     }
-}
 
-impl Open {
     fn is_used(&self, bytes: &[u8]) -> bool {
         IndexEntry::ref_from_prefix(bytes).is_ok_and(|(entry, _)| entry.is_used())
+    }
+}
+
+impl Machine for Open {
+    type Output = Head;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Head> {
+        self.next_read().map_or(Step::Done(self.head), Read::step)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.feed_stage(bytes)
+    }
+}
+
+/// The same without a result, which [`Open::head`] has: it is not moved about on a small stack.
+#[derive(Debug)]
+pub(super) struct InPlace<'a>(pub &'a mut Open);
+
+impl Machine for InPlace<'_> {
+    type Output = ();
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, ()> {
+        self.0.next_read().map_or(Step::Done(()), Read::step)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.0.feed_stage(bytes)
     }
 }

@@ -40,7 +40,7 @@ impl Publish {
     /// Replaces `old`, which stands in the header, by `new`; both name the same shadows. `added_crc` is
     /// that of a commit of one sync, or 0.
     #[must_use]
-    pub fn new(old: Image, new: Image, added_crc: u32, checksum: Checksum) -> Self {
+    pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         let commit = &new.commit;
         let offset = Shadow::offset_of(commit.shadow.get(), commit.sequence.get());
         Self { shadow: Shadow::of(old, new, added_crc, checksum), offset, stage: Stage::Shadow }
@@ -49,7 +49,7 @@ impl Publish {
     /// Ends what was cut off before the header was durable. What it speaks of is there, and is made
     /// durable first: a program may have been killed before it did that.
     #[must_use]
-    pub fn again(new: Image, checksum: Checksum) -> Self {
+    pub fn again(new: &Image, checksum: Checksum) -> Self {
         Self { stage: Stage::Before, ..Self::new(new, new, 0, checksum) }
     }
 

@@ -70,10 +70,12 @@ impl Added {
 }
 
 /// What a header with a record of a wrong checksum is, in the light of its shadow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Of two shadows, the one that says the lesser of these is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Settled {
-    /// A commit was being published: its header was half written. This is the whole one.
-    Torn(Image),
+    /// A commit was being published: its header was half written. The whole one is the shadow's `new`.
+    Torn,
     /// gsd went on writing: its header is right, and the record says what was before.
     Appended,
     /// Neither: bytes have changed.
@@ -96,9 +98,10 @@ impl Shadow {
     /// A shadow of a commit that replaces the header `old` by `new`; `added_crc` is that of a commit
     /// of one sync, or 0.
     #[must_use]
-    pub fn of(old: Image, new: Image, added_crc: u32, checksum: Checksum) -> Self {
+    pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         let added_crc = U32::new(added_crc);
-        let mut shadow = Self { magic: Self::MAGIC, old, new, added_crc, crc: U32::new(0) };
+        let (magic, crc) = (Self::MAGIC, U32::new(0));
+        let mut shadow = Self { magic, old: *old, new: *new, added_crc, crc };
         shadow.crc = U32::new(shadow.computed_crc(checksum));
         shadow
     }
@@ -109,8 +112,8 @@ impl Shadow {
 
     /// The shadow in `bytes`, if there is one.
     #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (shadow, _) = Self::read_from_prefix(bytes).ok()?;
+    pub fn parse(bytes: &[u8]) -> Option<&Self> {
+        let (shadow, _) = Self::ref_from_prefix(bytes).ok()?;
         let is_right =
             shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
         is_right.then_some(shadow)
@@ -134,7 +137,7 @@ impl Shadow {
         };
         let found = Image { gsd_version, ..*header };
         if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
-            return Settled::Torn(self.new);
+            return Settled::Torn;
         }
         // gsd keeps the record as it is, also one that was half written: all other fields were then.
         let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());

@@ -22,7 +22,7 @@ use super::error::Error;
 use super::header::{Version, begins_header};
 use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
-use super::open::Open;
+use super::open::{InPlace, Open};
 use super::raw::IndexEntry;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
@@ -146,8 +146,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         window: &mut [u8],
     ) -> Result<Self, WriteError<S>> {
         let tail = read_tail(&store, checksum, window)?;
+        Self::begin(store, memory, checksum, &tail)
+    }
+
+    /// Begins to write to a file of which `tail` is known.
+    #[inline(never)]
+    fn begin(store: S, memory: B, checksum: Checksum, tail: &Tail) -> Result<Self, WriteError<S>> {
         let buffer = Buffer::new(memory, tail.checksums).map_err(DriveError::Format)?;
-        let mut writer = Self { store, buffer, tail, checksum };
+        let mut writer = Self { store, buffer, tail: *tail, checksum };
         if writer.tail.is_adopted {
             writer.settle()?;
         }
@@ -426,8 +432,9 @@ fn read_tail<S: WriteAt>(
     window: &mut [u8],
 ) -> Result<Tail, WriteError<S>> {
     let file_len = store.size().map_err(DriveError::Store)?;
-    let head = drive_read(&mut Open::new(file_len), store, window)?;
-    Tail::of(&head, checksum).map_err(DriveError::Format)
+    let mut open = Open::new(file_len);
+    drive_read(&mut InPlace(&mut open), store, window)?;
+    Tail::of(open.head(), checksum).map_err(DriveError::Format)
 }
 
 /// Whether `store` begins as a GSD file.

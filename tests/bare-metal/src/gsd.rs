@@ -110,7 +110,7 @@ entries! {
 
     fn gate_gsd_shadow(bytes) {
         let shadow = Shadow::parse(bytes).ok_or(Fail)?;
-        let made = Shadow::of(shadow.old, shadow.new, Added::crc(1, 2, crc32c), crc32c);
+        let made = Shadow::of(&shadow.old, &shadow.new, Added::crc(1, 2, crc32c), crc32c);
         core::hint::black_box(made.settle(&shadow.old));
         core::hint::black_box((made.added_to(&shadow.old), Shadow::offset_of(512, 1)));
         core::hint::black_box(Added::between(&shadow.old, &shadow.new));

@@ -127,9 +127,9 @@ entries! {
     fn gate_gsd_publish(window) {
         let reader = Reader::open(Host { file: 0 }, window)?;
         let image: Image = reader.head().image;
-        let mut publish = Publish::new(image, image, 0, crc32c);
+        let mut publish = Publish::new(&image, &image, 0, crc32c);
         drive(&mut publish, &mut Host { file: 0 }, window)?;
-        let mut again = Publish::again(image, crc32c);
+        let mut again = Publish::again(&image, crc32c);
         drive(&mut again, &mut Host { file: 0 }, window)?;
         Ok(u64::from(publish.has_begun()) ^ u64::from(publish.is_of_one_sync()))
     }

@@ -57,7 +57,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let image = tail.image.with_record(record, self.checksum);
         // Of a commit that changes nothing: without one, an append by gsd could not be told from
         // damage. The file must be as long as the record says.
-        let own = Shadow::of(image, image, 0, self.checksum);
+        let own = Shadow::of(&image, &image, 0, self.checksum);
         self.store.write_all_at(shadow, own.as_bytes()).map_err(DriveError::Store)?;
         let other = Shadow::offset_of(shadow, 1);
         self.write_zeros(other, other.saturating_add(Shadow::LEN))?;

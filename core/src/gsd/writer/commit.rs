@@ -58,12 +58,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.clear_behind_names()?;
         self.reserve(self.tail.data_end)?;
         let new = self.next_image(entries, shown).map_err(DriveError::Format)?;
-        self.replace(new)?;
+        self.replace(&new)?;
         self.tail.committed = entries;
         Ok(())
     }
 
     /// Empty slots for a header without entries: the last ones, which leaves the others free.
+    #[cold]
     fn show_nothing(&mut self) -> Result<IndexBlock, WriteError<S>> {
         let shown = self.tail.image.index();
         if self.tail.index.last(shown.slots) == Some(shown) || self.tail.index == shown {
@@ -79,6 +80,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// The header that shows `entries`.
+    #[inline(never)]
     fn next_image(&self, entries: u64, shown: IndexBlock) -> Result<Image, Error> {
         let tail = &self.tail;
         let full = Error::FileFull { data_end: tail.data_end, len: tail.names_len };
@@ -109,15 +111,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Puts `new` in the place of the header's image.
-    fn replace(&mut self, new: Image) -> Result<(), WriteError<S>> {
+    #[inline(never)]
+    fn replace(&mut self, new: &Image) -> Result<(), WriteError<S>> {
         let tail = &self.tail;
         let crc = tail.sums.added_crc(tail.data_end, self.checksum);
-        let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
-        let mut machine = Publish::new(tail.image, new, added_crc, self.checksum);
+        let added_crc = Added::between(&tail.image, new).map_or(0, |_| crc);
+        let mut machine = Publish::new(&tail.image, new, added_crc, self.checksum);
         let done = drive(&mut machine, &mut self.store, &mut []);
         if machine.has_begun() {
             let tail = &mut self.tail;
-            tail.image = new;
+            tail.image = *new;
             tail.is_torn = done.is_err();
             tail.stands = if added_crc == 0 { Stands::Durable } else { Stands::Written };
             tail.sums = if tail.one_sync { Sums::behind(tail.data_end) } else { Sums::NONE };
@@ -138,7 +141,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Ends a publication that was cut off in the middle of the header.
     pub(super) fn settle(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_torn {
-            let mut machine = Publish::again(self.tail.image, self.checksum);
+            let mut machine = Publish::again(&self.tail.image, self.checksum);
             drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;
             (self.tail.is_torn, self.tail.stands) = (false, Stands::Durable);
             self.tail.committed = self.tail.image.commit.entries.get();

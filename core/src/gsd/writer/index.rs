@@ -57,6 +57,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Fills the index with copies of its last entry, up to as many entries as it must have.
+    #[inline(never)]
     pub(super) fn pad(&mut self) -> Result<(), WriteError<S>> {
         let entries = self.tail.entries;
         let want = padded(entries, self.tail.index_frames, self.tail.shown_slots);
@@ -68,12 +69,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         }
         self.copy_entries()?;
         let last = self.tail.index.offset_of(entries.saturating_sub(1));
-        let mut copies = [0; 256];
-        read_exact(&self.store, last, copies.get_mut(..32).unwrap_or_default())?;
-        let entry = copies;
-        let entry = entry.get(..32).unwrap_or_default();
+        let (mut entry, mut copies) = ([0; 32], [0; 256]);
+        read_exact(&self.store, last, &mut entry)?;
         for copy in copies.chunks_exact_mut(32) {
-            copy_front(entry, copy);
+            copy_front(&entry, copy);
         }
         let (mut crc, mut slot) = (self.tail.index_crc, entries);
         while slot < want {

@@ -25,7 +25,7 @@ pub(in crate::gsd) fn read_shadows(
         if let Some(span) = span.filter(|span| span.fits(file_len) && offset >= 256) {
             let mut bytes = [0; 256];
             read(store, span.offset(), &mut bytes)?;
-            shadows.extend(Shadow::parse(&bytes));
+            shadows.extend(Shadow::parse(&bytes).copied());
         }
     }
     let number = |shadow: &Shadow| shadow.new.commit.sequence.get();
@@ -95,12 +95,7 @@ pub(super) fn settle(
     report: &mut Report<'_>,
 ) -> Result<Option<Said>, Failed> {
     let shadows = read_shadows(store, both, file_len)?;
-    let rank = |shadow: &&Shadow| match shadow.settle(image) {
-        Settled::Torn(_) => 0,
-        Settled::Appended => 1,
-        Settled::Damaged => 2,
-    };
-    let best = shadows.iter().min_by_key(rank);
+    let best = shadows.iter().min_by_key(|shadow| shadow.settle(image));
     let said = best.map(|shadow| by_shadow(image, shadow, report));
     Ok(said.map(|said| match said.basis {
         Basis::Torn(_) => or_ahead(store, file_len, image, said, report),
@@ -111,7 +106,8 @@ pub(super) fn settle(
 /// What a header is whose commit record has a wrong checksum.
 fn by_shadow(image: &Image, shadow: &Shadow, report: &mut Report<'_>) -> Said {
     match shadow.settle(image) {
-        Settled::Torn(new) => {
+        Settled::Torn => {
+            let new = shadow.new;
             let record = new.record(u64::MAX).ok().flatten();
             let fields = |image: &Image| image.as_bytes().get(..40).map(<[u8]>::to_vec);
             let harmless = fields(image) == fields(&new);
