@@ -140,6 +140,30 @@ pub fn seal_shadow(bytes: &mut [u8]) {
     }
 }
 
+/// Makes the shadow of the next commit one of a commit of one sync that was made, as far as its checksums
+/// and what it says of the header can do that.
+pub fn seal_ahead(bytes: &mut [u8]) {
+    let Some(header) = bytes.get(..256) else { return };
+    let now = image(header);
+    let Some(at) = usize::try_from(u64_at(&now, COMMIT + 32)).ok().filter(|&at| at >= 256) else {
+        return;
+    };
+    let odd = !u32_at(&now, COMMIT + 48).wrapping_add(1).is_multiple_of(2);
+    let at = at.saturating_add(256 * usize::from(odd));
+    let Some(shadow) = at.checked_add(256).and_then(|end| bytes.get_mut(at..end)) else { return };
+    shadow[8..128].copy_from_slice(&now);
+    let mut new: [u8; 120] = shadow[128..248].try_into().unwrap();
+    let crc = record_crc(&new).to_le_bytes();
+    new[116..].copy_from_slice(&crc);
+    let added = added_crc(bytes, &now, &new).unwrap_or(1).to_le_bytes();
+    let shadow = &mut bytes[at..at + 256];
+    shadow[..8].copy_from_slice(b"striaeSH");
+    shadow[128..248].copy_from_slice(&new);
+    shadow[248..252].copy_from_slice(&added);
+    let crc = crc32c(0, &shadow[..252]).to_le_bytes();
+    shadow[252..].copy_from_slice(&crc);
+}
+
 /// What tells how much of a file is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
@@ -207,17 +231,23 @@ fn ahead(bytes: &[u8], now: &[u8; 120]) -> Option<[u8; 120]> {
     if !is_now || old[115] != 1 || !(0..120).all(|at| is_same(&at)) || u32_at(new, 88) != next {
         return None;
     }
-    let added = |from: u64, to: u64, max: u64| {
-        to.checked_sub(from).filter(|&len| len <= max)?;
+    let (first, last) = (u64_at(old, 48), u64_at(new, 48));
+    let crc = added_crc(bytes, old, new)?;
+    let is_there = first > 0 && first < last && crc != 0 && u32_at(shadow, 248) == crc;
+    is_there.then(|| new.try_into().unwrap())
+}
+
+/// The checksum of what a commit of one sync adds, if that lies in the file.
+fn added_crc(bytes: &[u8], old: &[u8], new: &[u8]) -> Option<u32> {
+    let added = |from: u64, to: u64| {
+        to.checked_sub(from).filter(|&len| len <= 1 << 20)?;
         bytes.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
     };
-    let (first, last) = (u64_at(old, 48), u64_at(new, 48));
     let slot = |number: u64| u64_at(new, 0).checked_add(number.checked_mul(32)?);
-    let chunks = added(u64_at(old, 64), u64_at(new, 64), 1 << 20)?;
-    let entries = added(slot(first)?, slot(last)?, 1 << 20)?;
+    let chunks = added(u64_at(old, 64), u64_at(new, 64))?;
+    let entries = added(slot(u64_at(old, 48))?, slot(u64_at(new, 48))?)?;
     let crcs = [crc32c(0, chunks).to_le_bytes(), crc32c(0, entries).to_le_bytes()].concat();
-    let is_there = first > 0 && first < last && u32_at(shadow, 248) == crc32c(0, &crcs);
-    is_there.then(|| new.try_into().unwrap())
+    Some(crc32c(0, &crcs))
 }
 
 impl<'f> Linear<'f> {

@@ -1,11 +1,11 @@
 //! The body of `gsd_open`: what is read of any bytes is what a plain reading of them finds.
 
 use crate::gsd_everything::{Summary, read_everything};
-use crate::gsd_linear::{Entry, Eyes, Linear, Proof, proofs, seal, seal_shadow};
+use crate::gsd_linear::{Entry, Eyes, Linear, Proof, proofs, seal, seal_ahead, seal_shadow};
 use striae_core::gsd::{Chunk, Error, State};
 
 /// The input is a GSD file. It is read as it is, and with right checksums in its commit record and
-/// its shadow, which mutations seldom find.
+/// its shadows, which mutations seldom find.
 pub fn gsd_open(data: &[u8]) {
     compare(data);
     if data.get(176..).is_some_and(|record| record.starts_with(b"striae\0\x01")) {
@@ -13,6 +13,8 @@ pub fn gsd_open(data: &[u8]) {
         seal_shadow(&mut sealed);
         compare(&sealed);
         seal(&mut sealed);
+        compare(&sealed);
+        seal_ahead(&mut sealed);
         compare(&sealed);
     }
 }

@@ -9,6 +9,7 @@
 pub mod bounded;
 mod converting;
 pub mod everything;
+mod gsd_appending;
 pub mod gsd_everything;
 pub mod gsd_file;
 pub mod gsd_held;
@@ -23,6 +24,7 @@ pub mod sion_file;
 mod writing;
 
 pub use converting::{sion_convert, sion_recover};
+pub use gsd_appending::gsd_append;
 pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
 pub use reopening::sion_reopen;
@@ -56,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_recover", body: sion_recover },
     Target { name: "gsd_open", body: gsd_open },
     Target { name: "gsd_write", body: gsd_write },
+    Target { name: "gsd_append", body: gsd_append },
 ];
 
 /// The input is a physical SIONlib file.
