@@ -1,6 +1,7 @@
 //! What a writer of GSD files is told to do.
 
 use crate::gsd_file::{self, Put};
+use crate::powered::Trouble;
 use striae_core::gsd::checksums::NAME;
 use striae_core::gsd::{Attributes, ChunkType, Version};
 
@@ -59,22 +60,8 @@ pub enum Act {
     Gsd(Vec<Put>),
     /// A request that makes no sense.
     Nonsense(u8),
-    /// An operation of the store fails.
-    Fail {
-        /// Operations before it.
-        after: usize,
-        /// Bytes that it writes.
-        kept: usize,
-    },
-    /// The power goes.
-    Cut {
-        /// Operations of the store before that.
-        after: usize,
-        /// Bytes that the last one writes.
-        kept: usize,
-        /// Which of the states that may be left is gone on with.
-        pick: usize,
-    },
+    /// The store fails, or its power goes.
+    Trouble(Trouble),
 }
 
 /// Acts of one scenario, at most.
@@ -148,7 +135,7 @@ pub fn name_of(number: u8) -> Vec<u8> {
 }
 
 fn act(kind: u8, x: u8, y: u8) -> Act {
-    let kept = [0, usize::MAX, 10, 100][usize::from(y & 3)];
+    let (after, kept) = (usize::from(x & 63), [0, usize::MAX, 10, 100][usize::from(y & 3)]);
     let high = kind >> 4;
     match kind & 15 {
         0..=3 => Act::Chunk {
@@ -176,8 +163,8 @@ fn act(kind: u8, x: u8, y: u8) -> Act {
         11 => Act::Upgrade,
         12 => Act::Gsd(puts(x, y)),
         13 => Act::Nonsense(x),
-        14 => Act::Fail { after: usize::from(x & 63), kept },
-        _ => Act::Cut { after: usize::from(x & 63), kept, pick: usize::from(y >> 2) },
+        14 => Act::Trouble(Trouble::Fail { after, kept }),
+        _ => Act::Trouble(Trouble::Cut { after, kept, pick: usize::from(y >> 2) }),
     }
 }
 

@@ -6,19 +6,20 @@ mod crash;
 use crate::gsd_file;
 use crate::gsd_held::{Content, Held, Piece};
 use crate::gsd_scenario::{Act, Plan, scenario};
+use crate::powered::{End, Powered};
 use striae_core::gsd::checksums::NAME;
 use striae_core::gsd::error::BadName;
 use striae_core::gsd::writer::WriteError;
 use striae_core::gsd::{ChunkType, Error, Reader, Slot, Version};
 use striae_core::step::DriveError;
-use striae_tests::power::{Fault, MAX_LEN, PowerStore};
+use striae_tests::power::{MAX_LEN, PowerStore};
 
 type Writer = striae_core::gsd::Writer<PowerStore, Vec<Slot>>;
 type Fallible<T> = Result<T, WriteError<PowerStore>>;
 
 struct Run<'p> {
     plan: &'p Plan,
-    store: PowerStore,
+    disk: Powered,
     /// What the writer holds of ended frames.
     live: Content,
     /// Of the present one.
@@ -28,35 +29,19 @@ struct Run<'p> {
     checksums: bool,
     /// What the file may be.
     allowed: Vec<Held>,
-    /// From which operation of the store on there is no power, and which state is gone on with.
-    cut: Option<(usize, usize)>,
-    /// The next byte that is written.
-    next: u8,
-}
-
-/// Why a writer is given up.
-enum End {
-    Acts,
-    Reopen,
-    Create,
-    Cut,
 }
 
 /// The input tells a file, and what is done to it: see [`scenario`].
 pub fn gsd_write(data: &[u8]) {
     let (plan, acts) = scenario(data);
-    let store = PowerStore::new(&plan.start);
-    store.limit(plan.room);
     let mut run = Run {
         plan: &plan,
-        store,
+        disk: Powered::new(&plan.start, plan.room),
         live: Content::default(),
         open: Vec::new(),
         frame: 0,
         checksums: false,
         allowed: vec![Held::read(&plan.start)],
-        cut: None,
-        next: 0,
     };
     let mut acts = acts.into_iter();
     let mut is_new = plan.start.is_empty();
@@ -65,7 +50,7 @@ pub fn gsd_write(data: &[u8]) {
         is_new = match end {
             End::Acts => break,
             End::Create => true,
-            End::Reopen => Held::read(&run.store.live()) == Held::Nothing,
+            End::Reopen => Held::read(&run.disk.store.live()) == Held::Nothing,
             End::Cut => run.lose_power(),
         };
     }
@@ -77,18 +62,14 @@ impl Run<'_> {
         let begun = if is_new { self.create() } else { self.reopen() };
         self.check();
         let Some(mut writer) = begun else {
-            self.store.limit(MAX_LEN); // or it would never be
-            return match self.is_cut() {
-                true => End::Cut,
-                false if is_new => End::Create,
-                false => End::Reopen,
-            };
+            self.disk.store.limit(MAX_LEN); // or it would never be
+            return self.disk.end(if is_new { End::Create } else { End::Reopen });
         };
         for act in acts {
             if let Some(end) = self.act(&mut writer, act) {
-                return if self.is_cut() { End::Cut } else { end };
+                return self.disk.end(end);
             }
-            if self.is_cut() {
+            if self.disk.is_cut() {
                 return End::Cut;
             }
             assert_eq!(writer.frames(), self.frame);
@@ -125,16 +106,7 @@ impl Run<'_> {
                 return Some(End::Reopen);
             }
             Act::Nonsense(which) => self.nonsense(writer, which),
-            Act::Fail { after, kept } if self.cut.is_none() => {
-                let at = self.store.ops() + after;
-                self.store.fail(Fault { at, kept, lasting: false });
-            }
-            Act::Fail { .. } => {}
-            Act::Cut { after, kept, pick } => {
-                let at = self.store.ops() + after;
-                self.store.fail(Fault { at, kept, lasting: true });
-                self.cut = Some((at + usize::from(after > 0), pick));
-            }
+            Act::Trouble(trouble) => self.disk.expect(trouble),
         }
         None
     }
@@ -146,7 +118,7 @@ impl Run<'_> {
         let new = Held::File(self.live.clone());
         self.allowed.extend([Held::Nothing, new.clone()]);
         let memory = vec![Slot::EMPTY; self.plan.slots];
-        match Writer::create(self.store.clone(), attributes, memory) {
+        match Writer::create(self.disk.store.clone(), attributes, memory) {
             Ok(writer) => {
                 self.allowed = vec![new];
                 self.checksums = attributes.checksums;
@@ -162,9 +134,9 @@ impl Run<'_> {
         let held = self.check();
         let Held::File(content) = held else { panic!("there is no file") };
         self.begin(content);
-        let head = *Reader::open(&*self.store.live(), &mut [0; 256]).unwrap().head();
+        let head = *Reader::open(&*self.disk.store.live(), &mut [0; 256]).unwrap().head();
         self.checksums = head.state.record().is_some_and(|record| record.checksums);
-        match Writer::open(self.store.clone(), vec![Slot::EMPTY; self.plan.slots]) {
+        match Writer::open(self.disk.store.clone(), vec![Slot::EMPTY; self.plan.slots]) {
             Ok(writer) => Some(writer),
             Err(DriveError::Store(_)) => None,
             Err(error) => panic!("a good file was refused: {error}"),
@@ -208,11 +180,7 @@ impl Run<'_> {
     ) -> bool {
         let Some(id) = self.name(writer, name) else { return false };
         let len = usize::try_from(n * u64::from(m) * kind.size().get()).unwrap();
-        let mut next = || {
-            self.next = self.next.wrapping_add(1);
-            self.next
-        };
-        let bytes: Vec<u8> = std::iter::repeat_with(&mut next).take(len).collect();
+        let bytes = self.disk.bytes(len);
         let written = match pieces {
             1 => writer.write_chunk(id, kind, m, &bytes).map(|_| true),
             pieces => stream(writer, (id, kind, m), &bytes, pieces),
@@ -299,7 +267,7 @@ impl Run<'_> {
             let refused = writer.close();
             assert!(matches!(refused, Err(DriveError::Format(Error::OpenFrame { .. }))));
         } else if self.publish(writer, Writer::close) {
-            let file = self.store.live();
+            let file = self.disk.store.live();
             let head = *Reader::open(&*file, &mut [0; 256]).unwrap().head();
             if let Some(record) = head.state.record() {
                 // a name list that failed half way waits behind what is committed
@@ -350,7 +318,7 @@ impl Run<'_> {
     /// gsd goes on where the file is as the last commit left it.
     fn append_as_gsd(&mut self, puts: &[gsd_file::Put]) {
         let held = self.check();
-        let mut file = self.store.live().to_vec();
+        let mut file = self.disk.store.live().to_vec();
         if Held::read_as_gsd(&file).as_ref() != Ok(&held) {
             return; // the header is torn inside a number: gsd has to wait for striae
         }
@@ -376,7 +344,7 @@ impl Run<'_> {
                 bytes: put.bytes.clone(),
             });
         }
-        self.go_on_with(&file);
+        self.disk.go_on_with(&file);
         self.allowed = vec![Held::File(content.sorted())];
     }
 

@@ -19,6 +19,7 @@ pub mod gsd_scenario;
 mod gsd_writing;
 pub mod held;
 pub mod model;
+pub mod powered;
 mod reopening;
 pub mod sion_file;
 mod writing;

@@ -1,6 +1,7 @@
 //! What a writer is told to do, and what should come of it, in memory.
 
 use crate::held::{Stream, Tasks};
+use crate::powered::Trouble;
 use crate::sion_file::{SionFile, SionTask};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Error};
@@ -66,22 +67,8 @@ pub enum Act {
         /// Whether that file is sealed.
         sealed: bool,
     },
-    /// An operation of the store fails.
-    Fail {
-        /// Operations before it.
-        after: usize,
-        /// Bytes that it writes.
-        kept: usize,
-    },
-    /// The power goes.
-    Cut {
-        /// Operations of the store before that.
-        after: usize,
-        /// Bytes that the last one writes.
-        kept: usize,
-        /// Which of the states that may be left is gone on with.
-        pick: usize,
-    },
+    /// The store fails, or its power goes.
+    Trouble(Trouble),
 }
 
 /// Acts of one scenario, at most.
@@ -134,13 +121,13 @@ pub fn scenario(data: &[u8]) -> (Plan, Vec<Act>) {
 fn act(plan: &Plan, kind: u8, x: u8, y: u8) -> Act {
     let ntasks = u32::try_from(plan.tasks.len()).unwrap();
     let keyval = plan.attributes.keyval;
-    let kept = [0, usize::MAX, 512, 1024][usize::from(y & 3)];
+    let (after, kept) = (usize::from(x & 31), [0, usize::MAX, 512, 1024][usize::from(y & 3)]);
     let put = match kind & 15 {
         10 => return Act::Commit,
         11 => return Act::Close,
         12 => return Act::Reopen,
-        13 => return Act::Fail { after: usize::from(x & 31), kept },
-        14 => return Act::Cut { after: usize::from(x & 31), kept, pick: usize::from(y >> 2) },
+        13 => return Act::Trouble(Trouble::Fail { after, kept }),
+        14 => return Act::Trouble(Trouble::Cut { after, kept, pick: usize::from(y >> 2) }),
         15 => return Act::Create { sealed: x & 1 != 0 },
         9 => Put::Key(u64::from(y).wrapping_sub(2)),
         0..=6 | 8 if keyval => Put::Key(u64::from(y & 3)),

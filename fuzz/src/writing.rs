@@ -4,42 +4,27 @@
 use crate::everything::read_within_budget;
 use crate::held::Held;
 use crate::model::{Act, PREFIX, Plan, Put, Written, scenario};
+use crate::powered::{End, Powered};
 use striae_core::sion::writer::WriteError;
 use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
 use striae_core::step::DriveError;
-use striae_tests::power::{FailedSync, Fault, Lost, MAX_LEN, Model, PowerStore};
-
-/// States of a power cut that are looked at, about.
-const LOOKS: usize = 64;
+use striae_tests::power::{PowerStore, Tear};
 
 struct Run<'p> {
     plan: &'p Plan,
-    store: PowerStore,
+    disk: Powered,
     /// What the writer holds.
     live: Written,
     /// What the file may be.
     allowed: Vec<Held>,
-    /// From which operation of the store on there is no power, and which state is gone on with.
-    cut: Option<(usize, usize)>,
-    /// The next byte that is written.
-    next: u8,
-}
-
-/// Why a writer is given up.
-enum End {
-    Acts,
-    Reopen,
-    Create,
-    Cut,
 }
 
 /// The input tells a file, and what is done to it: see [`scenario`].
 pub fn sion_write(data: &[u8]) {
     let (plan, acts) = scenario(data);
-    let store = PowerStore::default();
-    store.limit(plan.room);
+    let disk = Powered::new(&[], plan.room);
     let (live, allowed) = (Written::nothing(&plan, plan.sealed), vec![Held::Nothing]);
-    let mut run = Run { plan: &plan, store, live, allowed, cut: None, next: 0 };
+    let mut run = Run { plan: &plan, disk, live, allowed };
     let mut acts = acts.iter();
     let mut is_new = true;
     loop {
@@ -47,7 +32,7 @@ pub fn sion_write(data: &[u8]) {
         is_new = match end {
             End::Acts => break,
             End::Create => true,
-            End::Reopen => !matches!(Held::read(&run.store.live()), Held::Closed { .. }),
+            End::Reopen => !matches!(Held::read(&run.disk.store.live()), Held::Closed { .. }),
             End::Cut => run.lose_power(),
         };
     }
@@ -64,11 +49,7 @@ impl<'p> Run<'p> {
         let begun = if is_new { self.create(memory) } else { self.reopen(memory) };
         self.check();
         let Some(mut writer) = begun else {
-            return match self.is_cut() {
-                true => End::Cut,
-                false if is_new => End::Create,
-                false => End::Reopen,
-            };
+            return self.disk.end(if is_new { End::Create } else { End::Reopen });
         };
         for act in acts {
             match *act {
@@ -80,18 +61,9 @@ impl<'p> Run<'p> {
                     self.live.sealed = sealed;
                     return End::Create;
                 }
-                Act::Fail { after, kept } if self.cut.is_none() => {
-                    let at = self.store.ops() + after;
-                    self.store.fail(Fault { at, kept, lasting: false });
-                }
-                Act::Fail { .. } => {}
-                Act::Cut { after, kept, pick } => {
-                    let at = self.store.ops() + after;
-                    self.store.fail(Fault { at, kept, lasting: true });
-                    self.cut = Some((at + usize::from(after > 0), pick));
-                }
+                Act::Trouble(trouble) => self.disk.expect(trouble),
             }
-            if self.is_cut() {
+            if self.disk.is_cut() {
                 return End::Cut;
             }
             self.check();
@@ -108,7 +80,7 @@ impl<'p> Run<'p> {
         let Plan { attributes, tasks, .. } = self.plan;
         self.live = Written::nothing(self.plan, self.live.sealed);
         self.allowed.extend([Held::Nothing, Held::Unclosed]);
-        let (store, options) = (self.store.clone(), self.options());
+        let (store, options) = (self.disk.store.clone(), self.options());
         match Writer::create(store, attributes, PREFIX, tasks.as_slice(), memory, options) {
             Ok(writer) => {
                 self.allowed = vec![Held::Unclosed];
@@ -129,9 +101,9 @@ impl<'p> Run<'p> {
         self.live = Written { tasks, finished: 0, sealed };
         // What options say of seals must not matter.
         let options = Options { sealed: self.plan.sealed, ..self.options() };
-        let before = self.store.live().to_vec();
-        let writer = Writer::reopen(self.store.clone(), memory, options);
-        assert!(*self.store.live() == *before, "reopening changed the file");
+        let before = self.disk.store.live().to_vec();
+        let writer = Writer::reopen(self.disk.store.clone(), memory, options);
+        assert!(*self.disk.store.live() == *before, "reopening changed the file");
         match writer {
             Ok(writer) => {
                 self.allowed = vec![held]; // it is durable now
@@ -151,11 +123,7 @@ impl<'p> Run<'p> {
     }
 
     fn put(&mut self, writer: &mut Writer<'_, PowerStore>, task: u32, put: Put, len: usize) {
-        let mut next = || {
-            self.next = self.next.wrapping_add(1);
-            self.next
-        };
-        let bytes: Vec<u8> = std::iter::repeat_with(&mut next).take(len).collect();
+        let bytes = self.disk.bytes(len);
         let mut live = self.live.clone();
         let expected = live.put(self.plan, task, put, &bytes);
         let result = match put {
@@ -208,7 +176,7 @@ impl<'p> Run<'p> {
             return;
         }
         let plain = self.plan.file(&self.live.tasks);
-        let (places, plain, live) = (plain.places(), plain.bytes(), self.store.live());
+        let (places, plain, live) = (plain.places(), plain.bytes(), self.disk.store.live());
         let at = |offset| usize::try_from(offset).unwrap();
         let meta1 = 8..at(places.commit + 12); // the order of data is not in the other writer
         assert_eq!(live[meta1.clone()], plain[meta1], "META1");
@@ -217,13 +185,9 @@ impl<'p> Run<'p> {
         assert!(self.live.sealed || live.len() == plain.len(), "something is behind META2");
     }
 
-    fn is_cut(&self) -> bool {
-        self.cut.is_some_and(|(at, _)| self.store.ops() >= at)
-    }
-
     /// What a reader finds now, which must be right.
     fn check(&self) -> Held {
-        let held = Held::read(&self.store.live());
+        let held = Held::read(&self.disk.store.live());
         self.assert_allowed(&held);
         held
     }
@@ -235,25 +199,10 @@ impl<'p> Run<'p> {
     /// The power goes: every state that may be left is right. Goes on with one of them, and returns
     /// whether a new file has to be made.
     fn lose_power(&mut self) -> bool {
-        let (_, pick) = self.cut.take().unwrap();
-        let lost = if self.plan.noise { Lost::Noise } else { Lost::Zeros };
-        // A writer that goes on after a failed sync needs a store whose next one covers both.
-        let failed_sync = FailedSync::Dirty;
-        let model = Model { lost, failed_sync, exhaustive: LOOKS, random: 8, ..Model::default() };
-        let (mut number, mut picked) = (0, Vec::new());
-        self.store.crashes_since(self.store.ops(), &model, |crash| {
-            if number < LOOKS / 2 || number % 8 == pick % 8 {
-                self.assert_allowed(&Held::read(crash.image));
-            }
-            if number == 0 || number == pick {
-                picked = crash.image.to_vec();
-            }
-            number += 1;
-        });
+        let look = |image: &[u8]| self.assert_allowed(&Held::read(image));
+        let picked = self.disk.crash(self.plan.noise, Tear::Sectors, look);
+        self.disk.go_on_with(&picked);
         let held = Held::read(&picked);
-        self.assert_allowed(&held);
-        self.store = PowerStore::new(&picked);
-        self.store.limit(self.plan.room.max(u64::try_from(picked.len()).unwrap()));
         let is_new = !matches!(held, Held::Closed { .. });
         if held != Held::Nothing {
             assert_eq!(read_within_budget(&picked).unwrap().error(), None);
@@ -264,14 +213,12 @@ impl<'p> Run<'p> {
 
     /// When the store works again, all that was written can be committed.
     fn finish(&mut self, writer: &mut Writer<'_, PowerStore>) {
-        self.cut = None;
-        self.store.fail(Fault { at: usize::MAX, kept: 0, lasting: false });
-        self.store.limit(MAX_LEN);
+        self.disk.mend();
         assert!(self.publish(writer, Writer::commit));
         self.check();
         self.close(writer);
         self.check();
-        let summary = read_within_budget(&self.store.live()).unwrap();
+        let summary = read_within_budget(&self.disk.store.live()).unwrap();
         assert_eq!(summary.error(), None);
         for (local, stream) in self.live.tasks.iter().enumerate() {
             assert_eq!(summary.stream(local), Some(stream.bytes.as_slice()));
