@@ -58,6 +58,8 @@ pub enum Act {
     Create,
     /// gsd appends frames, the writer is gone.
     Gsd(Vec<Put>),
+    /// Commits may take one sync from now on, or not.
+    OneSync(bool),
     /// A request that makes no sense.
     Nonsense(u8),
     /// The store fails, or its power goes.
@@ -82,7 +84,7 @@ pub fn scenario(data: &[u8]) -> (Plan, Vec<Act>) {
         layer: if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER },
         align: [1, 8, 512, 4096][two_bits(flags, 4)],
         checksums: flags & 2 != 0,
-        one_sync: false,
+        one_sync: flags & 0x80 != 0,
         index_slots: [1, 2, 5, 40][two_bits(shape, 0)],
         shown_slots: [1, 2, 9, 128][two_bits(shape, 2)],
         names_len: [64, 128, 256, 1024][two_bits(shape, 4)],
@@ -162,6 +164,7 @@ fn act(kind: u8, x: u8, y: u8) -> Act {
         11 if x & 3 == 1 => Act::Create,
         11 => Act::Upgrade,
         12 => Act::Gsd(puts(x, y)),
+        13 if x & 8 != 0 => Act::OneSync(x & 16 != 0),
         13 => Act::Nonsense(x),
         14 => Act::Trouble(Trouble::Fail { after, kept }),
         _ => Act::Trouble(Trouble::Cut { after, kept, pick: usize::from(y >> 2) }),

@@ -29,6 +29,8 @@ struct Run<'p> {
     checksums: bool,
     /// What the file may be.
     allowed: Vec<Held>,
+    /// What else it may be to gsd, while a commit of one sync stands in a shadow only.
+    behind: Vec<Held>,
 }
 
 /// The input tells a file, and what is done to it: see [`scenario`].
@@ -42,6 +44,7 @@ pub fn gsd_write(data: &[u8]) {
         frame: 0,
         checksums: false,
         allowed: vec![Held::read(&plan.start)],
+        behind: Vec::new(),
     };
     let mut acts = acts.into_iter();
     let mut is_new = plan.start.is_empty();
@@ -105,6 +108,7 @@ impl Run<'_> {
                 self.append_as_gsd(&puts);
                 return Some(End::Reopen);
             }
+            Act::OneSync(one_sync) => writer.set_one_sync(one_sync),
             Act::Nonsense(which) => self.nonsense(writer, which),
             Act::Trouble(trouble) => self.disk.expect(trouble),
         }
@@ -137,7 +141,10 @@ impl Run<'_> {
         let head = *Reader::open(&*self.disk.store.live(), &mut [0; 256]).unwrap().head();
         self.checksums = head.state.record().is_some_and(|record| record.checksums);
         match Writer::open(self.disk.store.clone(), vec![Slot::EMPTY; self.plan.slots]) {
-            Ok(writer) => Some(writer),
+            Ok(mut writer) => {
+                writer.set_one_sync(self.plan.attributes.one_sync);
+                Some(writer)
+            }
             Err(DriveError::Store(_)) => None,
             Err(error) => panic!("a good file was refused: {error}"),
         }
@@ -251,9 +258,15 @@ impl Run<'_> {
         publish: impl FnOnce(&mut Writer) -> Fallible<()>,
     ) -> bool {
         let new = Held::File(self.live.clone());
+        let before = self.allowed.clone();
         self.allowed.push(new.clone());
         match publish(writer) {
             Ok(()) => {
+                if before.contains(&new) {
+                    self.behind.extend(before); // maybe there was nothing to do
+                } else {
+                    self.behind = before;
+                }
                 self.allowed = vec![new];
                 true
             }

@@ -3,6 +3,7 @@
 use super::{Run, Writer};
 use crate::gsd_everything::read_everything;
 use crate::gsd_held::Held;
+use crate::gsd_linear::proofs;
 use striae_core::gsd::{Reader, State};
 use striae_tests::power::Tear;
 
@@ -15,17 +16,29 @@ impl Run<'_> {
     /// What readers find, which must be allowed; gsd, too, if it `looks`.
     fn judge(&self, bytes: &[u8], gsd_looks: bool) -> Held {
         let held = Held::read(bytes);
-        let is_allowed = self.allowed.iter().any(|allowed| match (&held, allowed) {
+        assert!(self.is_one_of(&self.allowed, &held), "{held:?} is none of {:?}", self.allowed);
+        let state = Reader::open(bytes, &mut [0; 256]).map(|file| file.head().state);
+        match state {
+            _ if !gsd_looks => {}
+            Ok(State::Torn(_)) => {} // gsd is not promised that a half written header is read
+            Ok(State::Ahead(_)) if proofs(bytes).1 => {}
+            Ok(State::Ahead(_)) => {
+                let seen = Held::read_as_gsd(bytes).unwrap();
+                let is_before = [&self.allowed, &self.behind].map(|all| self.is_one_of(all, &seen));
+                assert!(is_before.contains(&true), "gsd sees {seen:?}, not {:?}", self.behind);
+            }
+            _ => assert_eq!(Held::read_as_gsd(bytes), Ok(held.clone()), "what gsd sees differs"),
+        }
+        held
+    }
+
+    fn is_one_of(&self, all: &[Held], held: &Held) -> bool {
+        all.iter().any(|allowed| match (held, allowed) {
             (Held::File(held), Held::File(allowed)) => {
                 held.is_with_names(allowed, &self.live.names)
             }
-            _ => held == *allowed,
-        });
-        assert!(is_allowed, "{held:?} is none of {:?}", self.allowed);
-        if gsd_looks && !is_torn(bytes) {
-            assert_eq!(Held::read_as_gsd(bytes), Ok(held.clone()), "what gsd sees differs");
-        }
-        held
+            _ => held == allowed,
+        })
     }
 
     /// The power goes: every state that may be left is right. Goes on with one of them, and returns
@@ -40,6 +53,7 @@ impl Run<'_> {
             read_everything(&picked).unwrap();
         }
         let is_new = held == Held::Nothing;
+        self.behind = Held::read_as_gsd(&picked).into_iter().collect();
         self.allowed = vec![held];
         is_new
     }
@@ -54,10 +68,4 @@ impl Run<'_> {
         self.check();
         read_everything(&self.disk.store.live()).unwrap();
     }
-}
-
-/// Whether a header was half written: gsd is not promised that it is read.
-fn is_torn(file: &[u8]) -> bool {
-    let file = Reader::open(file, &mut [0; 256]);
-    file.is_ok_and(|file| matches!(file.head().state, State::Torn(_)))
 }
