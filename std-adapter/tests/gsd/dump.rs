@@ -148,7 +148,8 @@ fn what_there_is_of_a_damaged_file_is_shown() {
     let found = shown("bad_trunc_in_index", "header.namelist_location at offset 24 is 4352");
     assert!(has(&found, "header.reserved") && has(&found, "index.flags[8]"));
     assert!(!has(&found, "namelist.name[0]"));
-    let found = shown("bad_index_loc_minus1", "header.index_location at offset 8 is 18446744073709551615");
+    let found =
+        shown("bad_index_loc_minus1", "header.index_location at offset 8 is 18446744073709551615");
     assert!(!has(&found, "index.frame[0]") && has(&found, "namelist.name[0]"));
     let found = shown("bad_version_0_9", "header.gsd_version at offset 44 is 0.9");
     assert!(has(&found, "header.reserved") && !has(&found, "index.frame[0]"));

@@ -103,7 +103,10 @@ fn damaged_files_get_one_clear_line() {
         ("bad_magic_byteswapped", starts),
         ("bad_zero_length", "is neither a SIONlib file nor a GSD file: it is empty"),
         ("bad_version_0_9", "header.gsd_version at offset 44 is 0.9, must be 0.3, 1.x or 2.x"),
-        ("bad_trunc_in_index", "header.namelist_location at offset 24 is 4352, where 1024 bytes must be"),
+        (
+            "bad_trunc_in_index",
+            "header.namelist_location at offset 24 is 4352, where 1024 bytes must be",
+        ),
         ("bad_namelist_not_terminated", "the last byte of the name list at offset 5375 is 65"),
         ("bad_index_loc_minus1", "header.index_location at offset 8 is 18446744073709551615"),
     ] {

@@ -25,6 +25,15 @@ impl Cell {
     pub(super) fn newest(&self) -> usize {
         self.versions.len() - 1
     }
+
+    /// From the first to the last byte in which two versions differ; all if they do not.
+    pub(super) fn differing(&self, one: usize, other: usize) -> std::ops::Range<usize> {
+        let (one, other) = (&self.versions[one], &self.versions[other]);
+        let differs = |&at: &usize| one[at] != other[at];
+        let first = (0..one.len()).find(differs).unwrap_or(0);
+        let last = (0..one.len()).rfind(differs).unwrap_or(one.len() - 1);
+        first..last + 1
+    }
 }
 
 /// All sectors and the size. One state at a time is shown in `image`, and going from one to another
@@ -104,6 +113,14 @@ impl Disk {
     pub(super) fn show(&mut self, index: usize, version: usize) {
         let range = self.range(self.cells[index].sector);
         self.image[range].copy_from_slice(&self.cells[index].versions[version]);
+    }
+
+    /// Shows the first `len` bytes of version `front` of a cell, and the rest of version `rest`.
+    pub(super) fn show_torn(&mut self, index: usize, front: usize, rest: usize, len: usize) {
+        self.show(index, rest);
+        let start = self.range(self.cells[index].sector).start;
+        let front = &self.cells[index].versions[front];
+        self.image[start..start + len].copy_from_slice(&front[..len]);
     }
 
     /// Shows other bytes in a sector, until a version of it is shown again.

@@ -52,6 +52,9 @@ pub struct Model {
     pub exhaustive: usize,
     /// How many of these there are, at each moment.
     pub random: usize,
+    /// At how many random choices of each moment the disk has written only a front of one more sector,
+    /// whose rest is as any earlier moment left it.
+    pub torn: usize,
 }
 
 impl Default for Model {
@@ -63,6 +66,7 @@ impl Default for Model {
             failed_sync: FailedSync::Clean,
             exhaustive: 1 << 10,
             random: 16,
+            torn: 0,
         }
     }
 }
@@ -78,6 +82,8 @@ pub enum Kind {
     KilledWriting,
     /// The power was cut while a write was going on.
     PowerCutWriting,
+    /// The power was cut while the disk wrote a sector, see [`Model::torn`].
+    PowerCutTorn,
 }
 
 /// A state that a crash could leave.
@@ -104,6 +110,8 @@ pub struct Counts {
     pub killed_writing: usize,
     /// [`Kind::PowerCutWriting`].
     pub power_cut_writing: usize,
+    /// [`Kind::PowerCutTorn`].
+    pub power_cut_torn: usize,
     /// Moments of which not all states were shown.
     pub sampled: usize,
 }
@@ -112,7 +120,8 @@ impl Counts {
     /// All states.
     #[must_use]
     pub const fn total(&self) -> usize {
-        self.killed + self.power_cut + self.killed_writing + self.power_cut_writing
+        let power_cut = self.power_cut + self.power_cut_writing + self.power_cut_torn;
+        power_cut + self.killed + self.killed_writing
     }
 
     const fn of(&mut self, kind: Kind) -> &mut usize {
@@ -121,6 +130,7 @@ impl Counts {
             Kind::PowerCut => &mut self.power_cut,
             Kind::KilledWriting => &mut self.killed_writing,
             Kind::PowerCutWriting => &mut self.power_cut_writing,
+            Kind::PowerCutTorn => &mut self.power_cut_torn,
         }
     }
 }
@@ -131,6 +141,7 @@ impl std::ops::AddAssign for Counts {
         self.power_cut += other.power_cut;
         self.killed_writing += other.killed_writing;
         self.power_cut_writing += other.power_cut_writing;
+        self.power_cut_torn += other.power_cut_torn;
         self.sampled += other.sampled;
     }
 }
@@ -241,6 +252,7 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
             self.counts.sampled += 1;
             self.some_subsets();
         }
+        self.torn_sectors();
         self.disk.show_newest();
     }
 
@@ -310,6 +322,27 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
         for _ in 0..self.model.random {
             let size = self.show_random();
             self.emit(Kind::PowerCut, size);
+        }
+    }
+
+    /// A disk without the energy to end a sector: of one, the front of a version and the rest of an
+    /// older one are there.
+    fn torn_sectors(&mut self) {
+        for _ in 0..self.model.torn {
+            let size = self.show_random();
+            let visible = self.disk.visible(size);
+            let torn = (0..visible).filter(|&index| self.disk.cells[index].newest() > 0);
+            let torn: Vec<usize> = torn.collect();
+            if torn.is_empty() {
+                continue;
+            }
+            let index = torn[self.random.below(torn.len())];
+            let front = 1 + self.random.below(self.disk.cells[index].newest());
+            let rest = self.random.below(front);
+            let differing = self.disk.cells[index].differing(front, rest);
+            let len = differing.start + 1 + self.random.below(differing.len());
+            self.disk.show_torn(index, front, rest, len);
+            self.emit(Kind::PowerCutTorn, size);
         }
     }
 

@@ -22,7 +22,8 @@ fn images(store: &PowerStore, model: &Model, which: &[Kind]) -> (Images, Counts)
 }
 
 const WHOLE: &[Kind] = &[Kind::Killed, Kind::PowerCut];
-const ALL: &[Kind] = &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting];
+const ALL: &[Kind] =
+    &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting, Kind::PowerCutTorn];
 
 fn counts(store: &PowerStore) -> Counts {
     store.crashes(&Model::default(), |_| {})
@@ -370,6 +371,30 @@ fn a_full_store_can_be_overwritten() {
     store.write_all_at(0, b"ABCD").unwrap();
     store.sync().unwrap();
     assert_eq!(*store.live(), *b"ABCDEFGH");
+}
+
+#[test]
+fn a_torn_sector_is_a_front_of_one_version_and_the_rest_of_an_older_one() {
+    let mut store = PowerStore::new(&[b'a'; 8]);
+    store.write_all_at(0, &[b'b'; 8]).unwrap();
+    store.write_all_at(0, &[b'c'; 8]).unwrap();
+    let model = Model { torn: 2000, ..Model::default() };
+    let (torn, counts) = images(&store, &model, ALL);
+    let mix = |front: u8, rest: u8, len: usize| {
+        let mut image = vec![rest; 8];
+        image[..len].fill(front);
+        image
+    };
+    let mut all = Images::new();
+    for (front, rest) in [(b'b', b'a'), (b'c', b'a'), (b'c', b'b')] {
+        all.extend((0..=8).map(|len| mix(front, rest, len)));
+    }
+    assert_eq!(torn, all);
+    assert!(counts.power_cut_torn >= 2000, "{counts:?}");
+    store.sync().unwrap();
+    let before = store.ops();
+    let none = store.crashes_since(before, &model, |crash| assert_eq!(crash.image, [b'c'; 8]));
+    assert!(none.total() > 0);
 }
 
 #[test]

@@ -26,6 +26,8 @@
 //!   less strict: it may send a sector to the disk while a write is being copied into it. So a
 //!   writer may rely on a write within one aligned sector only where it has to, and says where:
 //!   [`Tear::Bytes`] names these places, and tears every other write behind each of its bytes.
+//!   [`Model::torn`] is for writers that do without: such sectors are torn while they go to the disk,
+//!   also with several writes in them.
 //! - **A failed sync** leaves what it should have covered in doubt for good: the kernel reports the
 //!   error once and then takes the pages for clean, so a later sync that succeeds covers a sector only
 //!   if it was written to again ([`FailedSync::Clean`]).

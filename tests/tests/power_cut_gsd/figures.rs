@@ -100,7 +100,7 @@ pub(crate) struct Rate {
 
 /// All kinds of states.
 pub(crate) const ALL: &[Kind] =
-    &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting];
+    &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting, Kind::PowerCutTorn];
 
 /// The row that counts states of a kind.
 const fn row_of(kind: Kind) -> usize {
@@ -109,6 +109,7 @@ const fn row_of(kind: Kind) -> usize {
         Kind::PowerCut => 1,
         Kind::KilledWriting => 2,
         Kind::PowerCutWriting => 3,
+        Kind::PowerCutTorn => 4,
     }
 }
 
@@ -129,8 +130,8 @@ impl Rate {
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) paths: usize,
-    /// By kind: killed, power cut, killed in a write, power cut in a write.
-    pub(crate) rows: [Row; 4],
+    /// By kind: killed, power cut, killed in a write, power cut in a write, in a sector.
+    pub(crate) rows: [Row; 5],
     /// States of second crashes.
     pub(crate) again: Row,
     number: usize,
@@ -312,7 +313,7 @@ impl Figures {
     fn crash_again(&mut self, run: &Run<'_>, image: &[u8], state: &State) {
         let mut next = run.next(image, state);
         next.session(on(state)).unwrap();
-        let model = Model { exhaustive: 64, random: 4, ..Model::default() };
+        let model = Model { exhaustive: 64, random: 4, torn: 2, ..Model::default() };
         next.store.crashes(&model, |crash| {
             self.try_state(&next, crash, false);
         });
@@ -321,7 +322,8 @@ impl Figures {
     /// Prints them, and fails if a state was bad or there were too few.
     pub(crate) fn conclude(&self, name: &str, floor: usize) {
         println!("{name}: {} paths\n{}", self.paths, Row::HEAD);
-        let kinds = ["killed", "power cut", "killed in a write", "power cut in a write"];
+        let kinds =
+            ["killed", "power cut", "killed in a write", "power cut in a write", "in a sector"];
         for (kind, row) in kinds.iter().zip(self.rows) {
             row.print(kind);
         }
@@ -335,7 +337,7 @@ impl Figures {
 }
 
 fn is_power_cut(crash: &Crash<'_>) -> bool {
-    matches!(crash.kind, Kind::PowerCut | Kind::PowerCutWriting)
+    matches!(crash.kind, Kind::PowerCut | Kind::PowerCutWriting | Kind::PowerCutTorn)
 }
 
 fn is_writing(crash: &Crash<'_>) -> bool {
@@ -350,13 +352,15 @@ fn is_header(run: &Run<'_>, crash: &Crash<'_>) -> bool {
 
 /// Whether gsd may fail: the header was cut at some byte.
 fn may_be_torn(run: &Run<'_>, crash: &Crash<'_>) -> bool {
-    run.is_torn || is_writing(crash) && is_header(run, crash)
+    let is_cut = is_writing(crash) && is_header(run, crash);
+    run.is_torn || is_cut || crash.kind == Kind::PowerCutTorn
 }
 
 /// Whether the fields of the header were cut, in front of the commit record.
 fn is_fields(run: &Run<'_>, crash: &Crash<'_>) -> bool {
     let log = run.store.log();
-    matches!(log[..crash.begun].last(), Some(Op::Write { offset: 0..176, .. }))
+    let is_last = matches!(log[..crash.begun].last(), Some(Op::Write { offset: 0..176, .. }));
+    is_last || crash.kind == Kind::PowerCutTorn
 }
 
 /// Appends by gsd after a crash that left `content`, and looks behind each of its writes; `false`

@@ -25,9 +25,10 @@ use path::{appended, paths};
 use run::{Run, State};
 use striae_tests::power::{Lost, Model, Tear};
 
-/// Each write torn behind each of its bytes, the header's too; and each 512 bytes kept or lost.
+/// Each write torn behind each of its bytes, the header's too; each 512 bytes kept, lost or torn.
 fn bytes() -> Model {
-    Model { tear: Tear::Bytes { atomic: vec![] }, exhaustive: 256, random: 8, ..Model::default() }
+    let tear = Tear::Bytes { atomic: vec![] };
+    Model { tear, exhaustive: 256, random: 8, torn: 8, ..Model::default() }
 }
 
 /// Every so many paths, unless all are to be tried.
@@ -71,7 +72,7 @@ fn nothing_depends_on_zeros_where_nothing_was_written() {
 /// what the first one did not sync is still not durable.
 #[test]
 fn what_a_killed_program_left_is_not_taken_for_durable() {
-    let model = Model { exhaustive: 64, random: 4, ..Model::default() };
+    let model = Model { exhaustive: 64, random: 4, torn: 2, ..Model::default() };
     let mut figures = Figures::default();
     for path in some(paths().into_iter().chain(appended()).collect(), 31) {
         let whole = Run::of(&path);
