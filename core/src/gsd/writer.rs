@@ -220,6 +220,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// [`Error::NoColumns`]; [`Error::Rows`] if the bytes are not whole rows; [`Error::NoName`];
     /// [`Error::Duplicate`]; [`Error::Layer`]; [`Error::FrameFull`]; [`Error::FileFull`]; the
     /// store's own.
+    #[inline]
     pub fn write_chunk(
         &mut self,
         id: u16,
@@ -369,9 +370,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Adds a chunk whose bytes, of checksum `crc`, are in the store.
     #[inline]
     fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), WriteError<S>> {
-        let entry = chunk.to_raw();
-        let crc = if self.tail.checksums { entry.sealed_crc(crc, self.checksum) } else { 0 };
-        self.buffer.insert(&entry, crc);
+        let sealed = |crc| chunk.to_raw().sealed_crc(crc, self.checksum);
+        let crc = if self.tail.checksums { sealed(crc) } else { 0 };
+        self.buffer.insert(chunk, crc);
         self.tail.data_end = chunk.span.end();
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
         Ok(())
@@ -402,7 +403,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.store.write_all_at(offset, own.as_bytes()).map_err(DriveError::Store)?;
         sums.add_chunk(offset, own.as_bytes(), self.checksum);
         self.tail.sums = sums;
-        self.buffer.insert(&entry, crc);
+        self.buffer.insert(chunk, crc);
         self.tail.data_end = chunk.span.end();
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
         Ok(())

@@ -13,7 +13,17 @@ use zerocopy::IntoBytes;
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Makes the file ready for writing: gives it a commit record that says what it holds, if it has
     /// none, and makes that durable.
+    #[inline] // each chunk asks for it, and the first one gets it
     pub(super) fn adopt(&mut self) -> Result<(), WriteError<S>> {
+        match self.tail.is_adopted && self.tail.stands != Stands::Found {
+            true => Ok(()),
+            false => self.adopt_found(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn adopt_found(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_adopted {
             return match self.tail.stands {
                 Stands::Found => self.make_durable(),

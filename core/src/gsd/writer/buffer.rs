@@ -1,5 +1,6 @@
 //! What waits in memory: entries of ended frames, those of the present one, and its checksums.
 
+use crate::gsd::chunk::Chunk;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{ChecksumRow, IndexEntry};
 use crate::store::usize_to_u64;
@@ -129,24 +130,27 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
-    /// Adds an entry, whose sealed checksum is `crc`, to the present frame, or puts it in the place
-    /// of that of its id. There must be room.
+    /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the present frame, or puts it in
+    /// the place of that of its id. There must be room.
     #[inline]
-    pub(super) fn insert(&mut self, entry: &IndexEntry, crc: u32) {
-        let id = u32::from(entry.id.get());
+    pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
+        let id = u32::from(chunk.id);
         if id < self.next_id || self.has_rows {
-            return self.insert_anywhere(entry, crc);
+            return self.insert_entry(&chunk.to_raw(), crc);
         }
-        let start = self.entries_len(); // as most come
+        // As most come. Nobody else has this entry: it is put together where it belongs, and not
+        // read back from where its small fields were written one by one, for which processors wait.
+        let start = self.entries_len();
         let place = self.bytes().get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
         if let Some(place) = place {
-            *place = zerocopy::transmute!(*entry);
+            *place = zerocopy::transmute!(chunk.to_raw());
         }
         self.next_id = id.saturating_add(1);
         self.open = self.open.saturating_add(1);
     }
 
-    fn insert_anywhere(&mut self, entry: &IndexEntry, crc: u32) {
+    /// The same with the entry.
+    pub(super) fn insert_entry(&mut self, entry: &IndexEntry, crc: u32) {
         let id = u32::from(entry.id.get());
         let (at, more) = match self.position(entry.id.get()) {
             Ok(at) => (at, 1),

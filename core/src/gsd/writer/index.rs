@@ -9,6 +9,10 @@ use crate::span::{Span, round_up};
 use crate::step::{DriveError, read_exact};
 use crate::store::{WriteAt, copy_front, usize_to_u64};
 
+/// Most bytes that are copied at once. Memory for millions of chunks may be lent, which nobody has
+/// touched yet, and that takes longer than a few more reads.
+const MAX_COPY: usize = 1 << 16;
+
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Writes the entries of ended frames behind those of the index.
     pub(super) fn spill(&mut self) -> Result<(), WriteError<S>> {
@@ -117,7 +121,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             let mut small = [0; 256];
             let scratch = self.buffer.scratch();
             let scratch = if scratch.len() < small.len() { &mut small } else { scratch };
-            let count = left.min(usize_to_u64(scratch.len() / 32));
+            let most = scratch.len().min(MAX_COPY) / 32;
+            let count = left.min(usize_to_u64(most));
             let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(0);
             let bytes = scratch.get_mut(..len).unwrap_or_default();
             read_exact(&self.store, moving.from.offset_of(moving.copied), bytes)?;

@@ -26,7 +26,14 @@ impl Sums {
     }
 
     /// Adds bytes of a chunk that are written to `offset`.
+    #[inline]
     pub(in crate::gsd) fn add_chunk(&mut self, offset: u64, bytes: &[u8], checksum: Checksum) {
+        if self.chunks.is_some() {
+            self.add_wanted(offset, bytes, checksum);
+        }
+    }
+
+    fn add_wanted(&mut self, offset: u64, bytes: &[u8], checksum: Checksum) {
         let end = offset.saturating_add(usize_to_u64(bytes.len()));
         let follows = offset == self.end && end.saturating_sub(self.start) <= MAX_ADDED;
         self.chunks = self.chunks.filter(|_| follows).map(|crc| checksum(crc, bytes));

@@ -131,7 +131,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
                     let chunks = usize_to_u64(self.buffer.open_len());
                     return Err(DriveError::Format(Error::FrameFull { frame, chunks }));
                 }
-                self.buffer.insert(&entry, 0);
+                self.buffer.insert_entry(&entry, 0);
             }
         }
         Ok((written, crc))
