@@ -7,52 +7,19 @@
     reason = "a test: a panic fails it"
 )]
 
+mod growing;
+
+use growing::Growing;
 use striae_core::gsd::error::BadName;
 use striae_core::gsd::{Attributes, ChunkType, Error, Reader, Slot, Version, Writer};
 use striae_core::step::DriveError;
-use striae_core::store::{FixedSize, ReadAt, WriteAt};
-
-/// A store in memory that can grow.
-#[derive(Default)]
-struct Card(Vec<u8>);
-
-impl ReadAt for Card {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.0.as_slice().read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.0.as_slice().size()
-    }
-}
-
-impl WriteAt for Card {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        let start = usize::try_from(offset).unwrap();
-        let end = start + bytes.len();
-        self.0.resize(self.0.len().max(end), 0);
-        self.0[start..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.resize(usize::try_from(len).unwrap(), 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        Ok(())
-    }
-}
 
 const OLD: Version = Version { major: 1, minor: 0 };
 
 /// A file of frames of so many chunks each, written with so many slots of memory.
 fn written(frames: usize, chunks: usize, slots: usize, checksums: bool) -> Vec<u8> {
     let about = Attributes { layer: OLD, checksums, ..Attributes::default() };
-    let mut file = Writer::create(Card::default(), &about, vec![Slot::EMPTY; slots]).unwrap();
+    let mut file = Writer::create(Growing::default(), &about, vec![Slot::EMPTY; slots]).unwrap();
     let name = |number: usize| format!("n{number}").into_bytes();
     let ids: Vec<_> = (0..chunks).map(|number| file.name(&name(number)).unwrap()).collect();
     for _ in 0..frames {
@@ -66,7 +33,7 @@ fn written(frames: usize, chunks: usize, slots: usize, checksums: bool) -> Vec<u
 }
 
 fn upgraded(file: &[u8], slots: usize) -> Result<Vec<u8>, Error> {
-    let mut file = Writer::open(Card(file.to_vec()), vec![Slot::EMPTY; slots]).unwrap();
+    let mut file = Writer::open(Growing(file.to_vec()), vec![Slot::EMPTY; slots]).unwrap();
     match file.upgrade() {
         Ok(()) => Ok(file.into_store().0),
         Err(DriveError::Format(error)) => Err(error),
@@ -104,7 +71,7 @@ fn a_file_with_an_empty_name_stays_as_it_is() {
     let at = usize::try_from(u64::from_le_bytes(bytes[24..32].try_into().unwrap())).unwrap();
     bytes[at + 64..at + 128].fill(0); // the second one
     assert_eq!(upgraded(&bytes, 8), Err(Error::BadName(BadName::Empty)));
-    let mut file = Writer::open(Card(bytes), vec![Slot::EMPTY; 8]).unwrap();
+    let mut file = Writer::open(Growing(bytes), vec![Slot::EMPTY; 8]).unwrap();
     file.upgrade().unwrap_err();
     let left = file.into_store().0;
     let file = Reader::open(left.as_slice(), &mut [0; 256]).unwrap();

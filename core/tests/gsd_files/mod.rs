@@ -182,6 +182,11 @@ pub(crate) fn image(bytes: &[u8]) -> Vec<u8> {
     [&bytes[8..48], &bytes[176..256]].concat()
 }
 
+/// The same file with such an image in its header.
+pub(crate) fn with_image(bytes: &[u8], image: &[u8]) -> Vec<u8> {
+    with(&with(bytes, 8, &image[..40]), 176, &image[40..])
+}
+
 /// A file with a commit record, made by `spec/gsd.md`: header, shadows at 256, names at 768, index of
 /// 8 slots at 1024, data from 1280 to 1304. Of its entries the last commit shows all, the one before
 /// it those of the first two frames.

@@ -26,7 +26,9 @@ mod record;
 mod search;
 
 use everything::{Summary, read_everything};
-use gsd_files::{Entry, Made, committed_file, crc32c, golden_file, image, signed, with};
+use gsd_files::{
+    Entry, Made, committed_file, crc32c, golden_file, image, signed, with, with_image,
+};
 use striae_core::field::FieldId;
 use striae_core::gsd::raw::{Commit, Header, IndexEntry};
 use striae_core::gsd::record::header_offset;

@@ -5,10 +5,6 @@ use super::*;
 
 use striae_core::gsd::{Reader, State};
 
-fn with_image(bytes: &[u8], image: &[u8]) -> Vec<u8> {
-    with(&with(bytes, 8, &image[..40]), 176, &image[40..])
-}
-
 /// Offset of the shadow.
 fn shadow(file: &Specimen) -> usize {
     usize::try_from(file.u64_at(176 + 32)).unwrap()

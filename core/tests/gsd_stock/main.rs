@@ -9,46 +9,14 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../growing/mod.rs"]
+mod growing;
 mod stock;
 
+use growing::Growing;
 use std::collections::BTreeMap;
 use stock::{Chunk, Stock};
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Version, Writer};
-use striae_core::store::{FixedSize, ReadAt, WriteAt};
-
-/// A store that grows.
-#[derive(Debug, Clone, Default)]
-struct Growing(Vec<u8>);
-
-impl ReadAt for Growing {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.0.as_slice().read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.0.as_slice().size()
-    }
-}
-
-impl WriteAt for Growing {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        let start = usize::try_from(offset).unwrap();
-        self.0.resize(self.0.len().max(start + bytes.len()), 0);
-        self.0[start..start + bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.resize(usize::try_from(len).unwrap(), 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        Ok(())
-    }
-}
 
 type File = Writer<Growing, Vec<Slot>>;
 /// What a file holds: bytes by frame and name.

@@ -1,6 +1,7 @@
 //! Commits of one sync: they stand in a shadow before they do in the header.
 
 use super::Disk;
+use super::gsd_files::{image, with_image};
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Writer};
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
@@ -66,19 +67,6 @@ const ONE_SYNC: Attributes<'_> = Attributes {
     shown_slots: 128,
     names_len: 1024,
 };
-
-/// The header's parts that commits change, as one.
-fn image(file: &[u8]) -> Vec<u8> {
-    [&file[8..48], &file[176..256]].concat()
-}
-
-/// `file` with these parts in its header.
-fn with_image(file: &[u8], image: &[u8]) -> Vec<u8> {
-    let mut file = file.to_vec();
-    file[8..48].copy_from_slice(&image[..40]);
-    file[176..256].copy_from_slice(&image[40..]);
-    file
-}
 
 fn frames(file: &[u8]) -> (u64, State) {
     let head = *Reader::open(file, &mut [0; 256]).unwrap().head();

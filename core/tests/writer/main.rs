@@ -16,49 +16,17 @@ mod faults;
 mod golden;
 #[path = "../golden_sets/mod.rs"]
 mod golden_sets;
+#[path = "../growing/mod.rs"]
+mod growing;
 mod limits;
 mod model;
 mod seals;
 mod shared;
 
 use embedded_io::Read;
+use growing::Growing;
 use std::cell::RefCell;
 use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Physical, Slot, Writer};
-use striae_core::store::{ReadAt, WriteAt};
-
-/// Memory that grows, as a file does.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Growing(pub(crate) Vec<u8>);
-
-impl ReadAt for Growing {
-    type Error = striae_core::store::FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        self.0.as_slice().read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, Self::Error> {
-        self.0.as_slice().size()
-    }
-}
-
-impl WriteAt for Growing {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        let end = offset as usize + bytes.len();
-        self.0.resize(self.0.len().max(end), 0);
-        self.0[offset as usize..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
-        self.0.resize(len as usize, 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
 
 /// A writer and the memory that it works in, for as long as `work` takes.
 pub(crate) fn with_memory<R>(window: usize, work: impl FnOnce(Memory<'_>) -> R) -> R {

@@ -1,9 +1,11 @@
 //! Files whose header is one commit behind what a shadow proves: the power went after the sync of a
 //! commit of one sync.
 
+use super::growing::Growing;
+use super::gsd_files::{image, with_image};
 use super::gsd_stock::{Chunk, Stock};
 use super::*;
-use made::{Memory, frame_of, frames_of, write_frame};
+use made::{frame_of, frames_of, write_frame};
 use striae::gsd::recover::Recover;
 use striae::gsd::verify::{Basis, Finding, Severity, Summary, verify};
 use striae::gsd::{File, FileWriter};
@@ -13,25 +15,13 @@ use striae_core::gsd::{Attributes, Slot, State, Writer};
 /// take one sync.
 fn commits(checksums: bool) -> Vec<Vec<u8>> {
     let about = Attributes { one_sync: true, checksums, ..Attributes::default() };
-    let mut writer = Writer::create(Memory::default(), &about, [Slot::EMPTY; 16]).unwrap();
+    let mut writer = Writer::create(Growing::default(), &about, [Slot::EMPTY; 16]).unwrap();
     let mut commit = |number| {
         write_frame(&mut writer, &frame_of(number));
         writer.commit().unwrap();
         writer.store().0.clone()
     };
     (0..6).map(&mut commit).collect()
-}
-
-/// The parts of a header that commits change, as one.
-fn image(file: &[u8]) -> Vec<u8> {
-    [&file[8..48], &file[176..256]].concat()
-}
-
-fn with_image(file: &[u8], image: &[u8]) -> Vec<u8> {
-    let mut file = file.to_vec();
-    file[8..48].copy_from_slice(&image[..40]);
-    file[176..256].copy_from_slice(&image[40..]);
-    file
 }
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {

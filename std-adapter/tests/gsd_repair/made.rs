@@ -1,51 +1,18 @@
 //! Files to be damaged: those of gsd, and some that are made here, with what must be in them.
 
+use crate::growing::Growing;
+use crate::gsd_files::golden_dir;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use striae::gsd::File;
 use striae_core::gsd::{Attributes, ChunkType, Slot, Version, Writer};
-use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
 /// Type, rows, columns, bytes.
 pub(crate) type Values = (ChunkType, u64, u32, Vec<u8>);
 
 /// Chunks of a frame by their names, without checksums.
 pub(crate) type Frame = BTreeMap<Vec<u8>, Values>;
-
-/// A store in memory.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Memory(pub(crate) Vec<u8>);
-
-impl ReadAt for Memory {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.0.as_slice().read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        Ok(self.0.len() as u64)
-    }
-}
-
-impl WriteAt for Memory {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        let end = offset as usize + bytes.len();
-        self.0.resize(self.0.len().max(end), 0);
-        self.0[offset as usize..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.resize(len as usize, 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        Ok(())
-    }
-}
 
 /// What file to make.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +88,8 @@ impl Made {
             names_len: shape.names_len,
             shown_slots: shape.shown_slots,
         };
-        let mut writer = Writer::create(Memory::default(), &attributes, [Slot::EMPTY; 16]).unwrap();
+        let mut writer =
+            Writer::create(Growing::default(), &attributes, [Slot::EMPTY; 16]).unwrap();
         let frames: Vec<Frame> = (0..shape.frames).map(frame_of).collect();
         for (number, frame) in (1..).zip(&frames) {
             write_frame(&mut writer, frame);
@@ -134,7 +102,7 @@ impl Made {
     }
 }
 
-pub(crate) fn write_frame(writer: &mut Writer<Memory, [Slot; 16]>, frame: &Frame) {
+pub(crate) fn write_frame(writer: &mut Writer<Growing, [Slot; 16]>, frame: &Frame) {
     for (name, (kind, _, m, bytes)) in frame {
         let id = writer.name(name).unwrap();
         writer.write_chunk(id, *kind, *m, bytes).unwrap();
@@ -157,10 +125,6 @@ pub(crate) fn frames_of(path: &Path) -> Result<Vec<Frame>, String> {
         frame.insert(name, (chunk.kind, chunk.n, chunk.m, bytes));
     }
     Ok(frames)
-}
-
-pub(crate) fn golden_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/gsd")
 }
 
 /// Golden files whose names start with `prefix`.

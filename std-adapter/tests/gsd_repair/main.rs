@@ -13,6 +13,10 @@ mod ahead;
 #[path = "../common/mod.rs"]
 mod common;
 mod convert;
+#[path = "../../../core/tests/growing/mod.rs"]
+mod growing;
+#[path = "../../../core/tests/gsd_files/mod.rs"]
+mod gsd_files;
 #[path = "../../../core/tests/gsd_stock/stock.rs"]
 mod gsd_stock;
 mod made;
@@ -23,7 +27,8 @@ mod regions;
 mod stale;
 mod verify;
 
-use made::{Made, Shape, golden_dir, golden_files};
+use gsd_files::golden_dir;
+use made::{Made, Shape, golden_files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
