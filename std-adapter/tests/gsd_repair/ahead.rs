@@ -6,9 +6,10 @@ use super::gsd_files::{image, with_image};
 use super::gsd_stock::{Chunk, Stock};
 use super::*;
 use made::{frame_of, frames_of, write_frame};
+use striae::gsd::convert::Convert;
 use striae::gsd::recover::Recover;
 use striae::gsd::verify::{Basis, Finding, Severity, Summary, verify};
-use striae::gsd::{File, FileWriter};
+use striae::gsd::{File, FileWriter, OpenOptions};
 use striae_core::gsd::{Attributes, Slot, State, Writer};
 
 /// The file after each of some commits of a frame. Those from the third one on add no names, so they
@@ -106,6 +107,22 @@ fn recover_saves_the_commit_that_a_shadow_proves_and_is_certain() {
         let want: Vec<_> = (0..=u64::from(number)).map(frame_of).collect();
         assert_eq!(frames_of(&out), Ok(want));
         assert!(matches!(File::open(&out).unwrap().state(), State::Committed(_)));
+    }
+}
+
+#[test]
+fn checked_reading_and_converting_take_the_commit_that_a_shadow_proves() {
+    for (number, bytes) in files(true).into_iter().chain(files(false)) {
+        let (dir, path) = file_of(&bytes);
+        let want: Vec<_> = (0..=u64::from(number)).map(frame_of).collect();
+        let file = OpenOptions::new().checked(true).open(&path).unwrap();
+        assert!(matches!(file.state(), State::Ahead(_)));
+        for chunk in file.chunks() {
+            file.read_bytes(&chunk.unwrap()).unwrap();
+        }
+        let out = dir.path().join("out.gsd");
+        Convert::new().run(&file, &out, &|_| {}).unwrap();
+        assert_eq!(frames_of(&out), Ok(want));
     }
 }
 
