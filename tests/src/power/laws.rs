@@ -419,3 +419,56 @@ fn writing_nothing_makes_a_store_no_longer() {
     assert_eq!(images(&store, &Model::default(), ALL).0, BTreeSet::from([b"abc".to_vec()]));
     assert_eq!(*store.live(), *b"abc");
 }
+
+/// The states of versions.
+fn states<'a>(versions: &[Version<&'a str>]) -> Vec<&'a str> {
+    versions.iter().map(|version| version.state).collect()
+}
+
+#[test]
+fn a_promise_may_be_kept_from_its_beginning_on_and_must_be_from_its_end() {
+    let mut store = PowerStore::default();
+    let mut promises = Promises::new("nothing");
+    store.write_all_at(0, b"1").unwrap();
+    promises.begin(&store, "first"); // operation 1 is the first of it
+    store.write_all_at(0, b"2").unwrap();
+    store.sync().unwrap();
+    promises.end(&store); // which operation 3 says
+    promises.begin(&store, "second");
+    store.write_all_at(0, b"3").unwrap();
+    let allowed = |begun, ended| states(promises.allowed(begun, ended));
+    assert_eq!(allowed(1, 1), ["nothing"]);
+    assert_eq!(allowed(2, 1), ["nothing", "first"]);
+    assert_eq!(allowed(3, 2), ["nothing", "first"]);
+    assert_eq!(allowed(3, 3), ["first"]);
+    assert_eq!(allowed(4, 4), ["first"]);
+    assert_eq!(allowed(5, 4), ["first", "second"]);
+    assert_eq!(allowed(5, 5), ["first", "second"], "it has not ended");
+    let lax = promises.allowed_if(5, 5, |version| version.ended == 0);
+    assert_eq!(states(lax), ["nothing", "first", "second"]);
+}
+
+#[test]
+fn a_program_that_is_killed_has_promised_what_it_had_said() {
+    let mut store = PowerStore::default();
+    let mut promises = Promises::new("nothing");
+    promises.begin(&store, "closed");
+    store.write_all_at(0, b"1").unwrap();
+    store.sync().unwrap();
+    promises.end(&store);
+    promises.closed(1);
+    for ops in 0..=3 {
+        let killed = promises.killed_after(ops);
+        let all = if ops == 0 { vec!["nothing"] } else { vec!["nothing", "closed"] };
+        assert_eq!(states(killed.all()), all);
+        let version = &killed.last()[0];
+        assert_eq!(version.ended == 2, ops >= 2, "killed after {ops}");
+        assert_eq!(version.len, (ops == 3).then_some(1), "killed after {ops}");
+    }
+    let image: &[u8] = b"12";
+    let crash = |begun| Crash { begun, ended: begun, kind: Kind::Killed, image };
+    let (killed, whole) = (promises.killed_after(2), promises.killed_after(3));
+    assert!(check_len(&crash(3), whole.last()).is_err(), "nothing else was begun");
+    assert_eq!(check_len(&crash(4), whole.last()), Ok(()));
+    assert_eq!(check_len(&crash(3), killed.last()), Ok(()), "by another program");
+}

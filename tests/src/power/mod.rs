@@ -50,8 +50,10 @@ mod cells;
 mod crashes;
 #[cfg(test)]
 mod laws;
+mod promises;
 
 pub use crashes::{Counts, Crash, FailedSync, Kind, Lost, Model, Tear};
+pub use promises::{Again, Promises, Trouble, Version, check_len, describe, sum_of};
 
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;

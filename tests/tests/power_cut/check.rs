@@ -1,23 +1,16 @@
 //! Whether what a crash left is a file that was promised.
 
 use super::path::Shape;
-use super::run::{Chunks, State, Version};
+use super::run::{Chunks, State};
 use striae_core::integrity::crc32c;
 use striae_core::sion::{Opened, Physical, SealState, Unclosed};
-use striae_tests::power::Crash;
-
-/// The versions that a file may be after a crash that had begun and ended so many operations.
-pub(crate) fn allowed(versions: &[Version], begun: usize, ended: usize) -> &[Version] {
-    let count = versions.iter().take_while(|v| v.begun < begun || v.ended <= ended).count();
-    let must = versions[..count].iter().rposition(|version| version.ended <= ended);
-    &versions[must.unwrap()..count]
-}
+use striae_tests::power::Version;
 
 /// What `image` is, which has to be one of `versions`.
 pub(crate) fn check<'v>(
     shape: &Shape,
     image: &[u8],
-    versions: &'v [Version],
+    versions: &'v [Version<State>],
 ) -> Result<&'v State, String> {
     let is_allowed = |is: &dyn Fn(&State) -> bool| {
         let found = versions.iter().rev().map(|version| &version.state).find(|state| is(state));
@@ -44,21 +37,8 @@ pub(crate) fn check<'v>(
     .map_err(|error| format!("{error}, expected one of {}", names(versions)))
 }
 
-/// When a file has been closed, and nothing else has been begun, nothing is behind it.
-pub(crate) fn check_len(crash: &Crash<'_>, versions: &[Version]) -> Result<(), String> {
-    let len = u64::try_from(crash.image.len()).unwrap();
-    match versions {
-        [Version { ended, len: Some(closed), .. }]
-            if crash.begun <= ended + 1 && len != *closed =>
-        {
-            Err(format!("{len} bytes after a close, expected {closed}"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn names(versions: &[Version]) -> String {
-    let name = |version: &Version| match &version.state {
+fn names(versions: &[Version<State>]) -> String {
+    let name = |version: &Version<State>| match &version.state {
         State::Nothing => "nothing".to_owned(),
         State::Unclosed => "unclosed".to_owned(),
         State::Committed(tasks) => {

@@ -1,22 +1,14 @@
 //! When the store fails, the writer says so, and what was committed can still be read; the same
 //! writer can try again, and another one can go on.
 
-use super::check::{allowed, check};
+use super::check::check;
 use super::path::{Path, paths};
-use super::run::{Again, Run, State};
+use super::run::{Run, State};
 use super::{Figures, atomic, go_on};
 use std::ops::Range;
 use striae_core::sion::Error;
 use striae_core::step::DriveError;
-use striae_tests::power::{FailedSync, Fault, Model, Op, PowerStore};
-
-/// What goes wrong.
-#[derive(Debug, Clone, Copy)]
-enum Trouble {
-    Fault(Fault),
-    /// The disk is full when the file has so many bytes.
-    Full(u64),
-}
+use striae_tests::power::{Again, FailedSync, Fault, Model, Op, PowerStore, Trouble};
 
 /// What was tried.
 #[derive(Debug, Default)]
@@ -66,10 +58,7 @@ fn limits(path: &Path) -> Vec<Trouble> {
 fn run_with<'p>(path: &'p Path, trouble: Trouble, again: Again, tried: &mut Tried) -> Run<'p> {
     let mut run = Run::new(&path.shape, PowerStore::default(), State::Nothing, 1);
     run.again = again;
-    match trouble {
-        Trouble::Fault(fault) => run.store.fail(fault),
-        Trouble::Full(len) => run.store.limit(len),
-    }
+    trouble.befall(&run.store);
     for session in path.sessions {
         match run.session(*session) {
             Ok(()) => {}
@@ -99,7 +88,7 @@ fn try_states(run: &Run<'_>, tried: &mut Tried) {
         figures.good += usize::from(figures.try_state(run, crash).is_some());
     });
     let ops = run.store.ops();
-    match check(run.shape, &run.store.live(), allowed(&run.versions, ops, ops)) {
+    match check(run.shape, &run.store.live(), run.promises.allowed(ops, ops)) {
         Ok(state) => go_on(run.shape, &run.store.live(), state, figures),
         Err(error) => figures.bad(|| error),
     }

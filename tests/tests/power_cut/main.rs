@@ -14,14 +14,14 @@ mod faults;
 mod path;
 mod run;
 
-use check::{allowed, check, check_len};
+use check::check;
 use path::{Act, Path, Session, Shape, paths};
 use run::{Run, State};
 use std::ops::AddAssign;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use striae_core::sion::Meta1;
-use striae_tests::power::{Counts, Crash, Lost, Model, PowerStore, Tear};
+use striae_tests::power::{
+    Counts, Crash, Lost, Model, PowerStore, Tear, check_len, describe, sum_of,
+};
 
 /// What a writer relies on being written all or nothing: the first sector when it creates a file, and
 /// the commit fields.
@@ -61,13 +61,13 @@ impl AddAssign for Figures {
 impl Figures {
     /// Whether a state of a crash of `run` is good.
     fn try_state<'r>(&mut self, run: &'r Run<'_>, crash: &Crash<'_>) -> Option<&'r State> {
-        let versions = allowed(&run.versions, crash.begun, crash.ended);
+        let versions = run.promises.allowed(crash.begun, crash.ended);
         let checked = check(run.shape, crash.image, versions)
             .and_then(|state| check_len(crash, versions).map(|()| state));
         match checked {
             Ok(state) => Some(state),
             Err(error) => {
-                self.bad(|| describe(run, crash, &error));
+                self.bad(|| format!("{}, {:?}", describe(&run.store, crash, &error), run.shape));
                 None
             }
         }
@@ -78,15 +78,6 @@ impl Figures {
             self.bad.push(text());
         }
     }
-}
-
-fn describe(run: &Run<'_>, crash: &Crash<'_>, error: &str) -> String {
-    let log = run.store.log();
-    let op = log[..crash.begun].last().map(|op| format!("{op:?}")).unwrap_or_default();
-    let op: String = op.chars().take(60).collect();
-    let Crash { begun, ended, kind, image } = crash;
-    let len = image.len();
-    format!("{error}\n  {kind:?} at {begun}/{ended}, {op}, {len} bytes, {:?}", run.shape)
 }
 
 /// Every so many states are written on, and every so many of these with a second crash.
@@ -129,10 +120,10 @@ fn go_on(shape: &Shape, image: &[u8], state: &State, figures: &mut Figures) {
         State::Committed(_) => Session::Reopen(ACTS),
         _ => Session::Create(ACTS),
     };
-    let went_on = run.session(session).map_err(|error| error.to_string()).and_then(|()| {
-        let last = &run.versions[run.versions.len() - 1..];
-        check(shape, &run.store.live(), last).map(|_| ())
-    });
+    let went_on = run
+        .session(session)
+        .map_err(|error| error.to_string())
+        .and_then(|()| check(shape, &run.store.live(), run.promises.last()).map(|_| ()));
     figures.went_on += 1;
     if let Err(error) = went_on {
         figures.bad(|| format!("{error}\n  going on, {shape:?}"));
@@ -150,19 +141,7 @@ fn go_on(shape: &Shape, image: &[u8], state: &State, figures: &mut Figures) {
 
 /// Tries all paths, on all cores.
 fn crash_all(paths: &[Path], lost: Lost) -> Figures {
-    let (next, figures) = (AtomicUsize::new(0), Mutex::new(Figures::default()));
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let tried = crash(path, lost);
-                    *figures.lock().unwrap() += tried;
-                }
-            });
-        }
-    });
-    figures.into_inner().unwrap()
+    sum_of(paths, |path| crash(path, lost))
 }
 
 impl Figures {
@@ -214,12 +193,12 @@ fn what_a_killed_program_left_is_not_taken_for_durable() {
         figures.paths += 1;
         for ops in 1..whole.store.ops() {
             let mut run = whole.killed_after(ops, 101);
-            let session =
-                match check(run.shape, &run.store.live(), allowed(&run.versions, ops, ops)) {
-                    Ok(State::Committed(_)) => Session::Reopen(ACTS),
-                    Ok(_) => Session::Create(ACTS),
-                    Err(error) => panic!("{}: {error}", path.name),
-                };
+            let session = match check(run.shape, &run.store.live(), run.promises.allowed(ops, ops))
+            {
+                Ok(State::Committed(_)) => Session::Reopen(ACTS),
+                Ok(_) => Session::Create(ACTS),
+                Err(error) => panic!("{}: {error}", path.name),
+            };
             run.session(session).unwrap();
             let mut good = 0;
             let tried = run.store.crashes_since(ops, &model, |crash| {

@@ -1,13 +1,13 @@
 //! Writing a path to a store, and what the file must hold at each moment.
 
-use super::check::{allowed, check};
+use super::check::check;
 use super::path::{Act, Path, Session, Shape};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::WriteError;
 use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use striae_tests::power::{MAX_LEN, PowerStore};
+use striae_tests::power::{Again, MAX_LEN, PowerStore, Promises};
 
 /// A task's chunks as they should be.
 pub(crate) type Chunks = Vec<Vec<u8>>;
@@ -23,37 +23,12 @@ pub(crate) enum State {
     Committed(Vec<Chunks>),
 }
 
-/// What the file is from some moment on.
-#[derive(Debug, Clone)]
-pub(crate) struct Version {
-    pub(crate) state: State,
-    /// Entries of the log when the writer began to make it so: a state that has begun more may
-    /// already be so.
-    pub(crate) begun: usize,
-    /// Entries of the log when the writer said that it is so: a state that has ended as many must
-    /// be so, or as a later version.
-    pub(crate) ended: usize,
-    /// Bytes of the file from then on, as long as nothing else is begun; known if it is closed.
-    pub(crate) len: Option<u64>,
-}
-
-/// What is done after an act that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
-    /// The writer is given up.
-    Never,
-    /// It tries again to commit or close.
-    AtOnce,
-    /// It goes on with what comes next.
-    Later,
-}
-
 /// A path that is being written.
 #[derive(Debug)]
 pub(crate) struct Run<'p> {
     pub(crate) shape: &'p Shape,
     pub(crate) store: PowerStore,
-    pub(crate) versions: Vec<Version>,
+    pub(crate) promises: Promises<State>,
     pub(crate) again: Again,
     /// Entries of the log when the first act failed.
     pub(crate) failed_at: Option<usize>,
@@ -67,23 +42,15 @@ pub(crate) type Failure = WriteError<PowerStore>;
 impl<'p> Run<'p> {
     /// Nothing was written yet to `store`, which holds a file in this state.
     pub(crate) fn new(shape: &'p Shape, store: PowerStore, state: State, first: u8) -> Self {
-        let versions = vec![Version { state, begun: 0, ended: 0, len: None }];
-        let (tasks, next) = (Vec::new(), first);
-        Self { shape, store, versions, again: Again::Never, failed_at: None, tasks, next }
+        let (promises, tasks, next) = (Promises::new(state), Vec::new(), first);
+        Self { shape, store, promises, again: Again::Never, failed_at: None, tasks, next }
     }
 
     /// The same, but the program is killed after `ops` operations.
     pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
-        let versions =
-            self.versions.iter().filter(|version| version.begun < ops || version.ended <= ops);
-        let versions = versions.cloned().map(|version| match version.ended {
-            ended if ended > ops => Version { ended: usize::MAX, len: None, ..version },
-            _ => version,
-        });
-        let versions = versions.collect();
-        let (store, tasks) = (self.store.killed_after(ops), Vec::new());
-        let (again, failed_at) = (Again::Never, None);
-        Self { shape: self.shape, store, versions, again, failed_at, tasks, next: first }
+        let (store, promises) = (self.store.killed_after(ops), self.promises.killed_after(ops));
+        let (again, failed_at, tasks) = (Again::Never, None, Vec::new());
+        Self { shape: self.shape, store, promises, again, failed_at, tasks, next: first }
     }
 
     /// Writes all of a path.
@@ -131,13 +98,13 @@ impl<'p> Run<'p> {
         'p: 'm,
     {
         let Shape { attributes, tasks, .. } = self.shape;
-        self.begin(State::Nothing); // the old file goes before the new one comes
-        self.begin(State::Unclosed);
+        self.promises.begin(&self.store, State::Nothing); // the old file goes before the new one comes
+        self.promises.begin(&self.store, State::Unclosed);
         self.tasks = vec![vec![vec![]]; tasks.len()];
         let (store, options) = (self.store.clone(), self.options());
         let writer =
             Writer::create(store, attributes, b"a.sion", tasks.as_slice(), memory, options)?;
-        self.end();
+        self.promises.end(&self.store);
         Ok(writer)
     }
 
@@ -151,22 +118,11 @@ impl<'p> Run<'p> {
         // A commit that failed may be there or not.
         let (ops, live) = (self.store.ops(), self.store.live().to_vec());
         if let Ok(State::Committed(tasks)) =
-            check(self.shape, &live, allowed(&self.versions, ops, ops))
+            check(self.shape, &live, self.promises.allowed(ops, ops))
         {
             self.tasks = tasks.clone();
         }
         Writer::reopen(self.store.clone(), memory, self.options())
-    }
-
-    fn begin(&mut self, state: State) {
-        let begun = self.store.ops();
-        self.versions.push(Version { state, begun, ended: usize::MAX, len: None });
-    }
-
-    fn end(&mut self) {
-        let last = self.versions.len() - 1;
-        self.versions[last].ended = self.store.ops();
-        self.store.promise();
     }
 
     pub(crate) fn act(
@@ -178,16 +134,15 @@ impl<'p> Run<'p> {
             Act::Write(task, percent) => self.write(writer, task, percent, false)?,
             Act::Record(task, percent) => self.write(writer, task, percent, true)?,
             Act::Commit | Act::Close => {
-                self.begin(State::Committed(self.tasks.clone()));
+                self.promises.begin(&self.store, State::Committed(self.tasks.clone()));
                 if matches!(act, Act::Commit) {
                     writer.commit()?
                 } else {
                     writer.close()?
                 }
-                self.end();
+                self.promises.end(&self.store);
                 if matches!(act, Act::Close) {
-                    let last = self.versions.len() - 1;
-                    self.versions[last].len = Some(self.store.size().unwrap());
+                    self.promises.closed(self.store.size().unwrap());
                 }
             }
         }

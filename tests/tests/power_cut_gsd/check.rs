@@ -1,9 +1,9 @@
 //! Whether what a crash left is a file that was promised, to striae's reader and to gsd's.
 
-use super::run::{Content, State, Version};
+use super::run::{Content, State};
 use super::stock::Stock;
 use striae_core::gsd::Reader;
-use striae_tests::power::{Crash, Op};
+use striae_tests::power::{Op, Promises, Version};
 
 /// A chunk that a reader finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,32 +71,18 @@ pub(crate) enum Verdict<'v> {
     Wrong(String),
 }
 
-/// The versions that a file may be after a crash that had begun and ended so many operations.
-pub(crate) fn allowed(versions: &[Version], begun: usize, ended: usize) -> &[Version] {
-    let count = versions.iter().take_while(|v| v.begun < begun || v.ended <= ended).count();
-    let must = versions[..count].iter().rposition(|version| version.ended <= ended);
-    &versions[must.unwrap()..count]
-}
-
 /// The versions that gsd may find in a file after a power cut, if commits may take one sync: a header is
 /// durable with the next sync only.
 pub(crate) fn allowed_to_stock<'v>(
-    versions: &'v [Version],
+    promises: &'v Promises<State>,
     log: &[Op],
     begun: usize,
     ended: usize,
-) -> &'v [Version] {
-    let is_durable = |version: &Version| {
+) -> &'v [Version<State>] {
+    promises.allowed_if(begun, ended, |version| {
         let since = log.get(version.ended.saturating_sub(1)..ended).unwrap_or_default();
         version.ended == 0 || since.iter().any(|op| matches!(op, Op::Sync))
-    };
-    let all = allowed(versions, begun, ended);
-    let count = versions.iter().take_while(|v| v.begun < begun || v.ended <= ended).count();
-    let must = versions[..count].iter().rposition(|v| v.ended <= ended && is_durable(v));
-    match must {
-        Some(must) => &versions[must..count],
-        None => all,
-    }
+    })
 }
 
 /// What striae sees.
@@ -133,7 +119,7 @@ pub(crate) fn read_stock(image: &[u8]) -> Result<Seen<'_>, String> {
 fn judge<'v>(
     seen: &Result<Seen<'_>, String>,
     is_gsd: bool,
-    versions: &'v [Version],
+    versions: &'v [Version<State>],
 ) -> Verdict<'v> {
     let mut states = versions.iter().rev().map(|version| &version.state);
     let seen = match seen {
@@ -170,8 +156,8 @@ fn judge<'v>(
     }
 }
 
-fn names(versions: &[Version]) -> String {
-    let name = |version: &Version| match &version.state {
+fn names(versions: &[Version<State>]) -> String {
+    let name = |version: &Version<State>| match &version.state {
         State::Nothing => "nothing".to_owned(),
         State::File(content) => {
             let last = content.chunks.last().map(|chunk| (chunk.frame, chunk.id));
@@ -194,14 +180,14 @@ pub(crate) struct Both<'v> {
 impl<'v> Both<'v> {
     /// Looks at `image`, which has to be one of `versions`; `known` are all names, in their order,
     /// of each list that there was.
-    pub(crate) fn of(image: &[u8], versions: &'v [Version], known: &[Vec<Vec<u8>>]) -> Self {
+    pub(crate) fn of(image: &[u8], versions: &'v [Version<State>], known: &[Vec<Vec<u8>>]) -> Self {
         Self::of_two(image, (versions, versions), known)
     }
 
     /// The same, if gsd may find other versions.
     pub(crate) fn of_two(
         image: &[u8],
-        (versions, to_stock): (&'v [Version], &'v [Version]),
+        (versions, to_stock): (&'v [Version<State>], &'v [Version<State>]),
         known: &[Vec<Vec<u8>>],
     ) -> Self {
         let (seen, stock_seen) = (read(image), read_stock(image));
@@ -215,18 +201,5 @@ impl<'v> Both<'v> {
         }
         let other_names = stock_seen.is_ok_and(|seen| seen.names != committed);
         Self { ours, stock, other_names }
-    }
-}
-
-/// When a file has been closed, and nothing else has been begun, nothing is behind it.
-pub(crate) fn check_len(crash: &Crash<'_>, versions: &[Version]) -> Result<(), String> {
-    let len = u64::try_from(crash.image.len()).unwrap();
-    match versions {
-        [Version { ended, len: Some(closed), .. }]
-            if crash.begun <= ended + 1 && len != *closed =>
-        {
-            Err(format!("{len} bytes after a close, expected {closed}"))
-        }
-        _ => Ok(()),
     }
 }

@@ -3,18 +3,10 @@
 
 use super::figures::{ALL, Figures, Rate};
 use super::path::{Path, appended, paths};
-use super::run::{Again, Run};
+use super::run::Run;
 use super::some;
 use striae_core::step::DriveError;
-use striae_tests::power::{FailedSync, Fault, MAX_LEN, Model, Op};
-
-/// What goes wrong.
-#[derive(Debug, Clone, Copy)]
-enum Trouble {
-    Fault(Fault),
-    /// The disk is full when the file has so many bytes.
-    Full(u64),
-}
+use striae_tests::power::{Again, FailedSync, Fault, MAX_LEN, Model, Op, Trouble};
 
 /// Each operation of a path, failing in each way that it can, once or from then on.
 fn faults(run: &Run<'_>) -> Vec<Trouble> {
@@ -57,15 +49,12 @@ fn run_with<'p>(
 ) -> Run<'p> {
     let mut run = Run::start(path);
     run.again = again;
-    match trouble {
-        Trouble::Fault(fault) => {
-            let is_cut = |bytes: &[u8]| (1..bytes.len()).contains(&fault.kept);
-            let op = &whole.store.log()[fault.at];
-            run.is_torn = matches!(op, Op::Write { offset: 0..256, bytes } if is_cut(bytes));
-            run.store.fail(fault);
-        }
-        Trouble::Full(len) => run.store.limit(len),
+    if let Trouble::Fault(fault) = trouble {
+        let is_cut = |bytes: &[u8]| (1..bytes.len()).contains(&fault.kept);
+        let op = &whole.store.log()[fault.at];
+        run.is_torn = matches!(op, Op::Write { offset: 0..256, bytes } if is_cut(bytes));
     }
+    trouble.befall(&run.store);
     for session in path.sessions {
         match run.session(*session) {
             Ok(()) => {}

@@ -1,13 +1,11 @@
 //! What was tried, and how it went.
 
-use super::check::{Both, Verdict, allowed, allowed_to_stock, check_len, read, read_stock};
+use super::check::{Both, Verdict, allowed_to_stock, read, read_stock};
 use super::path::{Act, Path, Session};
 use super::run::{Content, Run, State};
 use super::stock::{Stock, append};
 use std::ops::AddAssign;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use striae_tests::power::{Crash, Kind, Model, Op};
+use striae_tests::power::{Crash, Kind, Model, Op, check_len, sum_of};
 
 /// How a reader found the states.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -210,11 +208,11 @@ impl Figures {
         crash: &Crash<'_>,
         is_first: bool,
     ) -> Option<&'r State> {
-        let versions = allowed(&run.versions, crash.begun, crash.ended);
+        let versions = run.promises.allowed(crash.begun, crash.ended);
         let is_lax = run.shape.attributes.one_sync && is_power_cut(crash);
         let log = run.store.log();
         let to_stock = match is_lax {
-            true => allowed_to_stock(&run.versions, &log, crash.begun, crash.ended),
+            true => allowed_to_stock(&run.promises, &log, crash.begun, crash.ended),
             false => versions,
         };
         drop(log);
@@ -299,8 +297,7 @@ impl Figures {
             self.bad(|| format!("going on: {error}\n  {:?}", run.shape));
             return (false, false);
         }
-        let last = &next.versions[next.versions.len() - 1..];
-        let both = Both::of(&next.store.live(), last, &next.lists);
+        let both = Both::of(&next.store.live(), next.promises.last(), &next.lists);
         let good = |verdict: &Verdict<'_>| matches!(verdict, Verdict::Good(_));
         let (ours, stock) = (good(&both.ours), good(&both.stock));
         if !ours || !stock {
@@ -395,30 +392,17 @@ fn stock_goes_on(image: &[u8], content: &Content, has_holes: bool) -> Result<boo
 }
 
 fn describe(run: &Run<'_>, crash: &Crash<'_>, error: &str) -> String {
-    let log = run.store.log();
-    let op = log[..crash.begun].last().map(|op| format!("{op:?}")).unwrap_or_default();
-    let op: String = op.chars().take(60).collect();
-    let Crash { begun, ended, kind, image } = crash;
-    let len = image.len();
-    format!("{error}\n  {kind:?} at {begun}/{ended}, {op}, {len} bytes, {:?}", run.shape)
+    let text = striae_tests::power::describe(&run.store, crash, error);
+    format!("{text}, {:?}", run.shape)
 }
 
 /// Tries all paths, on all cores.
 pub(crate) fn crash_all(paths: &[Path], model: &Model, rate: Rate) -> Figures {
-    let (next, figures) = (AtomicUsize::new(0), Mutex::new(Figures::default()));
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let run = Run::of(path);
-                    let mut tried = Figures { paths: 1, ..Figures::default() };
-                    tried.crash(&run, 0, model, rate, ALL);
-                    tried.name(&path.name);
-                    *figures.lock().unwrap() += tried;
-                }
-            });
-        }
-    });
-    figures.into_inner().unwrap()
+    sum_of(paths, |path| {
+        let run = Run::of(path);
+        let mut tried = Figures { paths: 1, ..Figures::default() };
+        tried.crash(&run, 0, model, rate, ALL);
+        tried.name(&path.name);
+        tried
+    })
 }

@@ -1,6 +1,6 @@
 //! Writing a path to a store, and what the file must hold at each moment.
 
-use super::check::{Piece, Verdict, allowed, read};
+use super::check::{Piece, Verdict, read};
 use super::path::{Act, Path, Session, Shape};
 use super::stock::Stock;
 use striae_core::gsd::writer::WriteError;
@@ -8,7 +8,7 @@ use striae_core::gsd::{ChunkType, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use striae_tests::power::{MAX_LEN, PowerStore};
+use striae_tests::power::{Again, MAX_LEN, PowerStore, Promises};
 
 const CHECKSUMS: &[u8] = b"striae/crc32c";
 
@@ -65,37 +65,12 @@ pub(crate) enum State {
     File(Content),
 }
 
-/// What the file is from some moment on.
-#[derive(Debug, Clone)]
-pub(crate) struct Version {
-    pub(crate) state: State,
-    /// Entries of the log when the writer began to make it so: a state that has begun more may
-    /// already be so.
-    pub(crate) begun: usize,
-    /// Entries of the log when the writer said that it is so: a state that has ended as many must
-    /// be so, or as a later version.
-    pub(crate) ended: usize,
-    /// Bytes of the file from then on, as long as nothing else is begun; known if it is closed.
-    pub(crate) len: Option<u64>,
-}
-
-/// What is done after an act that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
-    /// The writer is given up.
-    Never,
-    /// It tries the same again.
-    AtOnce,
-    /// It goes on with what comes next.
-    Later,
-}
-
 /// A path that is being written.
 #[derive(Debug)]
 pub(crate) struct Run<'p> {
     pub(crate) shape: &'p Shape,
     pub(crate) store: PowerStore,
-    pub(crate) versions: Vec<Version>,
+    pub(crate) promises: Promises<State>,
     pub(crate) again: Again,
     /// Whether there were entries behind the end of the index when gsd left the file: it finds some
     /// of them again when it appends.
@@ -130,7 +105,7 @@ impl<'p> Run<'p> {
             shape,
             store,
             has_holes,
-            versions: vec![Version { state, begun: 0, ended: 0, len: None }],
+            promises: Promises::new(state),
             again: Again::Never,
             is_torn: false,
             failed_at: None,
@@ -163,12 +138,7 @@ impl<'p> Run<'p> {
     pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
         let store = self.store.killed_after(ops);
         let mut run = Self::new(self.shape, store, State::Nothing, first);
-        let versions = self.versions.iter().filter(|v| v.begun < ops || v.ended <= ops);
-        let versions = versions.cloned().map(|version| match version.ended {
-            ended if ended > ops => Version { ended: usize::MAX, len: None, ..version },
-            _ => Version { len: None, ..version },
-        });
-        run.versions = versions.collect();
+        run.promises = self.promises.killed_after(ops);
         run.lists = self.lists.clone();
         run.has_holes = self.has_holes;
         run
@@ -236,14 +206,14 @@ impl<'p> Run<'p> {
 
     fn create(&mut self) -> Result<FileWriter, Failure> {
         let attributes = &self.shape.attributes;
-        self.begin(State::Nothing); // the old file goes before the new one comes
+        self.promises.begin(&self.store, State::Nothing); // the old file goes before the new one comes
         (self.layer, self.checksums) =
             (u8::try_from(attributes.layer.major).unwrap(), attributes.checksums);
         self.clear();
-        self.begin(State::File(self.content()));
+        self.promises.begin(&self.store, State::File(self.content()));
         let memory = vec![Slot::EMPTY; self.shape.slots];
         let writer = Writer::create(self.store.clone(), attributes, memory)?;
-        self.end();
+        self.promises.end(&self.store);
         Ok(writer)
     }
 
@@ -254,7 +224,7 @@ impl<'p> Run<'p> {
         writer.set_one_sync(self.shape.attributes.one_sync);
         // A commit that failed may be there or not.
         let ops = self.store.ops();
-        let versions = allowed(&self.versions, ops, ops);
+        let versions = self.promises.allowed(ops, ops);
         let both = super::check::Both::of(&live, versions, &self.lists);
         let Verdict::Good(State::File(content)) = both.ours else { panic!("{both:?}") };
         (self.layer, self.chunks, self.open) = (content.layer, content.chunks.clone(), Vec::new());
@@ -272,17 +242,6 @@ impl<'p> Run<'p> {
         (self.chunks, self.open, self.frame) = (Vec::new(), Vec::new(), 0);
     }
 
-    fn begin(&mut self, state: State) {
-        let begun = self.store.ops();
-        self.versions.push(Version { state, begun, ended: usize::MAX, len: None });
-    }
-
-    fn end(&mut self) {
-        let last = self.versions.len() - 1;
-        self.versions[last].ended = self.store.ops();
-        self.store.promise();
-    }
-
     fn act(&mut self, writer: &mut FileWriter, act: Act) -> Result<(), Failure> {
         match act {
             Act::Chunk(name, rows) => self.chunk(writer, name, rows, false),
@@ -290,31 +249,30 @@ impl<'p> Run<'p> {
             Act::Dropped(name, rows) => self.dropped(writer, name, rows),
             Act::End => self.end_frame(writer),
             Act::Commit | Act::Close => {
-                self.begin(State::File(self.content()));
+                self.promises.begin(&self.store, State::File(self.content()));
                 if matches!(act, Act::Commit) {
                     writer.commit()?;
                 } else {
                     writer.close()?;
                 }
-                self.end();
+                self.promises.end(&self.store);
                 if matches!(act, Act::Close) {
-                    let last = self.versions.len() - 1;
                     assert_eq!(self.store.size().unwrap(), writer.data_end(), "closed");
-                    self.versions[last].len = Some(writer.data_end());
+                    self.promises.closed(writer.data_end());
                 }
                 Ok(())
             }
             Act::Upgrade => {
-                self.begin(State::File(self.content()));
+                self.promises.begin(&self.store, State::File(self.content()));
                 let layer = std::mem::replace(&mut self.layer, 2);
-                self.begin(State::File(self.content()));
+                self.promises.begin(&self.store, State::File(self.content()));
                 let done = writer.upgrade();
                 if done.is_err() && writer.version().major == 1 {
                     self.layer = layer;
                 }
                 assert_eq!(u16::from(self.layer), writer.version().major);
                 done?;
-                self.end();
+                self.promises.end(&self.store);
                 Ok(())
             }
             Act::Truncate => self.truncate(writer),
@@ -326,13 +284,13 @@ impl<'p> Run<'p> {
 
     fn truncate(&mut self, writer: &mut FileWriter) -> Result<(), Failure> {
         let empty = Content { layer: self.layer, names: Vec::new(), chunks: Vec::new() };
-        self.begin(State::File(empty));
+        self.promises.begin(&self.store, State::File(empty));
         let done = writer.truncate();
         if writer.frames() == 0 && writer.names() == 0 {
             self.clear();
         }
         done?;
-        self.end();
+        self.promises.end(&self.store);
         Ok(())
     }
 

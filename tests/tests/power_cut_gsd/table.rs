@@ -152,7 +152,7 @@ fn a_file_goes_back_and_forth() {
         bytes = steps.last().cloned().unwrap_or(live);
         let (ours, stock) = (super::check::read(&bytes).unwrap(), content(&bytes));
         assert_eq!(ours.content(), stock);
-        let last = &run.versions[run.versions.len() - 1];
+        let last = &run.promises.last()[0];
         let State::File(before) = &last.state else { panic!("{last:?}") };
         assert!(stock.chunks.starts_with(&before.chunks));
         let appended: usize = frames[..usize::from(turn % 4)].iter().map(|frame| frame.len()).sum();
