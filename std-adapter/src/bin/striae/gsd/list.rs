@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use striae::Error;
 use striae::gsd::{Chunks, File, NameList};
-use striae_core::gsd::Chunk;
+use striae_core::gsd::{Chunk, ChunkType};
 
 /// What `ls --json` prints.
 #[derive(Serialize)]
@@ -119,18 +119,12 @@ impl Rows<'_> {
     fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let names: Vec<_> = self.names.iter().map(|name| printable(&name.to_string())).collect();
         writeln!(out, "{:>12}  {:<9} {:>12} {:>6}  name", "frame", "type", "N", "M")?;
-        let mut line = Line::default();
+        let mut lines: Vec<_> = names.iter().map(|name| Line::new(name)).collect();
         self.each(|chunk| match chunk {
-            Ok(chunk) => {
-                line.0.clear();
-                line.number(12, chunk.frame);
-                line.text(2, 9, chunk.kind.name());
-                line.number(13, chunk.n);
-                line.number(7, chunk.m.into());
-                line.text(2, 0, names.get(usize::from(chunk.id)).map_or("", |name| name));
-                line.0.push(b'\n');
-                out.write_all(&line.0)
-            }
+            Ok(chunk) => match lines.get_mut(usize::from(chunk.id)) {
+                Some(line) => out.write_all(line.of(&chunk)),
+                None => out.write_all(Line::new("").of(&chunk)),
+            },
             Err(WrongRow { error, .. }) => writeln!(out, "{:>12}  {}", "?", printable(&error)),
         })
     }
@@ -150,34 +144,107 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// A line of text. Formatting numbers one by one takes longer than all else that a list does.
+/// The line of the last chunk of a name. Chunks of one name are most often alike but for the frame:
+/// then only that is put in its place, as formatting takes longer than all else that a list does.
 #[derive(Default)]
-struct Line(Vec<u8>);
+struct Line<'a> {
+    name: &'a str,
+    text: Vec<u8>,
+    /// Type, rows and columns that it shows, if the frame stands in its first bytes.
+    shown: Option<(ChunkType, u64, u32)>,
+}
 
-impl Line {
+/// Columns of a frame's number.
+const FRAME: usize = 12;
+
+impl<'a> Line<'a> {
+    fn new(name: &'a str) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// Makes it that of a chunk.
+    fn of(&mut self, chunk: &Chunk) -> &[u8] {
+        let shown = Some((chunk.kind, chunk.n, chunk.m));
+        let front = self.text.first_chunk_mut().filter(|_| self.shown == shown);
+        if !front.is_some_and(|front| put_frame(chunk.frame, front)) {
+            self.text.clear();
+            self.number(FRAME, chunk.frame);
+            self.shown = shown.filter(|_| self.text.len() == FRAME);
+            self.words(2, 9, chunk.kind.name());
+            self.number(13, chunk.n);
+            self.number(7, chunk.m.into());
+            self.words(2, 0, self.name);
+            self.text.push(b'\n');
+        }
+        &self.text
+    }
+
     /// A number at the right of so many columns, or of more if it needs them.
-    fn number(&mut self, columns: usize, mut number: u64) {
+    fn number(&mut self, columns: usize, number: u64) {
         const DIGITS: usize = 20;
         let mut digits = [b' '; DIGITS];
-        let mut len = 0usize;
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
-            number /= 10;
-            len = len.saturating_add(1);
-            if number == 0 {
-                break;
-            }
-        }
+        let len = put_number(number, &mut digits);
         let from = DIGITS.saturating_sub(len.max(columns.min(DIGITS)));
-        self.0.extend_from_slice(digits.get(from..).unwrap_or_default());
+        self.text.extend_from_slice(digits.get(from..).unwrap_or_default());
     }
 
     /// A text behind so many blanks, with blanks up to so many columns.
-    fn text(&mut self, before: usize, columns: usize, text: &str) {
+    fn words(&mut self, before: usize, columns: usize, text: &str) {
         const BLANKS: [u8; 16] = [b' '; 16];
-        self.0.extend_from_slice(BLANKS.get(..before).unwrap_or_default());
-        self.0.extend_from_slice(text.as_bytes());
+        self.text.extend_from_slice(BLANKS.get(..before).unwrap_or_default());
+        self.text.extend_from_slice(text.as_bytes());
         let rest = columns.saturating_sub(text.len());
-        self.0.extend_from_slice(BLANKS.get(..rest).unwrap_or_default());
+        self.text.extend_from_slice(BLANKS.get(..rest).unwrap_or_default());
+    }
+}
+
+/// Puts the number of a frame at the right of its columns; whether there is room.
+fn put_frame(frame: u64, columns: &mut [u8; FRAME]) -> bool {
+    const TOO_LARGE: u64 = 10_u64.pow(12);
+    if frame >= TOO_LARGE {
+        return false;
+    }
+    *columns = [b' '; FRAME];
+    put_number(frame, columns);
+    true
+}
+
+/// Puts the digits of a number at the right of `columns`, as many as fit, and says how many.
+fn put_number(mut number: u64, columns: &mut [u8]) -> usize {
+    let mut len = 0usize;
+    for digit in columns.iter_mut().rev() {
+        *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
+        number /= 10;
+        len = len.saturating_add(1);
+        if number == 0 {
+            break;
+        }
+    }
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use striae_core::span::Span;
+
+    #[test]
+    fn a_line_is_the_same_whatever_stood_there_before() {
+        let (n, m, kind) = (7, 3, ChunkType::F32);
+        let wide = [999_999_999_998, 999_999_999_999, 1_000_000_000_000, 1_000_000_000_001];
+        let near = [0, 1, 2, 8, 9, 10, 11, 98, 99, 100, 99, 100, 100, 0, 1_000, 9_999, 10_000];
+        let mut line = Line::new("name");
+        for frame in near.into_iter().chain(wide).chain([u64::MAX - 1, 5, 6]) {
+            for m in [m, m, 1, m] {
+                let chunk = Chunk { frame, id: 0, kind, n, m, span: Span::ZERO };
+                let kind = kind.name();
+                let expected = format!("{frame:>12}  {kind:<9} {n:>12} {m:>6}  name\n");
+                assert_eq!(String::from_utf8_lossy(line.of(&chunk)), expected);
+            }
+        }
+        for frame in 0..1_200 {
+            let chunk = Chunk { frame, id: 0, kind, n, m, span: Span::ZERO };
+            assert!(line.of(&chunk).starts_with(format!("{frame:>12} ").as_bytes()));
+        }
     }
 }
