@@ -234,7 +234,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
         let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
         self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
-        self.add(chunk, crc)?;
+        self.add(chunk, crc);
         Ok(chunk)
     }
 
@@ -369,13 +369,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     /// Adds a chunk whose bytes, of checksum `crc`, are in the store.
     #[inline]
-    fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), WriteError<S>> {
+    fn add(&mut self, chunk: Chunk, crc: u32) {
         let sealed = |crc| chunk.to_raw().sealed_crc(crc, self.checksum);
         let crc = if self.tail.checksums { sealed(crc) } else { 0 };
         self.buffer.insert(chunk, crc);
         self.tail.data_end = chunk.span.end();
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
-        Ok(())
     }
 
     /// Adds the chunk of checksums to the present frame.
@@ -495,7 +494,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
         let chunk = Chunk { n, span, ..chunk };
         self.tail.sums = sums;
-        self.add(chunk, crc)?;
+        self.add(chunk, crc);
         Ok(chunk)
     }
 }
