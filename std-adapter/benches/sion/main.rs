@@ -15,25 +15,21 @@
 )]
 
 mod reading;
+#[path = "../table/mod.rs"]
+mod table;
 mod writing;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
-
-const ROUNDS: usize = 11;
+use std::path::Path;
+pub(crate) use table::{ROUNDS, row, row_prepared};
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let (dir, args) = table::begin();
     let args: Vec<_> = args.iter().map(String::as_str).collect();
     if let ["memory", what, path] = args[..] {
         return memory_of(what, Path::new(path));
     }
-    let dir = std::env::var_os("STRIAE_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-    let dir = tempfile::tempdir_in(dir).unwrap();
-    println!("| what | baseline | ours / baseline, median of {ROUNDS} |");
-    println!("|---|---|---|");
+    table::head();
     if !args.contains(&"writing") {
         reading::all(dir.path());
     }
@@ -43,11 +39,8 @@ fn main() {
 }
 
 /// Prints the most memory that a process of its own has which does nothing but `what`.
-fn peak_memory(label: &str, what: &str, path: &Path) {
-    let me = std::env::current_exe().unwrap();
-    let peak = Command::new(me).args(["memory", what]).arg(path).output().unwrap();
-    let peak = String::from_utf8(peak.stdout).unwrap();
-    println!("| peak memory: {label} | | {} |", peak.trim());
+pub(crate) fn peak_memory(label: &str, what: &str, path: &Path) {
+    table::memory("peak memory", label, what, path);
 }
 
 /// What runs in that process.
@@ -61,39 +54,4 @@ fn memory_of(what: &str, path: &Path) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     println!("{}", peak.trim());
-}
-
-/// Times both in turns and prints the median of the ratios.
-pub(crate) fn row(
-    what: &str,
-    baseline: &str,
-    rounds: usize,
-    ours: impl FnMut(),
-    base: impl FnMut(),
-) {
-    row_prepared(what, baseline, rounds, || {}, ours, base);
-}
-
-/// As [`row`], with something to do before each, which is not timed.
-pub(crate) fn row_prepared(
-    what: &str,
-    baseline: &str,
-    rounds: usize,
-    mut prepare: impl FnMut(),
-    mut ours: impl FnMut(),
-    mut base: impl FnMut(),
-) {
-    let mut time = |work: &mut dyn FnMut()| -> Duration {
-        prepare();
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    time(&mut ours); // both find the file in the page cache
-    time(&mut base);
-    let mut ratios: Vec<f64> = (0..rounds)
-        .map(|_| time(&mut ours).as_secs_f64() / time(&mut base).as_secs_f64())
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("| {what} | {baseline} | {:.2} |", ratios[rounds / 2]);
 }
