@@ -8,7 +8,11 @@
 
    Cases that read, from a file of COUNT frames of one chunk of 4 bytes, which `make` makes: COUNT
    times `open`; COUNT times `find` a chunk of a random frame, or of the next one (`find-next`), or
-   find and `read` it. */
+   find and `read` it.
+
+   `memory` prints by how many KiB the memory of the process grows when FILE is opened, and
+   `memory-find` when one of its chunks is found, too. It was done with FILE.small before: what the
+   program itself needs is there. */
 
 #define _GNU_SOURCE
 #include "gsd.h"
@@ -161,6 +165,34 @@ static void read_gsd(const char* name, const char* path, uint64_t count) {
     check(gsd_close(&file), "close");
 }
 
+/* KiB of memory that this process has, counted page by page. */
+static long resident(void) {
+    char line[256];
+    long kib = -1;
+    FILE* pages = fopen("/proc/self/smaps_rollup", "r");
+    check(pages == NULL, "smaps_rollup");
+    while (kib < 0 && fgets(line, sizeof line, pages))
+        sscanf(line, "Rss: %ld", &kib);
+    fclose(pages);
+    return kib;
+}
+
+static void look(struct gsd_handle* file, const char* path, int finds) {
+    check(gsd_open(file, path, GSD_OPEN_READONLY), "open");
+    if (finds)
+        check(!gsd_find_chunk(file, gsd_get_nframes(file) / 3, "step"), "find");
+}
+
+static void memory(const char* path, int finds) {
+    struct gsd_handle file, small_file;
+    char* small = malloc(strlen(path) + sizeof ".small");
+    strcat(strcpy(small, path), ".small");
+    look(&small_file, small, finds);
+    long before = resident();
+    look(&file, path, finds);
+    printf("%ld\n", resident() - before);
+}
+
 int main(int argc, char** argv) {
     if (argc != 5) {
         fprintf(stderr, "usage: driver gsd|raw CASE FILE COUNT\n");
@@ -171,6 +203,8 @@ int main(int argc, char** argv) {
     int writes = strncmp(name, "small", 5) == 0 || strncmp(name, "large", 5) == 0;
     if (strcmp(what, "raw") == 0)
         write_raw(name, path, count);
+    else if (strncmp(name, "memory", 6) == 0)
+        memory(path, strcmp(name, "memory-find") == 0);
     else if (writes)
         write_gsd(name, path, count);
     else if (strcmp(name, "make") == 0)

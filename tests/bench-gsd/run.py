@@ -30,6 +30,7 @@ READS = [
     ("find-next", "find in the next frame", 200_000),
     ("read", "find in a random frame and read 4 B", 100_000),
 ]
+MEMORY = [("memory", "open"), ("memory-find", "open and find")]
 ENTRIES = 10_000_000
 
 
@@ -110,8 +111,21 @@ def reads(arguments, folder):
             cpu = f"{ratio(taken['gsd'], taken['ours'], 1):.2f}"
             faster = f"{ratio(taken['gsd'], taken['ours']):.2f}"
             row([f"{text}, {entries:.0e} entries, file of {of}, us", *speeds, "", faster, "", cpu])
+    memory(arguments, paths, entries)
     for path in paths.values():
         os.remove(path)
+
+
+def memory(arguments, paths, entries):
+    for of, path in paths.items():
+        program = {"gsd": [arguments.driver, "gsd"], "ours": [arguments.speed]}
+        subprocess.run([*program[of], "make", f"{path}.small", "1000"], check=True)
+        for case, text in MEMORY:
+            taken = {name: seconds(*command, case, path, 1)[0] for name, command in program.items()}
+            kib = [f"{taken[name]:.0f}" for name in ("gsd", "ours")]
+            less = f"{taken['gsd'] / max(taken['ours'], 1):.0f}"
+            row([f"{text}, {entries:.0e} entries, file of {of}, KiB of memory", *kib, "", less, "", ""])
+        os.remove(f"{path}.small")
 
 
 def main():

@@ -1,7 +1,7 @@
 //! Speed of striae, for comparison with that of gsd: see `tests/bench-gsd/driver.c`, which does the
 //! same things by the same names.
 //!
-//! `gsd_speed CASE FILE COUNT` prints how many seconds one takes.
+//! `gsd_speed CASE FILE COUNT` prints how many seconds one takes, or how many KiB more there are.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
@@ -33,6 +33,7 @@ fn main() {
         ("large", each) => large(path, count, each.parse().unwrap()),
         ("make", _) => make(path, count),
         ("open", _) => time(count, |_| assert!(File::open(path).unwrap().frames() > 0)),
+        ("memory", part) => memory(path, part == "find"),
         (_, "next") => find(path, count, true, false),
         ("find", _) => find(path, count, false, false),
         ("read", _) => find(path, count, false, true),
@@ -115,4 +116,23 @@ fn find(path: &Path, count: u64, is_next: bool, reads: bool) {
             assert_eq!(step, [frame as u32]);
         }
     });
+}
+
+fn memory(path: &Path, finds: bool) {
+    let look = |path: &Path| {
+        let file = File::open(path).unwrap();
+        assert!(!finds || file.find(file.frames() / 3, "step").unwrap().is_some());
+        file
+    };
+    let _small = look(Path::new(&format!("{}.small", path.display())));
+    let before = resident();
+    let _file = look(path);
+    println!("{}", resident() - before);
+}
+
+/// KiB of memory that this process has, counted page by page.
+fn resident() -> i64 {
+    let pages = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+    let line = pages.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
