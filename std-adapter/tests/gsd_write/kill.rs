@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use striae::Error;
 use striae::gsd::{Durability, File, FileWriter};
-use striae_core::gsd::ChunkType;
+use striae_core::gsd::{ChunkType, State};
 
 const KILLS: u64 = 100;
 
@@ -123,6 +123,8 @@ struct Figures {
     frames_behind_reports: u64,
     not_created: u64,
     old: u64,
+    /// Killed between the sync of a commit of one sync and the header.
+    ahead: u64,
 }
 
 #[test]
@@ -176,6 +178,9 @@ fn found(path: &Path, variant: Variant, said: &Said, old: (&str, u64), figures: 
         return;
     }
     let frames = check(path, variant);
+    let is_ahead = matches!(File::open(path).unwrap().state(), State::Ahead(_));
+    assert!(!is_ahead || variant.one_sync, "{variant:?}");
+    figures.ahead += u64::from(is_ahead);
     if start == "overwrite" && !said.created && frames == begun {
         figures.old += 1;
     }

@@ -14,6 +14,8 @@ mod common;
 
 mod create;
 mod faults;
+#[path = "../../../core/tests/gsd_files/mod.rs"]
+mod gsd_files;
 mod kill;
 mod live;
 mod semantics;

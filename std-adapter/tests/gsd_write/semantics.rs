@@ -1,11 +1,12 @@
 //! What calls do, and what they refuse.
 
+use crate::gsd_files::{image, with_image};
 use crate::{builder, check_frames, gsd, values, write_frame};
 use std::fs;
 use std::io::Write;
 use striae::error::ErrorKind;
-use striae::gsd::{Element, File, FileWriter, Reopen};
-use striae_core::gsd::{ChunkType, Error as GsdError, Version};
+use striae::gsd::{Builder, Element, File, FileWriter, Reopen};
+use striae_core::gsd::{ChunkType, Error as GsdError, State, Version};
 
 fn round_trip<T: Element + PartialEq + std::fmt::Debug>(values: &[T]) {
     let folder = tempfile::tempdir().unwrap();
@@ -259,4 +260,31 @@ fn a_frame_may_have_all_names_there_are() {
     again.write("65534", &[1_u32], 1).unwrap();
     again.end_frame().unwrap();
     again.close().unwrap();
+}
+
+/// As a power cut leaves it that comes behind the only sync of a commit.
+#[test]
+fn a_commit_of_one_sync_is_there_before_its_header_is() {
+    for buffer in [0, 1 << 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, cut) = (folder.path().join("a.gsd"), folder.path().join("cut.gsd"));
+        let mut file = Builder::new().one_sync(true).buffer(buffer).create(&path).unwrap();
+        let mut before = fs::read(&path).unwrap();
+        for frames in 1..12 {
+            write_frame(&mut file).unwrap();
+            file.commit().unwrap();
+            let behind = fs::read(&path).unwrap();
+            fs::write(&cut, with_image(&behind, &image(&before))).unwrap();
+            before = behind;
+            if frames == 1 {
+                continue; // it has new names, which take two syncs
+            }
+            assert!(matches!(File::open(&cut).unwrap().state(), State::Ahead(_)), "{frames}");
+            check_frames(&cut, frames);
+            let mut next = FileWriter::reopen(&cut).unwrap();
+            write_frame(&mut next).unwrap();
+            next.close().unwrap();
+            check_frames(&cut, frames + 1);
+        }
+    }
 }
