@@ -105,8 +105,16 @@ impl Powered {
         let lost = if noise { Lost::Noise } else { Lost::Zeros };
         // A writer that goes on after a failed sync needs a store whose next one covers both.
         let failed_sync = FailedSync::Dirty;
-        let model =
-            Model { lost, tear, failed_sync, exhaustive: LOOKS, random: 8, ..Model::default() };
+        let torn = if tear == Tear::Sectors { 0 } else { 4 };
+        let model = Model {
+            lost,
+            tear,
+            failed_sync,
+            exhaustive: LOOKS,
+            random: 8,
+            torn,
+            ..Model::default()
+        };
         let (mut number, mut picked) = (0, Vec::new());
         self.store.crashes_since(self.store.ops(), &model, |crash| {
             if number < LOOKS / 2 || number % 8 == pick % 8 {
