@@ -31,7 +31,8 @@ impl Xorshift {
 /// Mutations of each seed: fewer where one takes long, for it looks at many power cuts, or writes files.
 fn mutations(target: &Target) -> u64 {
     match target.name {
-        "sion_write" | "gsd_write" => 250,
+        "gsd_write" => 150,
+        "sion_write" => 250,
         "sion_convert" | "sion_recover" | "gsd_open" | "gsd_append" => 1000,
         _ => 2000,
     }
