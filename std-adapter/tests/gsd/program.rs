@@ -175,6 +175,22 @@ fn cat_writes_rows_and_numbers() {
     striae(&["cat", &file, "--task", "0", "--text"]).assert().code(2);
 }
 
+/// Bytes without a line break at their end too, which Rust keeps in memory.
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let file = path_of("v21_sparse_chunks");
+    let chunk = ["cat", &file, "--frame", "0", "--chunk", "every"];
+    for args in [&chunk[..], &[&chunk[..], &["--text"]].concat(), &["info", &file], &["ls", &file]]
+    {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut striae = std::process::Command::new(env!("CARGO_BIN_EXE_striae"));
+        let out = striae.args(args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("striae: standard output: "), "{args:?}: {stderr}");
+    }
+}
+
 #[test]
 fn every_type_of_number_prints_so_that_it_reads_back() {
     let file = path_of("v10_all_types");

@@ -73,6 +73,7 @@ fn man(verb: Option<&str>) -> Result<Sound, Failure> {
 }
 
 fn print(text: &[u8]) -> Result<Sound, Failure> {
-    std::io::stdout().lock().write_all(text).map_err(Failure::stdout)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush()).map_err(Failure::stdout)?;
     Ok(Sound::Yes)
 }

@@ -23,7 +23,10 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let rows = file.rows(&chunk, Part::of(args.rows, chunk.n))?;
     if !args.text {
         let mut out = io::stdout().lock();
-        return each_piece(&file, rows, |bytes| out.write_all(bytes));
+        each_piece(&file, rows, |bytes| out.write_all(bytes))?;
+        // What stands behind the last line break is still in memory.
+        out.flush().map_err(Failure::stdout)?;
+        return Ok(Sound::Yes);
     }
     let mut out = stdout();
     if chunk.kind == ChunkType::Character {
@@ -40,7 +43,7 @@ fn each_piece(
     file: &File,
     span: Span,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> Result<Sound, Failure> {
+) -> Result<(), Failure> {
     let len = usize::try_from(span.len()).unwrap_or(PIECE).min(PIECE);
     let mut buf = vec![0; len];
     let mut done = 0;
@@ -52,7 +55,7 @@ fn each_piece(
         each(buf.get(..n).unwrap_or_default()).map_err(Failure::stdout)?;
         done = done.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
     }
-    Ok(Sound::Yes)
+    Ok(())
 }
 
 /// The text as one line, without NULs at its end.
@@ -82,8 +85,7 @@ fn numbers(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Resu
             }
         }
         Ok(())
-    })?;
-    Ok(())
+    })
 }
 
 /// A value; `bytes` are as many as its type has.
