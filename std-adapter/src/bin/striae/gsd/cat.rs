@@ -18,6 +18,11 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         let text = format!("{path}: a GSD file has no tasks: --frame and --chunk choose");
         return Err(Failure::Usage(text));
     };
+    if args.offset > 0 || args.length.is_some() {
+        let path = args.file.path.display();
+        let text = "--rows chooses a part of a chunk, and not --offset and --length";
+        return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
+    }
     let file = File::open(&args.file.path)?;
     let chunk = file.chunk(frame, name.as_bytes())?;
     let rows = file.rows(&chunk, Part::of(args.rows, chunk.n))?;
