@@ -1,5 +1,6 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
+use super::Stale;
 use super::file::File;
 use super::verify::read_pieces;
 use super::write::{Builder, Durability, FileWriter, Source};
@@ -13,9 +14,10 @@ use striae_core::gsd::{Chunk, Version, checksums};
 
 /// How a file is written anew.
 ///
-/// Without options it keeps all that a reader of it sees, its layer, alignment and checksums; what
-/// is left out are index blocks and name lists of before, and other bytes that nothing uses. Data
-/// with checksums are checked.
+/// Without options it keeps all that a reader of it sees, its layer, alignment and checksums, for
+/// all frames those that the ones from before an append by gsd had ([`Stale`]); what is left out are
+/// index blocks and name lists of before, and other bytes that nothing uses. Data with checksums are
+/// checked.
 #[derive(Debug, Clone)]
 pub struct Convert {
     align: Option<u64>,
@@ -131,8 +133,11 @@ impl Convert {
         };
         let is_old = !header.version.is_sorted() && !self.upgrade;
         let layer = if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER };
+        let stale = Stale::of(file.head());
         let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
-        let checksums = record.is_some_and(|record| record.checksums);
+        let align = align.or(stale.map(|stale| stale.align));
+        let checksums = record.is_some_and(|record| record.checksums)
+            || stale.is_some_and(|stale| stale.checksums);
         let checksums = self.checksums.unwrap_or(checksums);
         // As much room as is needed: what is moved leaves a hole.
         let count = frames.end.saturating_sub(frames.start);

@@ -6,6 +6,7 @@ use super::*;
 use made::frames_of;
 use striae::finding::Facts;
 use striae::gsd::convert::Convert;
+use striae::gsd::recover::Recover;
 use striae::gsd::verify::{Basis, Finding, Summary, verify};
 use striae::gsd::{File, FileWriter, Stale};
 
@@ -95,6 +96,30 @@ fn what_an_append_of_gsd_ends_is_told_before_and_behind_the_adoption() {
         );
         frames.push([(b"step".to_vec(), frame_values(7))].into());
         assert_eq!(frames_of(&out), Ok(frames));
+    }
+}
+
+#[test]
+fn what_an_append_of_gsd_ended_is_given_to_all_frames_when_they_are_written_anew() {
+    for (align, checksums, _) in GIVEN {
+        let (dir, path) = file_of(&appended(align, checksums));
+        let frames = frames_of(&path);
+        let out = dir.path().join("out.gsd");
+        for is_recovered in [false, true] {
+            if is_recovered {
+                let recovery = Recover::new().force(true).examine(&path).unwrap();
+                recovery.write(&out, &|_| {}).unwrap();
+            } else {
+                Convert::new().run(&File::open(&path).unwrap(), &out, &|_| {}).unwrap();
+            }
+            let (_, findings) = found(&out);
+            assert!(of_kind(&findings, "frames_unsealed").is_none(), "{findings:?}");
+            let file = File::open(&out).unwrap();
+            let record = file.state().record().unwrap();
+            assert_eq!((1 << record.align, record.checksums), (align, checksums));
+            assert_eq!(frames_of(&out), frames);
+            assert!(file.chunks().all(|it| it.unwrap().span.offset() % align == 0));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::scan::{self, Block};
 use super::{Certainty, Doubt, Proof};
 use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows};
-use crate::gsd::wrong_bit;
+use crate::gsd::{Stale, wrong_bit};
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
 use striae_core::gsd::create::SHADOW;
@@ -53,6 +53,8 @@ pub(super) struct Evidence {
     pub(super) application: String,
     pub(super) schema: String,
     pub(super) record: Option<Record>,
+    /// What frames had before gsd appended.
+    pub(super) stale: Option<Stale>,
     /// The name list that the header shows, as far as it lies in the file.
     pub(super) names: NameBlock,
     /// Whether all of it does.
@@ -100,6 +102,7 @@ impl Evidence {
             application: label(&raw.application),
             schema: label(&raw.schema),
             record: head.record,
+            stale: Stale::in_image(&raw.image()).filter(|_| head.basis == Basis::Appended),
             names: head.names,
             names_are_whole: claimed > 0 && head.names.units == claimed,
             more_names,

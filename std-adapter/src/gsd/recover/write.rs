@@ -23,13 +23,17 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
         true => Version::LAYER,
         false => Version { major: 1, minor: 0 },
     };
-    let align = record.and_then(|record| 1_u64.checked_shl(record.align.into())).unwrap_or(1);
+    let stale = evidence.stale;
+    let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
+    let align = align.or(stale.map(|stale| stale.align)).unwrap_or(1);
+    let checksums =
+        record.is_some_and(|record| record.checksums) || stale.is_some_and(|stale| stale.checksums);
     let builder = Builder::new()
         .application(&evidence.application)
         .schema(&evidence.schema, evidence.schema_version)
         .layer(layer)
         .align(align)
-        .checksums(record.is_some_and(|record| record.checksums))
+        .checksums(checksums)
         .durability(Durability::None) // `publish` sees to it, if anything is replaced
         .lock(false);
     let mut writer = builder.create(&hidden).map_err(|error| error.renamed(out))?;
