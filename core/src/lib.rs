@@ -12,6 +12,7 @@
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
 //! | integrity | [`integrity`] | checksums |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
+//! | devices | `align` | reads and writes that are aligned, for whoever has spans |
 //! | formats | `sion`, `gsd` | one folder a format, the same kinds of module in each |
 //!
 //! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
@@ -45,7 +46,7 @@
 //!
 //! # Features
 //!
-//! `sion`, `gsd` (default): SIONlib files, GSD files. `defmt`: `defmt::Format` for errors and small types.
+//! `sion`, `gsd`, `align` (default): SIONlib files, GSD files, aligned reading and writing. `defmt`: `defmt::Format` for errors and small types.
 //! Features only add.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -61,6 +62,11 @@ pub mod span;
 pub mod step;
 pub mod store;
 
+#[cfg(any(feature = "gsd", feature = "align"))]
+mod sort;
+
+#[cfg(feature = "align")]
+pub mod align;
 #[cfg(feature = "gsd")]
 pub mod gsd;
 #[cfg(feature = "sion")]

@@ -7,6 +7,7 @@ use super::layout::NAME_UNIT;
 use super::names::{Splitter, Taken};
 use super::raw::Header;
 use super::reader::Reader;
+use crate::sort::sort_by_key;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
@@ -79,7 +80,7 @@ impl<'m> NameTable<'m> {
         }
         let filled = collect(file.store(), list, version, places, window)?;
         let (places, _) = places.split_at_mut_checked(filled).unwrap_or_default();
-        sort(places);
+        sort_by_key(places, |place| (place.hash, place.id));
         Ok(Self { places, list, version })
     }
 
@@ -201,44 +202,5 @@ impl Hash {
 
     fn with(self, byte: u8) -> Self {
         Self((self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-    }
-}
-
-/// Sorts by hash, and by id where that is the same. A heap sort: core's own sorts keep a panic.
-fn sort(places: &mut [NamePlace]) {
-    for root in (0..places.len() / 2).rev() {
-        sift(places, root);
-    }
-    let mut heap = places;
-    while let Some((last, rest)) = heap.split_last_mut() {
-        if let Some(first) = rest.first_mut() {
-            core::mem::swap(first, last);
-        }
-        sift(rest, 0);
-        heap = rest;
-    }
-}
-
-/// Moves the place at `root` down until none below it is larger.
-fn sift(heap: &mut [NamePlace], mut root: usize) {
-    let key = |place: &NamePlace| (place.hash, place.id);
-    loop {
-        let child = root.saturating_mul(2).saturating_add(1);
-        let other = child.saturating_add(1);
-        let (Some(&parent), Some(&left)) = (heap.get(root), heap.get(child)) else { return };
-        let (larger, at) = match heap.get(other) {
-            Some(&right) if key(&right) > key(&left) => (right, other),
-            _ => (left, child),
-        };
-        if key(&parent) >= key(&larger) {
-            return;
-        }
-        if let Some(place) = heap.get_mut(root) {
-            *place = larger;
-        }
-        if let Some(place) = heap.get_mut(at) {
-            *place = parent;
-        }
-        root = at;
     }
 }

@@ -14,6 +14,7 @@
 //! so that nothing is known when compiling and no check can be optimised away for that reason.
 #![no_std]
 
+mod align;
 mod foundation;
 mod gsd;
 mod gsd_writer;
