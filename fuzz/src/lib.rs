@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
+pub mod aligned;
+mod aligning;
 pub mod bounded;
 mod converting;
 pub mod everything;
@@ -24,6 +26,7 @@ mod reopening;
 pub mod sion_file;
 mod writing;
 
+pub use aligning::align_plan;
 pub use converting::{sion_convert, sion_recover};
 pub use gsd_appending::gsd_append;
 pub use gsd_opening::gsd_open;
@@ -60,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gsd_open", body: gsd_open },
     Target { name: "gsd_write", body: gsd_write },
     Target { name: "gsd_append", body: gsd_append },
+    Target { name: "align_plan", body: align_plan },
 ];
 
 /// The input is a physical SIONlib file.

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use striae_core::align::{Alignment, Plan, Rules, Run, Split, Write};
 use striae_core::span::Span;
 
-use super::reading::check;
 use super::{config, rules, span};
+use crate::aligned::check_plan;
 
 const MAX: u64 = i64::MAX as u64;
 
@@ -16,8 +16,8 @@ fn the_last_unit_of_the_longest_file_can_be_read() {
         let unit = 1 << power;
         let file_len = MAX - (unit - 1);
         let rules = rules(unit, file_len).with_max_io(4 * unit).unwrap();
-        check(&[span(file_len - 1, 1), span(0, 1)], rules);
-        check(&[span(file_len - 5 * unit, 5 * unit), span(file_len - 2 * unit, unit)], rules);
+        check_plan(&[span(file_len - 1, 1), span(0, 1)], rules);
+        check_plan(&[span(file_len - 5 * unit, 5 * unit), span(file_len - 2 * unit, unit)], rules);
     }
 }
 
@@ -52,7 +52,7 @@ proptest! {
         let io = unit * 8;
         let rules = rules(unit, file_len).with_max_io(io).unwrap().with_max_gap(max_gap);
         let gap = max_gap.min(io); // the bound of the check is a sum
-        check(&requests, if max_gap > io { rules.with_max_gap(gap) } else { rules });
+        check_plan(&requests, if max_gap > io { rules.with_max_gap(gap) } else { rules });
         let mut memory = vec![Run::EMPTY; requests.len()];
         prop_assert!(Plan::new(&requests, rules, &mut memory).is_ok());
     }

@@ -5,9 +5,12 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test: a panic fails it"
+    unreachable_pub,
+    reason = "a test: a panic fails it; a shared module has its own visibility"
 )]
 
+#[path = "../../../fuzz/src/aligned.rs"]
+mod aligned;
 mod exhaustive;
 mod large;
 mod reading;

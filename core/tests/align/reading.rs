@@ -1,103 +1,12 @@
-//! What a plan must be, on random requests.
+//! Plans for random requests; what they must be is in `fuzz/src/aligned.rs`.
 
+use crate::aligned::check_plan;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use striae_core::align::{Error, Part, Plan, Read, Rules, Run};
+use striae_core::align::{Error, Plan, Rules, Run};
 use striae_core::span::Span;
 
 use super::{config, rules, span};
-
-/// Checks a plan for `requests` in all that can be said of it.
-pub(crate) fn check(requests: &[Span], rules: Rules) {
-    let mut memory = vec![Run::EMPTY; requests.len()];
-    let plan = Plan::new(requests, rules, &mut memory).unwrap();
-    let reads: Vec<Read> = plan.reads().collect();
-    check_reads(&reads, &rules);
-    assert_eq!(plan.len(), reads.len() as u64);
-    assert_eq!(plan.is_empty(), reads.is_empty());
-    assert_eq!(plan.bytes(), reads.iter().map(|read| read.span.len()).sum::<u64>());
-    for read in &reads {
-        assert_eq!(plan.read(read.number), Some(*read));
-    }
-    assert_eq!(plan.read(plan.len()), None);
-    for &request in requests {
-        let parts: Vec<Part> = plan.parts(request).unwrap().collect();
-        check_parts(request, &parts, &reads);
-    }
-    check_bound(requests, &reads, &rules);
-}
-
-fn check_reads(reads: &[Read], rules: &Rules) {
-    let mut end = 0;
-    for (number, read) in reads.iter().enumerate() {
-        assert_eq!(read.number, number as u64);
-        let span = read.span;
-        assert!(!span.is_empty() && span.len() <= rules.max_io());
-        assert_eq!((span.offset() % rules.unit(), span.len() % rules.unit()), (0, 0));
-        assert!(span.offset() >= end, "{reads:?}");
-        assert_eq!(read.valid, span.end().min(rules.file_len()) - span.offset());
-        assert!(read.valid > span.len() - rules.unit(), "a unit behind the end of the file");
-        let touches = number > 0 && span.offset() == end;
-        assert!(!touches || reads[number - 1].span.len() == rules.max_io(), "two reads for one");
-        end = span.end();
-    }
-}
-
-/// Every byte of the request once, in order, out of what its read returns.
-fn check_parts(request: Span, parts: &[Part], reads: &[Read]) {
-    let mut at = 0;
-    for part in parts {
-        let read = reads[usize::try_from(part.read).unwrap()];
-        assert!(part.len > 0 && part.at == at);
-        assert_eq!(read.span.offset() + part.skip, request.offset() + at);
-        assert!(part.skip + part.len <= read.valid);
-        at += part.len;
-    }
-    assert_eq!(at, request.len());
-}
-
-/// What is read and was not asked for: rounding, and gaps that are short enough.
-fn check_bound(requests: &[Span], reads: &[Read], rules: &Rules) {
-    let unit = rules.unit();
-    let mut wanted: Vec<(u64, u64)> = requests
-        .iter()
-        .filter(|request| !request.is_empty())
-        .map(|request| (request.offset() / unit * unit, request.end().div_ceil(unit) * unit))
-        .collect();
-    wanted.sort_unstable();
-    let mut union: Vec<(u64, u64)> = Vec::new();
-    for (start, end) in wanted {
-        match union.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => union.push((start, end)),
-        }
-    }
-    let needed: u64 = union.iter().map(|(start, end)| end - start).sum();
-    let read: u64 = reads.iter().map(|read| read.span.len()).sum();
-    let is_inside = |offset: u64| {
-        reads.iter().any(|read| (read.span.offset()..read.span.end()).contains(&offset))
-    };
-    let through: u64 = union
-        .windows(2)
-        .map(|pair| pair[1].0 - pair[0].1)
-        .zip(union.windows(2))
-        .filter(|(_, pair)| is_inside(pair[0].1))
-        .map(|(gap, pair)| {
-            assert!(gap <= rules.max_gap());
-            let one = reads.iter().any(|read| {
-                read.span.offset() < pair[0].1 && pair[1].1 <= read.span.end()
-                    || read.span.offset() < pair[0].1 && pair[1].0 < read.span.end()
-            });
-            assert!(one, "a gap was read, and saved no read");
-            gap
-        })
-        .sum();
-    assert_eq!(read, needed + through);
-    let asked: u64 = requests.iter().map(|request| request.len()).sum();
-    let count = requests.len() as u64;
-    let bound = asked + count * 2 * (unit - 1) + count.saturating_sub(1) * rules.max_gap();
-    assert!(read <= bound, "{read} bytes read, at most {bound}");
-}
 
 prop_compose! {
     fn settings()(
@@ -124,7 +33,7 @@ proptest! {
     fn every_byte_of_every_request_comes_once((rules, requests) in settings().prop_flat_map(
         |rules| (Just(rules), requests(rules.file_len()))
     )) {
-        check(&requests, rules);
+        check_plan(&requests, rules);
     }
 
     #[test]

@@ -1,45 +1,11 @@
 //! One request: what goes straight to the caller's memory.
 
+use crate::aligned::check_split;
 use proptest::prelude::*;
 use striae_core::align::{Alignment, Error, Rules, Split};
 use striae_core::span::Span;
 
 use super::{config, rules, span};
-
-/// Checks a split of `request` that is wanted at `address`; returns the length of its body.
-fn check(request: Span, address: u64, rules: &Rules) -> u64 {
-    let split = Split::new(request, address, rules).unwrap();
-    let is_aligned = |span: Span| {
-        span.offset().is_multiple_of(rules.unit())
-            && span.len().is_multiple_of(rules.unit())
-            && !span.is_empty()
-    };
-    let mut at = 0;
-    let bounce = |at: u64, bounce: Option<striae_core::align::split::Bounce>| {
-        let Some(bounce) = bounce else { return at };
-        assert!(is_aligned(bounce.read) && bounce.len > 0, "{bounce:?}");
-        assert_eq!(bounce.at, at);
-        assert_eq!(bounce.read.offset() + bounce.skip, request.offset() + at);
-        assert!(bounce.skip < rules.unit() && bounce.skip + bounce.len <= bounce.read.len());
-        assert!(bounce.read.len() - bounce.skip - bounce.len < rules.unit());
-        if split.body.is_some() {
-            assert!(bounce.len < rules.granule());
-        }
-        at + bounce.len
-    };
-    at = bounce(at, split.head);
-    let mut body_len = 0;
-    if let Some(body) = split.body {
-        assert!(is_aligned(body));
-        assert_eq!(body.offset(), request.offset() + at);
-        assert_eq!(address.wrapping_add(at) % rules.memory(), 0);
-        body_len = body.len();
-        at += body_len;
-    }
-    at = bounce(at, split.tail);
-    assert_eq!(at, request.len());
-    body_len
-}
 
 /// Whether any byte could go straight: a unit of the file that lies in the request and comes to an
 /// aligned address.
@@ -65,7 +31,7 @@ fn all_small_requests() {
             for len in 0..=40 - offset {
                 for address in 0..16 {
                     let request = span(offset, len);
-                    let body = check(request, address, &rules);
+                    let body = check_split(request, address, &rules);
                     assert_eq!(body > 0, could_be_straight(request, address, &rules));
                     straight += body;
                 }
@@ -88,7 +54,7 @@ proptest! {
         let alignment = Alignment { offset: 1 << powers.0, length: 1, memory: 1 << powers.1 };
         let rules = Rules::new(alignment, file_len).unwrap();
         let offset = if file_len == 0 { 0 } else { from % file_len };
-        check(span(offset, len.min(file_len - offset)), address, &rules);
+        check_split(span(offset, len.min(file_len - offset)), address, &rules);
     }
 }
 
