@@ -101,13 +101,17 @@ impl OpenOptions {
         }
     }
 
-    /// Whether the header did not change while it was read. One with a commit record says so itself.
+    /// Whether what was read belongs together. A commit record says so itself, but if commits take one
+    /// sync, there may be a later one in a shadow, which is gone when two more have been made: then
+    /// there is more to see in the header by now.
     fn is_whole(&self, store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
         if head.state.record().is_some() {
             if self.checked {
                 check_head(store, head)?;
             }
-            return Ok(true);
+            if !matches!(head.state, State::Committed(record) if record.one_sync) {
+                return Ok(true);
+            }
         }
         let mut again = raw::Header::new_zeroed();
         let read = store.read_at(0, again.as_mut_bytes()).map_err(DriveError::Store)?;

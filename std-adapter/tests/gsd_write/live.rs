@@ -7,6 +7,8 @@ use striae::gsd::File;
 
 const FRAMES: u64 = 600;
 
+const COMMITS: u64 = 10_000;
+
 /// Looks until the writer is done; what it sees is whole, and at least what was committed before.
 fn follow(path: &Path, committed: &AtomicU64, is_done: &AtomicBool) -> u64 {
     let mut file = File::open(path).unwrap();
@@ -51,4 +53,35 @@ fn readers_see_whole_commits_and_never_less_than_before() {
         println!("{looks:?} looks");
     });
     assert_eq!(File::open(&path).unwrap().frames(), FRAMES);
+}
+
+/// A commit of one sync is in a shadow before it is in the header, and two commits later the shadow has
+/// another one: a reader that is slow in between must not take the header for all that there is.
+#[test]
+fn readers_never_see_less_than_before_if_commits_take_one_sync() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut writer = builder().one_sync(true).create(&path).unwrap();
+    let is_done = AtomicBool::new(false);
+    let look = || {
+        let (mut file, mut last) = (File::open(&path).unwrap(), 0);
+        while !is_done.load(Ordering::SeqCst) {
+            file.refresh().unwrap();
+            assert!(file.frames() >= last, "{} frames, then {}", last, file.frames());
+            last = file.frames();
+        }
+        last
+    };
+    std::thread::scope(|scope| {
+        let readers = [(); 4].map(|()| scope.spawn(look));
+        for frame in 0..COMMITS {
+            writer.write("step", &[frame], 1).unwrap();
+            writer.end_frame().unwrap();
+            writer.commit().unwrap();
+        }
+        is_done.store(true, Ordering::SeqCst);
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
+    });
 }
