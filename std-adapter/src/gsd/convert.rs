@@ -3,7 +3,7 @@
 use super::Stale;
 use super::file::File;
 use super::verify::read_pieces;
-use super::write::{Builder, Durability, FileWriter, Source};
+use super::write::{Builder, Durability, FileWriter, Source, lock_replaced};
 use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -93,7 +93,8 @@ impl Convert {
     /// was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`]; [`NoFrame`](striae_core::gsd::Error::NoFrame);
+    /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
+    /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
     /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says; other damage;
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
@@ -101,6 +102,7 @@ impl Convert {
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?;
+        let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
         let of_out = |error: Error| {
             if error.path() == hidden { error.renamed(out) } else { error }
@@ -119,6 +121,7 @@ impl Convert {
         self.copy(&mut copy, &frames, &mut writer).map_err(of_out)?;
         writer.close().map_err(of_out)?;
         publish.finish(self.force)?;
+        drop(replaced); // what somebody wrote to it meanwhile would be lost
         Ok(Written { frames: copy.frames, bytes: copy.bytes })
     }
 

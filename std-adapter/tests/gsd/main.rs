@@ -15,6 +15,7 @@ mod golden;
 mod library;
 mod live;
 mod program;
+mod replace;
 
 use assert_cmd::Command;
 use golden::{Golden, golden, name_of, valid_files};

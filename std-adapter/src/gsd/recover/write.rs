@@ -3,7 +3,7 @@
 use super::Recovery;
 use super::frames::{Entries, each_frame};
 use crate::error::{Error, ErrorKind};
-use crate::gsd::write::{Builder, Durability, FileWriter, Source};
+use crate::gsd::write::{Builder, Durability, FileWriter, Source, lock_replaced};
 use crate::publish::Publish;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -16,6 +16,7 @@ pub(super) fn to_u64(len: usize) -> u64 {
 
 pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
     let publish = Publish::new(out, NonZeroU32::MIN, recovery.force)?;
+    let replaced = if recovery.force { lock_replaced(out)? } else { None };
     let hidden = publish.hidden(0);
     let evidence = &recovery.evidence;
     let record = evidence.record;
@@ -60,7 +61,9 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
     }
     copied.map_err(|error| Error::new(&recovery.path, ErrorKind::from(error)))?;
     writer.close().map_err(|error| error.renamed(out))?;
-    publish.finish(recovery.force)
+    publish.finish(recovery.force)?;
+    drop(replaced); // what somebody wrote to it meanwhile would be lost
+    Ok(())
 }
 
 /// Copies a frame, which gets the number `number`; `next` is that of the next one.

@@ -1,11 +1,10 @@
 //! How a new file is made.
 
-use super::lock::lock;
+use super::lock::{lock, lock_replaced};
 use super::{Durability, FileWriter, Settings};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::gsd::{Attributes, Version};
@@ -136,13 +135,17 @@ impl Builder {
     /// GSD file. What can be left then is the hidden folder, `.striae-` and some letters.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
+    /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists);
+    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if the file that is to be replaced is being
     /// written; [`OutOfRange`](striae_core::gsd::Error::OutOfRange) and
     /// [`Layer`](striae_core::gsd::Error::Layer) for what no file can be; the operating system's.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
-        let replaced = self.replaced(path)?;
+        let replaced = match self.settings.lock && self.overwrite {
+            true => lock_replaced(path)?,
+            false => None,
+        };
         let file = PosixFile::create(&publish.hidden(0), false);
         let file = file.map_err(|error| Error::new(path, error))?;
         if self.settings.lock {
@@ -154,24 +157,5 @@ impl Builder {
         publish.finish(self.settings.durability == Durability::OnCommit)?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(writer)
-    }
-
-    /// The file that has the name, kept from other writers.
-    fn replaced(&self, path: &Path) -> Result<Option<PosixFile>, Error> {
-        if !self.settings.lock {
-            return Ok(None);
-        }
-        let file = match PosixFile::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            // It may be a file that this user may not even read, in a folder that is his.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-            Err(error) => return Err(Error::new(path, error)),
-        };
-        if !self.overwrite {
-            return Err(Error::new(path, ErrorKind::Exists));
-        }
-        lock(&file, path)?;
-        Ok(Some(file))
     }
 }

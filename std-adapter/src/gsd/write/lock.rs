@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -25,6 +26,26 @@ pub(super) fn lock(file: &PosixFile, path: &Path) -> Result<(), Error> {
         }
         Err(error) => Err(Error::new(path, io::Error::from(error))),
     }
+}
+
+/// The file that is to lose its name to another, kept from writers until it is closed; `None` if
+/// there is none, or a symbolic link, of which only the link goes.
+///
+/// # Errors
+/// As [`lock`]; the operating system's.
+pub(in crate::gsd) fn lock_replaced(path: &Path) -> Result<Option<PosixFile>, Error> {
+    if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+        return Ok(None);
+    }
+    let file = match PosixFile::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // It may be a file that this user may not even read, in a folder that is his.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(Error::new(path, error)),
+    };
+    lock(&file, path)?;
+    Ok(Some(file))
 }
 
 /// Lets others in. Closing the file does so as well, but not while a process that was forked has it.

@@ -23,6 +23,7 @@ mod target;
 pub use builder::Builder;
 pub(super) use copy::Source;
 pub use file::FileWriter;
+pub(super) use lock::lock_replaced;
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;
 
