@@ -1,7 +1,7 @@
 //! Folders that are filled when all that goes into them is whole.
 
 use crate::error::Error;
-use crate::publish::Hidden;
+use crate::publish::{Hidden, give_mode};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -47,6 +47,9 @@ fn make_and_publish(
     let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
     let entries: Vec<fs::DirEntry> = entries.map_err(at)?;
     let names: Vec<OsString> = entries.into_iter().map(|entry| entry.file_name()).collect();
+    for name in &names {
+        give_mode(&hidden.path().join(name), &dir.join(name), None)?;
+    }
     hidden.publish(&names, force, false)?;
     Ok(u64::try_from(names.len()).unwrap_or(u64::MAX))
 }

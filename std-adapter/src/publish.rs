@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::num::NonZeroU32;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use striae_core::sion::filename::Sibling;
 use tempfile::TempDir;
@@ -21,8 +22,8 @@ use tempfile::TempDir;
 /// # What has the names already
 /// It is refused, both at the start, before any work is done, and at the end, when it may have
 /// appeared meanwhile. With `force`, files and symbolic links are replaced (the link, as `mv` does,
-/// not what it points to); folders and devices are refused all the same. Replaced files of a larger
-/// set that are not part of the new one stay.
+/// not what it points to); folders and devices are refused all the same. A file that replaces another
+/// gets its permissions. Replaced files of a larger set that are not part of the new one stay.
 ///
 /// # What a kill leaves
 /// A kill before `finish` leaves the hidden folder and nothing else. Within `finish`:
@@ -39,6 +40,8 @@ pub struct Publish {
     name: OsString,
     nfiles: NonZeroU32,
     force: bool,
+    /// Permissions of files that replace none, before the umask.
+    mode: Option<u32>,
 }
 
 impl Publish {
@@ -58,7 +61,15 @@ impl Publish {
             check_free(&path.with_file_name(sibling(&name, number)), force)?;
         }
         let hidden = Hidden::new(folder).map_err(|error| Error::new(path, error))?;
-        Ok(Self { hidden, name, nfiles, force })
+        Ok(Self { hidden, name, nfiles, force, mode: None })
+    }
+
+    /// Files that replace none are only for those to whom the file at `path` is, as of `cp`. If it
+    /// cannot be asked, they are for all that the umask allows.
+    #[must_use]
+    pub fn like(mut self, path: &Path) -> Self {
+        self.mode = fs::metadata(path).ok().map(|file| file.mode());
+        self
     }
 
     /// Where to make the file with this number.
@@ -79,12 +90,13 @@ impl Publish {
         // Last what a set is opened by.
         let names = (1..nfiles).chain([0]).map(|number| sibling(&self.name, number));
         let names: Vec<_> = names.collect();
-        if durable {
-            for name in &names {
-                let synced = PosixFile::open(&self.hidden.path().join(name));
-                let synced = synced.and_then(|file| file.sync());
-                synced.map_err(|error| Error::new(&self.hidden.folder.join(name), error))?;
-            }
+        for name in &names {
+            let (from, to) = (self.hidden.path().join(name), self.hidden.folder.join(name));
+            let at = |error| Error::new(&to, error);
+            // Opened first: what it becomes may not be readable.
+            let file = if durable { Some(PosixFile::open(&from).map_err(at)?) } else { None };
+            give_mode(&from, &to, self.mode)?;
+            file.map_or(Ok(()), |file| file.sync()).map_err(at)?;
         }
         if !self.force || nfiles == 1 {
             return self.hidden.publish(&names, self.force, durable);
@@ -222,6 +234,30 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
         Ok(there) if there.is_file() || there.is_symlink() => Ok(()),
         // A rename would put a file in the place of /dev/null.
         Ok(_) => refuse(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// Gives the file `from` the permissions of the one whose name `to` it gets; if there is none, those of
+/// `mode` that it has.
+pub(crate) fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
+    const ALL: u32 = 0o777;
+    let Ok(made) = fs::symlink_metadata(from).map(|from| from.mode() & ALL) else {
+        return Ok(()); // it was not made, which the rename tells
+    };
+    let replaced = fs::symlink_metadata(to).ok().filter(fs::Metadata::is_file);
+    let wanted = match (replaced, mode) {
+        (Some(replaced), _) => replaced.mode() & ALL,
+        (None, Some(mode)) => made & mode,
+        (None, None) => made,
+    };
+    if wanted == made {
+        return Ok(());
+    }
+    match fs::set_permissions(from, fs::Permissions::from_mode(wanted)) {
+        Ok(()) => Ok(()),
+        // The file is this user's: it is the file system that has no permissions.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(Error::new(to, error)),
     }
 }
 

@@ -101,7 +101,7 @@ impl Convert {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
-        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?;
+        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
         let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
         let of_out = |error: Error| {

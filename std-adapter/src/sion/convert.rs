@@ -127,7 +127,8 @@ impl Convert {
         let seals = if self.sealed == Some(false) { Vec::new() } else { seals(set)? };
         let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
-        let new = NewSet { out, nfiles: self.nfiles, force: self.force };
+        let like = Some(set.path());
+        let new = NewSet { out, nfiles: self.nfiles, force: self.force, like };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.threads, || {

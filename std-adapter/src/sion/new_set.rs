@@ -27,6 +27,8 @@ pub(super) struct NewSet<'a> {
     pub(super) nfiles: NonZeroU32,
     /// Whether files that are there are replaced.
     pub(super) force: bool,
+    /// The file that it is made of, if that is one.
+    pub(super) like: Option<&'a Path>,
 }
 
 impl NewSet<'_> {
@@ -42,6 +44,10 @@ impl NewSet<'_> {
         EvenFiles::new(ntasks, self.nfiles.get().into())
             .map_err(|error| Error::new(self.out, error))?;
         let publish = Publish::new(self.out, self.nfiles, self.force)?;
+        let publish = match self.like {
+            Some(file) => publish.like(file),
+            None => publish,
+        };
         let prefix = self.out.as_os_str().as_bytes().to_owned();
         let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
         builder

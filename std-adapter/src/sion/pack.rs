@@ -229,7 +229,7 @@ impl Pack {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
-        let new = NewSet { out, nfiles: self.nfiles, force: self.force };
+        let new = NewSet { out, nfiles: self.nfiles, force: self.force, like: None };
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);
             for_each(tasks, self.threads, || {

@@ -1,6 +1,7 @@
 //! `convert`.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 use striae::error::ErrorKind;
 use striae::sion::{Convert, OpenOptions, Opened};
 use striae_core::endian::ByteOrder;
@@ -311,4 +312,28 @@ fn options_that_no_file_can_hold_are_refused_at_once() {
     refused(&["convert", "--fsblksize", "4294967295", main_file(&set), &out], 2, says);
     striae(&["convert", "--fsblksize", "0", main_file(&set), &out]).assert().code(2);
     assert_eq!(folder.names().len(), 0);
+}
+
+#[test]
+fn a_new_set_is_for_those_who_may_read_the_old_one_or_what_it_replaces() {
+    let mode = |path: &str| fs::metadata(path).unwrap().mode() & 0o777;
+    let set_mode = |path: &str, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let copy = Copy::of("s02_three_unequal_noncontig");
+    let main = copy.main.to_str().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out.sion").to_str().unwrap().to_owned();
+    let second = format!("{out}.000001");
+    set_mode(main, 0o600);
+    let args = ["convert", "--force", "--nfiles", "2", main, &out];
+    output(&args);
+    assert_eq!([mode(&out), mode(&second)], [0o600, 0o600]);
+    set_mode(main, 0o644);
+    set_mode(&second, 0o640);
+    output(&args);
+    assert_eq!([mode(&out), mode(&second)], [0o600, 0o640]);
+    set_mode(main, 0o600);
+    output(&["convert", "--force", main, main]);
+    assert_eq!(mode(main), 0o600);
 }

@@ -175,3 +175,13 @@ fn a_full_disk_leaves_nothing() {
     assert_eq!(copy.names().len(), names.len());
     assert!(!copy.path("out").exists());
 }
+
+#[test]
+fn what_is_saved_is_for_those_who_may_read_the_damaged_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let copy = Copy::named("s19_unclosed_flushed");
+    fs::set_permissions(copy.main(), fs::Permissions::from_mode(0o600)).unwrap();
+    let out = copy.path("out");
+    recover(&[copy.main(), &out], &[]).assert().code(1);
+    assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+}

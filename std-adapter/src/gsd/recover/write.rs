@@ -15,7 +15,7 @@ pub(super) fn to_u64(len: usize) -> u64 {
 }
 
 pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
-    let publish = Publish::new(out, NonZeroU32::MIN, recovery.force)?;
+    let publish = Publish::new(out, NonZeroU32::MIN, recovery.force)?.like(&recovery.path);
     let replaced = if recovery.force { lock_replaced(out)? } else { None };
     let hidden = publish.hidden(0);
     let evidence = &recovery.evidence;

@@ -25,6 +25,10 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     let nfiles = u32::try_from(parts.len()).ok().and_then(NonZeroU32::new);
     let publish = Publish::new(out, nfiles.unwrap_or(NonZeroU32::MIN), force)?;
+    let publish = match parts.first() {
+        Some(part) => publish.like(part.path()),
+        None => publish,
+    };
     let mapping = mapping(parts)?;
     for (number, part) in (0..).zip(parts) {
         write_part(part, &publish.hidden(number), out, &mapping, progress)?;
