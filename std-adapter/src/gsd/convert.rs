@@ -95,12 +95,14 @@ impl Convert {
     /// # Errors
     /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
     /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
-    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says; other damage;
+    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says; other damage, also two chunks
+    /// of one name in a frame of layer 2;
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
+        file.check_names()?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
         let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
@@ -165,26 +167,28 @@ impl Convert {
         frames: &Range<u64>,
         writer: &mut FileWriter,
     ) -> Result<(), Error> {
-        let mut present: Vec<Chunk> = Vec::new();
+        let mut present: Vec<Placed> = Vec::new();
         let number = |frame: u64| frame.saturating_sub(frames.start) / self.step;
         let is_wanted = |frame: u64| frame.saturating_sub(frames.start) % self.step == 0;
-        for chunk in copy.file.chunks_of_frames(frames.clone())? {
-            let chunk = chunk?;
+        let mut chunks = copy.file.chunks_of_frames(frames.clone())?;
+        while let Some(chunk) = chunks.next().transpose()? {
+            let slot = chunks.slot().saturating_sub(1);
             if !is_wanted(chunk.frame) {
                 continue;
             }
-            if let Some(first) = present.first().filter(|first| first.frame != chunk.frame) {
-                let number = number(first.frame);
+            if let Some(first) = present.first().filter(|first| first.chunk.frame != chunk.frame) {
+                let number = number(first.chunk.frame);
                 copy.frame(&mut present, number, writer)?;
             }
             match present.last() {
                 // A copy of the last entry, which fills the index.
-                Some(last) if last.id == chunk.id && last.span == chunk.span => {}
-                _ => present.push(chunk),
+                Some(Placed { chunk: last, .. })
+                    if last.id == chunk.id && last.span == chunk.span => {}
+                _ => present.push(Placed { slot, chunk }),
             }
         }
         if let Some(first) = present.first() {
-            let number = number(first.frame);
+            let number = number(first.chunk.frame);
             copy.frame(&mut present, number, writer)?;
         }
         Ok(())
@@ -208,6 +212,12 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     Err(Error::new(file.path(), ErrorKind::Gsd(error)))
 }
 
+/// A chunk, and the slot of the index that has it.
+struct Placed {
+    slot: u64,
+    chunk: Chunk,
+}
+
 /// Frames on their way.
 struct Copy<'a> {
     file: &'a File,
@@ -223,7 +233,7 @@ impl Copy<'_> {
     /// Writes the frame of these chunks, which has this number in the new file.
     fn frame(
         &mut self,
-        chunks: &mut Vec<Chunk>,
+        chunks: &mut Vec<Placed>,
         number: u64,
         writer: &mut FileWriter,
     ) -> Result<(), Error> {
@@ -234,10 +244,12 @@ impl Copy<'_> {
         if !self.file.header().version.is_sorted() {
             // Of two of a name, readers of layer 1 find the last.
             chunks.reverse();
-            chunks.sort_by_key(|chunk| chunk.id); // stable
-            chunks.dedup_by_key(|chunk| chunk.id);
+            chunks.sort_by_key(|placed| placed.chunk.id); // stable
+            chunks.dedup_by_key(|placed| placed.chunk.id);
         }
-        for chunk in chunks.drain(..).filter(|chunk| Some(chunk.id) != self.sums) {
+        self.check_once(chunks)?;
+        let chunks = chunks.drain(..).map(|placed| placed.chunk);
+        for chunk in chunks.filter(|chunk| Some(chunk.id) != self.sums) {
             if self.is_checked && self.sums.is_some() {
                 self.check(&chunk)?;
             }
@@ -248,6 +260,23 @@ impl Copy<'_> {
         writer.end_frame()?;
         self.frames = self.frames.saturating_add(1);
         Ok(())
+    }
+
+    /// Finds two chunks of a name in a frame.
+    fn check_once(&self, chunks: &[Placed]) -> Result<(), Error> {
+        if chunks.is_sorted_by(|a, b| a.chunk.id < b.chunk.id) {
+            return Ok(());
+        }
+        let mut places: Vec<_> = chunks.iter().map(|it| (it.chunk.id, it.slot)).collect();
+        places.sort_unstable();
+        let mut pairs = places.iter().zip(places.iter().skip(1));
+        let Some((_, &(id, slot))) = pairs.find(|((first, _), (second, _))| first == second) else {
+            return Ok(());
+        };
+        let (field, entry) = (IndexEntry::id, self.file.head().index().offset_of(slot));
+        let offset = entry.saturating_add(field.offset().into());
+        let (value, min) = (i64::from(id), i64::from(id).saturating_add(1));
+        Err(self.file.error(striae_core::gsd::Error::TooSmall { field, offset, value, min }))
     }
 
     fn check(&self, chunk: &Chunk) -> Result<(), Error> {

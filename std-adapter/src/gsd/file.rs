@@ -231,6 +231,21 @@ impl File {
         Ok(self.names.get_or_init(|| Arc::new(names)))
     }
 
+    /// Finds out whether the name list has as many names as the commit record says. If it has not,
+    /// names that are there may have the ids of others.
+    ///
+    /// # Errors
+    /// As [`names`](Self::names); [`core_gsd::Error::TooLarge`].
+    pub fn check_names(&self) -> Result<(), Error> {
+        let (have, count) = (to_u64(self.names()?.len()), self.head().names.into());
+        if have == count {
+            return Ok(());
+        }
+        let field = raw::Commit::names;
+        let offset = core_gsd::record::OFFSET.saturating_add(field.offset().into());
+        Err(self.error(core_gsd::Error::TooLarge { field, offset, value: count, max: have }))
+    }
+
     /// The name of a chunk of this file.
     ///
     /// # Errors

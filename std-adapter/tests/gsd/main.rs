@@ -8,6 +8,7 @@
     reason = "a test: a panic fails it"
 )]
 
+mod damaged;
 mod dump;
 mod extract;
 mod find;

@@ -143,6 +143,7 @@ impl Extract {
         file: &File,
         mut each: impl FnMut(Chunk, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        file.check_names()?;
         let wanted = self.wanted(file)?;
         let mut last: Vec<Option<u64>> = vec![None; wanted.len()];
         let mut before = 0;

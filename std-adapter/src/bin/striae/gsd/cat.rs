@@ -24,6 +24,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
     }
     let file = File::open(&args.file.path)?;
+    file.check_names()?;
     let chunk = file.chunk(frame, name.as_bytes())?;
     let rows = file.rows(&chunk, Part::of(args.rows, chunk.n))?;
     if !args.text {

@@ -61,6 +61,9 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
     file.check_frames(&Part::of(args.frames, file.frames()))?;
     let failed = FirstError::default();
+    if let Err(error) = file.check_names() {
+        failed.keep(error);
+    }
     let rows = Rows { file: &file, names: file.names()?, part: args.frames, failed: &failed };
     if args.json {
         let header = file.header();
