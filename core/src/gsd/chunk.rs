@@ -40,7 +40,7 @@ impl Chunk {
     /// Reads the entry in slot number `slot` of `index`; `None` if the slot is not used.
     ///
     /// # Errors
-    /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::Outside`],
+    /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::ChunkCut`],
     /// [`Error::TooSmall`], [`Error::TooLarge`], [`Error::Unnamed`].
     #[inline] // as the list of all chunks is
     pub fn parse(
@@ -71,8 +71,8 @@ impl Chunk {
         let span = chunk_len(n, m, kind).and_then(|len| Span::new(place, len));
         let span = span.ok_or(Error::Extent { offset: at(IndexEntry::n), n, m, kind })?;
         if !span.fits(limits.file_len) {
-            let (len, file_len) = (span.len(), limits.file_len);
-            return Err(Error::Outside { field, start: place, len, file_len });
+            let (end, file_len) = (span.end(), limits.file_len);
+            return Err(Error::ChunkCut { offset, end, file_len });
         }
         let (id, names) = (entry.id.get(), limits.names);
         if u32::from(id) >= names {

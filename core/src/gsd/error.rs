@@ -29,7 +29,16 @@ pub enum Error {
         /// Length of the file.
         file_len: u64,
     },
-    /// The file: a block or a chunk does not lie in it.
+    /// The file: it ends before a chunk does.
+    ChunkCut {
+        /// Where the entry says where the chunk starts.
+        offset: u64,
+        /// The byte behind the chunk's last one.
+        end: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// The file: a block does not lie in it.
     Outside {
         /// The field that says where it starts.
         field: FieldId,
@@ -330,6 +339,10 @@ impl fmt::Display for Error {
             ),
             Self::Cut { file_len } => {
                 write!(f, "the header needs 256 bytes, but the file ends at {file_len}")
+            }
+            Self::ChunkCut { offset, end, file_len } => {
+                let at = At(IndexEntry::location, offset);
+                write!(f, "{at}: the chunk ends at {end}, but the file at {file_len}")
             }
             Self::Overlap { field, start, len, other } => {
                 let (field, other) = (Placed(field), Placed(other));

@@ -129,8 +129,8 @@ fn an_entry_that_cannot_be_right_is_an_error_in_its_place() {
     let extent = Error::Extent { offset: 256 + 3 * 32 + 8, n, m: 8, kind: ChunkType::U8 };
     assert_reads("bad_entry3_NM_wraps_u64", 3, |list| list[3] = Err(extent));
 
-    let (start, len, file_len) = (5376 + 120, 400_000, 5736);
-    let outside = Error::Outside { field: IndexEntry::location, start, len, file_len };
+    let (offset, end, file_len) = (256 + 3 * 32 + 16, 5376 + 120 + 400_000, 5736);
+    let outside = Error::ChunkCut { offset, end, file_len };
     assert_reads("bad_entry3_extent_past_eof", 3, |list| list[3] = Err(outside));
 
     let low = |slot: u64, value| Error::TooSmall {
@@ -235,13 +235,9 @@ fn files_that_cannot_be_opened_say_why() {
         ),
         (
             "bad_trunc_relocated_index",
-            Error::Outside {
-                field: IndexEntry::location,
-                start: 31872, // slot 480, which the search for the end looks at
-                len: 4,
-                file_len: 31852,
-            },
-            "index.location is 31872, where 4 bytes must be, but the file ends at 31852",
+            // slot 480, which the search for the end looks at
+            Error::ChunkCut { offset: 14_596 + 480 * 32 + 16, end: 31876, file_len: 31852 },
+            "index.location at offset 29972: the chunk ends at 31876, but the file at 31852",
         ),
         (
             "bad_version_0_9",

@@ -84,6 +84,7 @@ fn errors_are_small_and_of_one_line() {
         Error::Version { gsd_version: u32::MAX },
         Error::Cut { file_len: 0 },
         Error::Outside { field, start: most, len: most, file_len: most },
+        Error::ChunkCut { offset: most, end: most, file_len: most },
         Error::TooSmall { field, offset: most, value: i64::MIN, min: i64::MAX },
         Error::TooLarge { field, offset: most, value: most, max: 0 },
         Error::NoType { offset: most, kind: 255 },

@@ -21,15 +21,16 @@ fn cut_at(file: &Specimen, whole: &Summary, len: u64) -> Option<Error> {
         .or_else(|| block(Header::index_location, index))
         .or_else(|| {
             let probed = file.probed().into_iter().filter(|&slot| slot < file.entries);
-            probed.map(|slot| whole.chunks[slot].unwrap()).find_map(|chunk| outside(&chunk, len))
+            probed
+                .map(|slot| (slot, whole.chunks[slot].unwrap()))
+                .find_map(|at| outside(file, at, len))
         })
 }
 
-/// What is wrong with a chunk in a file of `file_len` bytes.
-fn outside(chunk: &Chunk, file_len: u64) -> Option<Error> {
-    let (start, len) = (chunk.span.offset(), chunk.span.len());
-    let error = Error::Outside { field: IndexEntry::location, start, len, file_len };
-    (chunk.span.end() > file_len).then_some(error)
+/// What is wrong with the chunk of a slot in a file of `file_len` bytes.
+fn outside(file: &Specimen, (slot, chunk): (usize, Chunk), file_len: u64) -> Option<Error> {
+    let (offset, end) = (u64::try_from(file.slot(slot) + 16).unwrap(), chunk.span.end());
+    (end > file_len).then_some(Error::ChunkCut { offset, end, file_len })
 }
 
 fn check_prefixes(file: &Specimen) {
@@ -43,9 +44,9 @@ fn check_prefixes(file: &Specimen) {
             (Ok(read), None) => {
                 assert_eq!(read.names, whole.names, "{case}");
                 assert_eq!(read.head.frames, whole.head.frames, "{case}");
-                let chunks = whole.chunks.iter().flatten();
+                let chunks = whole.chunks.iter().flatten().copied().enumerate();
                 let expected: Vec<_> =
-                    chunks.map(|chunk| outside(chunk, len).map_or(Ok(*chunk), Err)).collect();
+                    chunks.map(|at| outside(file, at, len).map_or(Ok(at.1), Err)).collect();
                 assert_eq!(read.chunks, expected, "{case}");
             }
         }

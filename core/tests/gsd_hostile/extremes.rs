@@ -154,12 +154,8 @@ fn entry_error(file: &Specimen, slot: usize, entry: Entry, names: u32) -> Option
         return Some(Error::Extent { offset: at(8), n: entry.n, m: entry.m, kind });
     }
     if start + len > u128::from(file.len()) {
-        return Some(Error::Outside {
-            field: IndexEntry::location,
-            start: u64::try_from(start).unwrap(),
-            len: u64::try_from(len).unwrap(),
-            file_len: file.len(),
-        });
+        let end = u64::try_from(start + len).unwrap();
+        return Some(Error::ChunkCut { offset: at(16), end, file_len: file.len() });
     }
     if u32::from(entry.id) >= names {
         return Some(Error::Unnamed { offset: at(28), id: entry.id, names });

@@ -103,8 +103,8 @@ fn names_slot(file: &Specimen, slot: usize, error: Error) -> bool {
         | Error::TooLarge { offset, .. }
         | Error::NoType { offset, .. }
         | Error::Unnamed { offset, .. }
+        | Error::ChunkCut { offset, .. }
         | Error::Extent { offset, .. } => (slot..slot + 32).contains(&offset),
-        Error::Outside { field, .. } => field == IndexEntry::location,
         _ => false,
     }
 }

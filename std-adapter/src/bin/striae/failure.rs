@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
-use striae_core::sion;
+use striae_core::{gsd, sion};
 
 /// Whether what was asked for is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,13 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Sion(sion::Error::NotClosed { .. }) => {
             Some("striae recover makes a closed copy")
         }
+        // The search for the end of the index met it, so that nothing of the file can be read.
+        ErrorKind::Gsd(
+            gsd::Error::ChunkCut { .. }
+            | gsd::Error::Order { .. }
+            | gsd::Error::Outside { .. }
+            | gsd::Error::NotTerminated { .. },
+        ) => Some("striae recover saves what is left"),
         ErrorKind::Exists => Some("--force replaces it"),
         _ => None,
     }

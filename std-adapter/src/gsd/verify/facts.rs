@@ -39,6 +39,9 @@ fn of_error(error: &Error) -> Facts {
             };
             Facts { len: Some(len), ..facts.value(start).max(file_len) }
         }
+        Error::ChunkCut { offset, end, file_len } => {
+            field("outside", raw::IndexEntry::location, offset).value(end).max(file_len)
+        }
         Error::TooSmall { field: at, offset, value, min } => {
             field("too_small", at, offset).value(value).min(min)
         }
