@@ -238,6 +238,29 @@ fn text_is_printed_as_text() {
 }
 
 #[test]
+fn nothing_that_a_terminal_obeys_is_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.gsd");
+    let mut writer = striae::gsd::Builder::new().application("a\u{202e}b").create(&path).unwrap();
+    writer.write_text("t\u{2066}", "one\ttwo\nh\u{e9}\x1b[2J\u{202e}\u{200f}\r").unwrap();
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let path = path.to_str().unwrap();
+    let cat = ["cat", path, "--frame", "0", "--chunk", "t\u{2066}"];
+    let wanted = "one\ttwo\nh\u{e9}\\u{1b}[2J\\u{202e}\\u{200f}\\r\n";
+    assert_eq!(text(&[&cat[..], &["--text"]].concat()), wanted);
+    // Half of a character.
+    let half = text(&[&cat[..], &["--text", "--rows", "8..10"]].concat());
+    assert_eq!(half, "h\\xc3\n");
+    assert!(output(&cat).contains(&0x1b), "bytes are as they are");
+    for args in [["ls", path], ["info", path]] {
+        let text = text(&args);
+        assert!(!text.contains(['\u{2066}', '\u{202e}']), "{text}");
+        assert!(text.contains("\\u{20"), "{text}");
+    }
+}
+
+#[test]
 fn info_says_what_the_header_says() {
     let golden = golden("v20_hoomd14");
     let info = parsed(&["info", "--json", golden.path()]);

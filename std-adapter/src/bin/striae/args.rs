@@ -204,7 +204,8 @@ pub(crate) struct CatArgs {
     /// Only these rows of the frame's chunk, from A to before B; either may be left out.
     #[arg(long, value_name = "A..B", requires = "frame", conflicts_with_all = ["offset", "length"])]
     pub(crate) rows: Option<Part>,
-    /// Print the frame's chunk as numbers, one row a line, or as text if that is its type.
+    /// Print the frame's chunk as numbers, one row a line, or as text if that is its type, with
+    /// what a terminal would obey escaped.
     #[arg(long, requires = "frame", conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
 }

@@ -19,14 +19,27 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
 
 /// Text from a file or a name, without characters that a terminal would obey.
 pub(crate) fn printable(text: &str) -> String {
+    printable_but(text, &[])
+}
+
+/// The same, but for some characters that may be in it.
+pub(crate) fn printable_but(text: &str, allowed: &[char]) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
+        match is_obeyed(c) && !allowed.contains(&c) {
             true => printable.extend(c.escape_default()),
             false => printable.push(c),
         }
     }
     printable
+}
+
+/// Whether it changes what others look like: control characters, breaks of lines, and those that turn
+/// the direction of writing, so that a name reads as another.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whoever reads the output may go, and the verdict still counts.

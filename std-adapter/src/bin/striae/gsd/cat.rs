@@ -2,10 +2,10 @@
 
 use crate::args::{CatArgs, Part};
 use crate::failure::{Failure, Sound};
-use crate::text::stdout;
+use crate::text::{printable_but, stdout};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use striae::gsd::File;
+use striae::gsd::{File, Name};
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 
@@ -64,14 +64,15 @@ fn each_piece(
     Ok(())
 }
 
-/// The text as one line, without NULs at its end.
+/// The text as one line, without NULs at its end, and without what a terminal would obey.
 fn text(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<(), Failure> {
     let whole = file.read_text(chunk)?;
     let skip = span.offset().saturating_sub(chunk.span.offset());
     let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(whole.len());
     let end = skip.saturating_add(usize::try_from(span.len()).unwrap_or(usize::MAX));
     let part = whole.as_bytes().get(skip..end.min(whole.len())).unwrap_or_default();
-    out.write_all(part).and_then(|()| out.write_all(b"\n")).map_err(Failure::stdout)
+    let part = printable_but(&Name(part).to_string(), &['\n', '\t']);
+    writeln!(out, "{part}").map_err(Failure::stdout)
 }
 
 /// The numbers, one row a line. Floating-point numbers have as many digits as tell them apart.
