@@ -261,6 +261,20 @@ fn nothing_that_a_terminal_obeys_is_printed() {
 }
 
 #[test]
+fn verify_counts_the_chunks_that_ls_lists() {
+    let dir = tempfile::tempdir().unwrap();
+    let converted = dir.path().join("a.gsd").to_str().unwrap().to_owned();
+    for golden in valid_files() {
+        output(&["convert", "--force", golden.path(), &converted]);
+        for path in [golden.path(), &converted] {
+            let chunks = parsed(&["ls", "--json", path])["chunks"].as_array().unwrap().len();
+            let verified = parsed(&["verify", "--json", path]);
+            assert_eq!(verified["chunks"], chunks, "{}: {verified}", golden.name);
+        }
+    }
+}
+
+#[test]
 fn info_says_what_the_header_says() {
     let golden = golden("v20_hoomd14");
     let info = parsed(&["info", "--json", golden.path()]);

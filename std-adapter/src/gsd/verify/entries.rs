@@ -67,7 +67,6 @@ pub(super) fn check(
 ) -> Result<(), Failed> {
     let (head, mut names) = (*head, names);
     let entries = count(store, &head, report)?;
-    report.summary.chunks = entries;
     let sealed = head.record.is_some_and(|record| record.checksums);
     let mut sums = Sums::new(store, names.sums, sealed);
     let limits = Limits { file_len: head.file_len, names: names.len() };
@@ -144,6 +143,7 @@ impl Entries<'_, '_> {
         if slot > 0 && *entry == self.before {
             return None; // a striae writer fills its index with copies of the last entry
         }
+        self.report.summary.chunks = self.report.summary.chunks.saturating_add(1);
         let at = |skip| shown.offset_of(slot).saturating_add(skip);
         let before = Some(&self.before).filter(|_| slot > 0);
         for finding in self.check.findings(before, entry, at(0)) {

@@ -62,7 +62,7 @@ pub struct Summary {
     pub version: Option<Version>,
     /// Frames, as far as the index tells.
     pub frames: u64,
-    /// Chunks in the index.
+    /// Chunks in the index, without the copies of the last entry that fill it.
     pub chunks: u64,
     /// Names.
     pub names: u32,
