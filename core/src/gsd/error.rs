@@ -429,7 +429,10 @@ impl Error {
                 write!(f, "a file of layer {} cannot do that", Version(gsd_version))
             }
             Self::OutOfRange { field, value, min, max } => {
-                write!(f, "{} cannot be {value}, must be from {min} to {max}", Name(field))
+                let is_text = [Header::application, Header::schema].contains(&field);
+                let unit = if is_text { " bytes" } else { "" };
+                let name = Name(field);
+                write!(f, "{name} cannot be {value}{unit}, must be from {min} to {max}{unit}")
             }
             Self::FileFull { data_end, len } => {
                 write!(f, "{len} bytes have no place behind the {data_end} that the file has")

@@ -168,7 +168,7 @@ impl File {
     }
 
     /// Looks again at what the file holds, as a writer may have committed more; says whether it has
-    /// changed.
+    /// changed. It has also if it only got longer: what is written is there before its commit.
     ///
     /// # Errors
     /// As [`open`](Self::open). What was known before is kept then.

@@ -4,6 +4,7 @@ use super::golden::path_of;
 use super::*;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use striae_core::gsd::Version;
 
 /// What `ls --json` must print, but for the order of chunks.
 fn listing(golden: &Golden) -> Value {
@@ -258,6 +259,24 @@ fn nothing_that_a_terminal_obeys_is_printed() {
         assert!(!text.contains(['\u{2066}', '\u{202e}']), "{text}");
         assert!(text.contains("\\u{20"), "{text}");
     }
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_told_so_that_it_can_be_mended() {
+    let file = path_of("v21_sparse_chunks");
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out").to_str().unwrap().to_owned();
+    let says = "is a GSD file; --threads is for SIONlib sets";
+    refused(&["extract", "--threads", "2", &file, &out], 2, says);
+    let says = predicate::str::contains("the step must be at least 1");
+    striae(&["convert", "--frames", "0..3:0", &file, &out]).assert().code(2).stderr(says);
+    assert!(!fs::exists(&out).unwrap());
+    let long = striae::gsd::Builder::new().schema("x".repeat(64), Version { major: 1, minor: 0 });
+    let error = long.create(&out).unwrap_err().to_string();
+    assert!(error.ends_with("header.schema cannot be 64 bytes, must be from 0 to 63 bytes"));
+    let unsealed = striae::gsd::verify::FindingKind::FramesUnsealed { frame: 3, count: 1 };
+    let says = "1 frame has no checksums, the first is 3; others do";
+    assert_eq!(unsealed.to_string(), says);
 }
 
 #[test]

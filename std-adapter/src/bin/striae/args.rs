@@ -385,7 +385,8 @@ impl FromStr for Steps {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (part, step) = text.split_once(':').unwrap_or((text, "1"));
-        let step = step.parse().map_err(|error| format!("{step}: {error}"))?;
+        let number: u64 = step.parse().map_err(|error| format!("{step}: {error}"))?;
+        let step = NonZeroU64::new(number).ok_or("the step must be at least 1")?;
         Ok(Self { part: part.parse()?, step })
     }
 }

@@ -480,8 +480,9 @@ impl FindingKind {
                 f.write_str("checksum among those of its frame, must have one")
             }
             Self::FramesUnsealed { frame, count } => {
-                let frames = Count(*count, "frame");
-                write!(f, "{frames} have no checksums, the first is {frame}; others do")
+                let (frames, have) =
+                    (Count(*count, "frame"), if *count == 1 { "has" } else { "have" });
+                write!(f, "{frames} {have} no checksums, the first is {frame}; others do")
             }
             Self::UnreadableChunk { frame, id, span, message, .. } => {
                 write!(f, "chunk {id} of frame {frame}, at offset {}: {message}", span.offset())

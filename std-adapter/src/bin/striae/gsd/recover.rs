@@ -71,7 +71,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
             Certainty::Guess(_) => "guess",
             _ => "lost",
         },
-        why: run.certainty.to_string(),
+        why: split(&run.certainty).1,
     };
     let invented = recovery.invented();
     let invented = invented.map(|(id, name)| Invented { id, name: Name(name).to_string() });
@@ -123,6 +123,13 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
     unless_gone(write())
 }
 
+/// How certain frames are, and why.
+fn split(certainty: &Certainty) -> (String, String) {
+    let text = certainty.to_string();
+    let (what, why) = text.split_once(": ").unwrap_or((&text, ""));
+    (what.to_owned(), why.to_owned())
+}
+
 fn write_run(lines: &mut impl Write, run: &Run) -> std::io::Result<()> {
     let style = match run.certainty {
         Certainty::Certain(_) | Certainty::AsFound => AnsiColor::Green.on_default(),
@@ -134,9 +141,8 @@ fn write_run(lines: &mut impl Write, run: &Run) -> std::io::Result<()> {
         true => write!(lines, "frames {start} to {last}: ")?,
         false => write!(lines, "frame {start}: ")?,
     }
-    let text = run.certainty.to_string();
-    let (what, why) = text.split_once(':').unwrap_or((&text, ""));
-    write!(lines, "{style}{what}{style:#}:{why}")?;
+    let (what, why) = split(&run.certainty);
+    write!(lines, "{style}{what}{style:#}: {why}")?;
     match run.first.filter(|&first| first != start) {
         Some(first) => writeln!(lines, "; from {first} on in the new file"),
         None => writeln!(lines),
