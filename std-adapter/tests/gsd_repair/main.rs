@@ -12,6 +12,7 @@
 mod ahead;
 #[path = "../common/mod.rs"]
 mod common;
+mod complete;
 mod convert;
 #[path = "../../../core/tests/growing/mod.rs"]
 mod growing;

@@ -333,6 +333,8 @@ impl Index {
             index.entries = record.entries;
             index.block.slots = head.shown.slots.min(record.entries);
             index.has_end = record.entries <= head.shown.slots;
+            // What gsd has appended since may be there, and only the header that is damaged tells.
+            index.is_counted = head.basis != Basis::Damaged || head.file_len <= record.data_end;
             return Ok(index);
         }
         // What comes behind an empty slot is not to be trusted: it is what an append cut off before

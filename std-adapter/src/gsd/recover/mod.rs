@@ -38,6 +38,7 @@ mod sums;
 mod write;
 
 use crate::error::{Error, ErrorKind};
+use crate::gsd::verify;
 use crate::posix::PosixFile;
 use evidence::Evidence;
 use std::fmt;
@@ -193,6 +194,8 @@ pub struct Recovery {
     names: names::Names,
     runs: Vec<Run>,
     bytes: u64,
+    /// Whether `verify` finds no damage but in data.
+    is_whole: bool,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
     force: bool,
@@ -225,8 +228,9 @@ impl Recover {
         evidence.complete(&store).map_err(|error| at(error.into()))?;
         let judged = judge::judge(&store, &evidence, &mut names);
         let judge::Judged { runs, bytes, has_text } = judged.map_err(|error| at(error.into()))?;
+        let is_whole = verify::is_whole(&store, evidence.file_len);
         let (path, force) = (path.to_owned(), self.force);
-        Ok(Recovery { path, store, evidence, names, runs, bytes, has_text, force })
+        Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, force })
     }
 }
 
@@ -283,21 +287,28 @@ impl Recovery {
         self.bytes
     }
 
-    /// Whether all that the file shows is saved: its header and index are whole, and all chunks of
-    /// all frames lie in the file. Whether it is as it was written only checksums can say.
+    /// Whether `verify` finds no damage in header, names and index. A header that was half written is
+    /// none: the other half is known.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether all that the file shows is saved: its header, names and index are whole, and all chunks
+    /// of all frames lie in the file. Whether it is as it was written only checksums can say.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_found =
             |certainty: &Certainty| matches!(certainty, Certainty::Certain(_) | Certainty::AsFound);
         let all = self.runs.iter().all(|run| is_found(&run.certainty));
-        all && self.evidence.lost_entries() == Some(0) && self.names.invented().next().is_none()
+        let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
+        all && is_all && self.names.invented().next().is_none()
     }
 
-    /// Whether all that was in the file is known, saved and certain.
+    /// Whether it is [complete](Self::is_complete), and all frames are certain.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        let all = self.runs.iter().all(|run| run.certainty.is_certain());
-        all && self.evidence.lost_entries() == Some(0)
+        self.is_complete() && self.runs.iter().all(|run| run.certainty.is_certain())
     }
 
     /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use of

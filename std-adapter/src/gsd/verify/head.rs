@@ -143,8 +143,8 @@ fn check_version(said: &Said, report: &mut Report<'_>) -> Option<Version> {
         }
         _ => {
             report.wrong(Error::Version { gsd_version });
-            // The commit record knows it, too.
-            let layer = said.record?.layer;
+            // The commit record knows it, too, be it stale.
+            let layer = said.record.map_or(said.image.commit.layer, |record| record.layer);
             return Some(Version { major: layer.into(), minor: 0 }).filter(|v| v.is_readable());
         }
     }

@@ -134,6 +134,25 @@ pub(super) fn look(store: &PosixFile, file_len: u64) -> Result<Option<Head>, Fai
     silent(|report| head::check(store, file_len, report))
 }
 
+/// Whether no damage is found but in data. A header that was torn is none: a shadow has it whole.
+pub(super) fn is_whole(store: &PosixFile, file_len: u64) -> bool {
+    let mut is_whole = true;
+    let mut each = |finding: Finding| {
+        let is_torn = matches!(finding.what, FindingKind::Torn { .. });
+        is_whole &= is_torn || finding.severity == Severity::Note;
+    };
+    let (file, summary) = (Arc::from(Path::new("")), Summary::default());
+    let mut report = Report { file, each: &mut each, progress: &|_| {}, summary };
+    let mut check = || -> Result<bool, Failed> {
+        let Some(head) = head::check(store, file_len, &mut report)? else { return Ok(false) };
+        let mut names = names::check(store, &head, &mut report)?;
+        names.sums = None; // with them data are read
+        entries::check(store, &head, names, &mut report)?;
+        Ok(true)
+    };
+    check().unwrap_or(false) && is_whole
+}
+
 /// Does what reports findings, without anybody to tell.
 pub(super) fn silent<T>(work: impl FnOnce(&mut Report<'_>) -> T) -> T {
     let (file, summary) = (Arc::from(Path::new("")), Summary::default());

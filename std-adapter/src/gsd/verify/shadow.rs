@@ -129,6 +129,15 @@ fn by_shadow(image: &Image, shadow: &Shadow, report: &mut Report<'_>) -> Said {
                 true => shadow.old,
                 false => shadow.new,
             };
+            let records = [shadow.old.commit, shadow.new.commit];
+            let is_append =
+                |commit| shadow.settle(&Image { commit, ..*image }) == Settled::Appended;
+            if !records.contains(&image.commit) && records.into_iter().any(is_append) {
+                // It is only the record that has changed, which nobody needs any more.
+                let whole = Image { commit: nearer.commit, ..*image };
+                report_differing(image, &whole, "as the shadow says", report);
+                return Said { basis: Basis::Damaged, image: *image, record: None };
+            }
             let record = nearer.record(u64::MAX).ok().flatten();
             report_differing(image, &nearer, "as the shadow says", report);
             Said { basis: Basis::Damaged, image: nearer, record }

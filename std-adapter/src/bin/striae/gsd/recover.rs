@@ -104,6 +104,10 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
             Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
             None => writeln!(lines, "the index is cut off: there may have been more frames")?,
         }
+        let is_all = (recovery.guesses(), recovery.lost(), recovery.lost_entries());
+        if !recovery.is_whole() && is_all == (0, 0, Some(0)) {
+            writeln!(lines, "header, names or index are damaged, as verify says")?;
+        }
         let verdict = match (recovery.is_exact(), recovery.is_complete()) {
             (true, _) => "complete",
             (false, true) => "complete, as found",
