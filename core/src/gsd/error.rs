@@ -60,6 +60,13 @@ pub enum Error {
         /// The field that says where the other one starts.
         other: FieldId,
     },
+    /// The file: chunks have more bytes together than it has, so that some of them share bytes.
+    Shared {
+        /// The bytes of chunks as far as they were counted.
+        bytes: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
     /// The file: a value is smaller than it can be.
     TooSmall {
         /// The field.
@@ -348,6 +355,11 @@ impl fmt::Display for Error {
                 let (field, other) = (Placed(field), Placed(other));
                 write!(f, "{field} is {start}, and the {len} bytes there overlap those of {other}")
             }
+            Self::Shared { bytes, file_len } => write!(
+                f,
+                "chunks have {bytes} bytes together, but the file has {file_len}, so that some \
+                 share bytes: verify tells which, and fewer frames or names at once can be had"
+            ),
             Self::Outside { field, start, len, file_len } => write!(
                 f,
                 "{} is {start}, where {len} bytes must be, but the file ends at {file_len}",

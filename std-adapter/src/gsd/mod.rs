@@ -9,6 +9,7 @@ mod file;
 pub mod hoomd;
 mod names;
 pub mod recover;
+mod room;
 mod stale;
 mod values;
 pub mod verify;

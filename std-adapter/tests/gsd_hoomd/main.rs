@@ -12,7 +12,10 @@
 mod damaged;
 mod full;
 mod golden;
+mod hostile;
 mod model;
+#[path = "../common/piled.rs"]
+mod piled;
 mod spec;
 mod write;
 

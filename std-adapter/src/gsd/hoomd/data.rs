@@ -256,8 +256,9 @@ impl Frame<'_> {
     /// All that the frame has and takes from frame 0, with defaults; state alone is left out.
     ///
     /// # Errors
-    /// See [`Frame`].
+    /// [`Shared`](striae_core::gsd::Error::Shared) if that is more than the file has; see [`Frame`].
     pub fn read(&self) -> Result<FrameData, Error> {
+        self.check_room()?;
         let configuration = ConfigurationData {
             step: Some(self.step()?),
             dimensions: Some(self.dimensions()?),
@@ -285,6 +286,18 @@ impl Frame<'_> {
             pairs: self.pairs().read()?,
             log,
         })
+    }
+
+    /// Refuses chunks that share bytes and would be more than the file in memory.
+    fn check_room(&self) -> Result<(), Error> {
+        let (trajectory, mut room) = (self.trajectory(), self.trajectory().room());
+        let first = if self.number() == 0 { &[] } else { trajectory.first()? };
+        for chunk in self.chunks().iter().chain(first) {
+            if !trajectory.file().name(chunk)?.as_bytes().starts_with(b"state/") {
+                room.take(chunk).map_err(|error| trajectory.error(error))?;
+            }
+        }
+        Ok(())
     }
 
     fn read_particles(&self) -> Result<ParticleData, Error> {

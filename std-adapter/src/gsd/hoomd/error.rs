@@ -71,6 +71,17 @@ pub enum Error {
         /// Most that are believed.
         max: u64,
     },
+    /// The file: its frame 0 logs so much, and it claims so many frames which repeat that without a
+    /// place in it, that series of them would take more memory than a file of its length would.
+    /// Fewer frames or names at once may be read.
+    Series {
+        /// How many frames were asked for.
+        frames: u64,
+        /// The bytes of their values.
+        bytes: u64,
+        /// Most that are believed.
+        max: u64,
+    },
     /// The file: a logged quantity has one type and shape here and another in frame 0, so that it
     /// is no series.
     Varies {
@@ -182,6 +193,11 @@ impl fmt::Display for Error {
             Self::Frames { frames, max } => {
                 write!(f, "there are {frames} frames, must be at most {max} for a series")
             }
+            Self::Series { frames, bytes, max } => write!(
+                f,
+                "series of {frames} frames have {bytes} bytes, must be at most {max} in a file of \
+                 this length: fewer frames or names at once can be had"
+            ),
             Self::Varies { name, frame, found, want } => {
                 let chunk = Chunk(name, *frame);
                 write!(f, "{chunk} is {}, must be {} as in frame 0", Form(*found), Form(*want))

@@ -8,7 +8,7 @@ use super::values::{Quantity, Values};
 use crate::error::Error;
 use std::io;
 use std::ops::Range;
-use striae_core::gsd::Chunk;
+use striae_core::gsd::{Chunk, ChunkType};
 
 /// Which logged quantities to read, of which frames.
 #[derive(Debug, Clone)]
@@ -73,18 +73,19 @@ impl Logs<'_> {
     /// Where a frame does not have one, frame 0's value stands.
     ///
     /// # Errors
-    /// [`HoomdError::Varies`] if a quantity changes its type or shape; [`HoomdError::Frames`]; those
-    /// of [`Frame`](super::Frame).
+    /// [`HoomdError::Varies`] if a quantity changes its type or shape; [`HoomdError::Frames`];
+    /// [`HoomdError::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of [`Frame`](super::Frame).
     pub fn read(self) -> Result<Vec<Series>, Error> {
         let max = self.trajectory.most();
         if self.len() > max {
             return Err(self.trajectory.error(HoomdError::Frames { frames: self.len(), max }));
         }
         let mut wanted = self.wanted()?;
-        let file = self.trajectory.file();
+        let (file, mut room) = (self.trajectory.file(), self.trajectory.room());
         for chunk in file.chunks_of_frames(self.frames.clone())? {
             let chunk = chunk?;
             if let Some(wanted) = wanted.iter_mut().find(|wanted| wanted.id == chunk.id) {
+                room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
                 self.put(wanted, &chunk)?;
             }
         }
@@ -105,17 +106,35 @@ impl Logs<'_> {
         let step = Quantity::rows(vec![trajectory.frame(0)?.step()?], 1);
         let id = file.names()?.id(schema::STEP.name).unwrap_or(u16::MAX); // that of no chunk
         wanted.push(self.filled(schema::STEP.name.into(), id, step)?);
+        let mut logged = Vec::new();
         for (id, name) in file.names_with_prefix("log/")? {
-            let name = name.to_string();
             let chunk = first.iter().find(|chunk| chunk.id == id);
-            let Some(chunk) = chunk.filter(|_| matches(&self.pattern, &name)) else { continue };
-            let values = Values::read(file, chunk)?;
-            if !self.scalars || values.len() == 1 {
-                let quantity = Quantity { n: chunk.n, m: chunk.m, values };
-                wanted.push(self.filled(name, id, quantity)?);
+            let Some(chunk) = chunk.filter(|chunk| !self.scalars || is_scalar(chunk)) else {
+                continue;
+            };
+            let name = name.to_string();
+            if matches(&self.pattern, &name) {
+                logged.push((name, chunk));
             }
         }
+        self.check_bytes(logged.iter().map(|(_, chunk)| *chunk))?;
+        for (name, chunk) in logged {
+            let values = Values::read(file, chunk)?;
+            let quantity = Quantity { n: chunk.n, m: chunk.m, values };
+            wanted.push(self.filled(name, chunk.id, quantity)?);
+        }
         Ok(wanted)
+    }
+
+    /// Refuses series of these chunks of frame 0 that would take memory by the terabyte.
+    fn check_bytes<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) -> Result<(), Error> {
+        let row = chunks.fold(0_u64, |sum, chunk| sum.saturating_add(memory_of(chunk)));
+        let (frames, max) = (self.len().max(1), self.trajectory.most_of_series());
+        let bytes = row.saturating_mul(frames);
+        if bytes <= max {
+            return Ok(());
+        }
+        Err(self.trajectory.error(HoomdError::Series { frames, bytes, max }))
     }
 
     fn filled(&self, name: String, id: u16, first: Quantity) -> Result<Wanted, Error> {
@@ -141,4 +160,18 @@ impl Logs<'_> {
         let part = start..start.saturating_add(wanted.stride);
         quantity.values.put(self.trajectory.file(), chunk, part)
     }
+}
+
+/// Whether a frame has one value of it, as it has of a text.
+const fn is_scalar(chunk: &Chunk) -> bool {
+    matches!(chunk.kind, ChunkType::Character) || (chunk.n == 1 && chunk.m == 1)
+}
+
+/// Bytes of memory that a frame's values take.
+fn memory_of(chunk: &Chunk) -> u64 {
+    let text = match chunk.kind {
+        ChunkType::Character => u64::try_from(size_of::<String>()).unwrap_or(u64::MAX),
+        _ => 0,
+    };
+    chunk.span.len().saturating_add(text)
 }

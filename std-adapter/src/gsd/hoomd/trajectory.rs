@@ -5,6 +5,7 @@ use super::frame::Frame;
 use super::schema::{self, Field, Group, Rows};
 use crate::error::{Error, ErrorKind};
 use crate::gsd::File;
+use crate::gsd::room::Room;
 use std::ops::{Bound, Range, RangeBounds};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,6 +13,13 @@ use striae_core::gsd::{self as core_gsd, Chunk, Version};
 
 /// Members and frames that are believed whatever the length of the file.
 const BELIEVED: u64 = 1 << 20;
+
+/// Bytes of series that are believed for each byte of the file: a value that is as in frame 0 takes
+/// none of it, and the chunk of a step, which most frames have, takes 40.
+const SERIES: u64 = 16;
+
+/// Bytes of a file that series may have so many of whatever its length.
+const SHORT: u64 = 1 << 24;
 
 /// A file of the schema `hoomd`, open for reading. All of its methods may be called by many threads
 /// at once.
@@ -209,7 +217,21 @@ impl Trajectory {
     /// Most members of a group, and most frames, that are believed without a place in the file for
     /// each: memory that they need is not bounded by the file's length.
     pub(super) fn most(&self) -> u64 {
-        self.file.head().limits().file_len.max(BELIEVED)
+        self.file_len().max(BELIEVED)
+    }
+
+    /// Most bytes of series that are believed, for the same reason.
+    pub(super) fn most_of_series(&self) -> u64 {
+        self.file_len().max(SHORT).saturating_mul(SERIES)
+    }
+
+    /// What the chunks that are read together have room for.
+    pub(super) fn room(&self) -> Room {
+        Room::new(self.file_len())
+    }
+
+    const fn file_len(&self) -> u64 {
+        self.file.head().file_len
     }
 }
 

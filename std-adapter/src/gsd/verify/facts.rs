@@ -42,6 +42,7 @@ fn of_error(error: &Error) -> Facts {
         Error::ChunkCut { offset, end, file_len } => {
             field("outside", raw::IndexEntry::location, offset).value(end).max(file_len)
         }
+        Error::Shared { bytes, file_len } => kind("shared").value(bytes).max(file_len),
         Error::TooSmall { field: at, offset, value, min } => {
             field("too_small", at, offset).value(value).min(min)
         }

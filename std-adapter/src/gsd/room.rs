@@ -1,0 +1,37 @@
+//! How many bytes the chunks of a file can have.
+
+use striae_core::gsd::{Chunk, Error};
+
+/// The bytes of chunks that are read or written, one after another.
+///
+/// No two chunks of a sound file share bytes, so all together are no longer than the file. Those of
+/// another one may all lie in the same place, and what is done with them would be as large as their
+/// number makes it.
+#[derive(Debug)]
+pub(super) struct Room {
+    file_len: u64,
+    bytes: u64,
+    last: Option<Chunk>,
+}
+
+impl Room {
+    /// That of a file of this length.
+    pub(super) const fn new(file_len: u64) -> Self {
+        Self { file_len, bytes: 0, last: None }
+    }
+
+    /// Counts a chunk, unless it is a copy of the one before it, as they fill an index.
+    ///
+    /// # Errors
+    /// [`Error::Shared`].
+    pub(super) fn take(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        if self.last != Some(*chunk) {
+            self.bytes = self.bytes.saturating_add(chunk.span.len());
+            self.last = Some(*chunk);
+        }
+        match self.bytes <= self.file_len {
+            true => Ok(()),
+            false => Err(Error::Shared { bytes: self.bytes, file_len: self.file_len }),
+        }
+    }
+}
