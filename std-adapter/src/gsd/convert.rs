@@ -3,7 +3,7 @@
 use super::Stale;
 use super::file::File;
 use super::verify::read_pieces;
-use super::write::{Builder, Durability, FileWriter, Source, lock_replaced};
+use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -157,8 +157,7 @@ impl Convert {
             .checksums(checksums)
             .index_slots(slots.max(128))
             .names_len(names_len.saturating_add(64))
-            .durability(Durability::None) // `publish` sees to it, if anything is replaced
-            .lock(false))
+            .hidden()) // `publish` makes it durable, if anything is replaced
     }
 
     fn copy(

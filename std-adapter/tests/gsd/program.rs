@@ -262,6 +262,22 @@ fn nothing_that_a_terminal_obeys_is_printed() {
 }
 
 #[test]
+fn a_file_written_anew_has_no_bytes_that_are_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let converted = dir.path().join("a.gsd").to_str().unwrap().to_owned();
+    for golden in valid_files() {
+        for more in [&[][..], &["--checksums"], &["--align", "4096"], &["--upgrade", "--checksums"]]
+        {
+            output(&[&["convert", "--force", golden.path(), &converted], more].concat());
+            let verified = parsed(&["verify", "--json", &converted]);
+            let findings = verified["findings"].as_array().unwrap();
+            let is_unused = |finding: &Value| finding["kind"] == "unused";
+            assert!(!findings.iter().any(is_unused), "{} {more:?}: {verified}", golden.name);
+        }
+    }
+}
+
+#[test]
 fn what_is_asked_for_wrongly_is_told_so_that_it_can_be_mended() {
     let file = path_of("v21_sparse_chunks");
     let dir = tempfile::tempdir().unwrap();

@@ -105,6 +105,7 @@ entries! {
     fn gate_gsd_writer_close(_bytes) {
         opened(|writer| {
             writer.set_one_sync(true);
+            writer.set_names_in_place(false);
             writer.close().map(|()| 0).map_err(Fail::from)
         })
     }

@@ -60,7 +60,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         };
         let end = self.tail.names_len.saturating_add(len);
         let is_shown = self.tail.names == self.tail.image.name_block();
-        if is_shown || end > self.tail.names.span().map_or(0, Span::len) {
+        let is_kept = is_shown && !self.tail.names_in_place;
+        if is_kept || end > self.tail.names.span().map_or(0, Span::len) {
             self.settle()?;
             self.move_names(end)?;
         }
@@ -80,6 +81,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             self.tail.checksums_id = Some(id);
         }
         Ok(id)
+    }
+
+    /// Whether names go to the list that the header shows while it has room, and not to another. Only
+    /// for a file that nobody reads before it is closed, nor if it never is: names would be seen that
+    /// are not committed.
+    pub const fn set_names_in_place(&mut self, in_place: bool) {
+        self.tail.names_in_place = in_place;
     }
 
     pub(super) fn name_list(&self) -> Span {

@@ -43,6 +43,8 @@ pub(super) struct Tail {
     pub(super) names_before: Option<(NameBlock, u64)>,
     /// Whether the name list is as another program left it, perhaps with names that nobody uses.
     pub(super) names_found: bool,
+    /// Whether names may go to the list that is shown.
+    pub(super) names_in_place: bool,
     pub(super) names_len: u64,
     pub(super) names_count: u32,
     /// Whether there may be bytes behind the names that are none.
@@ -114,6 +116,7 @@ impl Tail {
             names: head.header.names,
             names_before: None,
             names_found: true,
+            names_in_place: false,
             names_len: head.names_len,
             names_count: head.names,
             names_torn: false,

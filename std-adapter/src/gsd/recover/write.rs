@@ -3,7 +3,7 @@
 use super::Recovery;
 use super::frames::{Entries, each_frame};
 use crate::error::{Error, ErrorKind};
-use crate::gsd::write::{Builder, Durability, FileWriter, Source, lock_replaced};
+use crate::gsd::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::publish::Publish;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -35,8 +35,7 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
         .layer(layer)
         .align(align)
         .checksums(checksums)
-        .durability(Durability::None) // `publish` sees to it, if anything is replaced
-        .lock(false);
+        .hidden(); // `publish` makes it durable, if anything is replaced
     let mut writer = builder.create(&hidden).map_err(|error| error.renamed(out))?;
     let mut runs = recovery.runs.iter().peekable();
     let mut next = 0_u64;

@@ -128,6 +128,14 @@ impl Builder {
         self
     }
 
+    /// The file is closed before anybody sees it, and whoever gives it its name makes it durable.
+    pub(in crate::gsd) const fn hidden(mut self) -> Self {
+        self.settings.hidden = true;
+        self.settings.durability = Durability::None;
+        self.settings.lock = false;
+        self
+    }
+
     /// Makes an empty file at `path`.
     ///
     /// It is made in a hidden folder next to it, and gets the name when it is whole, and durable if

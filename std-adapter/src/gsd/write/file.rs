@@ -100,7 +100,8 @@ impl FileWriter {
         let target = target(file, path, settings)?;
         let checksum = crc32c::crc32c_append;
         let writer = Writer::create_with(target, attributes, memory(path)?, checksum);
-        let writer = writer.map_err(|error| Error::new(path, error))?;
+        let mut writer = writer.map_err(|error| Error::new(path, error))?;
+        writer.set_names_in_place(settings.hidden);
         Ok(Self::new(path, writer, NameIds::default(), None))
     }
 

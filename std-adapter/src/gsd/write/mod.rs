@@ -48,10 +48,18 @@ struct Settings {
     buffer: usize,
     /// Whether others are kept from writing.
     lock: bool,
+    /// Whether nobody sees the file before it is closed.
+    hidden: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { durability: Durability::default(), one_sync: None, buffer: 1 << 20, lock: true }
+        Self {
+            durability: Durability::default(),
+            one_sync: None,
+            buffer: 1 << 20,
+            lock: true,
+            hidden: false,
+        }
     }
 }
