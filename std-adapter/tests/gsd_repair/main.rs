@@ -27,6 +27,7 @@ mod recover;
 mod regions;
 mod stale;
 mod verify;
+mod work;
 
 use gsd_files::golden_dir;
 use made::{Made, Shape, golden_files};

@@ -77,10 +77,11 @@ impl Judge<'_> {
         }
         let (store, evidence) = (self.store, self.evidence);
         let (names, window) = (&mut *self.names, &mut self.window);
+        let mut learn = sums::Learn::new(store, evidence.file_len);
         each_frame(store, evidence, &mut |entries| {
             let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
             if fits && names.sums.is_none() {
-                sums::learn(store, &entries.chunks, names, window)?;
+                learn.look(&entries.chunks, names, window)?;
             }
             Ok(())
         })

@@ -37,22 +37,79 @@ pub(super) fn check(
     }
 }
 
-/// Learns from the frame that has these chunks which name is that of checksums: the bytes of such a
-/// chunk prove what they are.
-pub(super) fn learn(
-    store: &PosixFile,
-    chunks: &[Chunk],
-    names: &mut Names,
-    window: &mut Vec<u8>,
-) -> Result<(), Failed> {
-    for own in chunks.iter().filter(|chunk| chunk.kind == ChunkType::U32 && chunk.m == 2) {
-        match check_by(store, chunks, own, window) {
-            Ok(Said::Right) => names.sums = Some(own.id),
-            Ok(_) | Err(DriveError::Store(_)) => {}
-            Err(error) => return Err(error),
-        }
+/// Finds out which name is that of checksums: the bytes of such a chunk prove what they are.
+pub(super) struct Learn<'s> {
+    store: &'s PosixFile,
+    /// Bytes that may still be read. Where chunks share none it takes two times those of the file,
+    /// and a bit more if entries are damaged.
+    left: u64,
+}
+
+impl<'s> Learn<'s> {
+    pub(super) const fn new(store: &'s PosixFile, file_len: u64) -> Self {
+        Self { store, left: file_len.saturating_mul(4) }
     }
-    Ok(())
+
+    /// Learns from the frame that has these chunks, all of which lie in the file.
+    pub(super) fn look(
+        &mut self,
+        chunks: &[Chunk],
+        names: &mut Names,
+        window: &mut Vec<u8>,
+    ) -> Result<(), Failed> {
+        let rows = super::write::to_u64(chunks.len());
+        let all = chunks.iter().fold(0, |sum, chunk| u64::saturating_add(sum, chunk.span.len()));
+        let may_be =
+            |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
+        for own in chunks.iter().filter(may_be) {
+            if !self.may_read(own.span.len()) {
+                return Ok(());
+            }
+            match self.is_right(own, chunks, all, window) {
+                Ok(true) => names.sums = Some(own.id),
+                Ok(false) | Err(DriveError::Store(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these chunks, of `all` bytes, have their checksums in `own`.
+    fn is_right(
+        &mut self,
+        own: &Chunk,
+        chunks: &[Chunk],
+        all: u64,
+        window: &mut Vec<u8>,
+    ) -> Result<bool, Failed> {
+        let bytes = read_rows(self.store, own)?;
+        // Its own checksum and whose rows it has are known before any data are read.
+        let is_whole = Checksums::parse(*own, &bytes, crc32c::crc32c_append).is_ok();
+        let may_be = is_whole && are_of(&bytes, own, chunks) && self.may_read(all);
+        Ok(may_be && matches!(check_by(self.store, chunks, own, window)?, Said::Right))
+    }
+
+    fn may_read(&mut self, len: u64) -> bool {
+        let left = self.left.checked_sub(len);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+fn read_rows(store: &PosixFile, own: &Chunk) -> Result<Vec<u8>, Failed> {
+    let mut bytes = vec![0; usize::try_from(own.span.len().min(MAX_LEN)).unwrap_or(0)];
+    read(store, own.span.offset(), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether the rows are those of these chunks, one each.
+fn are_of(rows: &[u8], own: &Chunk, chunks: &[Chunk]) -> bool {
+    let rows = <[ChecksumRow]>::ref_from_bytes(rows).unwrap_or_default();
+    let others = rows.split_last().map_or(rows, |(_, others)| others);
+    let mut ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id.into()).collect();
+    ids.retain(|&id| id != u32::from(own.id));
+    ids.sort_unstable();
+    others.iter().map(|row| row.id.get()).eq(ids.iter().copied())
 }
 
 fn check_by(
@@ -65,20 +122,14 @@ fn check_by(
     if own.span.len() > MAX_LEN {
         return Ok(DAMAGED);
     }
-    let mut bytes = vec![0; usize::try_from(own.span.len()).unwrap_or(0)];
-    read(store, own.span.offset(), &mut bytes)?;
+    let bytes = read_rows(store, own)?;
     let Ok(sums) = Checksums::parse(*own, &bytes, crc32c::crc32c_append) else {
         return match are_nearly_right(store, chunks, own, &bytes, window)? {
             true => Ok(Said::Damaged),
             false => Ok(DAMAGED),
         };
     };
-    let rows = <[ChecksumRow]>::ref_from_bytes(&bytes).unwrap_or_default();
-    let others = rows.split_last().map_or(rows, |(_, others)| others);
-    let mut ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id.into()).collect();
-    ids.retain(|&id| id != u32::from(own.id));
-    ids.sort_unstable();
-    if !others.iter().map(|row| row.id.get()).eq(ids.iter().copied()) {
+    if !are_of(&bytes, own, chunks) {
         return Ok(Said::Wrong(Loss::Chunks));
     }
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
@@ -120,6 +171,9 @@ fn are_nearly_right(
         let crc = crc_of(store, chunk, window)?;
         let right = chunk.to_raw().sealed_crc(crc, crc32c::crc32c_append);
         wrong_bits = wrong_bits.saturating_add((right ^ row.crc.get()).count_ones());
+        if wrong_bits > 1 {
+            return Ok(false);
+        }
     }
-    Ok(wrong_bits <= 1)
+    Ok(true)
 }
