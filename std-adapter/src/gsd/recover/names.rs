@@ -191,7 +191,10 @@ fn read_some(store: &PosixFile, place: u64, len: u64, file_len: u64) -> Result<V
     Ok(bytes)
 }
 
-/// Where `name` stands as the first of a list.
+/// Most bytes of a name that it is searched by.
+const SEARCHED: usize = 1 << 12;
+
+/// Where `name` may stand as the first of a list: at 64 places at most.
 fn find_all(
     store: &PosixFile,
     name: &[u8],
@@ -203,24 +206,114 @@ fn find_all(
     if !version.is_sorted() {
         wanted.resize(wanted.len().max(64), 0);
     }
+    wanted.truncate(SEARCHED);
     let mut found = Vec::new();
     if name.is_empty() {
         return Ok(found);
     }
     let from = 256.min(file_len);
     let all = Span::new(from, file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
-    let (mut at, mut rest) = (from, Vec::new());
+    let (mut end, len) = (from, super::write::to_u64(wanted.len()));
+    let mut search = Search::new(wanted);
     read_pieces(store, all, &mut Vec::new(), &mut |piece| {
-        rest.extend_from_slice(piece);
-        for window in rest.windows(wanted.len()) {
-            if window == wanted && found.len() < 64 {
-                found.push(at);
+        for byte in piece {
+            end = end.saturating_add(1);
+            if search.is_end(byte) && found.len() < 64 {
+                found.push(end.saturating_sub(len));
             }
-            at = at.saturating_add(1);
         }
-        let keep = rest.len().saturating_sub(wanted.len().saturating_sub(1));
-        rest.drain(..keep);
         true
     })?;
     Ok(found)
+}
+
+/// Searches in time that does not depend on what is searched, as Knuth, Morris and Pratt do.
+struct Search<T> {
+    wanted: Vec<T>,
+    /// For each front of `wanted` but the empty one, the length of the longest shorter one that it ends with.
+    shorter: Vec<usize>,
+    /// How much of it has been seen.
+    seen: usize,
+}
+
+impl<T: PartialEq + Clone> Search<T> {
+    fn new(wanted: Vec<T>) -> Self {
+        let mut search = Self { wanted, shorter: vec![0], seen: 0 };
+        for item in search.wanted.clone().iter().skip(1) {
+            search.take(item);
+            search.shorter.push(search.seen);
+        }
+        Self { seen: 0, ..search }
+    }
+
+    /// Whether what is wanted ends with this item.
+    fn is_end(&mut self, item: &T) -> bool {
+        self.take(item);
+        let is_end = self.seen == self.wanted.len();
+        if is_end {
+            self.fall_back();
+        }
+        is_end
+    }
+
+    fn take(&mut self, item: &T) {
+        while self.wanted.get(self.seen) != Some(item) {
+            if self.seen == 0 {
+                return;
+            }
+            self.fall_back();
+        }
+        self.seen = self.seen.saturating_add(1);
+    }
+
+    fn fall_back(&mut self) {
+        let longest = self.seen.checked_sub(1).and_then(|at| self.shorter.get(at));
+        self.seen = longest.copied().unwrap_or(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Counts how often it is compared.
+    #[derive(Clone)]
+    struct Counted<'a>(u8, &'a Cell<usize>);
+
+    impl PartialEq for Counted<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.1.set(self.1.get().saturating_add(1));
+            self.0 == other.0
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_everywhere_by_few_comparisons_whatever_it_is() {
+        let repeated = |bytes: &[u8], count| bytes.repeat(count);
+        for (text, name) in [
+            (repeated(b"a", 3000), repeated(b"a", 1000)),
+            (repeated(b"a", 3000), [&repeated(b"a", 999)[..], b"\0"].concat()),
+            (repeated(b"aab", 1000), b"aabaabaa".to_vec()),
+            (repeated(b"abcabd", 500), b"abcabdabcabc".to_vec()),
+            (b"xpositionposition\0position\0".to_vec(), b"position\0".to_vec()),
+            (repeated(b"b", 100), b"b".to_vec()),
+        ] {
+            let count = Cell::new(0);
+            let items = |bytes: &[u8]| bytes.iter().map(|&byte| Counted(byte, &count)).collect();
+            let (wanted, all): (Vec<_>, Vec<_>) = (items(&name), items(&text));
+            let mut search = Search::new(wanted);
+            let ends = (1..).zip(&all).filter(|(_, item)| search.is_end(item));
+            let found: Vec<usize> =
+                ends.map(|(end, _): (usize, _)| end.saturating_sub(name.len())).collect();
+            let windows = text.windows(name.len()).enumerate();
+            let right: Vec<_> = windows.filter(|(_, it)| *it == name).map(|(at, _)| at).collect();
+            assert_eq!(found, right, "{}", name.escape_ascii());
+            assert!(
+                count.get() <= (text.len().saturating_add(name.len())).saturating_mul(2),
+                "{}",
+                count.get()
+            );
+        }
+    }
 }
