@@ -52,6 +52,9 @@ pub struct Head {
     pub header: Header,
     /// The part of the header that commits change; of a torn one, as it should be.
     pub image: Image,
+    /// Whether the header is half written. If a commit is ahead of it, the one before was being written:
+    /// that must be written first, since only the header of that and of the next one have a shadow.
+    pub is_torn: bool,
     /// How it is known what is in the file.
     pub state: State,
     /// Index entries that are used.
@@ -139,6 +142,7 @@ impl Open {
             file_len,
             header: Header::unchecked(&nothing),
             image: nothing.image(),
+            is_torn: false,
             state: State::Plain,
             entries: 0,
             names: 0,
@@ -283,7 +287,7 @@ impl Open {
         match first.into_iter().chain(second).min() {
             Some(Settled::Torn) => {
                 let damaged = head.image.crc_error();
-                head.image = self.next.0;
+                (head.image, head.is_torn) = (self.next.0, true);
                 head.header.set_blocks(&head.image, head.file_len)?;
                 let record = head.image.record(head.file_len)?.ok_or(damaged)?;
                 Ok(self.look_ahead(State::Torn(record), record))

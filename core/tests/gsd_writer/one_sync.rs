@@ -130,3 +130,59 @@ fn a_commit_of_which_a_byte_is_missing_was_not_made() {
         assert!(matches!(state, State::Committed(_)));
     }
 }
+
+/// A disk that takes so many bytes, and then no more.
+struct Ending<'a>(&'a mut Disk, usize);
+
+impl ReadAt for Ending<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Ending<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        let taken = bytes.len().min(self.1);
+        self.1 -= taken;
+        self.0.write_all_at(offset, &bytes[..taken])?;
+        let (len, wanted) = (self.0.bytes.len(), u64::MAX);
+        if taken == bytes.len() { Ok(()) } else { Err(FixedSize { len, wanted }) }
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it() {
+    let files: Vec<_> = commits(&ONE_SYNC, 5).into_iter().map(|(file, _)| file).collect();
+    let mut cuts = 0;
+    for (number, three) in files.windows(3).enumerate().skip(1) {
+        let [before, behind] = [&three[0], &three[1]].map(|file| image(file));
+        let all: Vec<usize> = (0..behind.len()).filter(|&at| behind[at] != before[at]).collect();
+        for &cut in &all {
+            let file = with_image(&three[2], &[&behind[..=cut], &before[cut + 1..]].concat());
+            for fuel in 0.. {
+                let mut disk = Disk::new(file.clone());
+                let opened = Writer::open(Ending(&mut disk, fuel), [Slot::EMPTY; 4]).map(drop);
+                assert_eq!(frames(&disk.bytes).0, number as u64 + 3, "{cut}, {fuel} bytes");
+                cuts += 1;
+                if opened.is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(cuts > 4000, "{cuts}");
+}

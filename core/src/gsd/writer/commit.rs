@@ -6,10 +6,10 @@ use super::{Slot, WriteError, Writer};
 use crate::gsd::error::Error;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::publish::Publish;
-use crate::gsd::raw::Image;
+use crate::gsd::raw::{Image, Shadow};
 use crate::gsd::record::Record;
-use crate::gsd::shadow::Added;
-use crate::step::{DriveError, drive};
+use crate::gsd::shadow::{Added, SHADOW_LEN};
+use crate::step::{DriveError, drive, read_exact};
 use crate::store::WriteAt;
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
@@ -138,8 +138,28 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(())
     }
 
+    /// Ends the publication of the commit before the last one: no shadow knows a header that is a front of
+    /// the last commit's and has parts of two others behind that.
+    #[cold]
+    #[inline(never)]
+    fn settle_before(&mut self) -> Result<(), WriteError<S>> {
+        let commit = &self.tail.image.commit;
+        let before = commit.sequence.get().wrapping_sub(1);
+        let mut bytes = [0; SHADOW_LEN];
+        read_exact(&self.store, Shadow::offset_of(commit.shadow.get(), before), &mut bytes)?;
+        let lost = DriveError::Format(self.tail.image.crc_error());
+        let image = Shadow::parse(&bytes).ok_or(lost)?.new;
+        let mut machine = Publish::again(&image, self.checksum);
+        drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;
+        self.tail.is_torn_before = false;
+        Ok(())
+    }
+
     /// Ends a publication that was cut off in the middle of the header.
     pub(super) fn settle(&mut self) -> Result<(), WriteError<S>> {
+        if self.tail.is_torn_before {
+            self.settle_before()?;
+        }
         if self.tail.is_torn {
             let mut machine = Publish::again(&self.tail.image, self.checksum);
             drive(&mut machine, &mut self.store, &mut []).map_err(DriveError::infallible)?;

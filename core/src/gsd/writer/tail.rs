@@ -21,6 +21,8 @@ pub(super) struct Tail {
     /// Whether the header may be half written, or is behind its shadow: it must be written again before
     /// anything else.
     pub(super) is_torn: bool,
+    /// Whether the header before that is half written, too.
+    pub(super) is_torn_before: bool,
     /// What is known of the header.
     pub(super) stands: Stands,
     /// Whether the file has a commit record that holds.
@@ -104,6 +106,7 @@ impl Tail {
         let tail = Self {
             image: head.image,
             is_torn: matches!(head.state, State::Torn(_) | State::Ahead(_)),
+            is_torn_before: head.is_torn && matches!(head.state, State::Ahead(_)),
             stands: Stands::Found,
             is_adopted: record.is_some(),
             index,
