@@ -2,6 +2,7 @@
 
 use super::Stale;
 use super::file::File;
+use super::room::Room;
 use super::verify::read_pieces;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::error::{Error, ErrorKind};
@@ -95,8 +96,9 @@ impl Convert {
     /// # Errors
     /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
     /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
-    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says; other damage, also two chunks
-    /// of one name in a frame of layer 2;
+    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
+    /// [`Shared`](striae_core::gsd::Error::Shared); other damage, also two chunks of one name in a
+    /// frame of layer 2;
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
@@ -110,7 +112,8 @@ impl Convert {
             if error.path() == hidden { error.renamed(out) } else { error }
         };
         let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
-        let source = Source::new(file.path(), file.store().file(), progress);
+        let room = Room::new(file.head().file_len);
+        let source = Source::new(file.path(), file.store().file(), progress, room);
         let sums = file.names()?.id(checksums::NAME);
         let mut copy = Copy {
             file,

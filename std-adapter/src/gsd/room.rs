@@ -2,6 +2,10 @@
 
 use striae_core::gsd::{Chunk, Error};
 
+/// Lengths of a file that chunks have room for if some may be damaged: a wrong bit makes a chunk as
+/// long as the file at most.
+const DAMAGED: u64 = 16;
+
 /// The bytes of chunks that are read or written, one after another.
 ///
 /// No two chunks of a sound file share bytes, so all together are no longer than the file. Those of
@@ -10,6 +14,7 @@ use striae_core::gsd::{Chunk, Error};
 #[derive(Debug)]
 pub(super) struct Room {
     file_len: u64,
+    most: u64,
     bytes: u64,
     last: Option<Chunk>,
 }
@@ -17,7 +22,13 @@ pub(super) struct Room {
 impl Room {
     /// That of a file of this length.
     pub(super) const fn new(file_len: u64) -> Self {
-        Self { file_len, bytes: 0, last: None }
+        Self { file_len, most: file_len, bytes: 0, last: None }
+    }
+
+    /// The same for those who look for damage: sound chunks should still find room next to a few
+    /// that are not.
+    pub(super) const fn damaged(file_len: u64) -> Self {
+        Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }
     }
 
     /// Counts a chunk, unless it is a copy of the one before it, as they fill an index.
@@ -29,7 +40,7 @@ impl Room {
             self.bytes = self.bytes.saturating_add(chunk.span.len());
             self.last = Some(*chunk);
         }
-        match self.bytes <= self.file_len {
+        match self.bytes <= self.most {
             true => Ok(()),
             false => Err(Error::Shared { bytes: self.bytes, file_len: self.file_len }),
         }

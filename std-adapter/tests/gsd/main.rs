@@ -15,8 +15,11 @@ mod find;
 mod golden;
 mod library;
 mod live;
+#[path = "../common/piled.rs"]
+mod piled;
 mod program;
 mod replace;
+mod shared;
 
 use assert_cmd::Command;
 use golden::{Golden, golden, name_of, valid_files};

@@ -6,6 +6,7 @@ mod source;
 
 use super::file::File;
 use super::names::Name;
+use super::room::Room;
 use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill};
 use crate::publish::check_free;
@@ -94,7 +95,7 @@ impl Extract {
     ///
     /// # Errors
     /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::NoName`];
-    /// [`core_gsd::Error::NoFrame`]; a damaged file; the operating system's.
+    /// [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged file; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let found = self.find(file)?;
         let mut arrays = Arrays::new(file.names()?, &found, &self.range(file)?);
@@ -145,6 +146,7 @@ impl Extract {
     ) -> Result<(), Error> {
         file.check_names()?;
         let wanted = self.wanted(file)?;
+        let (mut room, mut same) = (Room::new(file.head().file_len), None);
         let mut last: Vec<Option<u64>> = vec![None; wanted.len()];
         let mut before = 0;
         let mut chunks = file.chunks_of_frames(self.range(file)?)?;
@@ -158,9 +160,10 @@ impl Extract {
             }
             before = frame;
             let id = usize::from(id);
-            if wanted.get(id) != Some(&true) {
-                continue;
+            if wanted.get(id) != Some(&true) || same.replace(chunk) == Some(chunk) {
+                continue; // a copy of the last entry fills the index
             }
+            room.take(&chunk).map_err(|error| file.error(error))?;
             let again = last.get(id) == Some(&Some(frame));
             if let Some(last) = last.get_mut(id) {
                 *last = Some(frame);

@@ -5,6 +5,7 @@ use super::frames::{Entries, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
 use super::{Certainty, Doubt, Loss, Proof, Run};
+use crate::gsd::room::Room;
 use crate::gsd::verify::Failed;
 use crate::posix::PosixFile;
 use std::collections::BTreeSet;
@@ -42,6 +43,8 @@ struct Judge<'a> {
     /// Ids of chunks that are saved, whose names are not known.
     unknown: BTreeSet<u16>,
     window: Vec<u8>,
+    /// For chunks that are compared with checksums.
+    room: Room,
 }
 
 pub(super) fn judge(
@@ -51,8 +54,8 @@ pub(super) fn judge(
 ) -> Result<Judged, Failed> {
     let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false };
     let (unknown, window) = (BTreeSet::new(), Vec::new());
-    let mut judge =
-        Judge { store, evidence, names, judged, held: None, data_end: 0, unknown, window };
+    let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
+    let mut judge = Judge { store, evidence, names, judged, held, data_end, unknown, window, room };
     judge.learn_sums()?;
     each_frame(store, evidence, &mut |entries| judge.take(&entries))?;
     judge.release();
@@ -142,6 +145,10 @@ impl Judge<'_> {
         }
         let belief = self.belief(entries.slots.clone());
         let id = self.names.sums;
+        let has_sums = entries.chunks.iter().any(|chunk| Some(chunk.id) == id);
+        if has_sums && entries.chunks.iter().any(|chunk| self.room.take(chunk).is_err()) {
+            return lost(Loss::Overlap); // as nothing else makes sound chunks that many
+        }
         let said = sums::check(self.store, &entries.chunks, id, &mut self.window)?;
         match said {
             Said::Right if self.names.are_doubtful => return Ok(Certainty::Guess(Doubt::Names)),

@@ -3,6 +3,7 @@
 use super::Recovery;
 use super::frames::{Entries, each_frame};
 use crate::error::{Error, ErrorKind};
+use crate::gsd::room::Room;
 use crate::gsd::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::publish::Publish;
 use std::num::NonZeroU32;
@@ -40,7 +41,8 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
     let mut runs = recovery.runs.iter().peekable();
     let mut next = 0_u64;
     let mut failed = None;
-    let mut source = Source::new(&recovery.path, &recovery.store, progress);
+    let room = Room::damaged(evidence.file_len);
+    let mut source = Source::new(&recovery.path, &recovery.store, progress, room);
     let copied = each_frame(&recovery.store, evidence, &mut |entries| {
         while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
         let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));

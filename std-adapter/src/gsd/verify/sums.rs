@@ -2,6 +2,7 @@
 
 use super::finding::FindingKind;
 use super::{Failed, Report, read_pieces};
+use crate::gsd::room::Room;
 use crate::posix::PosixFile;
 use std::io;
 use striae_core::gsd::raw::ChecksumRow;
@@ -24,12 +25,20 @@ pub(super) struct Sums<'s> {
     unsealed: Option<(u64, u64)>,
     sealed: u64,
     window: Vec<u8>,
+    room: Room,
+    is_full: bool,
 }
 
 impl<'s> Sums<'s> {
-    pub(super) fn new(store: &'s PosixFile, id: Option<u16>, is_sealed: bool) -> Self {
-        let (frame, window) = (Vec::new(), Vec::new());
-        Self { store, id, is_sealed, frame, unsealed: None, sealed: 0, window }
+    pub(super) fn new(
+        store: &'s PosixFile,
+        file_len: u64,
+        id: Option<u16>,
+        is_sealed: bool,
+    ) -> Self {
+        let (frame, window, room) = (Vec::new(), Vec::new(), Room::damaged(file_len));
+        let (unsealed, sealed, is_full) = (None, 0, false);
+        Self { store, id, is_sealed, frame, unsealed, sealed, window, room, is_full }
     }
 
     pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed> {
@@ -128,6 +137,9 @@ impl<'s> Sums<'s> {
             report.wrong(Error::NoChecksums { frame: own.frame, id: own.id });
             return Ok(None);
         }
+        if !self.has_room(own, report) {
+            return Ok(None);
+        }
         let mut bytes = vec![0; len];
         match super::read(self.store, own.span.offset(), &mut bytes) {
             Ok(()) => Ok(Some(bytes)),
@@ -139,8 +151,21 @@ impl<'s> Sums<'s> {
         }
     }
 
+    /// Whether the chunk can be read: not when chunks that share bytes make that endless. This is told
+    /// once, and which chunks they are is told by `overlap`.
+    fn has_room(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> bool {
+        let Err(error) = self.room.take(chunk) else { return true };
+        if !std::mem::replace(&mut self.is_full, true) {
+            report.wrong(error);
+        }
+        false
+    }
+
     /// The checksum of a chunk's bytes, unless they cannot be read.
     fn crc_of(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> Result<Option<u32>, Failed> {
+        if !self.has_room(chunk, report) {
+            return Ok(None);
+        }
         let mut crc = 0;
         let read = read_pieces(self.store, chunk.span, &mut self.window, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);

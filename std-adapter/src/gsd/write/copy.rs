@@ -4,6 +4,7 @@ use super::FileWriter;
 use super::file::chunk_error;
 use crate::copy::{Copier, CopyError, Place};
 use crate::error::{Error, ErrorKind};
+use crate::gsd::room::Room;
 use crate::posix::PosixFile;
 use std::io;
 use std::path::Path;
@@ -21,16 +22,19 @@ pub(in crate::gsd) struct Source<'a> {
     copier: Copier,
     buf: Vec<u8>,
     progress: &'a dyn Fn(u64),
+    room: Room,
 }
 
 impl<'a> Source<'a> {
-    /// Errors name `path`; `progress` is told the length of each piece that was copied.
+    /// Errors name `path`; `progress` is told the length of each piece that was copied. More chunks
+    /// than there is `room` for are refused.
     pub(in crate::gsd) const fn new(
         path: &'a Path,
         store: &'a PosixFile,
         progress: &'a dyn Fn(u64),
+        room: Room,
     ) -> Self {
-        Self { path, store, copier: Copier::new(), buf: Vec::new(), progress }
+        Self { path, store, copier: Copier::new(), buf: Vec::new(), progress, room }
     }
 
     /// All bytes of a short chunk.
@@ -56,6 +60,7 @@ impl FileWriter {
         from: &mut Source<'_>,
     ) -> Result<(), Error> {
         let Chunk { kind, m, span, .. } = *chunk;
+        from.room.take(chunk).map_err(|error| Error::new(from.path, error))?;
         if span.len() < LONG {
             self.write_bytes(name, kind, m, from.read(chunk)?)?;
             return Ok(());
