@@ -80,11 +80,11 @@ impl Judge<'_> {
         }
         let (store, evidence) = (self.store, self.evidence);
         let (names, window) = (&mut *self.names, &mut self.window);
-        let mut learn = sums::Learn::new(store, evidence.file_len);
+        let mut room = Room::damaged(evidence.file_len);
         each_frame(store, evidence, &mut |entries| {
             let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
             if fits && names.sums.is_none() {
-                learn.look(&entries.chunks, names, window)?;
+                sums::learn(store, &entries.chunks, names, &mut room, window)?;
             }
             Ok(())
         })

@@ -1,6 +1,7 @@
 //! The checksums of a frame, against all that it has.
 
 use super::{Loss, names::Names};
+use crate::gsd::room::Room;
 use crate::gsd::verify::{Failed, read, read_pieces};
 use crate::posix::PosixFile;
 use striae_core::gsd::raw::ChecksumRow;
@@ -37,63 +38,44 @@ pub(super) fn check(
     }
 }
 
-/// Finds out which name is that of checksums: the bytes of such a chunk prove what they are.
-pub(super) struct Learn<'s> {
-    store: &'s PosixFile,
-    /// Bytes that may still be read. Where chunks share none it takes two times those of the file,
-    /// and a bit more if entries are damaged.
-    left: u64,
+/// Learns from the frame that has these chunks, all of which lie in the file, which name is that of
+/// checksums: the bytes of such a chunk prove what they are. `room` is for what is read.
+pub(super) fn learn(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    names: &mut Names,
+    room: &mut Room,
+    window: &mut Vec<u8>,
+) -> Result<(), Failed> {
+    let rows = super::write::to_u64(chunks.len());
+    let may_be = |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
+    for own in chunks.iter().filter(may_be) {
+        match is_right(store, chunks, own, room, window) {
+            Ok(true) => names.sums = Some(own.id),
+            Ok(false) | Err(DriveError::Store(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
-impl<'s> Learn<'s> {
-    pub(super) const fn new(store: &'s PosixFile, file_len: u64) -> Self {
-        Self { store, left: file_len.saturating_mul(4) }
+/// Whether `own` has the checksums of these chunks.
+fn is_right(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    own: &Chunk,
+    room: &mut Room,
+    window: &mut Vec<u8>,
+) -> Result<bool, Failed> {
+    if room.take(own).is_err() {
+        return Ok(false);
     }
-
-    /// Learns from the frame that has these chunks, all of which lie in the file.
-    pub(super) fn look(
-        &mut self,
-        chunks: &[Chunk],
-        names: &mut Names,
-        window: &mut Vec<u8>,
-    ) -> Result<(), Failed> {
-        let rows = super::write::to_u64(chunks.len());
-        let all = chunks.iter().fold(0, |sum, chunk| u64::saturating_add(sum, chunk.span.len()));
-        let may_be =
-            |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
-        for own in chunks.iter().filter(may_be) {
-            if !self.may_read(own.span.len()) {
-                return Ok(());
-            }
-            match self.is_right(own, chunks, all, window) {
-                Ok(true) => names.sums = Some(own.id),
-                Ok(false) | Err(DriveError::Store(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether these chunks, of `all` bytes, have their checksums in `own`.
-    fn is_right(
-        &mut self,
-        own: &Chunk,
-        chunks: &[Chunk],
-        all: u64,
-        window: &mut Vec<u8>,
-    ) -> Result<bool, Failed> {
-        let bytes = read_rows(self.store, own)?;
-        // Its own checksum and whose rows it has are known before any data are read.
-        let is_whole = Checksums::parse(*own, &bytes, crc32c::crc32c_append).is_ok();
-        let may_be = is_whole && are_of(&bytes, own, chunks) && self.may_read(all);
-        Ok(may_be && matches!(check_by(self.store, chunks, own, window)?, Said::Right))
-    }
-
-    fn may_read(&mut self, len: u64) -> bool {
-        let left = self.left.checked_sub(len);
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
-    }
+    let bytes = read_rows(store, own)?;
+    // Its own checksum, and whose rows it has, are known before any data are read.
+    let is_whole = Checksums::parse(*own, &bytes, crc32c::crc32c_append).is_ok();
+    let may_be = is_whole && are_of(&bytes, own, chunks);
+    let has_room = may_be && chunks.iter().all(|chunk| room.take(chunk).is_ok());
+    Ok(has_room && matches!(check_by(store, chunks, own, window)?, Said::Right))
 }
 
 fn read_rows(store: &PosixFile, own: &Chunk) -> Result<Vec<u8>, Failed> {
