@@ -25,7 +25,9 @@ impl Stale {
     }
 
     pub(super) fn in_image(image: &Image) -> Option<Self> {
-        let align = 1_u64.checked_shl(image.commit.align.into()).unwrap_or(1);
+        // More than a record can have, which nothing proves any more, is damage.
+        let power = Some(image.commit.align).filter(|&power| power <= 30);
+        let align = power.map_or(1, |power| 1_u64.checked_shl(power.into()).unwrap_or(1));
         let checksums = image.commit.checksums == 1;
         (align > 1 || checksums).then_some(Self { align, checksums })
     }

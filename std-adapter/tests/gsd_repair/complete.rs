@@ -5,6 +5,7 @@ use super::*;
 use recover::{Tally, Whole, recover_and_compare, stride};
 use striae::gsd::recover::Recover;
 use striae::gsd::verify::{FindingKind, Severity, verify};
+use striae::gsd::{File, Stale};
 use striae_core::gsd::Version;
 
 /// A file that gsd has appended this many frames to, one at a time.
@@ -99,5 +100,25 @@ fn a_wrong_bit_in_a_stale_record_costs_no_frame() {
             let at = format!("{name}: bit {} of byte {}", bit % 8, bit / 8);
             assert_eq!((tally.whole, tally.wrong), (tally.files, 0), "{at}: {runs:?}");
         }
+    }
+}
+
+/// Without a shadow nobody knows whether a stale record is as it was.
+#[test]
+fn an_alignment_that_no_writer_gives_is_not_taken_from_a_stale_record() {
+    let mut bytes = appended_to(&Made::new(Shape::default()).bytes, 1);
+    bytes[256..768].fill(0);
+    for align in [0, 9, 30, 31, 40, 63, 64, 255] {
+        bytes[176 + 72] = align;
+        let (dir, path) = file_of(&bytes);
+        let file = File::open(&path).unwrap();
+        let given = Stale::of(file.head()).map(|stale| stale.align);
+        assert_eq!(given, Some(if align <= 30 { 1 << align } else { 1 }), "{align}");
+        if align == 30 {
+            continue; // the new file would have a hole of a GiB
+        }
+        let out = dir.path().join("out.gsd");
+        Recover::new().examine(&path).unwrap().write(&out, &|_| {}).unwrap();
+        assert_eq!(made::frames_of(&out).unwrap().len(), 4);
     }
 }
