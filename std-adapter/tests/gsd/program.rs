@@ -110,6 +110,11 @@ fn damaged_files_get_one_clear_line() {
         ),
         ("bad_namelist_not_terminated", "the last byte of the name list at offset 5375 is 65"),
         ("bad_index_loc_minus1", "header.index_location at offset 8 is 18446744073709551615"),
+        (
+            "bad_trunc_relocated_index",
+            "index.location at offset 29972: the chunk ends at 31876, but the file at 31852; striae \
+             recover saves what is left",
+        ),
     ] {
         let file = path_of(name);
         for args in [&["info"][..], &["ls"], &["cat", "--frame", "0", "--chunk", "a"]] {
