@@ -10,7 +10,7 @@
 //! | [`rules`] | what the device asks for |
 //! | [`plan`] | many requests: the reads that serve all of them |
 //! | [`split`] | one request: head, body and tail, so that the body can go to the caller's memory |
-//! | [`write`] | one write: blocks at its ends that are read first or padded, and the file's length behind it |
+//! | [`write`](mod@write) | one write: blocks at its ends that are read first or padded, and the file's length behind it |
 //! | [`error`] | what can be wrong |
 //!
 //! ```
