@@ -15,6 +15,7 @@ pub fn check_plan(requests: &[Span], rules: Rules) {
     check_reads(&reads, &rules);
     assert_eq!(plan.len(), reads.len() as u64);
     assert_eq!(plan.is_empty(), reads.is_empty());
+    assert_eq!(plan.room(), reads.last().map_or(0, |read| read.place + read.span.len()));
     assert_eq!(plan.bytes(), reads.iter().map(|read| read.span.len()).sum::<u64>());
     for read in &reads {
         assert_eq!(plan.read(read.number), Some(*read));
@@ -23,12 +24,17 @@ pub fn check_plan(requests: &[Span], rules: Rules) {
     for &request in requests {
         let parts: Vec<Part> = plan.parts(request).unwrap().collect();
         check_parts(request, &parts, &reads);
+        let place = plan.place(request).unwrap();
+        for part in parts {
+            let read = &reads[usize::try_from(part.read).unwrap()];
+            assert_eq!(read.place + part.skip, place + part.at, "not in one piece");
+        }
     }
     check_bound(requests, &reads, &rules);
 }
 
 fn check_reads(reads: &[Read], rules: &Rules) {
-    let mut end = 0;
+    let (mut end, mut taken) = (0, 0);
     for (number, read) in reads.iter().enumerate() {
         assert_eq!(read.number, number as u64);
         let span = read.span;
@@ -39,7 +45,9 @@ fn check_reads(reads: &[Read], rules: &Rules) {
         assert!(read.valid > span.len() - rules.unit(), "a unit behind the end of the file");
         let touches = number > 0 && span.offset() == end;
         assert!(!touches || reads[number - 1].span.len() == rules.max_io(), "two reads for one");
-        end = span.end();
+        assert!(read.place % rules.granule() == 0 && read.place >= taken);
+        assert!(!touches || read.place == taken, "a request would be in pieces");
+        (end, taken) = (span.end(), read.place + span.len());
     }
 }
 

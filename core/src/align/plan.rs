@@ -16,11 +16,13 @@ pub struct Run {
     end: u64,
     /// Reads of the runs before it.
     first: u64,
+    /// Bytes that these take in a buffer.
+    place: u64,
 }
 
 impl Run {
     /// One that says nothing yet.
-    pub const EMPTY: Self = Self { start: 0, end: 0, first: 0 };
+    pub const EMPTY: Self = Self { start: 0, end: 0, first: 0, place: 0 };
 
     const fn len(&self) -> u64 {
         self.end.saturating_sub(self.start)
@@ -52,6 +54,8 @@ pub struct Read {
     pub span: Span,
     /// Bytes of it that the file has: what a read of all of it returns.
     pub valid: u64,
+    /// Where it goes in a buffer of [`Plan::room`] bytes: a multiple of the granule.
+    pub place: u64,
 }
 
 /// What is left of a read that returned fewer bytes than the file has of it.
@@ -87,8 +91,8 @@ impl Read {
         let skip = got & rules.granule().wrapping_neg();
         let left = self.span.len().saturating_sub(skip);
         let span = self.span.part(skip, left).unwrap_or(Span::ZERO);
-        let valid = self.valid.saturating_sub(skip);
-        Rest::Again { skip, read: Self { span, valid, ..self } }
+        let (valid, place) = (self.valid.saturating_sub(skip), self.place.saturating_add(skip));
+        Rest::Again { skip, read: Self { span, valid, place, ..self } }
     }
 }
 
@@ -158,6 +162,20 @@ impl<'m> Plan<'m> {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.len()))
     }
 
+    /// Bytes of a buffer that all reads fit in, one behind the other, so that every request is in one
+    /// piece there. Where the buffer is aligned, so are the places of the reads.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.runs.last().map_or(0, |run| run.place.saturating_add(run.len()))
+    }
+
+    /// Where the first byte of a request is in such a buffer; `None` if the plan does not read all of it.
+    #[must_use]
+    pub fn place(&self, request: Span) -> Option<u64> {
+        let run = self.run_of(request)?;
+        Some(run.place.saturating_add(request.offset().saturating_sub(run.start)))
+    }
+
     /// All reads.
     pub fn reads(&self) -> impl Iterator<Item = Read> + '_ {
         self.runs
@@ -180,24 +198,25 @@ impl<'m> Plan<'m> {
         let len = run.end.saturating_sub(start).min(max_io);
         let span = Span::new(start, len).unwrap_or(Span::ZERO);
         let valid = span.end().min(self.rules.file_len()).saturating_sub(start);
-        Read { number: run.first.saturating_add(at), span, valid }
+        let place = run.place.saturating_add(start.saturating_sub(run.start));
+        Read { number: run.first.saturating_add(at), span, valid, place }
     }
 
     /// The parts of a request in the order of their bytes; `None` if the plan does not read all of it.
     #[must_use]
     pub fn parts(&self, request: Span) -> Option<Parts> {
-        let max_io = self.rules.max_io();
+        let run = self.run_of(request)?;
+        Some(Parts { run, request, at: 0, max_io: self.rules.max_io() })
+    }
+
+    /// The run that all of a request is in; any one for an empty request.
+    fn run_of(&self, request: Span) -> Option<Run> {
         if request.is_empty() {
-            return Some(Parts { run: Run::EMPTY, request, at: 0, max_io });
+            return Some(Run::EMPTY);
         }
         let behind = self.runs.partition_point(|run| run.start <= request.offset());
         let run = *self.runs.get(behind.checked_sub(1)?)?;
-        (request.end() <= run.end.min(self.rules.file_len())).then_some(Parts {
-            run,
-            request,
-            at: 0,
-            max_io,
-        })
+        (request.end() <= run.end.min(self.rules.file_len())).then_some(run)
     }
 }
 
@@ -212,7 +231,8 @@ fn round_out(requests: &[Span], rules: &Rules, runs: &mut [Run]) -> Result<usize
             return Err(Error::BehindEnd { request, end: span.end(), file_len });
         }
         if let Some(run) = runs.get_mut(count) {
-            *run = Run { start: rules.down(span.offset()), end: rules.up(span.end()), first: 0 };
+            let (start, end) = (rules.down(span.offset()), rules.up(span.end()));
+            *run = Run { start, end, ..Run::EMPTY };
         }
         count = count.saturating_add(1);
     }
@@ -231,7 +251,9 @@ fn join(runs: &mut [Run], rules: &Rules) -> usize {
             put(runs, done, last);
             done = done.saturating_add(1);
             let first = last.first.saturating_add(last.reads(rules.max_io()));
-            last = Run { first, ..run };
+            let len = last.len().saturating_add(rules.granule().saturating_sub(1));
+            let place = last.place.saturating_add(len & rules.granule().wrapping_neg());
+            last = Run { first, place, ..run };
         }
     }
     put(runs, done, last);
