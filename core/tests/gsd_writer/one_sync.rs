@@ -186,3 +186,16 @@ fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it()
     }
     assert!(cuts > 4000, "{cuts}");
 }
+
+#[test]
+fn the_first_commit_makes_what_was_found_durable() {
+    for attributes in [ONE_SYNC, Attributes { one_sync: false, ..ONE_SYNC }] {
+        let mut disk = Disk::new(commits(&attributes, 2)[1].0.clone());
+        let mut syncs = 0;
+        let mut writer = Writer::open(Counting(&mut disk, &mut syncs), [Slot::EMPTY; 4]).unwrap();
+        writer.commit().unwrap();
+        writer.commit().unwrap();
+        writer.close().unwrap();
+        assert_eq!(syncs, 1, "who wrote it may have been killed before its sync");
+    }
+}

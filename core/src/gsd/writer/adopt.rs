@@ -25,10 +25,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     #[inline(never)]
     fn adopt_found(&mut self) -> Result<(), WriteError<S>> {
         if self.tail.is_adopted {
-            return match self.tail.stands {
-                Stands::Found => self.make_durable(),
-                Stands::Written | Stands::Durable => Ok(()),
-            };
+            return self.make_durable();
         }
         let shadow = self.behind(Shadow::BOTH_LEN).map_err(DriveError::Format)?;
         self.reserve(shadow.end())?;

@@ -14,7 +14,8 @@ use crate::store::WriteAt;
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Makes all ended frames durable and visible. Costs two syncs, or one
-    /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new.
+    /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new, but
+    /// the first one syncs what was found in any case.
     ///
     /// The present frame goes on. Nothing is visible before all of it is.
     ///
@@ -27,7 +28,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let tail = &self.tail;
         let names = if tail.is_adopted { tail.image.commit.names.get() } else { tail.names_count };
         if tail.entries == tail.committed && names == tail.names_count {
-            return Ok(());
+            return match tail.stands {
+                // Whoever left it may have been killed before its sync, and this is a promise.
+                Stands::Found => self.make_durable(),
+                Stands::Written | Stands::Durable => Ok(()),
+            };
         }
         self.publish_all()
     }

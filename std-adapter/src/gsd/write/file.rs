@@ -256,7 +256,8 @@ impl FileWriter {
 
     /// Makes all frames that have ended part of the file, as durable as was asked for.
     ///
-    /// The frame that is being written goes on. Nothing is done if there is nothing new.
+    /// The frame that is being written goes on. Nothing is done if there is nothing new, but
+    /// the first commit behind opening a file makes durable what was found.
     ///
     /// # Errors
     /// The operating system's, or that the file was removed while it was written: the file is as the
