@@ -12,7 +12,7 @@ declare -rA bounds=(
     [logger_4]=560 [logger_8]=720
     [stack_create]=4900 [stack_open]=4900 [stack_name]=900 [stack_chunk]=400 [stack_pieces]=400
     [stack_end_frame]=1700
-    [code]=33000
+    [code]=33600
 )
 
 # Builds both programs. Arguments: cargo's.
