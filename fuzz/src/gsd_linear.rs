@@ -234,7 +234,9 @@ fn ahead(bytes: &[u8], now: &[u8; 120]) -> Option<[u8; 120]> {
     let (first, last) = (u64_at(old, 48), u64_at(new, 48));
     let crc = added_crc(bytes, old, new)?;
     let is_there = first > 0 && first < last && crc != 0 && u32_at(shadow, 248) == crc;
-    is_there.then(|| new.try_into().unwrap())
+    let mut made: [u8; 120] = new.try_into().unwrap();
+    made[36..40].copy_from_slice(&now[36..40]); // gsd may have looked, and raised the version
+    is_there.then_some(made)
 }
 
 /// The checksum of what a commit of one sync adds, if that lies in the file.
