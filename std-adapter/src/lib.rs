@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`posix`] | one file, read and written by offset |
 //! | [`copy`] | spans copied from file to file, holes kept |
+//! | [`direct`] | spans read past the page cache, aligned by the library |
 //! | [`finding`] | what checking a file finds, as values |
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
@@ -35,6 +36,7 @@
 #![deny(unsafe_code)]
 
 pub mod copy;
+pub mod direct;
 mod dump;
 pub mod error;
 mod extract;

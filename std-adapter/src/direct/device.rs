@@ -1,0 +1,67 @@
+//! What a file's device asks for.
+
+use super::memory::Pool;
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::io::{Errno, retry_on_intr};
+use std::io;
+use std::os::fd::BorrowedFd;
+use striae_core::align::Alignment;
+
+/// What the kernel says of direct reading of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It needs this.
+    Says(Alignment),
+    /// It cannot be done.
+    Refuses,
+    /// Nothing: an old kernel, or a file system that does not tell. It may work.
+    Silent,
+}
+
+/// `STATX_DIO_READ_ALIGN` of Linux 6.14, which rustix does not name.
+const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x0002_0000);
+
+/// Asks the kernel.
+pub(super) fn ask(file: BorrowedFd<'_>) -> Known {
+    let wanted = StatxFlags::DIOALIGN | DIO_READ_ALIGN;
+    let Ok(stat) = statx(file, "", AtFlags::EMPTY_PATH, wanted) else { return Known::Silent };
+    let said = StatxFlags::from_bits_retain(stat.stx_mask);
+    if !said.contains(StatxFlags::DIOALIGN) {
+        return Known::Silent;
+    }
+    let offset = match stat.stx_dio_read_offset_align {
+        0 => stat.stx_dio_offset_align,
+        offset => offset,
+    };
+    let (offset, memory) = (u64::from(offset), u64::from(stat.stx_dio_mem_align));
+    match offset > 0 && memory > 0 {
+        true => Known::Says(Alignment { offset, length: offset, memory }),
+        false => Known::Refuses,
+    }
+}
+
+/// Finds the least alignment that is accepted, by reading; `None` if none is.
+///
+/// Only where the kernel says nothing: a device of 4096 bytes a sector may still accept 512, and read
+/// more than it is asked to, and a network file system may say anything.
+pub(super) fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
+    const LEAST: usize = 512;
+    const MOST: usize = 1 << 16;
+    let pool = Pool::new(MOST);
+    let Some(mut memory) = pool.take(2 * MOST) else { return Ok(None) };
+    let mut unit = LEAST;
+    while unit <= MOST {
+        let len = u64::try_from(unit).unwrap_or(u64::MAX);
+        // Behind the end there is nothing, whatever the offset is: that would tell nothing.
+        let offset = if len < file_len { len } else { 0 };
+        // Aligned to the unit and to no more.
+        let piece = memory.bytes_mut().get_mut(unit..).and_then(|bytes| bytes.get_mut(..unit));
+        let piece = piece.unwrap_or_default();
+        match retry_on_intr(|| rustix::io::pread(file, &mut *piece, offset)) {
+            Ok(_) => return Ok(Some(Alignment::of(len))),
+            Err(Errno::INVAL) => unit = unit.saturating_mul(2),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}

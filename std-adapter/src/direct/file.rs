@@ -1,0 +1,385 @@
+//! A file that is read past the page cache, if that can be.
+#![expect(unsafe_code, reason = "who starts reads promises that their memory is left alone")]
+
+use super::batch::Batch;
+use super::handles::Handles;
+use super::lane::Lane;
+use super::memory::Target;
+use super::options::OpenOptions;
+use super::standing::{Rung, Standing, Step};
+use super::stream::{Order, Stream};
+use super::workers::Workers;
+use crate::error::{Error, ErrorKind};
+use rustix::io::Errno;
+use std::fmt::Display;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use striae_core::align::{self, Alignment, Plan, Read, Rest, Rules, Run, Split};
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+
+/// What all callers of a file share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    path: PathBuf,
+    pub(super) handles: Arc<Handles>,
+    alignment: Alignment,
+    standing: Standing,
+    pub(super) options: OpenOptions,
+    workers: OnceLock<Arc<Workers>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        path: &Path,
+        handles: Handles,
+        alignment: Alignment,
+        standing: Standing,
+        options: OpenOptions,
+    ) -> Arc<Self> {
+        let (path, handles, workers) = (path.to_owned(), Arc::new(handles), OnceLock::new());
+        Arc::new(Self { path, handles, alignment, standing, options, workers })
+    }
+
+    pub(super) fn rung(&self) -> Rung {
+        self.standing.rung()
+    }
+
+    /// Leaves a rung that refused; whether reading can go on.
+    pub(super) fn step_down(&self, from: Rung, why: &dyn Display) -> bool {
+        self.standing.step_down(&self.path, from, why)
+    }
+
+    pub(super) fn workers(&self) -> Arc<Workers> {
+        let new = || Workers::new(Arc::clone(&self.handles), self.options.threads);
+        Arc::clone(self.workers.get_or_init(|| Arc::new(new())))
+    }
+
+    /// What memory is aligned to: what the device needs, and at least a page, of which an unaligned
+    /// buffer would have one more.
+    pub(super) fn memory_align(&self) -> usize {
+        usize::try_from(self.alignment.memory).unwrap_or(0).max(4096)
+    }
+
+    /// What reads keep to, of the file as long as it is now.
+    pub(super) fn rules(&self) -> Result<Rules, ErrorKind> {
+        let file_len = self.handles.buffered.size()?;
+        let rules = Rules::new(self.alignment, file_len).map_err(invalid)?;
+        let max_io = self.options.max_io.max(rules.granule()).min(Rules::MAX_IO);
+        let rules = rules.with_max_io(max_io).map_err(invalid)?;
+        Ok(rules.with_max_gap(self.options.max_gap))
+    }
+
+    pub(super) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
+        Error::new(&self.path, kind)
+    }
+}
+
+/// The error of the arithmetic, as one of a file.
+pub(super) fn invalid(error: align::Error) -> ErrorKind {
+    match error {
+        align::Error::BehindEnd { file_len, .. } => ErrorKind::Ended { offset: file_len },
+        error => io::Error::new(io::ErrorKind::InvalidInput, error).into(),
+    }
+}
+
+/// A file that is read past the page cache, if that can be; many threads may do so at once.
+///
+/// Each call, and each stream, has a ring of its own while it lasts, which the next one takes over.
+#[derive(Debug)]
+pub struct DirectFile {
+    shared: Arc<Shared>,
+    /// Those that nobody uses, the last one used at the end.
+    lanes: Mutex<Vec<Lane>>,
+}
+
+/// A lane, taken by one caller, which goes back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Taken<'f> {
+    file: &'f DirectFile,
+    lane: ManuallyDrop<Lane>,
+}
+
+impl DirectFile {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let first = Lane::new(Arc::clone(&shared)); // what the kernel refuses is known from now on
+        Self { shared, lanes: Mutex::new(vec![first]) }
+    }
+
+    /// Opens the file at `path` as [`OpenOptions::new`] says.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        OpenOptions::new().open(path)
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub fn rung(&self) -> Rung {
+        self.shared.rung()
+    }
+
+    /// The rungs that it has left, and why.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        self.shared.standing.steps()
+    }
+
+    /// What its device needs for direct reading; [`Alignment::NONE`] if that cannot be.
+    #[must_use]
+    pub fn alignment(&self) -> Alignment {
+        self.shared.alignment
+    }
+
+    pub(super) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    #[cfg(test)]
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub(super) fn take(&self) -> Taken<'_> {
+        let lane = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let lane = lane.unwrap_or_else(|| Lane::new(Arc::clone(&self.shared)));
+        Taken { file: self, lane: ManuallyDrop::new(lane) }
+    }
+
+    /// Reads spans, in any order; they may overlap. All of them are in memory at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Ended`] if one is not in the file; [`ErrorKind::Io`]: the operating system's,
+    /// [`io::ErrorKind::OutOfMemory`] if they are more than can be.
+    pub fn read_spans(&self, spans: &[Span]) -> Result<Batch, Error> {
+        self.read_batch(spans).map_err(|kind| self.shared.error(kind))
+    }
+
+    fn read_batch(&self, spans: &[Span]) -> Result<Batch, ErrorKind> {
+        let rules = self.shared.rules()?;
+        let mut runs = vec![Run::EMPTY; spans.len()];
+        let plan = Plan::new(spans, rules, &mut runs).map_err(invalid)?;
+        let mut lane = self.take();
+        let memory = lane.memory(plan.room())?;
+        let reads = memory.targets(&plan);
+        // SAFETY: the targets are parts of the memory, as disjoint as the places of a plan.
+        let flight = unsafe { lane.start(memory, rules, reads) };
+        let memory = lane.wait_for(flight)?;
+        let place = |&span: &Span| {
+            let place = usize::try_from(plan.place(span).unwrap_or(0)).unwrap_or(usize::MAX);
+            (place, usize::try_from(span.len()).unwrap_or(usize::MAX))
+        };
+        Ok(Batch::new(memory, spans.iter().map(place).collect(), Arc::clone(&lane.pool)))
+    }
+
+    /// Reads spans one after another, in bounded memory, several reads ahead.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]: the operating system's.
+    pub fn stream<I>(&self, spans: I, order: Order) -> Result<Stream<'_, I::IntoIter>, Error>
+    where
+        I: IntoIterator<Item = Span>,
+    {
+        Stream::new(self, spans.into_iter(), order).map_err(|kind| self.shared.error(kind))
+    }
+
+    /// Reads all of `buf` from `offset` on.
+    ///
+    /// What is in an aligned place of `buf` is read there, the rest is copied. From
+    /// [`OpenOptions::threshold`] on, several reads are made at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Ended`]; [`ErrorKind::Io`]: the operating system's.
+    pub fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        self.fill(offset, buf).map_err(|kind| self.shared.error(kind))
+    }
+
+    fn fill(&self, offset: u64, buf: &mut [u8]) -> Result<(), ErrorKind> {
+        let rules = self.shared.rules()?;
+        let len = u64::try_from(buf.len()).unwrap_or(u64::MAX);
+        let ended = || ErrorKind::Ended { offset: rules.file_len() };
+        let request = Span::new(offset, len).filter(|span| span.fits(rules.file_len()));
+        let request = request.ok_or_else(ended)?;
+        let address = u64::try_from(buf.as_ptr().addr()).unwrap_or(0);
+        let split = Split::new(request, address, &rules).map_err(invalid)?;
+        let is_whole = split.head.is_none() && split.tail.is_none();
+        match split.body {
+            Some(_) if len >= self.shared.options.threshold => {
+                self.fill_at_once(&split, request, &rules, buf)
+            }
+            Some(_) if is_whole => self.fill_by_one(request, &rules, buf),
+            None if len >= self.shared.options.threshold => self.fill_by_stream(request, buf),
+            _ => self.fill_by_copy(request, &rules, buf),
+        }
+    }
+
+    /// Reads what is aligned in the file and in memory, by the calling thread.
+    fn fill_by_one(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
+        let (mut piece, mut idle) = (buf, 0_u32);
+        let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
+        let mut read = Read { number: 0, span, valid, place: 0 };
+        loop {
+            let got = self.read_some(read.span.offset(), piece)?;
+            match read.rest(u64::try_from(got).unwrap_or(u64::MAX), rules) {
+                Rest::Done => return Ok(()),
+                Rest::Ended { offset } => return Err(ErrorKind::Ended { offset }),
+                Rest::Again { skip, read: again } => {
+                    idle = if skip == 0 { idle.saturating_add(1) } else { 0 };
+                    if idle > 1000 {
+                        return Err(io::Error::from(Errno::AGAIN).into());
+                    }
+                    piece = piece.get_mut(usize::try_from(skip).unwrap_or(0)..).unwrap_or_default();
+                    read = again;
+                }
+            }
+        }
+    }
+
+    /// One read of the rung where the file stands, by the calling thread.
+    fn read_some(&self, offset: u64, piece: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let rung = self.shared.rung();
+            match self.shared.handles.read(rung.how(None), offset, piece) {
+                Err(errno) if Standing::is_refusal(errno) => {
+                    let why = format!("reading at offset {offset}: {errno}");
+                    if !self.shared.step_down(rung, &why) {
+                        return Err(errno.into());
+                    }
+                }
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    /// Reads all of it into memory of the pool, and copies.
+    fn fill_by_copy(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
+        let start = rules.down(span.offset());
+        let wide = Span::new(start, rules.up(span.end()).saturating_sub(start)).unwrap_or(span);
+        let mut lane = self.take();
+        let mut memory = lane.memory(wide.len())?;
+        let len = usize::try_from(wide.len()).unwrap_or(usize::MAX);
+        let bytes = memory.bytes_mut().get_mut(..len).unwrap_or_default();
+        let done = self.fill_by_one(wide, rules, bytes);
+        let skip = usize::try_from(span.offset().saturating_sub(start)).unwrap_or(usize::MAX);
+        let wanted = bytes.get(skip..).and_then(|bytes| bytes.get(..buf.len()));
+        if let (Ok(()), Some(wanted)) = (&done, wanted) {
+            buf.copy_from_slice(wanted);
+        }
+        lane.pool.give_back(memory);
+        done
+    }
+
+    /// Reads a long span, no part of which is aligned in memory when it is in the file.
+    fn fill_by_stream(&self, span: Span, buf: &mut [u8]) -> Result<(), ErrorKind> {
+        let mut stream = Stream::new(self, std::iter::once(span), Order::Completed)?;
+        while let Some(piece) = stream.piece_or_error()? {
+            let at = usize::try_from(piece.at).unwrap_or(usize::MAX);
+            let to = buf.get_mut(at..).and_then(|buf| buf.get_mut(..piece.bytes.len()));
+            to.unwrap_or_default().copy_from_slice(piece.bytes);
+        }
+        Ok(())
+    }
+
+    /// Reads the body straight to its place, several reads at once, and the ends by a copy.
+    fn fill_at_once(
+        &self,
+        split: &Split,
+        request: Span,
+        rules: &Rules,
+        buf: &mut [u8],
+    ) -> Result<(), ErrorKind> {
+        let ends = [split.head, split.tail];
+        let room = rules.granule().saturating_mul(2);
+        let mut lane = self.take();
+        let memory = lane.memory(room.saturating_mul(2))?;
+        let whole = Target::of(buf);
+        let mut reads = Vec::new();
+        let mut add = |span: Span, place: u64, target: Option<Target>| {
+            let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
+            let number = u64::try_from(reads.len()).unwrap_or(u64::MAX);
+            reads.extend(target.map(|target| (Read { number, span, valid, place }, target)));
+        };
+        for (bounce, place) in ends.iter().zip([0, room]) {
+            if let Some(bounce) = bounce {
+                let len = usize::try_from(bounce.read.len()).unwrap_or(usize::MAX);
+                let at = usize::try_from(place).unwrap_or(usize::MAX);
+                add(bounce.read, place, memory.target(at, len));
+            }
+        }
+        let body = split.body.unwrap_or(Span::ZERO);
+        let (mut passed, max_io) = (0, rules.max_io());
+        while let Some(left) = body.len().checked_sub(passed).filter(|&left| left > 0) {
+            let Some(part) = body.part(passed, left.min(max_io)) else { break };
+            let at = part.offset().saturating_sub(request.offset());
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            let len = usize::try_from(part.len()).unwrap_or(usize::MAX);
+            add(part, 0, whole.part(at, len));
+            passed = passed.saturating_add(part.len());
+        }
+        // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail are;
+        // `buf` is borrowed until the end of this function, and `wait_for` returns when all are done, or
+        // does not return.
+        let flight = unsafe { lane.start(memory, *rules, reads) };
+        let memory = lane.wait_for(flight)?;
+        for (bounce, place) in ends.iter().zip([0, room]) {
+            let Some(bounce) = bounce else { continue };
+            let from = usize::try_from(place.saturating_add(bounce.skip)).unwrap_or(usize::MAX);
+            let len = usize::try_from(bounce.len).unwrap_or(usize::MAX);
+            // SAFETY: all reads are done.
+            let bytes = unsafe { memory.bytes(from, len) }.unwrap_or_default();
+            let at = usize::try_from(bounce.at).unwrap_or(usize::MAX);
+            let to = buf.get_mut(at..).and_then(|buf| buf.get_mut(..len)).unwrap_or_default();
+            to.copy_from_slice(bytes);
+        }
+        lane.pool.give_back(memory);
+        Ok(())
+    }
+}
+
+impl ReadAt for DirectFile {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let left = self.size()?.saturating_sub(offset);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
+        let buf = buf.get_mut(..len).unwrap_or_default();
+        match self.fill(offset, buf) {
+            Ok(()) => Ok(len),
+            // It has become shorter since: whoever asks again is told where it ends.
+            Err(ErrorKind::Ended { .. }) => self.shared.handles.buffered.read_at(offset, buf),
+            Err(ErrorKind::Io(error)) => Err(error),
+            Err(error) => Err(io::Error::other(self.shared.error(error))),
+        }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.shared.handles.buffered.size()
+    }
+}
+
+impl Deref for Taken<'_> {
+    type Target = Lane;
+
+    fn deref(&self) -> &Lane {
+        &self.lane
+    }
+}
+
+impl DerefMut for Taken<'_> {
+    fn deref_mut(&mut self) -> &mut Lane {
+        &mut self.lane
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody can, behind
+        // `drop`.
+        let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
+        self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+    }
+}

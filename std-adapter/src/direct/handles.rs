@@ -1,0 +1,38 @@
+//! The descriptors of a file, and reads of them by the calling thread.
+
+use super::engine::How;
+use crate::posix::PosixFile;
+use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
+use std::io::IoSliceMut;
+use std::os::fd::OwnedFd;
+
+/// A file that is open twice.
+#[derive(Debug)]
+pub(super) struct Handles {
+    /// Through the page cache.
+    pub(super) buffered: PosixFile,
+    /// Past it, if that can be.
+    pub(super) direct: Option<OwnedFd>,
+}
+
+/// `RWF_DONTCACHE` of Linux 6.14, which rustix does not name.
+const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+
+impl Handles {
+    /// Reads some bytes.
+    pub(super) fn read(&self, how: How, offset: u64, piece: &mut [u8]) -> Result<usize, Errno> {
+        match (how, &self.direct) {
+            (How::Direct(_), Some(direct)) => {
+                retry_on_intr(|| rustix::io::pread(direct, &mut *piece, offset))
+            }
+            (How::Direct(_), None) => Err(Errno::OPNOTSUPP),
+            (How::Uncached, _) => retry_on_intr(|| {
+                let pieces = &mut [IoSliceMut::new(piece)];
+                rustix::io::preadv2(&self.buffered, pieces, offset, DONTCACHE)
+            }),
+            (How::Buffered, _) => {
+                retry_on_intr(|| rustix::io::pread(&self.buffered, &mut *piece, offset))
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Reads on their way: begun, repeated where they came back short, and done.
+#![expect(unsafe_code, reason = "who begins a read promises that its memory is left alone")]
+
+use super::engine::{Done, Engine, Op};
+use super::file::Shared;
+use super::memory::{Memory, Pool, Target};
+use super::ring::Ring;
+use super::standing::{Rung, Standing};
+use super::workers::Threads;
+use crate::error::ErrorKind;
+use rustix::io::Errno;
+use slab::Slab;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use striae_core::align::{Read, Rest, Rules};
+
+/// Reads that belong together: those of one plan.
+#[derive(Debug)]
+struct Flight {
+    memory: Memory,
+    rules: Rules,
+    /// Those that were not begun yet, the last one first.
+    waiting: Vec<(Read, Target)>,
+    /// Those that were begun and are not done.
+    under_way: usize,
+    error: Option<ErrorKind>,
+    /// Whether nobody waits for it any more.
+    is_left: bool,
+}
+
+/// A read that was begun.
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    flight: usize,
+    read: Read,
+    target: Target,
+    rung: Rung,
+    /// Times that it brought nothing.
+    idle: u32,
+}
+
+/// What has happened: a read of a flight is done, or failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    pub(super) flight: usize,
+    /// Number of the read.
+    pub(super) read: u64,
+}
+
+/// What one caller at a time reads with. What is under way stays in here, with the memory that it is read
+/// into, until it is done, whatever the caller does.
+#[derive(Debug)]
+pub(super) struct Lane {
+    // Dropped first: they wait for what is under way, which is read into the memory of the flights.
+    ring: Option<Ring>,
+    threads: Option<Threads>,
+    file: Arc<Shared>,
+    pub(super) pool: Arc<Pool>,
+    flights: Slab<Flight>,
+    begun: Slab<Begun>,
+    /// Flights with reads that were not begun, in order.
+    waiting: VecDeque<usize>,
+    /// Changes what reads bring.
+    #[cfg(test)]
+    pub(super) fault: Option<Fault>,
+    #[cfg(test)]
+    turn: u64,
+}
+
+/// What a test makes of a read that is done.
+#[cfg(test)]
+pub(super) type Fault = fn(turn: u64, done: &mut Done);
+
+/// Times that a read may bring nothing before that is an error.
+const IDLE: u32 = 1000;
+
+impl Lane {
+    pub(super) fn new(file: Arc<Shared>) -> Self {
+        let pool = Pool::new(file.memory_align());
+        let (flights, begun, waiting) = (Slab::new(), Slab::new(), VecDeque::new());
+        let mut lane = Self {
+            ring: None,
+            threads: None,
+            file,
+            pool,
+            flights,
+            begun,
+            waiting,
+            #[cfg(test)]
+            fault: None,
+            #[cfg(test)]
+            turn: 0,
+        };
+        lane.set_up();
+        lane
+    }
+
+    pub(super) const fn file(&self) -> &Arc<Shared> {
+        &self.file
+    }
+
+    /// Makes a ring, if the file stands on such a rung; or steps down.
+    fn set_up(&mut self) {
+        if !self.file.rung().is_ring() || self.ring.is_some() {
+            return;
+        }
+        match Ring::new(Arc::clone(&self.file.handles), self.file.options.depth) {
+            Ok((ring, why)) => {
+                if let Some(why) = why {
+                    self.file.step_down(Rung::Registered, &format!("registering buffers: {why}"));
+                }
+                self.ring = Some(ring);
+            }
+            Err(error) => {
+                let why = format!("setting up a ring: {error}");
+                self.file.step_down(Rung::Registered, &why);
+                self.file.step_down(Rung::Ring, &why);
+            }
+        }
+    }
+
+    /// Memory of at least so many bytes.
+    pub(super) fn memory(&mut self, len: u64) -> Result<Memory, ErrorKind> {
+        let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let len = usize::try_from(len).map_err(|_| too_much())?;
+        let mut memory = self.pool.take(len).ok_or_else(too_much)?;
+        if self.file.rung() == Rung::Registered
+            && let Some(ring) = &mut self.ring
+        {
+            ring.free(self.pool.free_slots());
+            if let Err(error) = ring.register(&mut memory) {
+                let why = format!("registering {} bytes: {error}", memory.len());
+                self.file.step_down(Rung::Registered, &why);
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Puts reads on their way.
+    ///
+    /// # Safety
+    /// The targets are disjoint parts of `memory`, or of memory that lives and that nobody uses until
+    /// [`wait_for`](Self::wait_for) has returned.
+    pub(super) unsafe fn start(
+        &mut self,
+        memory: Memory,
+        rules: Rules,
+        mut reads: Vec<(Read, Target)>,
+    ) -> usize {
+        reads.reverse();
+        let flight =
+            Flight { memory, rules, waiting: reads, under_way: 0, error: None, is_left: false };
+        let key = self.flights.insert(flight);
+        self.waiting.push_back(key);
+        self.begin_waiting();
+        key
+    }
+
+    /// Begins reads until enough are under way.
+    fn begin_waiting(&mut self) {
+        let depth = usize::try_from(self.file.options.depth).unwrap_or(usize::MAX);
+        while self.begun.len() < depth
+            && let Some(&key) = self.waiting.front()
+        {
+            let flight = self.flights.get_mut(key);
+            match flight.and_then(|flight| flight.waiting.pop().map(|read| (flight, read))) {
+                None => {
+                    self.waiting.pop_front();
+                }
+                Some((flight, (read, target))) => {
+                    flight.under_way = flight.under_way.saturating_add(1);
+                    let rung = self.file.rung();
+                    self.begin(Begun { flight: key, read, target, rung, idle: 0 });
+                }
+            }
+        }
+    }
+
+    /// Begins a read on the rung where the file stands.
+    fn begin(&mut self, begun: Begun) {
+        let rung = self.file.rung();
+        let memory = self.flights.get(begun.flight).map(|flight| &flight.memory);
+        let slot = memory.filter(|memory| memory.has(begun.target)).and_then(|memory| memory.slot);
+        let key = self.begun.insert(Begun { rung, ..begun });
+        let op = Op {
+            token: u64::try_from(key).unwrap_or(u64::MAX),
+            offset: begun.read.span.offset(),
+            target: begun.target,
+            how: rung.how(slot),
+        };
+        let engine: &mut dyn Engine = match &mut self.ring {
+            Some(ring) if rung.is_ring() => ring,
+            _ => self.threads.get_or_insert_with(|| Threads::new(self.file.workers())),
+        };
+        // SAFETY: what `start` was promised; the memory of a flight is in `flights` until all of its reads
+        // are done, and the engines are dropped before that is.
+        unsafe { engine.begin(op) };
+    }
+
+    /// Waits until a read is done for good; `None` if none is under way.
+    pub(super) fn reap(&mut self) -> Option<Event> {
+        loop {
+            self.begin_waiting();
+            let of_ring = self.ring.as_mut().and_then(Engine::wait);
+            let done = of_ring.or_else(|| self.threads.as_mut().and_then(Engine::wait))?;
+            #[cfg(test)]
+            let done = self.spoil(done);
+            if let Some(event) = self.finish(done) {
+                return Some(event);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn flights(&self) -> usize {
+        self.flights.len()
+    }
+
+    #[cfg(test)]
+    fn spoil(&mut self, mut done: Done) -> Done {
+        if let Some(fault) = self.fault {
+            self.turn = self.turn.wrapping_add(1);
+            fault(self.turn, &mut done);
+        }
+        done
+    }
+
+    /// Looks at what a read has brought: it is done, or begun again.
+    fn finish(&mut self, done: Done) -> Option<Event> {
+        let begun = self.begun.try_remove(usize::try_from(done.token).ok()?)?;
+        let flight = self.flights.get_mut(begun.flight)?;
+        let rest = match done.result {
+            Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &flight.rules)),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(Rest::Again { skip: 0, read: begun.read }),
+            Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
+                let why = format!("reading at offset {}: {errno}", begun.read.span.offset());
+                match self.file.step_down(begun.rung, &why) {
+                    true => Ok(Rest::Again { skip: 0, read: begun.read }),
+                    false => Err(errno),
+                }
+            }
+            Err(errno) => Err(errno),
+        };
+        let error = match rest {
+            Ok(Rest::Again { .. }) if flight.is_left => None,
+            Ok(Rest::Again { skip, read }) => {
+                let idle = if skip == 0 { begun.idle.saturating_add(1) } else { 0 };
+                let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+                match begun.target.part(skip, begun.target.len.saturating_sub(skip)) {
+                    Some(target) if idle < IDLE => {
+                        if matches!(done.result, Err(Errno::AGAIN)) {
+                            std::thread::yield_now();
+                        }
+                        self.begin(Begun { read, target, idle, ..begun });
+                        return None;
+                    }
+                    _ => Some(failed(begun.read, Errno::AGAIN)),
+                }
+            }
+            Ok(Rest::Done) => None,
+            Ok(Rest::Ended { offset }) => Some(ErrorKind::Ended { offset }),
+            Err(errno) => Some(failed(begun.read, errno)),
+        };
+        if let Some(error) = error {
+            flight.error.get_or_insert(error);
+            flight.waiting.clear(); // nobody will see it
+        }
+        flight.under_way = flight.under_way.saturating_sub(1);
+        if flight.is_left && flight.under_way == 0 {
+            self.put_away(begun.flight);
+            return None;
+        }
+        Some(Event { flight: begun.flight, read: begun.read.number })
+    }
+
+    /// Whether a flight has failed, and how.
+    pub(super) fn take_error(&mut self, flight: usize) -> Option<ErrorKind> {
+        self.flights.get_mut(flight).and_then(|flight| flight.error.take())
+    }
+
+    /// Waits until all reads of a flight are done; its memory.
+    pub(super) fn wait_for(&mut self, key: usize) -> Result<Memory, ErrorKind> {
+        let is_done = |flight: &Flight| flight.waiting.is_empty() && flight.under_way == 0;
+        while !self.flights.get(key).is_none_or(is_done) && self.reap().is_some() {}
+        match self.flights.try_remove(key) {
+            Some(Flight { memory, error: None, .. }) => Ok(memory),
+            Some(Flight { memory, error: Some(error), .. }) => {
+                self.pool.give_back(memory);
+                Err(error)
+            }
+            None => Err(io::Error::other("a batch that is not there was waited for").into()),
+        }
+    }
+
+    /// Lets a flight be: what is under way comes in when it comes in.
+    pub(super) fn leave(&mut self, key: usize) {
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        flight.is_left = true;
+        flight.waiting.clear();
+        if flight.under_way == 0 {
+            self.put_away(key);
+        }
+    }
+
+    fn put_away(&mut self, key: usize) {
+        if let Some(flight) = self.flights.try_remove(key) {
+            self.pool.give_back(flight.memory);
+        }
+    }
+
+    /// Memory of a flight that is under way.
+    pub(super) fn memory_of(&self, key: usize) -> Option<&Memory> {
+        self.flights.get(key).map(|flight| &flight.memory)
+    }
+}
+
+fn failed(read: Read, errno: Errno) -> ErrorKind {
+    let (offset, len) = (read.span.offset(), read.span.len());
+    let error = io::Error::from(errno);
+    io::Error::new(error.kind(), format!("reading {len} bytes at offset {offset}: {error}")).into()
+}

@@ -1,0 +1,166 @@
+//! Aligned memory that others write to, used again.
+#![expect(unsafe_code, reason = "the kernel and other threads write to parts of it")]
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use striae_core::align::{Plan, Read};
+
+/// Bytes whose first one is aligned.
+///
+/// While reads are under way, parts of it are written to by the kernel, or by a thread. So there is
+/// never a reference to more of it than is asked for.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Where the bytes are, of which only the allocation is used.
+    _owner: Vec<u8>,
+    start: NonNull<u8>,
+    len: usize,
+    /// Its place among a ring's registered buffers.
+    pub(super) slot: Option<u16>,
+}
+
+// SAFETY: `NonNull` is not `Send` because it may be shared; this one points to what `_owner` has.
+unsafe impl Send for Memory {}
+// SAFETY: without `&mut` there is only `bytes`, whose callers promise that nothing is written to.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `len` zeros at a multiple of `align`, which is a power of two; `None` if that is more than there
+    /// can be.
+    fn new(len: usize, align: usize) -> Option<Self> {
+        let whole = len.checked_add(align)?;
+        Vec::<u8>::new().try_reserve_exact(whole).ok()?;
+        let mut owner = vec![0; whole]; // zeros of the kernel's: nothing is touched
+        let skip = owner.as_ptr().align_offset(align);
+        let start = owner.get_mut(skip..)?.get_mut(..len)?;
+        Some(Self { start: NonNull::from(start).cast(), len, _owner: owner, slot: None })
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All of it, which nobody else writes to.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `slice::from_raw_parts_mut`: as in `bytes`; reads into it are under way only while it is
+        // in a flight, which lends it to nobody.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Where `len` bytes at `place` are, if they are in it.
+    pub(super) fn target(&self, place: usize, len: usize) -> Option<Target> {
+        place.checked_add(len).filter(|&end| end <= self.len)?;
+        // SAFETY: `pointer::add`: "the entire memory range between self and the result must be in bounds
+        // of that allocation", which was just seen.
+        let start = unsafe { self.start.add(place) };
+        Some(Target { start, len })
+    }
+
+    /// Where the reads of a plan go, as far as they are in it.
+    pub(super) fn targets(&self, plan: &Plan<'_>) -> Vec<(Read, Target)> {
+        let target = |read: Read| {
+            let place = usize::try_from(read.place).ok()?;
+            Some((read, self.target(place, usize::try_from(read.span.len()).ok()?)?))
+        };
+        plan.reads().filter_map(target).collect()
+    }
+
+    /// Whether all of a target is in it.
+    pub(super) fn has(&self, target: Target) -> bool {
+        let skip = target.start.addr().get().checked_sub(self.start.addr().get());
+        let end = skip.and_then(|skip| skip.checked_add(target.len));
+        end.is_some_and(|end| end <= self.len)
+    }
+
+    /// `len` bytes at `place`, if they are in it.
+    ///
+    /// # Safety
+    /// No read of these bytes is under way, as long as the reference lives.
+    pub(super) unsafe fn bytes(&self, place: usize, len: usize) -> Option<&[u8]> {
+        let target = self.target(place, len)?;
+        // SAFETY: `slice::from_raw_parts`: "valid for reads for len bytes", in one allocation, as `target`
+        // says; "properly initialized": they were zeros; "must not be mutated": the caller's promise.
+        Some(unsafe { std::slice::from_raw_parts(target.start.as_ptr(), len) })
+    }
+}
+
+/// Memory that a read writes to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) start: NonNull<u8>,
+    pub(super) len: usize,
+}
+
+// SAFETY: it is an address and a length; whoever writes there promises that it may.
+unsafe impl Send for Target {}
+
+impl Target {
+    /// All of `bytes`.
+    pub(super) fn of(bytes: &mut [u8]) -> Self {
+        Self { len: bytes.len(), start: NonNull::from(bytes).cast() }
+    }
+
+    /// `len` bytes of it from `skip` on, if it has them.
+    pub(super) fn part(self, skip: usize, len: usize) -> Option<Self> {
+        skip.checked_add(len).filter(|&end| end <= self.len)?;
+        // SAFETY: as in `Memory::target`.
+        Some(Self { start: unsafe { self.start.add(skip) }, len })
+    }
+}
+
+/// Memory that was given back.
+#[derive(Debug)]
+pub(super) struct Pool {
+    align: usize,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    free: Vec<Memory>,
+    /// Slots of memory that is gone.
+    slots: Vec<u16>,
+}
+
+impl Pool {
+    /// Bytes that are kept.
+    const KEPT: usize = 64 << 20;
+
+    /// The shortest piece: shorter ones are of no use to the next reader.
+    const SHORTEST: usize = 1 << 16;
+
+    pub(super) fn new(align: usize) -> Arc<Self> {
+        Arc::new(Self { align, inside: Mutex::default() })
+    }
+
+    /// A piece of `len` bytes or more, of any content; `None` if that is more than there can be.
+    pub(super) fn take(&self, len: usize) -> Option<Memory> {
+        let len = len.max(Self::SHORTEST).checked_next_power_of_two()?;
+        let mut inside = self.inside();
+        let found = inside.free.iter().rposition(|memory| memory.len == len);
+        let found = found.map(|at| inside.free.remove(at));
+        drop(inside);
+        found.or_else(|| Memory::new(len, self.align))
+    }
+
+    /// Keeps a piece for the next one who wants so much, in place of those that nobody wanted for longest.
+    pub(super) fn give_back(&self, memory: Memory) {
+        let mut guard = self.inside();
+        let inside = &mut *guard;
+        inside.free.push(memory);
+        let kept = |inside: &Inside| inside.free.iter().map(Memory::len).sum::<usize>();
+        while kept(inside) > Self::KEPT && !inside.free.is_empty() {
+            let oldest = inside.free.remove(0);
+            inside.slots.extend(oldest.slot);
+        }
+    }
+
+    /// Slots of memory that is gone, which are free again.
+    pub(super) fn free_slots(&self) -> Vec<u16> {
+        std::mem::take(&mut self.inside().slots)
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

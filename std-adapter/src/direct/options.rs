@@ -1,0 +1,188 @@
+//! How to open a file that is read past the page cache.
+
+use super::device::{self, Known};
+use super::file::{DirectFile, Shared};
+use super::handles::Handles;
+use super::standing::{Policy, Rung, Standing};
+use crate::error::Error;
+use crate::posix::PosixFile;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::retry_on_intr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use striae_core::align::Alignment;
+
+/// How to open a [`DirectFile`].
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    policy: Policy,
+    top: Rung,
+    dontcache: bool,
+    pub(super) depth: u32,
+    pub(super) threads: usize,
+    pub(super) max_io: u64,
+    pub(super) max_gap: u64,
+    pub(super) threshold: u64,
+    pub(super) memory: u64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Preferred,
+            top: Rung::Registered,
+            dontcache: false,
+            depth: 32,
+            threads: 4,
+            max_io: 1 << 20,
+            max_gap: 0,
+            threshold: 1 << 20,
+            memory: 16 << 20,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// Direct reading preferred, by `io_uring`; 32 reads at once, of at most 1 MiB, no gaps; 4 threads
+    /// where there is no `io_uring`; streams of 16 MiB; one read for less than 1 MiB at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the page cache may be used.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Begins on this rung and on none above it.
+    #[must_use]
+    pub const fn top(mut self, rung: Rung) -> Self {
+        self.top = rung;
+        self
+    }
+
+    /// Whether the kernel is to drop from the page cache what was read through it, where direct reading
+    /// cannot be (`RWF_DONTCACHE`, Linux 6.14).
+    #[must_use]
+    pub const fn dontcache(mut self, dontcache: bool) -> Self {
+        self.dontcache = dontcache;
+        self
+    }
+
+    /// Reads at once of one caller, from 1 to 4096.
+    #[must_use]
+    pub const fn depth(mut self, reads: u32) -> Self {
+        self.depth = match reads {
+            0 => 1,
+            1..=4096 => reads,
+            _ => 4096,
+        };
+        self
+    }
+
+    /// Threads that read where there is no `io_uring`; with 0, the callers do it.
+    #[must_use]
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Bytes of a read at most; see [`Rules::with_max_io`](striae_core::align::Rules::with_max_io).
+    #[must_use]
+    pub const fn max_io(mut self, bytes: u64) -> Self {
+        self.max_io = bytes;
+        self
+    }
+
+    /// Bytes of the longest gap that is read through; see
+    /// [`Rules::with_max_gap`](striae_core::align::Rules::with_max_gap).
+    #[must_use]
+    pub const fn max_gap(mut self, bytes: u64) -> Self {
+        self.max_gap = bytes;
+        self
+    }
+
+    /// Bytes from which on a read of one span is cut into several at once; below it is one read by the
+    /// calling thread.
+    #[must_use]
+    pub const fn threshold(mut self, bytes: u64) -> Self {
+        self.threshold = bytes;
+        self
+    }
+
+    /// Bytes of memory of a stream, about.
+    #[must_use]
+    pub const fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io): the operating system's; that of kind
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if direct reading is required and refused.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<DirectFile, Error> {
+        let path = path.as_ref();
+        let buffered = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        self.open_posix(path, buffered)
+    }
+
+    /// The same of a file that is open already, which has that path.
+    pub(crate) fn open_posix(&self, path: &Path, buffered: PosixFile) -> Result<DirectFile, Error> {
+        let standing = Standing::new(self.policy, self.dontcache, self.top);
+        let (mut direct, mut alignment) = (None, Alignment::NONE);
+        let mut refused = None;
+        if self.policy == Policy::Required && !standing.rung().is_direct() {
+            let error = "direct reading is required, and not to be tried";
+            return Err(Error::new(path, io::Error::new(io::ErrorKind::InvalidInput, error)));
+        }
+        if standing.rung().is_direct() {
+            match open_direct(path, &buffered) {
+                Ok((fd, needed)) => (direct, alignment) = (Some(fd), needed),
+                Err(error) => refused = Some(error),
+            }
+        }
+        let handles = Handles { buffered, direct };
+        let shared = Shared::new(path, handles, alignment, standing, *self);
+        if let Some(error) = refused {
+            let why = format!("opening the file: {error}");
+            let is_left = Rung::ALL
+                .into_iter()
+                .filter(|rung| rung.is_direct() && *rung >= self.top)
+                .all(|rung| shared.step_down(rung, &why));
+            if !is_left {
+                let error =
+                    io::Error::new(io::ErrorKind::Unsupported, format!("{why} for direct reading"));
+                return Err(Error::new(path, error));
+            }
+        }
+        Ok(DirectFile::new(shared))
+    }
+}
+
+/// Opens the file once more, for direct reading, and says what that needs.
+fn open_direct(path: &Path, same: &PosixFile) -> io::Result<(OwnedFd, Alignment)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags = flags | OFlags::NONBLOCK; // whatever has the name by now, it is not waited for
+    let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
+    let stat = rustix::fs::fstat(&fd)?;
+    if (stat.st_dev, stat.st_ino) != same.identity() {
+        return Err(io::Error::other("another file has the name by now"));
+    }
+    // The flag was for opening alone: io_uring would return EAGAIN where it has to wait.
+    rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
+    match device::ask(fd.as_fd()) {
+        Known::Says(alignment) => Ok((fd, alignment)),
+        Known::Silent => match device::probe(fd.as_fd(), u64::try_from(stat.st_size).unwrap_or(0))?
+        {
+            Some(alignment) => Ok((fd, alignment)),
+            None => Err(io::Error::other("no aligned read is accepted")),
+        },
+        Known::Refuses => Err(io::Error::other("the kernel says that it cannot be read directly")),
+    }
+}

@@ -1,0 +1,272 @@
+//! Spans one after another, in bounded memory.
+#![expect(unsafe_code, reason = "who starts reads promises that their memory is left alone")]
+
+use super::file::{DirectFile, Taken, invalid};
+use super::lane::Event;
+use crate::error::{Error, ErrorKind};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use striae_core::align::{Plan, Rules, Run};
+use striae_core::span::Span;
+
+/// In which order a stream yields what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As it was asked for.
+    #[default]
+    Asked,
+    /// As it comes in.
+    Completed,
+}
+
+/// A piece of a span: all of it, unless it is longer than a read may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'s> {
+    /// Number of the span, from 0.
+    pub request: u64,
+    /// Bytes of the span before the piece.
+    pub at: u64,
+    /// Where the piece is in the file.
+    pub span: Span,
+    /// Its bytes.
+    pub bytes: &'s [u8],
+}
+
+/// Spans that are read one after another, several reads ahead; see [`DirectFile::stream`].
+///
+/// What is under way when it is dropped comes in later, into memory that nobody else has.
+#[derive(Debug)]
+pub struct Stream<'f, I> {
+    lane: Taken<'f>,
+    rules: Rules,
+    order: Order,
+    /// Gone behind an error.
+    spans: Option<I>,
+    /// Number of the next span.
+    request: u64,
+    /// What is left of a span that was cut.
+    rest: Option<Part>,
+    windows: VecDeque<Window>,
+}
+
+/// Spans that were planned together.
+#[derive(Debug)]
+struct Window {
+    flight: usize,
+    parts: Vec<Part>,
+    /// Which parts a read serves, by the number of the read.
+    users: Vec<(u64, usize)>,
+    /// In the order in which they were done; in that of the requests, only their number counts.
+    ready: VecDeque<usize>,
+    /// How many have been given out.
+    given: usize,
+}
+
+/// A piece that is read or will be.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    span: Span,
+    request: u64,
+    at: u64,
+    place: usize,
+    /// Reads of it that are not done.
+    left: u64,
+}
+
+/// Windows under way at once: while one is used, the others are read.
+const WINDOWS: usize = 4;
+
+/// Parts of a window at most.
+const PARTS: usize = 1024;
+
+impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
+    pub(super) fn new(file: &'f DirectFile, spans: I, order: Order) -> Result<Self, ErrorKind> {
+        let rules = file.shared().rules()?;
+        let (lane, windows) = (file.take(), VecDeque::new());
+        Ok(Self { lane, rules, order, spans: Some(spans), request: 0, rest: None, windows })
+    }
+
+    /// The next piece, or `None` behind the last one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Ended`] if a span is not in the file, or not any more; [`ErrorKind::Io`]: the operating
+    /// system's. There is no piece behind an error.
+    pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, Error> {
+        let file = Arc::clone(self.lane.file());
+        self.piece_or_error().map_err(|kind| file.error(kind))
+    }
+
+    /// The same without the file's name.
+    pub(super) fn piece_or_error(&mut self) -> Result<Option<Piece<'_>>, ErrorKind> {
+        let found = self.find_piece()?;
+        Ok(found.and_then(|(window, part)| self.piece(window, part)))
+    }
+
+    fn piece(&self, window: usize, part: usize) -> Option<Piece<'_>> {
+        let window = self.windows.get(window)?;
+        let part = window.parts.get(part)?;
+        let len = usize::try_from(part.span.len()).ok()?;
+        let memory = self.lane.memory_of(window.flight)?;
+        // SAFETY: all reads of the part are done, and no other one has a byte of it: reads are disjoint.
+        let bytes = unsafe { memory.bytes(part.place, len) }?;
+        Some(Piece { request: part.request, at: part.at, span: part.span, bytes })
+    }
+
+    fn find_piece(&mut self) -> Result<Option<(usize, usize)>, ErrorKind> {
+        loop {
+            self.put_away();
+            let found = self.fill().and_then(|()| self.take_ready());
+            match found {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) if self.windows.is_empty() => return Ok(None),
+                Ok(None) => {}
+                Err(error) => {
+                    self.end();
+                    return Err(error);
+                }
+            }
+            match self.lane.reap() {
+                Some(event) => self.note(event),
+                None => return Ok(None), // never: windows have reads under way
+            }
+        }
+    }
+
+    /// Starts windows as long as there are spans and memory.
+    fn fill(&mut self) -> Result<(), ErrorKind> {
+        while self.windows.len() < WINDOWS {
+            let parts = self.next_parts();
+            if parts.is_empty() {
+                return Ok(());
+            }
+            self.start(parts)?;
+        }
+        Ok(())
+    }
+
+    /// The spans of the next window, cut to reads.
+    fn next_parts(&mut self) -> Vec<Part> {
+        let windows = u64::try_from(WINDOWS).unwrap_or(1);
+        let most = self.lane.file().options.memory.checked_div(windows).unwrap_or(0);
+        let (mut parts, mut room) = (Vec::new(), 0_u64);
+        while parts.len() < PARTS
+            && let Some(part) = self.rest.take().or_else(|| self.next_span())
+        {
+            let (span, rules) = (part.span, &self.rules);
+            let start = rules.down(span.offset());
+            let end = span.end().min(start.saturating_add(rules.max_io()));
+            let need = rules.up(end).saturating_sub(start).saturating_add(rules.granule());
+            if !parts.is_empty() && room.saturating_add(need) > most {
+                self.rest = Some(part);
+                break;
+            }
+            room = room.saturating_add(need);
+            let len = end.saturating_sub(span.offset());
+            let Some(first) = span.part(0, len) else { break };
+            parts.push(Part { span: first, ..part });
+            let left =
+                span.part(len, span.len().saturating_sub(len)).filter(|left| !left.is_empty());
+            self.rest = left.map(|span| Part { span, at: part.at.saturating_add(len), ..part });
+        }
+        parts
+    }
+
+    fn next_span(&mut self) -> Option<Part> {
+        let span = self.spans.as_mut()?.next()?;
+        let request = self.request;
+        self.request = request.saturating_add(1);
+        Some(Part { span, request, at: 0, place: 0, left: 0 })
+    }
+
+    fn start(&mut self, mut parts: Vec<Part>) -> Result<(), ErrorKind> {
+        let spans: Vec<Span> = parts.iter().map(|part| part.span).collect();
+        let mut runs = vec![Run::EMPTY; spans.len()];
+        let plan = Plan::new(&spans, self.rules, &mut runs).map_err(invalid)?;
+        let memory = self.lane.memory(plan.room())?;
+        let (mut users, mut ready) = (Vec::new(), VecDeque::new());
+        for (number, part) in parts.iter_mut().enumerate() {
+            part.place = usize::try_from(plan.place(part.span).unwrap_or(0)).unwrap_or(usize::MAX);
+            for read in plan.parts(part.span).into_iter().flatten() {
+                users.push((read.read, number));
+                part.left = part.left.saturating_add(1);
+            }
+            if part.left == 0 {
+                ready.push_back(number);
+            }
+        }
+        users.sort_unstable();
+        let reads = memory.targets(&plan);
+        // SAFETY: the targets are parts of the memory, as disjoint as the places of a plan.
+        let flight = unsafe { self.lane.start(memory, self.rules, reads) };
+        self.windows.push_back(Window { flight, parts, users, ready, given: 0 });
+        Ok(())
+    }
+
+    /// A piece that is there and was not given out.
+    fn take_ready(&mut self) -> Result<Option<(usize, usize)>, ErrorKind> {
+        for (at, window) in self.windows.iter_mut().enumerate() {
+            if let Some(error) = self.lane.take_error(window.flight) {
+                return Err(error);
+            }
+            let next = match self.order {
+                Order::Asked => {
+                    let next = window.parts.get(window.given);
+                    next.filter(|part| part.left == 0).map(|_| window.given)
+                }
+                Order::Completed => window.ready.pop_front(),
+            };
+            if let Some(part) = next {
+                window.given = window.given.saturating_add(1);
+                return Ok(Some((at, part)));
+            }
+            if self.order == Order::Asked {
+                return Ok(None); // those behind it have to wait
+            }
+        }
+        Ok(None)
+    }
+
+    /// A read is done, and with it, perhaps, parts.
+    fn note(&mut self, event: Event) {
+        let window = self.windows.iter_mut().find(|window| window.flight == event.flight);
+        let Some(window) = window else { return };
+        let first = window.users.partition_point(|&(read, _)| read < event.read);
+        let users = window.users.get(first..).unwrap_or_default();
+        for &(_, number) in users.iter().take_while(|&&(read, _)| read == event.read) {
+            if let Some(part) = window.parts.get_mut(number) {
+                part.left = part.left.saturating_sub(1);
+                if part.left == 0 {
+                    window.ready.push_back(number);
+                }
+            }
+        }
+    }
+
+    /// Gives back the memory of windows that were given out: the caller has done with the last piece.
+    fn put_away(&mut self) {
+        let lane = &mut self.lane;
+        self.windows.retain(|window| {
+            let is_used = window.given < window.parts.len();
+            if !is_used {
+                lane.leave(window.flight);
+            }
+            is_used
+        });
+    }
+}
+
+impl<I> Stream<'_, I> {
+    /// Nothing is read any more.
+    fn end(&mut self) {
+        for window in self.windows.drain(..) {
+            self.lane.leave(window.flight);
+        }
+        (self.rest, self.spans) = (None, None);
+    }
+}
+
+impl<I> Drop for Stream<'_, I> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

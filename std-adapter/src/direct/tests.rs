@@ -1,0 +1,181 @@
+//! Reads that come back short, or not at all: what no real device does on demand.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+use super::engine::Done;
+use super::lane::Fault;
+use super::{DirectFile, OpenOptions, Order, Policy, Rung};
+use crate::error::ErrorKind;
+use rustix::io::Errno;
+use std::io;
+use striae_core::span::Span;
+
+const LEN: usize = 300_000;
+
+fn content() -> Vec<u8> {
+    (0..LEN).map(|at| (at / 251 + at) as u8).collect()
+}
+
+/// A file on a disk, all reads of which, on a rung, bring what the fault makes of it.
+fn file(rung: Rung, fault: Fault) -> (tempfile::NamedTempFile, DirectFile) {
+    let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    std::fs::write(made.path(), content()).unwrap();
+    let options = OpenOptions::new().top(rung).max_io(16_384).depth(8);
+    let file = options.open(made.path()).unwrap();
+    file.take().fault = Some(fault);
+    (made, file)
+}
+
+fn spans() -> Vec<Span> {
+    let span = |offset: usize, len: usize| Span::new(offset as u64, len as u64).unwrap();
+    (0..40).map(|at| span(at * 7001, 9000)).chain([span(LEN - 1, 1), span(0, LEN)]).collect()
+}
+
+/// All that was asked for, by a batch and by a stream in either order, and how often a read came back.
+fn check(file: &DirectFile) {
+    let (content, spans) = (content(), spans());
+    let bytes = |span: &Span| &content[span.offset() as usize..span.end() as usize];
+    let batch = file.read_spans(&spans).unwrap();
+    assert!(batch.iter().eq(spans.iter().map(bytes)));
+    for order in [Order::Asked, Order::Completed] {
+        let mut read: Vec<Vec<u8>> = spans.iter().map(|_| Vec::new()).collect();
+        let mut stream = file.stream(spans.iter().copied(), order).unwrap();
+        while let Some(piece) = stream.next_piece().unwrap() {
+            let to = &mut read[piece.request as usize];
+            let end = piece.at as usize + piece.bytes.len();
+            to.resize(end.max(to.len()), 0);
+            to[piece.at as usize..end].copy_from_slice(piece.bytes);
+        }
+        assert!(read.iter().map(Vec::as_slice).eq(spans.iter().map(bytes)), "{order:?}");
+    }
+    let mut whole = vec![0; LEN - 700];
+    file.read_into(700, &mut whole).unwrap();
+    assert!(whole == content[700..]);
+}
+
+/// On every rung, those that the machine refuses left out by stepping down.
+fn on_all_rungs(fault: Fault) {
+    for rung in Rung::ALL {
+        let (_made, file) = file(rung, fault);
+        check(&file);
+    }
+}
+
+#[test]
+fn a_short_read_is_gone_on_with() {
+    on_all_rungs(|turn, done| {
+        if let (Ok(got), true) = (&mut done.result, turn.is_multiple_of(2)) {
+            *got = (*got / 2).next_multiple_of(512).min(*got); // 0 is the end of the file
+        }
+    });
+}
+
+#[test]
+fn an_interrupted_read_is_made_again() {
+    on_all_rungs(|turn, done| {
+        let errno = if turn.is_multiple_of(2) { Errno::INTR } else { Errno::AGAIN };
+        if !turn.is_multiple_of(3) {
+            *done = Done::new(done.token, Err(errno));
+        }
+    });
+}
+
+#[test]
+fn a_read_that_never_comes_is_an_error_in_the_end() {
+    let (_made, file) = file(Rung::Registered, |_, done| {
+        *done = Done::new(done.token, Err(Errno::AGAIN));
+    });
+    let error = file.read_spans(&spans()).unwrap_err();
+    let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_bad_sector_is_an_error_that_says_where_and_only_of_those_who_asked_for_it() {
+    for rung in Rung::ALL {
+        let (_made, file) = file(rung, |turn, done| {
+            if turn == 3 {
+                *done = Done::new(done.token, Err(Errno::IO));
+            }
+        });
+        let error = file.read_spans(&spans()).unwrap_err();
+        assert!(error.to_string().contains("bytes at offset "), "{error}");
+        let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
+        assert_eq!(error.raw_os_error(), None);
+        check(&file); // nothing of the failed batch is left over
+    }
+}
+
+#[test]
+fn a_refusal_of_the_first_read_steps_down_rung_by_rung() {
+    for errno in [Errno::NOSYS, Errno::PERM, Errno::INVAL, Errno::OPNOTSUPP] {
+        let fault: Fault = match errno {
+            Errno::NOSYS => |_, done| refuse(done, Errno::NOSYS),
+            Errno::PERM => |_, done| refuse(done, Errno::PERM),
+            Errno::INVAL => |_, done| refuse(done, Errno::INVAL),
+            _ => |_, done| refuse(done, Errno::OPNOTSUPP),
+        };
+        let (_made, file) = file(Rung::Registered, fault);
+        let top = file.rung();
+        assert!(top.is_direct());
+        let error = file.read_spans(&spans()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
+        assert_eq!(file.rung(), Rung::Buffered);
+        let left: Vec<_> = file.steps().iter().map(|step| step.from).collect();
+        assert_eq!(left, [Rung::Registered, Rung::Ring, Rung::Threads]);
+        file.take().fault = None;
+        check(&file);
+    }
+}
+
+fn refuse(done: &mut Done, errno: Errno) {
+    *done = Done::new(done.token, Err(errno));
+}
+
+#[test]
+fn a_file_that_must_be_read_directly_is_not_read_otherwise() {
+    let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    std::fs::write(made.path(), content()).unwrap();
+    let file = OpenOptions::new().policy(Policy::Required).open(made.path()).unwrap();
+    file.take().fault = Some(|_, done| refuse(done, Errno::INVAL));
+    let error = file.read_spans(&spans()).unwrap_err();
+    let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(file.rung(), Rung::Threads);
+    file.take().fault = None;
+    check(&file);
+}
+
+#[test]
+fn ten_thousand_left_streams_leave_nothing_behind() {
+    let (made, file) = file(Rung::Registered, |_, _| {});
+    // Of this file: other tests of this process have others. A ring has one, and there is one a lane.
+    let open = || {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = links.filter_map(|link| std::fs::read_link(link.unwrap().path()).ok());
+        links.filter(|link| link == made.path()).count()
+    };
+    drop(file.read_spans(&spans()).unwrap());
+    let before = open();
+    for turn in 0..10_000_u64 {
+        let spans = spans().into_iter().cycle().skip(turn as usize % 40).take(6);
+        let mut stream = file.stream(spans, Order::Completed).unwrap();
+        if !turn.is_multiple_of(3) {
+            assert!(stream.next_piece().unwrap().is_some());
+        }
+    }
+    assert_eq!(file.lanes(), 1);
+    let lane = file.take();
+    assert!(lane.flights() <= 8, "{} flights are kept", lane.flights()); // what is under way at most
+    drop(lane);
+    assert_eq!(open(), before);
+    check(&file);
+    assert_eq!(file.take().flights(), 0);
+}

@@ -1,0 +1,115 @@
+//! Reads by threads.
+#![expect(unsafe_code, reason = "threads write to memory that is lent to them for a while")]
+
+use super::engine::{Done, Engine, Op};
+use super::handles::Handles;
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// The threads of a file; they end with it.
+#[derive(Debug)]
+pub(super) struct Workers {
+    handles: Arc<Handles>,
+    jobs: Option<Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A read, and who wants to know that it is done.
+#[derive(Debug)]
+struct Job {
+    op: Op,
+    reply: Sender<Done>,
+}
+
+/// Does a read into the memory that it names.
+///
+/// # Safety
+/// As [`Engine::begin`].
+unsafe fn execute(handles: &Handles, op: &Op) -> Done {
+    // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, for it is a `Target`;
+    // "must not be accessed through any other pointer": the caller's promise.
+    let piece = unsafe { std::slice::from_raw_parts_mut(op.target.start.as_ptr(), op.target.len) };
+    Done::new(op.token, handles.read(op.how, op.offset, piece))
+}
+
+impl Workers {
+    /// Starts threads, at most so many; where none can be started, reads are made when they are begun.
+    pub(super) fn new(handles: Arc<Handles>, threads: usize) -> Self {
+        let (jobs, receiver) = channel::<Job>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let start = |_| {
+            let (handles, receiver) = (Arc::clone(&handles), Arc::clone(&receiver));
+            let work = move || {
+                let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                while let Ok(Job { op, reply }) = next() {
+                    // SAFETY: the promise of whoever began it; `reply` is what `wait` returns.
+                    let done = unsafe { execute(&handles, &op) };
+                    let _ = reply.send(done); // whoever began it waits for it
+                }
+            };
+            std::thread::Builder::new().name("striae-read".into()).spawn(work).ok()
+        };
+        let threads: Vec<_> = (0..threads).map_while(start).collect();
+        Self { handles, jobs: (!threads.is_empty()).then_some(jobs), threads }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.jobs = None; // they see that and end
+        for thread in self.threads.drain(..) {
+            let _ = thread.join(); // it does not panic
+        }
+    }
+}
+
+/// The reads of one caller that threads do.
+#[derive(Debug)]
+pub(super) struct Threads {
+    workers: Arc<Workers>,
+    reply: Sender<Done>,
+    replies: Receiver<Done>,
+    under_way: usize,
+    /// Those that were done when they were begun.
+    done: VecDeque<Done>,
+}
+
+impl Threads {
+    pub(super) fn new(workers: Arc<Workers>) -> Self {
+        let (reply, replies) = channel();
+        Self { workers, reply, replies, under_way: 0, done: VecDeque::new() }
+    }
+}
+
+impl Engine for Threads {
+    unsafe fn begin(&mut self, op: Op) {
+        let job = Job { op, reply: self.reply.clone() };
+        let refused = match &self.workers.jobs {
+            Some(jobs) => jobs.send(job).err().map(|error| error.0),
+            None => Some(job),
+        };
+        match refused {
+            None => self.under_way = self.under_way.saturating_add(1),
+            // SAFETY: the caller's promise.
+            Some(job) => self.done.push_back(unsafe { execute(&self.workers.handles, &job.op) }),
+        }
+    }
+
+    fn wait(&mut self) -> Option<Done> {
+        if let Some(done) = self.done.pop_front() {
+            return Some(done);
+        }
+        self.under_way = self.under_way.checked_sub(1)?;
+        // There is always one who sends: `reply`. Each job is answered, since reading does not panic.
+        Some(self.replies.recv().unwrap_or(Done::new(u64::MAX, Err(Errno::IO))))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        while self.wait().is_some() {}
+    }
+}
