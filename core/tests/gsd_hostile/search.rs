@@ -241,6 +241,29 @@ fn a_search_that_starts_near_ends_there_and_one_that_starts_anywhere_finds_all_t
 }
 
 #[test]
+fn a_first_read_of_any_length_changes_no_answer_and_costs_one_read_at_most() {
+    let keys = uneven(100_000);
+    let n = u64::try_from(keys.len()).unwrap();
+    let key = move |slot: u64| keys[usize::try_from(slot).unwrap()];
+    for major in [1, 2] {
+        let file = Imagined::new(major, n, key.clone());
+        let reader = file.reader();
+        for slot in (0..n).step_by(1009) {
+            let (frame, id) = key(slot);
+            for first in [0, 1, 2, 4, 5, 8, 31, 128, 1000] {
+                for (id, wanted) in [(id, Some(mark(slot))), (100, None)] {
+                    file.reads.set(0);
+                    let find = Find::new(reader.head(), frame, id, 128).first_window(first);
+                    let found = drive_read(&mut { find }, &file, &mut [0; 32 * 1000]).unwrap();
+                    assert_eq!(found.map(|chunk| chunk.m), wanted);
+                    assert!(file.reads.get() <= 6 + 1, "{} reads", file.reads.get());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn chunks_of_a_frame_take_no_more_reads_than_finding_it_and_them() {
     let entries = 1 << 40;
     for major in [1, 2] {

@@ -2,7 +2,8 @@
 //!
 //! Who looks for a chunk often looks for its neighbours next: a search begins in what was read last,
 //! if that is near. Its first read elsewhere is a short one, since most often it is the only one, and
-//! most of what a longer one brings would be of no use.
+//! most of what a longer one brings would be of no use: each line of it that is in no cache takes time.
+//! How short, is learned from the searches before.
 
 use super::file::{Store, to_u64};
 use super::names::{Name, NameList};
@@ -21,8 +22,36 @@ use zerocopy::FromBytes;
 /// Bytes of the longest read.
 const LEN: usize = 4096;
 
-/// Slots in front of the first guess, and behind it, that the first read of a search brings.
+/// Slots that the other reads of a search bring: what makes them hit most often, and no more.
+const NEXT: usize = 48;
+
+/// Most slots in front of the first guess, and behind it, that the first read of a search brings.
 const BESIDE: usize = LEN / 32 / 4 / 2;
+
+/// How many of them the first read of a search brings, as far as is known from those before.
+#[derive(Debug, Clone, Copy)]
+struct Beside(usize);
+
+impl Beside {
+    const MOST: usize = BESIDE * Self::PART;
+    const LEAST: usize = 2 * Self::PART;
+    /// It counts in parts of a slot. A search that took one read takes one away; one that took more
+    /// doubles them, since a read takes much longer than a few more slots do; so does one near what
+    /// was read last, which a longer read would have spared.
+    const PART: usize = 16;
+
+    const NEW: Self = Self(4 * Self::PART);
+
+    const fn slots(self) -> usize {
+        self.0 / Self::PART
+    }
+
+    fn learn(&mut self, was_enough: bool) {
+        let Self(parts) = *self;
+        let parts = if was_enough { parts.saturating_sub(1) } else { parts.saturating_mul(2) };
+        *self = Self(parts.clamp(Self::LEAST, Self::MOST));
+    }
+}
 
 /// What tells apart the states of all files that the process has looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +76,13 @@ struct Window {
     next: usize,
     /// Id of the name that was asked for last.
     named: Option<u16>,
+    beside: Beside,
 }
 
 thread_local! {
     static WINDOW: RefCell<Window> = const {
-        let bytes = [0; LEN];
-        RefCell::new(Window { look: Look::NONE, offset: 0, len: 0, bytes, next: 0, named: None })
+        let (look, bytes, beside) = (Look::NONE, [0; LEN], Beside::NEW);
+        RefCell::new(Window { look, offset: 0, len: 0, bytes, next: 0, named: None, beside })
     };
 }
 
@@ -132,23 +162,32 @@ impl Window {
         head: &Head,
         key: Key,
     ) -> Result<Option<Chunk>, ReadError<Store>> {
-        let find = Find::new(head, key.frame, key.id, to_u64(LEN / 32));
-        let mut find = find.first_window(to_u64(2 * BESIDE));
+        if self.look != look {
+            self.beside = Beside::NEW;
+        }
+        let mut find = Find::new(head, key.frame, key.id, to_u64(NEXT));
         let place = match head.header.version.is_sorted() {
             true => key,
             false => Key { frame: key.frame.saturating_add(1), id: 0 }, // it is looked for from behind
         };
-        if let Some(slot) = self.near(look, head.index(), place) {
-            find = find.near(slot);
-        }
+        let near = self.near(look, head.index(), place);
+        find = match near {
+            Some(slot) => find.first_window(to_u64(2 * BESIDE)).near(slot),
+            None => find.first_window(to_u64(self.beside.slots().saturating_mul(2))),
+        };
+        let mut reads = 0_usize;
         loop {
             match find.poll() {
                 Step::Read { offset, need, want } => {
                     let len = usize::try_from(want).unwrap_or(LEN).min(LEN).max(need);
                     let bytes = self.bytes(store, look, offset, len)?;
                     find.feed(bytes).map_err(DriveError::Format)?;
+                    reads = reads.saturating_add(1);
                 }
-                Step::Done(chunk) => return Ok(chunk),
+                Step::Done(chunk) => {
+                    self.beside.learn(reads <= 1 && near.is_none());
+                    return Ok(chunk);
+                }
                 _ => return Err(DriveError::ReadOnly), // never: it only reads
             }
         }
