@@ -13,7 +13,7 @@
 //! | integrity | [`integrity`] | checksums |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
 //! | devices | `align` | reads and writes that are aligned, for whoever has spans |
-//! | formats | `sion`, `gsd` | one folder a format, the same kinds of module in each |
+//! | formats | `sion`, `gsd`, `ffrecord` | one folder a format, the same kinds of module in each |
 //!
 //! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
 //! checked readings of bytes, `layout` turns numbers into [`span::Span`]s, the machines (`open`,
@@ -46,7 +46,7 @@
 //!
 //! # Features
 //!
-//! `sion`, `gsd`, `align` (default): SIONlib files, GSD files, aligned reading and writing. `defmt`: `defmt::Format` for errors and small types.
+//! `sion`, `gsd`, `ffrecord`, `align` (default): SIONlib, GSD and ffrecord files, aligned reading and writing. `defmt`: `defmt::Format` for errors and small types.
 //! Features only add.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -67,6 +67,8 @@ mod sort;
 
 #[cfg(feature = "align")]
 pub mod align;
+#[cfg(feature = "ffrecord")]
+pub mod ffrecord;
 #[cfg(feature = "gsd")]
 pub mod gsd;
 #[cfg(feature = "sion")]

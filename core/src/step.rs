@@ -245,7 +245,7 @@ fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
 ///
 /// # Errors
 /// [`DriveError::Store`], or [`DriveError::Ended`] if the store is too short.
-#[cfg(any(feature = "sion", feature = "gsd"))]
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
 pub(crate) fn read_exact<S: ReadAt + ?Sized, F>(
     store: &S,
     offset: u64,

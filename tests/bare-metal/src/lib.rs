@@ -15,6 +15,7 @@
 #![no_std]
 
 mod align;
+mod ffrecord;
 mod foundation;
 mod gsd;
 mod gsd_writer;

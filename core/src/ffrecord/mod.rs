@@ -1,0 +1,34 @@
+//! ffrecord files: samples of any bytes, found by their number (`spec/ffrecord.md`).
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`raw`] | the structures on disk |
+//! | [`error`] | what can be wrong |
+//! | [`layout`] | where the tables are |
+//! | [`open`], [`find`] | machines: open a file, find a sample |
+//! | [`meta_crc`] | machine: sum up the tables |
+//! | [`sample`], [`samples`] | a sample; lists of them |
+//! | [`reader`] | a file that is read ([`Reader`]) |
+//!
+//! As written by ffrecord 1.0 to 1.4, with a checksum of the tables or without one.
+
+pub mod error;
+pub mod find;
+pub mod layout;
+pub mod meta_crc;
+pub mod open;
+pub mod raw;
+pub mod reader;
+pub mod sample;
+pub mod samples;
+
+pub use error::Error;
+pub use layout::Layout;
+pub use meta_crc::MetaCrc;
+pub use open::Head;
+pub use reader::Reader;
+pub use sample::Sample;
+pub use samples::Samples;
+
+/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
