@@ -11,6 +11,7 @@ mod aligning;
 pub mod bounded;
 mod converting;
 pub mod everything;
+mod ffrecord_opening;
 mod gsd_appending;
 pub mod gsd_everything;
 pub mod gsd_file;
@@ -28,6 +29,7 @@ mod writing;
 
 pub use aligning::align_plan;
 pub use converting::{sion_convert, sion_recover};
+pub use ffrecord_opening::ffrecord_open;
 pub use gsd_appending::gsd_append;
 pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
@@ -64,6 +66,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gsd_write", body: gsd_write },
     Target { name: "gsd_append", body: gsd_append },
     Target { name: "align_plan", body: align_plan },
+    Target { name: "ffrecord_open", body: ffrecord_open },
 ];
 
 /// The input is a physical SIONlib file.
