@@ -1,5 +1,6 @@
 //! Bytes moved from file to file: in the kernel where it can, and without filling holes.
 
+use crate::direct::{DirectCopy, OpenOptions, Order, To};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use rustix::fs::{FallocateFlags, SeekFrom};
@@ -18,6 +19,9 @@ const BUFFER: usize = 1 << 20;
 /// A shorter span is copied without asking for holes: few file systems have shorter blocks, and
 /// asking takes as long as reading them.
 const SHORTEST_HOLE: u64 = 4096;
+
+/// A shorter span is copied through the page cache: most of it would be, on its way to a page's end.
+const SHORTEST_DIRECT: u64 = 1 << 14;
 
 /// Why bytes were not copied, and by which file's fault.
 #[derive(Debug)]
@@ -79,6 +83,8 @@ pub struct Copier {
     /// Where there was no hole when that was asked last. Looking for the next hole takes some file
     /// systems as long as there are data in front of it, and spans often lie side by side.
     dense: Option<Dense>,
+    /// Instead of both, if that was asked for.
+    direct: Option<Box<DirectCopy>>,
 }
 
 /// Data of a file without a hole between them.
@@ -99,7 +105,15 @@ impl Copier {
     /// Copies in the kernel until that fails.
     #[must_use]
     pub const fn new() -> Self {
-        Self { in_kernel: true, buf: Vec::new(), dense: None }
+        Self { in_kernel: true, buf: Vec::new(), dense: None, direct: None }
+    }
+
+    /// Reads and writes past the page cache, as far as that can be, if there are options for that: what
+    /// is copied once is not worth what it would throw out of there.
+    #[must_use]
+    pub fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.direct = options.map(|options| Box::new(DirectCopy::new(options)));
+        self
     }
 
     /// Copies the bytes of `span` in `from`, and tells `progress` of each piece's length.
@@ -207,6 +221,19 @@ impl Copy<'_> {
     }
 
     fn data(&mut self, mut at: u64, end: u64) -> Result<(), CopyError> {
+        let offset = self.target(at);
+        let span =
+            Span::new(at, end.saturating_sub(at)).filter(|span| span.len() >= SHORTEST_DIRECT);
+        if let (Some(direct), Some(span)) = (&mut self.copier.direct, span) {
+            let order = if self.seen.is_some() { Order::Asked } else { Order::Completed };
+            let (to, progress) = (To { file: self.to.file, offset }, self.progress);
+            return direct.copy((self.from, span), to, order, |piece| {
+                if let Some(seen) = &mut self.seen {
+                    seen(piece);
+                }
+                progress(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            });
+        }
         while at < end {
             let len = end.saturating_sub(at).min(PIECE);
             let n = match self.piece(at, len)? {

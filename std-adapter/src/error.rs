@@ -154,6 +154,10 @@ impl Error {
     }
 
     /// The same of a file that has, or shall have, another name.
+    pub(crate) fn into_kind(self) -> ErrorKind {
+        *self.kind
+    }
+
     pub(crate) fn renamed(self, path: &Path) -> Self {
         Self { path: path.to_owned(), ..self }
     }

@@ -4,8 +4,8 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
@@ -81,12 +81,41 @@ impl PosixFile {
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
+                if flags.contains(OFlags::DIRECT) {
+                    // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
+                    rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
+                }
                 let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
                 Ok(Self { fd, identity, limit })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
+    }
+
+    /// Opens the file at `path` for reading past the page cache.
+    pub(crate) fn open_direct(path: &Path) -> io::Result<Self> {
+        Self::opened(path, OFlags::RDONLY | OFlags::DIRECT, u64::MAX)
+    }
+
+    /// Opens the same file once more, whatever name it has by now, or none.
+    ///
+    /// # Errors
+    /// The operating system's, also where there is no `/proc`.
+    pub(crate) fn reopen(&self, flags: OFlags) -> io::Result<Self> {
+        let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { u64::MAX };
+        Self::opened(&self.proc_path(), flags, limit)
+    }
+
+    /// A name of the open file itself.
+    fn proc_path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
+    }
+
+    /// The name that it has, as far as the kernel knows; for messages.
+    pub(crate) fn some_path(&self) -> PathBuf {
+        let path = self.proc_path();
+        std::fs::read_link(&path).unwrap_or(path)
     }
 
     /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are none.

@@ -87,6 +87,12 @@ impl Rules {
         Self { max_gap, ..self }
     }
 
+    /// The same without alignment: for what is read through a page cache after all.
+    #[must_use]
+    pub const fn unaligned(self) -> Self {
+        Self { unit: 1, memory: 1, ..self }
+    }
+
     /// Offsets and lengths of reads are multiples of this.
     #[must_use]
     pub const fn unit(&self) -> u64 {

@@ -1,15 +1,37 @@
 //! What a file's device asks for.
 
 use super::memory::Pool;
+use crate::posix::PosixFile;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use striae_core::align::Alignment;
+use striae_core::store::ReadAt;
+
+/// What an open file is to be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Reading,
+    Writing,
+}
+
+/// What an open file needs for direct reading or writing.
+///
+/// # Errors
+/// The operating system's; it cannot be done.
+pub(super) fn alignment(file: &PosixFile, access: Access) -> io::Result<Alignment> {
+    match ask(file.as_fd(), access) {
+        Known::Says(alignment) => Ok(alignment),
+        Known::Silent => probe(file.as_fd(), file.size()?)?
+            .ok_or_else(|| io::Error::other("no aligned read is accepted")),
+        Known::Refuses => Err(io::Error::other("the kernel says that it cannot be read directly")),
+    }
+}
 
 /// What the kernel says of direct reading of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+enum Known {
     /// It needs this.
     Says(Alignment),
     /// It cannot be done.
@@ -22,16 +44,16 @@ pub(super) enum Known {
 const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x0002_0000);
 
 /// Asks the kernel.
-pub(super) fn ask(file: BorrowedFd<'_>) -> Known {
+fn ask(file: BorrowedFd<'_>, access: Access) -> Known {
     let wanted = StatxFlags::DIOALIGN | DIO_READ_ALIGN;
     let Ok(stat) = statx(file, "", AtFlags::EMPTY_PATH, wanted) else { return Known::Silent };
     let said = StatxFlags::from_bits_retain(stat.stx_mask);
     if !said.contains(StatxFlags::DIOALIGN) {
         return Known::Silent;
     }
-    let offset = match stat.stx_dio_read_offset_align {
-        0 => stat.stx_dio_offset_align,
-        offset => offset,
+    let offset = match (access, stat.stx_dio_read_offset_align) {
+        (Access::Writing, _) | (Access::Reading, 0) => stat.stx_dio_offset_align,
+        (Access::Reading, offset) => offset,
     };
     let (offset, memory) = (u64::from(offset), u64::from(stat.stx_dio_mem_align));
     match offset > 0 && memory > 0 {
@@ -44,7 +66,7 @@ pub(super) fn ask(file: BorrowedFd<'_>) -> Known {
 ///
 /// Only where the kernel says nothing: a device of 4096 bytes a sector may still accept 512, and read
 /// more than it is asked to, and a network file system may say anything.
-pub(super) fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
+fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
     const LEAST: usize = 512;
     const MOST: usize = 1 << 16;
     let pool = Pool::new(MOST);

@@ -223,8 +223,9 @@ impl DirectFile {
         let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
         let mut read = Read { number: 0, span, valid, place: 0 };
         loop {
-            let got = self.read_some(read.span.offset(), piece)?;
-            match read.rest(u64::try_from(got).unwrap_or(u64::MAX), rules) {
+            let (rung, got) = self.read_some(read.span.offset(), piece)?;
+            let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
+            match read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules) {
                 Rest::Done => return Ok(()),
                 Rest::Ended { offset } => return Err(ErrorKind::Ended { offset }),
                 Rest::Again { skip, read: again } => {
@@ -239,8 +240,8 @@ impl DirectFile {
         }
     }
 
-    /// One read of the rung where the file stands, by the calling thread.
-    fn read_some(&self, offset: u64, piece: &mut [u8]) -> io::Result<usize> {
+    /// One read by the calling thread, and on which rung it was made.
+    fn read_some(&self, offset: u64, piece: &mut [u8]) -> io::Result<(Rung, usize)> {
         loop {
             let rung = self.shared.rung();
             match self.shared.handles.read(rung.how(None), offset, piece) {
@@ -250,7 +251,7 @@ impl DirectFile {
                         return Err(errno.into());
                     }
                 }
-                done => return Ok(done?),
+                done => return Ok((rung, done?)),
             }
         }
     }

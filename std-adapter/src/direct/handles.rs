@@ -4,7 +4,6 @@ use super::engine::How;
 use crate::posix::PosixFile;
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::io::IoSliceMut;
-use std::os::fd::OwnedFd;
 
 /// A file that is open twice.
 #[derive(Debug)]
@@ -12,7 +11,7 @@ pub(super) struct Handles {
     /// Through the page cache.
     pub(super) buffered: PosixFile,
     /// Past it, if that can be.
-    pub(super) direct: Option<OwnedFd>,
+    pub(super) direct: Option<PosixFile>,
 }
 
 /// `RWF_DONTCACHE` of Linux 6.14, which rustix does not name.

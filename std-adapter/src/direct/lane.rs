@@ -230,8 +230,11 @@ impl Lane {
     fn finish(&mut self, done: Done) -> Option<Event> {
         let begun = self.begun.try_remove(usize::try_from(done.token).ok()?)?;
         let flight = self.flights.get_mut(begun.flight)?;
+        // A page cache may stop anywhere.
+        let is_direct = begun.rung.is_direct();
+        let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
-            Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &flight.rules)),
+            Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)),
             Err(Errno::INTR | Errno::AGAIN) => Ok(Rest::Again { skip: 0, read: begun.read }),
             Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
                 let why = format!("reading at offset {}: {errno}", begun.read.span.offset());

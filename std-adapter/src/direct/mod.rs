@@ -19,6 +19,7 @@
 //! ```
 
 mod batch;
+mod copying;
 mod device;
 mod engine;
 mod file;
@@ -34,6 +35,7 @@ mod tests;
 mod workers;
 
 pub use batch::Batch;
+pub(crate) use copying::{DirectCopy, To};
 pub use file::DirectFile;
 pub use options::OpenOptions;
 pub use standing::{Policy, Rung, Step};

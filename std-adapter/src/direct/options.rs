@@ -1,15 +1,13 @@
 //! How to open a file that is read past the page cache.
 
-use super::device::{self, Known};
+use super::device::{self, Access};
 use super::file::{DirectFile, Shared};
 use super::handles::Handles;
 use super::standing::{Policy, Rung, Standing};
 use crate::error::Error;
 use crate::posix::PosixFile;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::retry_on_intr;
+use rustix::fs::OFlags;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use striae_core::align::Alignment;
 
@@ -132,8 +130,15 @@ impl OpenOptions {
         self.open_posix(path, buffered)
     }
 
-    /// The same of a file that is open already, which has that path.
-    pub(crate) fn open_posix(&self, path: &Path, buffered: PosixFile) -> Result<DirectFile, Error> {
+    /// The same of a file that is open already, by a descriptor of its own.
+    pub(crate) fn open_again(&self, file: &PosixFile) -> Result<DirectFile, Error> {
+        let path = file.some_path();
+        let buffered = file.reopen(OFlags::RDONLY).map_err(|error| Error::new(&path, error))?;
+        self.open_posix(&path, buffered)
+    }
+
+    /// The same of an open file that has that path.
+    fn open_posix(&self, path: &Path, buffered: PosixFile) -> Result<DirectFile, Error> {
         let standing = Standing::new(self.policy, self.dontcache, self.top);
         let (mut direct, mut alignment) = (None, Alignment::NONE);
         let mut refused = None;
@@ -166,23 +171,18 @@ impl OpenOptions {
 }
 
 /// Opens the file once more, for direct reading, and says what that needs.
-fn open_direct(path: &Path, same: &PosixFile) -> io::Result<(OwnedFd, Alignment)> {
-    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let flags = flags | OFlags::NONBLOCK; // whatever has the name by now, it is not waited for
-    let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
-    let stat = rustix::fs::fstat(&fd)?;
-    if (stat.st_dev, stat.st_ino) != same.identity() {
-        return Err(io::Error::other("another file has the name by now"));
-    }
-    // The flag was for opening alone: io_uring would return EAGAIN where it has to wait.
-    rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
-    match device::ask(fd.as_fd()) {
-        Known::Says(alignment) => Ok((fd, alignment)),
-        Known::Silent => match device::probe(fd.as_fd(), u64::try_from(stat.st_size).unwrap_or(0))?
-        {
-            Some(alignment) => Ok((fd, alignment)),
-            None => Err(io::Error::other("no aligned read is accepted")),
-        },
-        Known::Refuses => Err(io::Error::other("the kernel says that it cannot be read directly")),
-    }
+fn open_direct(path: &Path, same: &PosixFile) -> io::Result<(PosixFile, Alignment)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT;
+    let direct = match same.reopen(flags) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let direct = PosixFile::open_direct(path)?; // there is no /proc
+            if direct.identity() != same.identity() {
+                return Err(io::Error::other("another file has the name by now"));
+            }
+            direct
+        }
+        direct => direct?,
+    };
+    let alignment = device::alignment(&direct, Access::Reading)?;
+    Ok((direct, alignment))
 }

@@ -8,7 +8,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
 /// A ring of one thread at a time.
@@ -39,7 +39,7 @@ impl Ring {
     /// # Errors
     /// The kernel's: there is no `io_uring`, it is forbidden, or there is not enough memory for it.
     pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<(Self, Option<io::Error>)> {
-        let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_raw_fd();
+        let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
         let ring = match IoUring::builder().setup_clamp().setup_coop_taskrun().build(depth) {
             // Linux before 5.19.
             Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {

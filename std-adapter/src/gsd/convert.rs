@@ -5,6 +5,7 @@ use super::file::File;
 use super::room::Room;
 use super::verify::read_pieces;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
+use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -27,12 +28,13 @@ pub struct Convert {
     frames: Option<Range<u64>>,
     step: NonZeroU64,
     force: bool,
+    direct: Option<OpenOptions>,
 }
 
 impl Default for Convert {
     fn default() -> Self {
         let (align, checksums, frames, step) = (None, None, None, NonZeroU64::MIN);
-        Self { align, checksums, upgrade: false, frames, step, force: false }
+        Self { align, checksums, upgrade: false, frames, step, force: false, direct: None }
     }
 }
 
@@ -89,6 +91,13 @@ impl Convert {
         self
     }
 
+    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
     /// Writes `file` anew as `out`, which appears when it is whole: see
     /// [`Publish`]. `progress` is told the length of each piece of a chunk that
     /// was copied.
@@ -113,7 +122,8 @@ impl Convert {
         };
         let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
         let room = Room::new(file.head().file_len);
-        let source = Source::new(file.path(), file.store().file(), progress, room);
+        let source =
+            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct);
         let sums = file.names()?.id(checksums::NAME);
         let mut copy = Copy {
             file,

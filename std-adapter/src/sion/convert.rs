@@ -5,6 +5,7 @@ use super::file::{File, TaskEntry};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
+use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
 use crc32c::crc32c_append;
@@ -38,6 +39,7 @@ pub struct Convert {
     sealed: Option<bool>,
     force: bool,
     threads: NonZeroUsize,
+    direct: Option<OpenOptions>,
 }
 
 impl Default for Convert {
@@ -49,6 +51,7 @@ impl Default for Convert {
             sealed: None,
             force: false,
             threads: all_processors(),
+            direct: None,
         }
     }
 }
@@ -95,6 +98,13 @@ impl Convert {
         self
     }
 
+    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
     /// Copies with so many threads.
     #[must_use]
     pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
@@ -132,7 +142,7 @@ impl Convert {
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.threads, || {
-                let (mut copier, mut window) = (Copier::new(), Vec::new());
+                let (mut copier, mut window) = (Copier::new().direct(self.direct), Vec::new());
                 move |task| {
                     job.check_task(&task, &mut window)?;
                     job.copy_task(&task, &mut copier)

@@ -4,6 +4,7 @@ use super::each::{all_processors, for_each};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
+use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
@@ -142,6 +143,7 @@ pub struct Pack {
     sealed: bool,
     force: bool,
     threads: NonZeroUsize,
+    direct: Option<OpenOptions>,
 }
 
 impl Default for Pack {
@@ -154,6 +156,7 @@ impl Default for Pack {
             sealed: false,
             force: false,
             threads: all_processors(),
+            direct: None,
         }
     }
 }
@@ -208,6 +211,13 @@ impl Pack {
         self
     }
 
+    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
     /// Copies with so many threads.
     #[must_use]
     pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
@@ -233,7 +243,7 @@ impl Pack {
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);
             for_each(tasks, self.threads, || {
-                let mut copier = Copier::new();
+                let mut copier = Copier::new().direct(self.direct);
                 move |(number, task)| {
                     pack_task(task, &mut writer.task(number)?, &mut copier, progress)
                 }

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use striae::copy::{Copier, CopyError, Place};
+use striae::direct::OpenOptions;
 use striae::posix::PosixFile;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
@@ -41,18 +42,25 @@ fn sparse(path: &Path, len: u64, extents: &[Span]) -> (PosixFile, Vec<u8>) {
     (file, contents)
 }
 
+/// Through the page cache, and past it.
+fn copiers() -> [Copier; 2] {
+    let options = OpenOptions::new().max_io(20_000).memory(100_000);
+    [None, Some(options)].map(|direct| Copier::new().direct(direct))
+}
+
 fn allocated(file: &PosixFile, path: &Path) -> u64 {
     file.sync().unwrap();
     fs::metadata(path).unwrap().blocks() * 512
 }
 
-/// Two folders: on one file system, and on two if this machine has another one.
+/// Two folders: on one file system, that of the build, and on two if this machine has another one.
 fn folders() -> Vec<(TempDir, TempDir)> {
-    let mut pairs = vec![(tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap())];
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut pairs = vec![(dir_in(built), dir_in(built))];
     let memory = ["/dev/shm", "/run"].into_iter().find_map(|dir| tempfile::tempdir_in(dir).ok());
     let memory = memory.into_iter().flat_map(|dir| {
         let here = dir.path().parent().unwrap().to_owned();
-        [(dir, tempfile::tempdir().unwrap()), (tempfile::tempdir().unwrap(), dir_in(&here))]
+        [(dir, dir_in(built)), (dir_in(built), dir_in(&here))]
     });
     pairs.extend(memory);
     pairs
@@ -67,8 +75,9 @@ fn copies_right(from_dir: &Path, to_dir: &Path, len: u64, extents: &[Span], part
     let (source, contents) = sparse(&from_dir.join("from"), len, extents);
     let expected = &contents[usize_of(part.offset())..usize_of(part.end())];
     let source_blocks = allocated(&source, &from_dir.join("from"));
-    for zeros in [true, false] {
-        for seeing in [true, false] {
+    let all = [(true, true), (true, false), (false, true), (false, false)];
+    for (zeros, seeing) in all {
+        for mut copier in copiers() {
             let path = to_dir.join("to");
             let target = PosixFile::create(&path, true).unwrap();
             if !zeros {
@@ -77,7 +86,6 @@ fn copies_right(from_dir: &Path, to_dir: &Path, len: u64, extents: &[Span], part
             let place = Place { file: &target, offset: to, zeros };
             let (told, seen) = (Cell::new(0), RefCell::new(Vec::new()));
             let progress = |n| told.set(told.get() + n);
-            let mut copier = Copier::new();
             if seeing {
                 let mut see = |bytes: &[u8]| seen.borrow_mut().extend_from_slice(bytes);
                 copier.copy_seen(&source, part, &place, &progress, &mut see).unwrap();
@@ -127,14 +135,16 @@ fn more_than_one_piece_is_copied_and_progress_is_told_of_each() {
     let dir = tempfile::tempdir().unwrap();
     let len = 20 << 20;
     let (source, contents) = sparse(&dir.path().join("from"), len, &[span(0, len)]);
-    let target = PosixFile::create(&dir.path().join("to"), false).unwrap();
-    let place = Place { file: &target, offset: 0, zeros: true };
-    let told = RefCell::new(Vec::new());
-    let progress = |n| told.borrow_mut().push(n);
-    Copier::new().copy(&source, span(0, len), &place, &progress).unwrap();
-    assert!(told.borrow().iter().all(|&n| n <= 8 << 20), "{told:?}");
-    assert_eq!(told.borrow().iter().sum::<u64>(), len);
-    assert!(fs::read(dir.path().join("to")).unwrap() == contents);
+    for mut copier in copiers() {
+        let target = PosixFile::create(&dir.path().join("to"), true).unwrap();
+        let place = Place { file: &target, offset: 0, zeros: true };
+        let told = RefCell::new(Vec::new());
+        let progress = |n| told.borrow_mut().push(n);
+        copier.copy(&source, span(0, len), &place, &progress).unwrap();
+        assert!(told.borrow().iter().all(|&n| n <= 8 << 20), "{told:?}");
+        assert_eq!(told.borrow().iter().sum::<u64>(), len);
+        assert!(fs::read(dir.path().join("to")).unwrap() == contents);
+    }
 }
 
 #[test]
@@ -164,16 +174,18 @@ fn a_source_that_ends_early_is_told_and_where() {
             let (source, contents) = sparse(&from_dir.path().join("from"), 128 * KIB, &extents);
             source.set_size(len).unwrap();
             for part in [span(0, len + 1), span(0, 100 * KIB), span(90 * KIB, 1)] {
-                let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
-                let place = Place { file: &target, offset: 0, zeros: true };
-                let copied = Copier::new().copy(&source, part, &place, &|_| {});
-                let Err(CopyError::Ended { offset }) = copied else {
-                    panic!("{len} {part:?}: {copied:?}")
-                };
-                assert_eq!(offset, len.max(part.offset()));
-                target.set_size(offset - part.offset()).unwrap();
-                let front = &contents[usize_of(part.offset())..usize_of(offset)];
-                assert_eq!(fs::read(to_dir.path().join("to")).unwrap(), front);
+                for mut copier in copiers() {
+                    let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
+                    let place = Place { file: &target, offset: 0, zeros: true };
+                    let copied = copier.copy(&source, part, &place, &|_| {});
+                    let Err(CopyError::Ended { offset }) = copied else {
+                        panic!("{len} {part:?}: {copied:?}")
+                    };
+                    assert_eq!(offset, len.max(part.offset()));
+                    target.set_size(offset - part.offset()).unwrap();
+                    let front = &contents[usize_of(part.offset())..usize_of(offset)];
+                    assert_eq!(fs::read(to_dir.path().join("to")).unwrap(), front);
+                }
             }
         }
     }
@@ -206,10 +218,13 @@ fn the_limit_of_file_sizes_ends_a_copy_and_not_the_process() {
     }
     for (from_dir, to_dir) in folders() {
         let (source, contents) = sparse(&from_dir.path().join("from"), 0, &[span(0, 60 * KIB)]);
-        for seeing in [true, false] {
+        let [cached, direct] = copiers();
+        let [cached_too, direct_too] = copiers();
+        let all = [(true, cached), (false, cached_too), (true, direct), (false, direct_too)];
+        for (seeing, mut copier) in all {
             let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
             let place = Place { file: &target, offset: 10 * KIB, zeros: true };
-            let (mut copier, part) = (Copier::new(), span(0, 60 * KIB));
+            let part = span(0, 60 * KIB);
             let copied = match seeing {
                 true => copier.copy_seen(&source, part, &place, &|_| {}, &mut |_| {}),
                 false => copier.copy(&source, part, &place, &|_| {}),
@@ -219,5 +234,35 @@ fn the_limit_of_file_sizes_ends_a_copy_and_not_the_process() {
             let bytes = fs::read(to_dir.path().join("to")).unwrap();
             assert_eq!(bytes[usize_of(10 * KIB)..], contents[..usize_of(54 * KIB)]);
         }
+    }
+}
+
+/// What one writes directly and another through the page cache lie side by side, in one block.
+#[test]
+fn threads_that_copy_to_neighbouring_places_do_not_undo_each_other() {
+    let dir = dir_in(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let (lens, mut parts, mut at) = ([70_001, 20_480, 33_333, 131_072, 16_385], Vec::new(), 7);
+    for len in lens.into_iter().cycle().take(60) {
+        parts.push(span(at, len));
+        at += len;
+    }
+    let (source, contents) = sparse(&dir.path().join("from"), at, &[span(0, at)]);
+    for turn in 0..4 {
+        let target = PosixFile::create(&dir.path().join("to"), true).unwrap();
+        let next = std::sync::Mutex::new(parts.iter());
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (source, target, next) = (&source, &target, &next);
+                scope.spawn(move || {
+                    let [cached, direct] = copiers();
+                    let mut copier = if (thread + turn) % 4 == 0 { cached } else { direct };
+                    while let Some(&part) = { next.lock().unwrap().next() } {
+                        let place = Place { file: target, offset: part.offset(), zeros: true };
+                        copier.copy(source, part, &place, &|_| {}).unwrap();
+                    }
+                });
+            }
+        });
+        assert!(fs::read(dir.path().join("to")).unwrap()[7..] == contents[7..]);
     }
 }

@@ -240,3 +240,24 @@ fn many_files_need_few_descriptors() {
     limited("-n 20", &args, "Too many open files");
     assert_eq!(folder.names(), before);
 }
+
+#[test]
+fn past_the_page_cache_the_same_bytes_are_packed_and_converted() {
+    let folder = Folder::new();
+    let contents: Vec<Vec<u8>> = [300_001, 0, 16_384, 1_500_000, 5]
+        .iter()
+        .map(|&len: &usize| (0..len).map(|at| u8::try_from(at % 253).unwrap()).collect())
+        .collect();
+    let name = |at| format!("task{at}");
+    let files: Vec<_> =
+        (0..).zip(&contents).map(|(at, bytes)| folder.write(&name(at), bytes)).collect();
+    let (packed, converted) = (folder.path("packed"), folder.path("converted"));
+    let mut args = vec!["pack", "--direct", "--seal", &packed];
+    args.extend(files.iter().map(String::as_str));
+    output(&args);
+    assert_eq!(streams(&packed), contents);
+    output(&["verify", &packed]);
+    output(&["convert", "--direct", "--nfiles", "2", "--fsblksize", "1000", &packed, &converted]);
+    assert_eq!(streams(&converted), contents);
+    output(&["verify", &converted]);
+}

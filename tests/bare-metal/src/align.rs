@@ -13,7 +13,7 @@ fn rules(offset: u64, memory: u64, file_len: u64, max_io: u64) -> Result<Rules, 
 }
 
 fn sum(rules: &Rules) -> u64 {
-    rules.unit()
+    rules.unit() & rules.unaligned().unit()
         ^ rules.memory()
         ^ rules.granule()
         ^ rules.file_len()

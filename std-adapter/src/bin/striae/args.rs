@@ -295,6 +295,16 @@ pub(crate) struct Layout {
     /// Copy with so many threads; all processors unless told.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Read and write past the page cache, as far as the system lets it be done.
+    #[arg(long)]
+    pub(crate) direct: bool,
+}
+
+impl Layout {
+    /// How to read and write past the page cache, if that is wanted.
+    pub(crate) fn direct(&self) -> Option<striae::direct::OpenOptions> {
+        self.direct.then(striae::direct::OpenOptions::new)
+    }
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

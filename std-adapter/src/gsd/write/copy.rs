@@ -3,6 +3,7 @@
 use super::FileWriter;
 use super::file::chunk_error;
 use crate::copy::{Copier, CopyError, Place};
+use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::gsd::room::Room;
 use crate::posix::PosixFile;
@@ -35,6 +36,12 @@ impl<'a> Source<'a> {
         room: Room,
     ) -> Self {
         Self { path, store, copier: Copier::new(), buf: Vec::new(), progress, room }
+    }
+
+    /// With long chunks copied past the page cache, if there are options for that.
+    pub(in crate::gsd) fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.copier = self.copier.direct(options);
+        self
     }
 
     /// All bytes of a short chunk.

@@ -18,7 +18,8 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
         return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
     }
     let file = File::open(&args.file.path)?;
-    let mut convert = Convert::new().force(layout.force).upgrade(args.gsd.upgrade);
+    let mut convert =
+        Convert::new().direct(layout.direct()).force(layout.force).upgrade(args.gsd.upgrade);
     if args.seal || args.no_seal {
         convert = convert.checksums(args.seal);
     }

@@ -15,7 +15,10 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     }
     let file = args.file.open()?;
     open_many(args.layout.nfiles);
-    let mut convert = Convert::new().nfiles(args.layout.nfiles).force(args.layout.force);
+    let mut convert = Convert::new()
+        .direct(args.layout.direct())
+        .nfiles(args.layout.nfiles)
+        .force(args.layout.force);
     if args.seal || args.no_seal {
         convert = convert.sealed(args.seal);
     }

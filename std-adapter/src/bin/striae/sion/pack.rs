@@ -15,7 +15,10 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         files => Sources::of_files(files.to_vec()).map_err(several)?,
     };
     open_many(args.layout.nfiles);
-    let mut pack = Pack::new().nfiles(args.layout.nfiles).force(args.layout.force);
+    let mut pack = Pack::new()
+        .direct(args.layout.direct())
+        .nfiles(args.layout.nfiles)
+        .force(args.layout.force);
     pack = pack.sealed(args.seal);
     if let Some(bytes) = args.chunksize {
         pack = pack.chunksize(bytes);
