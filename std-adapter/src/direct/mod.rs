@@ -33,6 +33,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod workers;
+mod writer;
 
 pub use batch::Batch;
 pub(crate) use copying::{DirectCopy, To};
@@ -40,3 +41,4 @@ pub use file::DirectFile;
 pub use options::OpenOptions;
 pub use standing::{Policy, Rung, Step};
 pub use stream::{Order, Piece, Stream};
+pub use writer::Writer;
