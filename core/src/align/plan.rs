@@ -170,8 +170,12 @@ impl<'m> Plan<'m> {
     }
 
     /// Where the first byte of a request is in such a buffer; `None` if the plan does not read all of it.
+    /// An empty one is at 0: wherever it is in the file, it is in any buffer.
     #[must_use]
     pub fn place(&self, request: Span) -> Option<u64> {
+        if request.is_empty() {
+            return Some(0);
+        }
         let run = self.run_of(request)?;
         Some(run.place.saturating_add(request.offset().saturating_sub(run.start)))
     }

@@ -66,6 +66,10 @@ fn what_cannot_be_read_is_refused_with_its_number() {
 fn nothing_is_read_for_requests_of_nothing() {
     let mut memory = [Run::EMPTY; 2];
     let plan = Plan::new(&[span(5, 0), span(u64::MAX, 0)], rules(512, 10), &mut memory).unwrap();
+    assert_eq!(
+        (plan.room(), plan.place(span(5, 0)), plan.place(span(u64::MAX, 0))),
+        (0, Some(0), Some(0))
+    );
     assert!(plan.is_empty());
     assert_eq!((plan.len(), plan.bytes(), plan.reads().count()), (0, 0, 0));
     assert_eq!(plan.parts(span(5, 0)).unwrap().count(), 0);
