@@ -5,6 +5,7 @@ use super::file::{DirectFile, Taken, invalid};
 use super::lane::Event;
 use crate::error::{Error, ErrorKind};
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use striae_core::align::{Plan, Rules, Run};
 use striae_core::span::Span;
@@ -98,8 +99,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
 
     /// The same without the file's name.
     pub(super) fn piece_or_error(&mut self) -> Result<Option<Piece<'_>>, ErrorKind> {
-        let found = self.find_piece()?;
-        Ok(found.and_then(|(window, part)| self.piece(window, part)))
+        let Some((window, part)) = self.find_piece()? else { return Ok(None) };
+        self.piece(window, part).map(Some).ok_or_else(lost)
     }
 
     fn piece(&self, window: usize, part: usize) -> Option<Piece<'_>> {
@@ -127,7 +128,10 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             }
             match self.lane.reap() {
                 Some(event) => self.note(event),
-                None => return Ok(None), // never: windows have reads under way
+                None => {
+                    self.end();
+                    return Err(lost()); // never: windows have reads under way
+                }
             }
         }
     }
@@ -253,6 +257,11 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             is_used
         });
     }
+}
+
+/// What must not be: an end without an error would look like the end of the spans.
+fn lost() -> ErrorKind {
+    io::Error::other("a piece that was read is not there").into()
 }
 
 impl<I> Stream<'_, I> {

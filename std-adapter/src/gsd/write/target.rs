@@ -206,8 +206,7 @@ impl Target {
             && let Some((front, rest)) = bytes.split_at_checked(free)
         {
             // If it cannot be written, it was not accepted: it is in the place of what comes then.
-            self.run.extend_from_slice(front);
-            self.len = self.len.max(self.end());
+            self.append(offset, front);
             (offset, bytes) = (self.end(), rest);
         }
         self.flush()?;
