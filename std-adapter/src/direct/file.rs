@@ -96,6 +96,9 @@ pub struct DirectFile {
     lanes: Mutex<Vec<Lane>>,
 }
 
+/// Lanes that are kept, with their memory.
+const KEPT: usize = 16;
+
 /// A lane, taken by one caller, which goes back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Taken<'f> {
@@ -381,6 +384,14 @@ impl Drop for Taken<'_> {
         // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody can, behind
         // `drop`.
         let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
-        self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+        let mut lanes = self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let too_many = if lanes.len() < KEPT {
+            lanes.push(lane);
+            None
+        } else {
+            Some(lane)
+        };
+        drop(lanes); // a lane that is dropped waits for its reads
+        drop(too_many);
     }
 }

@@ -125,7 +125,9 @@ impl Lane {
         let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
         let len = usize::try_from(len).map_err(|_| too_much())?;
         let mut memory = self.pool.take(len).ok_or_else(too_much)?;
+        // What is not kept is used once, and not worth being registered.
         if self.file.rung() == Rung::Registered
+            && memory.len() <= Pool::KEPT
             && let Some(ring) = &mut self.ring
         {
             ring.free(self.pool.free_slots());

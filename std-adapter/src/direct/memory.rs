@@ -124,7 +124,7 @@ struct Inside {
 
 impl Pool {
     /// Bytes that are kept.
-    const KEPT: usize = 64 << 20;
+    pub(super) const KEPT: usize = 32 << 20;
 
     /// The shortest piece: shorter ones are of no use to the next reader.
     const SHORTEST: usize = 1 << 16;
@@ -135,6 +135,9 @@ impl Pool {
 
     /// A piece of `len` bytes or more, of any content; `None` if that is more than there can be.
     pub(super) fn take(&self, len: usize) -> Option<Memory> {
+        if len > Self::KEPT {
+            return Memory::new(len, self.align);
+        }
         let len = len.max(Self::SHORTEST).checked_next_power_of_two()?;
         let mut inside = self.inside();
         let found = inside.free.iter().rposition(|memory| memory.len == len);

@@ -3,10 +3,10 @@
 use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
-use striae_core::field::FieldId;
 use striae_core::ffrecord::find::Find;
 use striae_core::ffrecord::open::Open;
 use striae_core::ffrecord::{Error, Head, Layout, MetaCrc, Reader, Sample, Samples, raw};
+use striae_core::field::FieldId;
 use striae_core::integrity::crc32;
 use striae_core::step::{Machine, Step, drive_read};
 
