@@ -5,18 +5,29 @@
 //!
 //! # Rungs
 //! How a file is read depends on what the kernel and the file system let be done. A [`DirectFile`] begins
-//! at the highest [`Rung`] that it may, steps down at every refusal, and says where it stands and why.
+//! at the highest [`Rung`] that it may, steps down at every refusal, and says where it stands
+//! ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log).
 //!
 //! ```
-//! use striae::direct::DirectFile;
+//! use striae::direct::{DirectFile, Order};
 //! use striae_core::span::Span;
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_sparse_chunks.gsd");
 //! let file = DirectFile::open(path)?;
-//! let batch = file.read_spans(&[Span::new(0, 4).unwrap(), Span::new(8, 8).unwrap()])?;
-//! assert_eq!(batch.get(0), Some(&[0xDF, 0x65, 0xDF, 0x65][..]));
+//! let spans = [Span::new(0, 4).unwrap(), Span::new(1, 2).unwrap()]; // of any length, at any offset
+//! let batch = file.read_spans(&spans)?; // all at once
+//! assert_eq!(batch.get(1), Some(&[0x65, 0xDF][..]));
+//!
+//! let mut stream = file.stream(spans, Order::Asked)?; // one after another, in bounded memory
+//! while let Some(piece) = stream.next_piece()? {
+//!     assert_eq!(Some(piece.bytes), batch.get(piece.request as usize));
+//! }
 //! # Ok::<(), striae::Error>(())
 //! ```
+//!
+//! # What it is not good for
+//! What is read again and again is faster through the page cache, which [`Policy::Off`] uses. Before Linux
+//! 5.19, a process that has reads under way must not fork (open(2), notes on O_DIRECT).
 
 mod batch;
 mod copying;
@@ -33,6 +44,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod workers;
+mod writer;
 
 pub use batch::Batch;
 pub(crate) use copying::{DirectCopy, To};
@@ -40,3 +52,4 @@ pub use file::DirectFile;
 pub use options::OpenOptions;
 pub use standing::{Policy, Rung, Step};
 pub use stream::{Order, Piece, Stream};
+pub use writer::Writer;

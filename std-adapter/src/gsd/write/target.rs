@@ -206,7 +206,8 @@ impl Target {
             && let Some((front, rest)) = bytes.split_at_checked(free)
         {
             // If it cannot be written, it was not accepted: it is in the place of what comes then.
-            self.append(offset, front);
+            self.run.extend_from_slice(front);
+            self.len = self.len.max(self.end());
             (offset, bytes) = (self.end(), rest);
         }
         self.flush()?;

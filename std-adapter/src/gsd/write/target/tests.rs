@@ -103,6 +103,13 @@ proptest! {
 }
 
 #[test]
+fn a_front_that_fills_the_buffer_is_there_all_the_same() {
+    for capacity in 1..300 {
+        run(capacity, &[Operation::Write(0, 15, 1), Operation::Follow(0, 241, 7), Operation::Sync]);
+    }
+}
+
+#[test]
 fn short_commits_let_the_file_grow_in_steps_and_trimming_takes_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
