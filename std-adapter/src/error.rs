@@ -4,7 +4,7 @@ use crate::gsd::{Name, hoomd};
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
-use striae_core::{gsd, sion};
+use striae_core::{ffrecord, gsd, sion};
 
 /// What went wrong with which file.
 #[derive(Debug)]
@@ -71,6 +71,15 @@ pub enum ErrorKind {
     },
     /// A GSD file is none of the schema `hoomd`, or a chunk or frame is none of it.
     Hoomd(hoomd::Error),
+    /// The file is no ffrecord file, or a damaged one; or the caller asked for what is not there.
+    Ffrecord(ffrecord::Error),
+    /// A sample of an ffrecord file is damaged, or where it should start or end.
+    Sample {
+        /// Its number.
+        number: u64,
+        /// What is wrong with it.
+        error: ffrecord::Error,
+    },
     /// The file became shorter while it was read.
     Ended {
         /// Where a byte was expected.
@@ -186,7 +195,7 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::NoFormat { start } => {
-                f.write_str("is neither a SIONlib file nor a GSD file: it ")?;
+                f.write_str("is neither a SIONlib file nor a GSD or ffrecord file: it ")?;
                 match start.is_empty() {
                     true => f.write_str("is empty"),
                     false => write!(f, "starts with \"{}\"", start.escape_ascii()),
@@ -210,6 +219,8 @@ impl std::fmt::Display for ErrorKind {
                 write!(f, "chunk {name} of frame {frame} is no UTF-8 text at its byte {at}")
             }
             Self::Hoomd(error) => error.fmt(f),
+            Self::Ffrecord(error) => error.fmt(f),
+            Self::Sample { number, error } => write!(f, "sample {number}: {error}"),
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             Self::Exists => f.write_str("exists already"),
             Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
@@ -267,6 +278,12 @@ impl From<gsd::Error> for ErrorKind {
     }
 }
 
+impl From<ffrecord::Error> for ErrorKind {
+    fn from(error: ffrecord::Error) -> Self {
+        Self::Ffrecord(error)
+    }
+}
+
 impl From<hoomd::Error> for ErrorKind {
     fn from(error: hoomd::Error) -> Self {
         Self::Hoomd(error)
@@ -299,6 +316,8 @@ impl From<Error> for io::Error {
             ErrorKind::Gsd(_) | ErrorKind::Chunk { .. } | ErrorKind::NotText { .. } => {
                 io::ErrorKind::InvalidData
             }
+            ErrorKind::Ffrecord(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            ErrorKind::Ffrecord(_) | ErrorKind::Sample { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Hoomd(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Hoomd(_) => io::ErrorKind::InvalidData,
             ErrorKind::NotOfType { .. } => io::ErrorKind::InvalidInput,

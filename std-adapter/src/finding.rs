@@ -64,6 +64,8 @@ pub struct Facts {
     pub frame: Option<u64>,
     /// GSD: index of the chunk's name.
     pub id: Option<u16>,
+    /// ffrecord: the sample, from 0.
+    pub sample: Option<u64>,
     /// How many there are, if a finding is told once for all.
     pub count: Option<u64>,
 }

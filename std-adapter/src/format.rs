@@ -1,6 +1,7 @@
-//! Which format a file has, found from its first bytes.
+//! Which format a file has, found from its first bytes, or from what its tables say of each other.
 
 use crate::error::{Error, ErrorKind};
+use crate::ffrecord::is_ffrecord;
 use crate::posix::PosixFile;
 use std::fmt;
 use std::path::Path;
@@ -15,11 +16,13 @@ pub enum Format {
     Sion,
     /// GSD: starts with `df 65` four times.
     Gsd,
+    /// ffrecord: starts with a checksum, so that it is known by its name or by its tables.
+    Ffrecord,
 }
 
 impl Format {
     /// All that can be told apart.
-    pub const ALL: [Self; 2] = [Self::Sion, Self::Gsd];
+    pub const ALL: [Self; 3] = [Self::Sion, Self::Gsd, Self::Ffrecord];
 
     /// Bytes that tell.
     pub const LEN: usize = 8;
@@ -42,10 +45,18 @@ impl Format {
             }
         }
         let bytes = start.get(..len).unwrap_or_default();
-        Self::of_bytes(bytes).ok_or_else(|| at(ErrorKind::NoFormat { start: bytes.into() }))
+        if let Some(format) = Self::of_bytes(bytes) {
+            return Ok(format);
+        }
+        // Last, since it looks at more than what a file starts with.
+        match is_ffrecord(path, &file).map_err(|error| at(error.into()))? {
+            true => Ok(Self::Ffrecord),
+            false => Err(at(ErrorKind::NoFormat { start: bytes.into() })),
+        }
     }
 
-    /// The format of a file that starts with `bytes`, of which the first [`Format::LEN`] count.
+    /// The format of a file that starts with `bytes`, of which the first [`Format::LEN`] count, if
+    /// they tell.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let is_most = |format: &Self| {
@@ -56,13 +67,14 @@ impl Format {
         Self::ALL.into_iter().find(is_most)
     }
 
-    /// What its files start with.
+    /// What its files start with; nothing if they have no magic.
     #[must_use]
     pub const fn magic(self) -> &'static [u8] {
         const GSD: [u8; 8] = gsd::raw::Header::MAGIC.to_le_bytes();
         match self {
             Self::Sion => b"sion",
             Self::Gsd => &GSD,
+            Self::Ffrecord => b"",
         }
     }
 
@@ -72,6 +84,7 @@ impl Format {
         match self {
             Self::Sion => "sion",
             Self::Gsd => "gsd",
+            Self::Ffrecord => "ffrecord",
         }
     }
 }
@@ -81,6 +94,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Self::Sion => "SIONlib",
             Self::Gsd => "GSD",
+            Self::Ffrecord => "ffrecord",
         })
     }
 }
@@ -91,7 +105,7 @@ mod tests {
 
     #[test]
     fn one_wrong_byte_does_not_hide_a_format_and_foreign_bytes_have_none() {
-        for format in Format::ALL {
+        for format in [Format::Sion, Format::Gsd] {
             assert_eq!(Format::of_bytes(format.magic()), Some(format));
             for place in 0..format.magic().len() {
                 let mut bytes = [format.magic(), b"more"].concat();

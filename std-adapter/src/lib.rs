@@ -28,6 +28,7 @@
 //! | [`mod@format`] | which format a file has |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
+//! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features
@@ -40,6 +41,7 @@ pub mod direct;
 mod dump;
 pub mod error;
 mod extract;
+pub mod ffrecord;
 pub mod files;
 pub mod finding;
 pub mod format;

@@ -11,7 +11,7 @@ fn a_wrong_file_gets_one_clear_line() {
     fs::write(path("cut"), "sion").unwrap();
     fs::write(path("flipped"), "siom").unwrap();
     for verb in ["info", "ls", "dump", "verify"] {
-        let neither = "is neither a SIONlib file nor a GSD file: it ";
+        let neither = "is neither a SIONlib file nor a GSD or ffrecord file: it ";
         refused(&[verb, &path("text")], 1, &format!("{neither}starts with \"root:x:0\""));
         refused(&[verb, &path("empty")], 1, &format!("{neither}is empty"));
         refused(&[verb, &path("missing")], 2, "missing: No such file or directory");
@@ -24,7 +24,7 @@ fn a_wrong_file_gets_one_clear_line() {
         refused(&[verb, &path("flipped")], 1, says);
     }
     // Status 1 would say that there is a copy, with guesses.
-    refused(&["recover", &path("text"), &path("out")], 2, "neither a SIONlib file nor a GSD file");
+    refused(&["recover", &path("text"), &path("out")], 2, "neither a SIONlib file nor a GSD or ffrecord file");
     let copy = Copy::of("s01_one_task");
     copy.overwrite(24, &(-1i32).to_le_bytes());
     let says = "s01_one_task.sion: META1.ntasks at offset 24 is -1, must be at least 1";

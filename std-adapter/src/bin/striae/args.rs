@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
-/// sets, and GSD files.
+/// sets, GSD files, and ffrecord files.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
     version,
     max_term_width = 100,
     after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
-                  guess, 2 usage or I/O error.\nThe format of a file is found from its first bytes. \
+                  guess, 2 usage or I/O error.\nThe format of a file is found from its first bytes, \
+                  that of an ffrecord file from its name, NAME.ffr, or its tables. \
                   Of a SIONlib set, the file is the first physical one; the others are found from \
                   its name."
 )]
@@ -30,7 +31,7 @@ pub(crate) enum FileVerb {
     /// Say in words what a file is.
     #[command(after_help = "Example:\n  striae info run.sion")]
     Info(InfoArgs),
-    /// List the tasks and their chunks, or the chunks of all frames.
+    /// List the tasks and their chunks, the chunks of all frames, or the samples.
     #[command(after_help = "Examples:\n  striae ls run.sion\n  \
                             striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
                             striae ls --frames 100..110 run.gsd")]
@@ -38,16 +39,18 @@ pub(crate) enum FileVerb {
     /// Print every metadata field of a physical file with offset, bytes, name and value.
     #[command(after_help = "Example:\n  striae dump run.sion.000001")]
     Dump(DumpArgs),
-    /// Write a task's stream, or a frame's chunk, or a part of these, to standard output.
+    /// Write a task's stream, a frame's chunk, or a sample, or a part of these, to standard output.
     #[command(after_help = "Examples:\n  striae cat run.sion --task 3 > task3\n  \
                       striae cat run.sion --globalrank 42 --chunk 0\n  \
                       striae cat run.sion --task 0 --key 7 --offset 100 --length 16\n  \
                       striae cat run.gsd --frame 0 --chunk particles/position > position.f32\n  \
-                      striae cat run.gsd --frame 9 --chunk particles/position --rows 0..10 --text\n\n\
+                      striae cat run.gsd --frame 9 --chunk particles/position --rows 0..10 --text\n  \
+                      striae cat train.ffr --sample 7 > sample7\n\n\
                       Bytes are written as they stand in the file: those of GSD files are \
                       little-endian, row by row.")]
     Cat(CatArgs),
-    /// Write every task's stream into a file of its own, or every name's chunks into an array.
+    /// Write every task's stream, or every sample, into a file of its own, or every name's chunks
+    /// into an array.
     #[command(after_help = "Examples:\n  striae extract run.sion tasks/\n  \
                       striae extract run.gsd arrays/\n  \
                       striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
@@ -60,6 +63,7 @@ pub(crate) enum FileVerb {
                       shape differs between frames, each frame's chunk becomes an array of its own, \
                       particles.position@00012.npy in frame 12. In names, / becomes a dot, and what \
                       a file's name should not have becomes %2E, as a dot does.\n\n\
+                      Of an ffrecord file: sample_00000 and so on.\n\n\
                       Nothing is left behind if anything fails.")]
     Extract(ExtractArgs),
     /// Write a file anew: packed, with or without checksums, laid out otherwise, or a part of it.
@@ -100,13 +104,15 @@ pub(crate) enum FileVerb {
 pub(crate) enum Verb {
     #[command(flatten)]
     File(FileVerb),
-    /// Make a set of task files: one task a file, or what extract made of a set.
+    /// Make a set of task files: one task a file, or what extract made of a set; or an ffrecord
+    /// file, one sample a file.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
-                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n\n\
-                      Files become tasks in the order in which they are given: a shell sorts rank10 \
+                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
+                      striae pack --format ffrecord train.ffr images/*.jpg\n\n\
+                      Files become tasks, or samples, in the order in which they are given: a shell sorts rank10 \
                       before rank2. Of a folder, the files task_00000 and so on are taken, or \
                       task_00000.key_1 and so on for key-value records, in the order of their \
-                      numbers. Global ranks are counted from 0. The set appears when it is whole.")]
+                      numbers. Global ranks are counted from 0. What is made appears when it is whole.")]
     Pack(PackArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  striae completions bash > \
@@ -219,6 +225,9 @@ pub(crate) struct Which {
     /// The task that has this global rank.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) globalrank: Option<i64>,
+    /// The sample of an ffrecord file, counted from 0.
+    #[arg(long, value_name = "I", conflicts_with_all = ["key", "chunk"])]
+    pub(crate) sample: Option<u64>,
     /// The frame of a GSD file, counted from 0.
     #[arg(long, value_name = "I", requires = "chunk", conflicts_with = "key")]
     pub(crate) frame: Option<u64>,
@@ -324,7 +333,10 @@ impl From<Order> for striae_core::endian::ByteOrder {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PackArgs {
-    /// The first file of the new set.
+    /// The format of what is made.
+    #[arg(long, value_enum, default_value_t = PackFormat::Sion)]
+    pub(crate) format: PackFormat,
+    /// The first file of the new set, or the new file.
     pub(crate) out: PathBuf,
     /// The task files in order, or a folder that extract made.
     #[arg(required = true, value_name = "FILE")]
@@ -337,6 +349,23 @@ pub(crate) struct PackArgs {
     pub(crate) seal: bool,
     #[command(flatten)]
     pub(crate) layout: Layout,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PackFormat {
+    /// A SIONlib set, one task a file.
+    Sion,
+    /// An ffrecord file, one sample a file.
+    Ffrecord,
+}
+
+impl PackArgs {
+    /// Whether anything is asked for that only a SIONlib set has.
+    pub(crate) fn is_sion_only(&self) -> bool {
+        let Layout { nfiles, fsblksize, order, force: _, threads } = &self.layout;
+        let layout = nfiles.get() > 1 || fsblksize.is_some() || order.is_some();
+        layout || threads.is_some() || self.chunksize.is_some() || self.seal
+    }
 }
 
 #[derive(Debug, ClapArgs)]

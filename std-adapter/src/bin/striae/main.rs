@@ -5,13 +5,14 @@
 mod args;
 mod dump;
 mod failure;
+mod ffrecord;
 mod gsd;
 mod progress;
 mod sion;
 mod text;
 mod verify;
 
-use args::{Args, FileVerb, Verb};
+use args::{Args, FileVerb, PackFormat, Verb};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Sound};
 use std::io::Write;
@@ -30,7 +31,10 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<Sound, Failure> {
     match &args.verb {
         Verb::File(verb) => of_format(verb),
-        Verb::Pack(args) => sion::pack(args),
+        Verb::Pack(args) => match args.format {
+            PackFormat::Sion => sion::pack(args),
+            PackFormat::Ffrecord => ffrecord::pack(args),
+        },
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);
@@ -45,6 +49,7 @@ fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
     match Format::of_file(verb.path()) {
         Ok(Format::Sion) => sion::run(verb),
         Ok(Format::Gsd) => gsd::run(verb),
+        Ok(Format::Ffrecord) => ffrecord::run(verb),
         Ok(format) => Err(Failure::Usage(format!("{format} files are of no use here"))),
         // Its status 1 says that there is a copy, so without one it is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {

@@ -11,7 +11,7 @@ use std::path::Path;
 use striae::Error;
 use striae::finding::{Facts, Severity, Value};
 use striae::format::Format;
-use striae::{gsd, sion};
+use striae::{ffrecord, gsd, sion};
 
 #[derive(Serialize)]
 struct Report {
@@ -40,6 +40,11 @@ enum Counts {
         checked: u64,
         names: u32,
     },
+    Ffrecord {
+        format: &'static str,
+        samples: u64,
+        checked: u64,
+    },
 }
 
 impl std::fmt::Display for Counts {
@@ -52,6 +57,9 @@ impl std::fmt::Display for Counts {
                 }
                 write!(f, "{frames} frames, {chunks} chunks, {checked} with checksums, ")?;
                 write!(f, "{names} names")
+            }
+            Self::Ffrecord { samples, checked, .. } => {
+                write!(f, "{samples} samples, {checked} compared with checksums")
             }
         }
     }
@@ -99,6 +107,8 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    sample: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<AnyValue>,
@@ -143,6 +153,7 @@ impl Row {
             chunk: facts.chunk,
             frame: facts.frame,
             id: facts.id,
+            sample: facts.sample,
             count: facts.count,
             value,
             min: facts.min,
@@ -205,16 +216,40 @@ fn verify_gsd(
     Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
 }
 
+fn verify_ffrecord(
+    path: &Path,
+    each: &mut dyn FnMut(Told),
+    progress: &dyn Fn(u64),
+) -> Result<Summary, Error> {
+    let mut tell = |finding: ffrecord::verify::Finding| {
+        each(Told {
+            severity: finding.severity,
+            file: finding.file.to_string_lossy().into_owned(),
+            facts: finding.facts(),
+            text: finding.what.to_string(),
+        });
+    };
+    let sum = ffrecord::verify::verify_seen(path, &mut tell, progress)?;
+    let counts = Counts::Ffrecord {
+        format: Format::Ffrecord.name(),
+        samples: sum.samples,
+        checked: sum.checked,
+    };
+    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+}
+
 /// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
 fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary, Error> {
     let path = &args.file;
     let format = Format::of_file(path)?;
     let verify = |each: &mut dyn FnMut(Told), progress: &(dyn Fn(u64) + Sync)| match format {
         Format::Gsd => verify_gsd(path, each, progress),
+        Format::Ffrecord => verify_ffrecord(path, each, progress),
         _ => verify_sion(path, each, progress),
     };
     let total = match format {
         Format::Gsd => gsd::verify::sealed_bytes(path),
+        Format::Ffrecord => ffrecord::verify::checked_bytes(path),
         _ => sion::verify::sealed_bytes(path),
     };
     if total == 0 {

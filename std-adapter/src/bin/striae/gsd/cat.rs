@@ -15,7 +15,8 @@ const PIECE: usize = 1 << 20;
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let (Some(frame), Some(name)) = (args.which.frame, &args.chunk) else {
         let path = args.file.path.display();
-        let text = format!("{path}: a GSD file has no tasks: --frame and --chunk choose");
+        let text =
+            format!("{path}: a GSD file has no tasks and no samples: --frame and --chunk choose");
         return Err(Failure::Usage(text));
     };
     if args.offset > 0 || args.length.is_some() {

@@ -10,7 +10,10 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         Which { task: Some(task), .. } => task,
         Which { globalrank: Some(globalrank), .. } => file.find_globalrank(globalrank)?,
         _ => {
-            return Err(usage(args, "a SIONlib set has no frames: --task or --globalrank chooses"));
+            return Err(usage(
+                args,
+                "a SIONlib set has no frames and no samples: --task or --globalrank chooses",
+            ));
         }
     };
     if let Some(key) = args.key {

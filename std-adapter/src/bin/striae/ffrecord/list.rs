@@ -1,0 +1,104 @@
+//! `striae ls` of an ffrecord file.
+
+use crate::args::LsArgs;
+use crate::failure::{Failure, FirstError, Sound};
+use crate::text::{print_json, printable, stdout, unless_gone};
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use std::io::{self, Write};
+use striae::ffrecord::File;
+use striae_core::ffrecord::Sample;
+
+/// What `ls --json` prints.
+#[derive(Serialize)]
+struct Listing<'a> {
+    format: &'static str,
+    samples: u64,
+    meta_crc: Option<u32>,
+    rows: Rows<'a>,
+}
+
+/// The samples, read while they are printed: there may be millions.
+struct Rows<'a> {
+    file: &'a File,
+    failed: &'a FirstError,
+}
+
+/// A sample.
+#[derive(Serialize)]
+struct Row {
+    number: u64,
+    offset: u64,
+    bytes: u64,
+    crc32: u32,
+}
+
+/// A sample that has no place, and why.
+#[derive(Serialize)]
+struct WrongRow {
+    number: u64,
+    error: String,
+}
+
+pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
+    if args.keys || args.frames.is_some() {
+        let path = args.file.path.display();
+        let text =
+            "an ffrecord file has no keys and no frames, of which --keys and --frames choose";
+        return Err(Failure::Usage(format!("{path}: {text}")));
+    }
+    let file = File::open(&args.file.path)?;
+    let failed = FirstError::default();
+    let rows = Rows { file: &file, failed: &failed };
+    if args.json {
+        let meta_crc = Some(file.head().checksum_meta).filter(|&crc| crc != 0);
+        print_json(&Listing { format: "ffrecord", samples: file.n(), meta_crc, rows })?;
+    } else {
+        let mut out = stdout();
+        unless_gone(rows.write_text(&mut out).and_then(|()| out.flush()))?;
+    }
+    failed.into_failure()?;
+    Ok(Sound::Yes)
+}
+
+impl Rows<'_> {
+    /// Hands over each sample, or the number and the error of one that has no place, until that
+    /// fails.
+    fn each<E>(
+        &self,
+        mut each: impl FnMut(Result<Sample, WrongRow>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut samples = self.file.samples();
+        loop {
+            let number = samples.number();
+            let Some(sample) = samples.next() else { return Ok(()) };
+            each(sample.map_err(|error| WrongRow { number, error: self.failed.keep(error) }))?;
+        }
+    }
+
+    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{:>12} {:>20} {:>14}  crc32", "sample", "offset", "bytes")?;
+        self.each(|sample| match sample {
+            Ok(Sample { number, crc, span }) => {
+                writeln!(out, "{number:>12} {:>20} {:>14}  {crc:08x}", span.offset(), span.len())
+            }
+            Err(WrongRow { number, error }) => {
+                writeln!(out, "{number:>12} {:>20} {}", "?", printable(&error))
+            }
+        })
+    }
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(None)?;
+        self.each(|sample| match sample {
+            Ok(Sample { number, crc, span }) => {
+                let (offset, bytes) = (span.offset(), span.len());
+                rows.serialize_element(&Row { number, offset, bytes, crc32: crc })
+            }
+            Err(wrong) => rows.serialize_element(&wrong),
+        })?;
+        rows.end()
+    }
+}

@@ -1,0 +1,23 @@
+//! `striae pack --format ffrecord`.
+
+use crate::args::PackArgs;
+use crate::failure::{Failure, Sound};
+use crate::progress::with_bar;
+use striae::ffrecord::Pack;
+
+pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+    let path = args.out.display();
+    if args.is_sion_only() {
+        let text = "an ffrecord file has no layout to choose, and always has checksums";
+        return Err(Failure::Usage(format!("{path}: {text}")));
+    }
+    if args.out.extension().is_none_or(|extension| extension != "ffr") {
+        let text = "ffrecord opens nothing else than files whose names end in .ffr";
+        return Err(Failure::Usage(format!("{path}: {text}")));
+    }
+    let pack = Pack::new().force(args.layout.force);
+    with_bar(Pack::bytes(&args.sources), |progress| {
+        pack.run(&args.sources, &args.out, &|bytes| progress(bytes))
+    })?;
+    Ok(Sound::Yes)
+}

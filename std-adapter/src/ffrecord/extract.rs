@@ -1,0 +1,90 @@
+//! Every sample into a file of its own.
+
+use super::crc32;
+use super::file::File;
+use crate::copy::{Copier, Place};
+use crate::error::Error;
+use crate::extract::{Extracted, fill};
+use crate::posix::PosixFile;
+use crate::publish::check_free;
+use std::cell::Cell;
+use std::path::Path;
+use striae_core::ffrecord::Sample;
+
+/// How to extract all samples into a folder: `sample_00000` and so on, with as many digits as the
+/// last number has, but at least five.
+///
+/// Tables and samples are compared with their checksums. All files are made in a hidden folder inside
+/// the target, and renamed when all of them are whole. If anything fails, the target is as it was. A
+/// kill leaves the hidden folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extract {
+    force: bool,
+}
+
+impl Extract {
+    /// Replaces nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces files that exist already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Extracts all samples of `file` into the folder `dir`, which is made if it is not there.
+    /// `progress` is told the length of each piece that was copied.
+    ///
+    /// # Errors
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; a damaged file
+    /// or sample; the operating system's.
+    pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
+        let bytes = Cell::new(0u64);
+        let count = |n| {
+            bytes.set(bytes.get().saturating_add(n));
+            progress(n);
+        };
+        let digits = file.n().saturating_sub(1).to_string().len().max(5);
+        let name = |number: u64| format!("sample_{number:0digits$}");
+        let check = || match self.force {
+            true => Ok(()),
+            false => {
+                (0..file.n()).try_for_each(|number| check_free(&dir.join(name(number)), false))
+            }
+        };
+        let files = fill(dir, self.force, check, |hidden| {
+            file.check_meta()?;
+            let mut copier = Copier::new();
+            file.samples().try_for_each(|sample| {
+                let sample = sample?;
+                let name = name(sample.number);
+                let paths = (&*hidden.join(&name), &*dir.join(&name));
+                extract(file, &sample, paths, &mut copier, &count)
+            })
+        })?;
+        Ok(Extracted { files, bytes: bytes.into_inner() })
+    }
+}
+
+/// Makes the file of a sample, by its hidden name and by the one that it will have.
+fn extract(
+    file: &File,
+    sample: &Sample,
+    (hidden, path): (&Path, &Path),
+    copier: &mut Copier,
+    count: &dyn Fn(u64),
+) -> Result<(), Error> {
+    let at = |error| Error::new(path, error);
+    let to = PosixFile::create(hidden, false).map_err(at)?;
+    let place = Place { file: &to, offset: 0, zeros: true };
+    let mut crc = 0;
+    let mut seen = |bytes: &[u8]| crc = crc32(crc, bytes);
+    let copied = copier.copy_seen(file.store(), sample.span, &place, count, &mut seen);
+    copied.map_err(|error| error.of_files(file.path(), path))?;
+    sample.check_crc(crc).map_err(|error| file.in_sample(sample.number, error))?;
+    to.set_size(sample.span.len()).map_err(at) // it ends earlier if its last bytes are a hole
+}

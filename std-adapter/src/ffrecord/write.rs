@@ -1,0 +1,295 @@
+//! A file that is written, and gets its name when it is whole.
+
+use super::crc32;
+use super::tables::Tables;
+use crate::copy::{Copier, Place};
+use crate::error::Error;
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use striae_core::ffrecord::{Error as Wrong, Layout};
+use striae_core::span::Span;
+
+/// Bytes of samples that are written at once.
+const PIECE: usize = 1 << 20;
+
+/// How to write a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Builder {
+    samples: Option<u64>,
+    force: bool,
+    durable: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self { samples: None, force: false, durable: true }
+    }
+}
+
+impl Builder {
+    /// Writes as many samples as there will be, replaces nothing, and makes the file durable.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes so many samples. If that is not said, samples are copied behind the tables when their
+    /// number is known, and 16 bytes of memory are kept for each.
+    #[must_use]
+    pub const fn samples(mut self, n: u64) -> Self {
+        self.samples = Some(n);
+        self
+    }
+
+    /// Replaces a file that exists already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Whether the disk has the file when [`Writer::finish`] returns.
+    #[must_use]
+    pub const fn durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
+        self
+    }
+
+    /// Begins a file that will get the name `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists); [`Wrong::TooManySamples`]; the
+    /// operating system's.
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
+        let path = path.as_ref();
+        let at = |error: io::Error| Error::new(path, error);
+        let rows = match self.samples {
+            None => Rows::Counted(Vec::new()),
+            Some(n) => Rows::Known(Tables::new(layout(path, n)?)),
+        };
+        let publish = Publish::new(path, NonZeroU32::MIN, self.force)?;
+        // Samples whose number is not known go to a file of their own, which never gets a name.
+        let file = PosixFile::create(&publish.hidden(rows.file()), false).map_err(at)?;
+        let end = match &rows {
+            Rows::Known(tables) => tables.layout().header_len(),
+            Rows::Counted(_) => 0,
+        };
+        let (path, waiting) = (path.to_owned(), Vec::new());
+        Ok(Writer { path, publish, durable: self.durable, file, rows, at: end, waiting })
+    }
+}
+
+fn layout(path: &Path, n: u64) -> Result<Layout, Error> {
+    let max = Layout::MAX_SAMPLES;
+    Layout::new(n).ok_or_else(|| Error::new(path, Wrong::TooManySamples { n, max }))
+}
+
+/// What is known of the samples so far.
+#[derive(Debug)]
+enum Rows {
+    /// How many there will be.
+    Known(Tables),
+    /// Nothing: their checksums, and where they start in the file that has nothing but samples.
+    Counted(Vec<(u32, u64)>),
+}
+
+impl Rows {
+    /// Number of the hidden file that samples go to.
+    const fn file(&self) -> u32 {
+        match self {
+            Self::Known(_) => 0,
+            Self::Counted(_) => 1,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Samples of the file.
+    pub samples: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A file that is being written. Without [`finish`](Self::finish) nothing is left of it.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    publish: Publish,
+    durable: bool,
+    file: PosixFile,
+    rows: Rows,
+    /// Where the bytes that wait for being written belong.
+    at: u64,
+    waiting: Vec<u8>,
+}
+
+impl Writer {
+    /// Samples so far.
+    #[must_use]
+    pub fn n(&self) -> u64 {
+        match &self.rows {
+            Rows::Known(tables) => tables.rows(),
+            Rows::Counted(rows) => to_u64(rows.len()),
+        }
+    }
+
+    /// Adds a sample, and says which number it has.
+    ///
+    /// # Errors
+    /// [`Wrong::TooManySamples`] if it is one more than were announced; [`Wrong::FileFull`]; the
+    /// operating system's. The sample is not part of the file then, and the writer can go on.
+    pub fn write(&mut self, sample: &[u8]) -> Result<u64, Error> {
+        let len = to_u64(sample.len());
+        let offset = self.place(len)?;
+        if self.waiting.len().saturating_add(sample.len()) > PIECE {
+            self.flush()?;
+        }
+        match sample.len() > PIECE {
+            true => {
+                self.file.write_all_at(self.at, sample).map_err(|error| self.error(error))?;
+                self.at = self.at.saturating_add(len);
+            }
+            false => self.waiting.extend_from_slice(sample),
+        }
+        Ok(self.push(crc32(0, sample), offset))
+    }
+
+    /// Adds the bytes of a span of another file as a sample, and says which number it has. `from` is that
+    /// file with its name in errors; `progress` is told the length of each piece that was copied.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); the other file's.
+    pub fn copy_from(
+        &mut self,
+        copier: &mut Copier,
+        from: (&Path, &PosixFile),
+        span: Span,
+        progress: &dyn Fn(u64),
+    ) -> Result<u64, Error> {
+        let offset = self.place(span.len())?;
+        self.flush()?;
+        let place = Place { file: &self.file, offset: self.at, zeros: self.is_new(self.at)? };
+        let mut crc = 0;
+        let mut seen = |bytes: &[u8]| crc = crc32(crc, bytes);
+        let copied = copier.copy_seen(from.1, span, &place, progress, &mut seen);
+        copied.map_err(|error| error.of_files(from.0, &self.path))?;
+        self.at = self.at.saturating_add(span.len());
+        Ok(self.push(crc, offset))
+    }
+
+    /// Gives the file its name, and makes it durable before that if it was asked to.
+    ///
+    /// # Errors
+    /// [`Wrong::TooFewSamples`] if more were announced; as [`Publish::finish`].
+    pub fn finish(mut self) -> Result<Written, Error> {
+        let samples = self.n();
+        self.flush()?;
+        let bytes = match self.rows {
+            Rows::Known(tables) => {
+                let layout = tables.layout();
+                if samples < layout.n() {
+                    let wrong = Wrong::TooFewSamples { n: samples, want: layout.n() };
+                    return Err(Error::new(&self.path, wrong));
+                }
+                let sized = self.file.set_size(self.at).and_then(|()| tables.finish(&self.file));
+                sized.map_err(|error| Error::new(&self.path, error))?;
+                self.at.saturating_sub(layout.header_len())
+            }
+            Rows::Counted(rows) => {
+                let end = self.at;
+                put_together(&self.path, &self.publish, &self.file, &rows, end)?;
+                end
+            }
+        };
+        drop(self.file);
+        self.publish.finish(self.durable)?;
+        Ok(Written { samples, bytes })
+    }
+
+    /// Where a sample of this length will be; refuses it if there is no place for it.
+    fn place(&mut self, len: u64) -> Result<u64, Error> {
+        let offset = self.at.saturating_add(to_u64(self.waiting.len()));
+        let (n, mut tables) = (self.n(), 0);
+        match &mut self.rows {
+            Rows::Known(known) => {
+                let max = known.layout().n();
+                if n >= max {
+                    let n = n.saturating_add(1);
+                    return Err(self.error(Wrong::TooManySamples { n, max }));
+                }
+                known.reserve(&self.file).map_err(|error| Error::new(&self.path, error))?;
+            }
+            Rows::Counted(_) => {
+                tables = layout(&self.path, n.saturating_add(1))?.header_len();
+            }
+        }
+        let end = offset.checked_add(tables).and_then(|offset| offset.checked_add(len));
+        match end.is_some_and(|end| i64::try_from(end).is_ok()) {
+            true => Ok(offset),
+            false => Err(self.error(Wrong::FileFull { file_len: offset, len })),
+        }
+    }
+
+    /// Adds the row of a sample whose bytes are written, or wait.
+    fn push(&mut self, crc: u32, offset: u64) -> u64 {
+        let number = self.n();
+        match &mut self.rows {
+            Rows::Known(tables) => tables.push(crc, i64::try_from(offset).unwrap_or(i64::MAX)),
+            Rows::Counted(rows) => rows.push((crc, offset)),
+        }
+        number
+    }
+
+    /// Writes the bytes that wait. If it fails, it can be tried again.
+    fn flush(&mut self) -> Result<(), Error> {
+        self.file.write_all_at(self.at, &self.waiting).map_err(|error| self.error(error))?;
+        self.at = self.at.saturating_add(to_u64(self.waiting.len()));
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Whether nothing was written at `offset` or behind: a sample that failed may have left bytes.
+    fn is_new(&self, offset: u64) -> Result<bool, Error> {
+        use striae_core::store::ReadAt;
+        let len = self.file.size().map_err(|error| self.error(error))?;
+        Ok(len <= offset)
+    }
+
+    fn error(&self, kind: impl Into<crate::error::ErrorKind>) -> Error {
+        Error::new(&self.path, kind)
+    }
+}
+
+/// Makes the file of samples, `data`, whose rows are known at last.
+fn put_together(
+    path: &Path,
+    publish: &Publish,
+    data: &PosixFile,
+    rows: &[(u32, u64)],
+    len: u64,
+) -> Result<(), Error> {
+    let at = |error: io::Error| Error::new(path, error);
+    let mut tables = Tables::new(layout(path, to_u64(rows.len()))?);
+    let skip = tables.layout().header_len();
+    let file = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
+    for &(crc, offset) in rows {
+        tables.reserve(&file).map_err(at)?;
+        tables.push(crc, i64::try_from(offset.saturating_add(skip)).unwrap_or(i64::MAX));
+    }
+    let span = Span::new(0, len).unwrap_or(Span::ZERO); // from 0, so it ends where it can
+    let place = Place { file: &file, offset: skip, zeros: true };
+    data.set_size(len).map_err(at)?; // it ends earlier if its last bytes are a hole
+    let copied = Copier::new().copy(data, span, &place, &|_| {});
+    copied.map_err(|error| error.of_files(path, path))?;
+    file.set_size(skip.saturating_add(len)).and_then(|()| tables.finish(&file)).map_err(at)
+}
+
+fn to_u64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}

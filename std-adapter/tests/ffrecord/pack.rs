@@ -1,0 +1,69 @@
+//! Packing and taking apart.
+
+use crate::{File, fs, golden, names_in, output, refused, samples_of, text};
+use striae::ffrecord::{Extract, Pack};
+
+#[test]
+fn what_extract_took_apart_pack_puts_together_as_ffrecord_wrote_it() {
+    for name in ["empty.ffr", "five_one_empty.ffr", "many.ffr", "folder.ffr"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (parts, out) = (dir.path().join("parts"), dir.path().join("out.ffr"));
+        let file = File::open(golden(name)).unwrap();
+        let extracted = Extract::new().run(&file, &parts, &|_| {}).unwrap();
+        assert_eq!(extracted.files, file.n(), "{name}");
+        let names = names_in(&parts);
+        for (number, (found, sample)) in names.iter().zip(samples_of(name)).enumerate() {
+            assert_eq!(*found, format!("sample_{number:05}"));
+            assert!(fs::read(parts.join(found)).unwrap() == sample, "{name} {number}");
+        }
+        let files: Vec<_> = names.iter().map(|name| parts.join(name)).collect();
+        let written = Pack::new().run(&files, &out, &|_| {}).unwrap();
+        assert_eq!(written.samples, file.n());
+        assert_eq!(written.bytes, Pack::bytes(&files));
+        assert!(fs::read(&out).unwrap() == fs::read(golden(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_file_leaves_no_part_of_it_in_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let parts = dir.path().join("parts");
+    for name in ["bad_sample_byte.ffr", "bad_checksum_byte.ffr", "bad_offsets_decrease.ffr"] {
+        let file = File::open(golden(name)).unwrap();
+        Extract::new().run(&file, &parts, &|_| {}).unwrap_err();
+        assert!(!parts.exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_program_packs_and_extracts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (parts, out) = (dir.path().join("parts"), dir.path().join("out.ffr"));
+    let file = golden("five_one_empty.ffr");
+    output(&["extract", text(&file), text(&parts)]);
+    let files: Vec<_> = names_in(&parts).iter().map(|name| parts.join(name)).collect();
+    let files: Vec<_> = files.iter().map(|path| text(path)).collect();
+    let pack = |out: &str, more: &[&str]| {
+        let mut args = vec!["pack", "--format", "ffrecord"];
+        args.extend(more);
+        args.push(out);
+        args.extend(&files);
+        args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>()
+    };
+    let run = |args: Vec<String>| output(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let refuse = |args: Vec<String>, text: &str| {
+        refused(&args.iter().map(String::as_str).collect::<Vec<_>>(), 2, text);
+    };
+    run(pack(text(&out), &[]));
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
+    refuse(pack(text(&out), &[]), "exists already; --force replaces it");
+    run(pack(text(&out), &["--force"]));
+    let other = dir.path().join("out.sion");
+    refuse(pack(text(&other), &[]), "names end in .ffr");
+    refuse(pack(text(&out), &["--seal"]), "no layout to choose");
+    refuse(pack(text(&out), &["--nfiles", "2"]), "no layout to choose");
+    refused(&["pack", "--format", "ffrecord", "--force", text(&out), text(&parts)], 2, "directory");
+    refused(&["extract", text(&file), text(&parts)], 2, "exists already");
+    refused(&["extract", text(&file), text(&parts), "--frames", "0.."], 2, "no frames");
+    assert_eq!(names_in(dir.path()), ["out.ffr", "parts"]);
+}
