@@ -2,6 +2,7 @@
 
 use super::write::{Builder, Written};
 use crate::copy::Copier;
+use crate::direct::OpenOptions;
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use striae_core::store::ReadAt;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pack {
     force: bool,
+    direct: Option<OpenOptions>,
 }
 
 impl Pack {
@@ -27,6 +29,13 @@ impl Pack {
     #[must_use]
     pub const fn force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Copies large files past the page cache, in the way that these options say, if there are any.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
+        self.direct = options;
         self
     }
 
@@ -52,7 +61,7 @@ impl Pack {
         let n = u64::try_from(files.len()).unwrap_or(u64::MAX);
         let builder = Builder::new().samples(n).force(self.force).durable(self.force);
         let mut writer = builder.create(out)?;
-        let mut copier = Copier::new();
+        let mut copier = Copier::new().direct(self.direct);
         for path in files {
             let at = |error| Error::new(path, error);
             let file = PosixFile::open(path).map_err(at)?;

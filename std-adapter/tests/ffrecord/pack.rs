@@ -57,7 +57,8 @@ fn the_program_packs_and_extracts() {
     run(pack(text(&out), &[]));
     assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
     refuse(pack(text(&out), &[]), "exists already; --force replaces it");
-    run(pack(text(&out), &["--force"]));
+    run(pack(text(&out), &["--force", "--direct"]));
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
     let other = dir.path().join("out.sion");
     refuse(pack(text(&other), &[]), "names end in .ffr");
     refuse(pack(text(&out), &["--seal"]), "no layout to choose");
@@ -66,4 +67,27 @@ fn the_program_packs_and_extracts() {
     refused(&["extract", text(&file), text(&parts)], 2, "exists already");
     refused(&["extract", text(&file), text(&parts), "--frames", "0.."], 2, "no frames");
     assert_eq!(names_in(dir.path()), ["out.ffr", "parts"]);
+}
+
+#[test]
+fn large_files_are_the_same_samples_past_the_page_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: Vec<_> = (0u8..3)
+        .map(|number| {
+            let path = dir.path().join(number.to_string());
+            let len = (3 << 20) + 7 * usize::from(number) + 1;
+            let bytes: Vec<u8> = (number..251).cycle().take(len).collect();
+            fs::write(&path, bytes).unwrap();
+            path
+        })
+        .collect();
+    let out = |name: &str| dir.path().join(name);
+    Pack::new().run(&files, &out("a.ffr"), &|_| {}).unwrap();
+    let direct = Pack::new().direct(Some(striae::direct::OpenOptions::new()));
+    direct.run(&files, &out("b.ffr"), &|_| {}).unwrap();
+    assert!(fs::read(out("a.ffr")).unwrap() == fs::read(out("b.ffr")).unwrap());
+    let file = File::open(out("b.ffr")).unwrap();
+    for (number, path) in (0..).zip(&files) {
+        assert!(file.read_checked(number).unwrap() == fs::read(path).unwrap());
+    }
 }

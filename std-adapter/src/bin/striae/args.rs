@@ -362,7 +362,7 @@ pub(crate) enum PackFormat {
 impl PackArgs {
     /// Whether anything is asked for that only a SIONlib set has.
     pub(crate) fn is_sion_only(&self) -> bool {
-        let Layout { nfiles, fsblksize, order, force: _, threads } = &self.layout;
+        let Layout { nfiles, fsblksize, order, force: _, threads, direct: _ } = &self.layout;
         let layout = nfiles.get() > 1 || fsblksize.is_some() || order.is_some();
         layout || threads.is_some() || self.chunksize.is_some() || self.seal
     }
