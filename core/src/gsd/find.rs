@@ -77,6 +77,18 @@ impl LowerBound {
         self
     }
 
+    /// The same, where the entry of a slot is known to have this key.
+    #[must_use]
+    pub fn knowing(mut self, slot: u64, key: Key) -> Self {
+        if (self.low..self.high).contains(&slot) {
+            match key < self.key {
+                true => (self.low, self.low_key) = (slot.saturating_add(1), key),
+                false => (self.high, self.high_key) = (slot, key),
+            }
+        }
+        self
+    }
+
     /// The slot around which to read next.
     fn guess(&self) -> u64 {
         let len = self.high.saturating_sub(self.low);
@@ -199,6 +211,13 @@ impl Find {
     #[must_use]
     pub const fn first_window(mut self, window: u64) -> Self {
         self.search.first_window = if window == 0 { 1 } else { window };
+        self
+    }
+
+    /// The same, where the entry of a slot is known to have this key.
+    #[must_use]
+    pub fn knowing(mut self, slot: u64, key: Key) -> Self {
+        self.search = self.search.knowing(slot, key);
         self
     }
 

@@ -6,6 +6,7 @@ use core::cell::Cell;
 use core::convert::Infallible;
 use proptest::prelude::*;
 use striae_core::gsd::Reader;
+use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 use striae_core::step::drive_read;
 use striae_core::store::ReadAt;
@@ -257,6 +258,41 @@ fn a_first_read_of_any_length_changes_no_answer_and_costs_one_read_at_most() {
                     let found = drive_read(&mut { find }, &file, &mut [0; 32 * 1000]).unwrap();
                     assert_eq!(found.map(|chunk| chunk.m), wanted);
                     assert!(file.reads.get() <= 6 + 1, "{} reads", file.reads.get());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_that_are_known_change_no_answer_and_spare_reads_and_lies_about_them_end_too() {
+    let keys = uneven(100_000);
+    let n = u64::try_from(keys.len()).unwrap();
+    let key = move |slot: u64| keys[usize::try_from(slot).unwrap()];
+    for major in [1, 2] {
+        let file = Imagined::new(major, n, key.clone());
+        let reader = file.reader();
+        for slot in (0..n).step_by(1009) {
+            let (frame, id) = key(slot);
+            for apart in [0, 1, 2, 3, 50, 5_000, n, u64::MAX] {
+                let known = [slot.saturating_sub(apart), slot.saturating_add(apart).min(n - 1)];
+                for (id, wanted) in [(id, Some(mark(slot))), (100, None)] {
+                    let (mut true_find, mut lie) = (Find::new(reader.head(), frame, id, 128), None);
+                    for at in known.into_iter().chain([n, u64::MAX]) {
+                        let (frame, id) = key(at.min(n - 1));
+                        true_find = true_find.knowing(at, Key { frame, id });
+                        let wrong = Key { frame: u64::MAX - frame, id };
+                        lie = Some(lie.unwrap_or(true_find).knowing(at, wrong));
+                    }
+                    file.reads.set(0);
+                    let found = drive_read(&mut true_find, &file, &mut [0; 4096]).unwrap();
+                    assert_eq!(found.map(|chunk| chunk.m), wanted, "{slot}, {apart}");
+                    let most = if apart <= 50 { 3 } else { 6 };
+                    assert!(file.reads.get() <= most, "{} reads", file.reads.get());
+                    file.reads.set(0);
+                    let found = drive_read(&mut lie.unwrap(), &file, &mut [0; 4096]).unwrap();
+                    assert!(found.is_none_or(|chunk| Some(chunk.m) == wanted));
+                    assert!(file.reads.get() <= search_reads(n), "{} reads", file.reads.get());
                 }
             }
         }

@@ -3,10 +3,14 @@
 //! Who looks for a chunk often looks for its neighbours next: a search begins in what was read last,
 //! if that is near. Its first read elsewhere is a short one, since most often it is the only one, and
 //! most of what a longer one brings would be of no use: each line of it that is in no cache takes time.
-//! How short, is learned from the searches before.
+//! How short, is learned from the searches before; and where one was not enough, some of the entries that
+//! were seen are remembered.
+
+mod fences;
 
 use super::file::{Store, to_u64};
 use super::names::{Name, NameList};
+use fences::Fence;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,22 +29,23 @@ const LEN: usize = 4096;
 /// Slots that the other reads of a search bring: what makes them hit most often, and no more.
 const NEXT: usize = 48;
 
-/// Most slots in front of the first guess, and behind it, that the first read of a search brings.
+/// Slots in front of a place near what was read last, and behind it, that are read there.
 const BESIDE: usize = LEN / 32 / 4 / 2;
 
-/// How many of them the first read of a search brings, as far as is known from those before.
+/// Slots in front of the first guess, and behind it, that the first read of a search brings, as far as
+/// is known from the searches before.
 #[derive(Debug, Clone, Copy)]
 struct Beside(usize);
 
 impl Beside {
-    const MOST: usize = BESIDE * Self::PART;
-    const LEAST: usize = 2 * Self::PART;
-    /// It counts in parts of a slot. A search that took one read takes one away; one that took more
-    /// doubles them, since a read takes much longer than a few more slots do; so does one near what
-    /// was read last, which a longer read would have spared.
-    const PART: usize = 16;
+    /// It counts in parts of a slot: so many searches for which the read was long enough make it as much
+    /// shorter as one for which it was not makes it longer.
+    const PART: usize = 8;
 
+    const UNKNOWN: Self = Self(0);
     const NEW: Self = Self(4 * Self::PART);
+    const LEAST: usize = 2 * Self::PART;
+    const MOST: usize = 32 * Self::PART;
 
     const fn slots(self) -> usize {
         self.0 / Self::PART
@@ -48,7 +53,8 @@ impl Beside {
 
     fn learn(&mut self, was_enough: bool) {
         let Self(parts) = *self;
-        let parts = if was_enough { parts.saturating_sub(1) } else { parts.saturating_mul(2) };
+        let longer = parts.saturating_add(Self::PART);
+        let parts = if was_enough { parts.saturating_sub(1) } else { longer };
         *self = Self(parts.clamp(Self::LEAST, Self::MOST));
     }
 }
@@ -81,7 +87,7 @@ struct Window {
 
 thread_local! {
     static WINDOW: RefCell<Window> = const {
-        let (look, bytes, beside) = (Look::NONE, [0; LEN], Beside::NEW);
+        let (look, bytes, beside) = (Look::NONE, [0; LEN], Beside::UNKNOWN);
         RefCell::new(Window { look, offset: 0, len: 0, bytes, next: 0, named: None, beside })
     };
 }
@@ -164,6 +170,7 @@ impl Window {
     ) -> Result<Option<Chunk>, ReadError<Store>> {
         if self.look != look {
             self.beside = Beside::NEW;
+            fences::clear(head.index().slots);
         }
         let mut find = Find::new(head, key.frame, key.id, to_u64(NEXT));
         let place = match head.header.version.is_sorted() {
@@ -173,23 +180,45 @@ impl Window {
         let near = self.near(look, head.index(), place);
         find = match near {
             Some(slot) => find.first_window(to_u64(2 * BESIDE)).near(slot),
-            None => find.first_window(to_u64(self.beside.slots().saturating_mul(2))),
+            None => {
+                let find = find.first_window(to_u64(self.beside.slots().saturating_mul(2)));
+                fences::tell(place, find)
+            }
         };
-        let mut reads = 0_usize;
+        let (mut first, mut farthest, mut reads) = (None, 0, 0_usize);
         loop {
             match find.poll() {
                 Step::Read { offset, need, want } => {
                     let len = usize::try_from(want).unwrap_or(LEN).min(LEN).max(need);
                     let bytes = self.bytes(store, look, offset, len)?;
                     find.feed(bytes).map_err(DriveError::Format)?;
+                    farthest = farthest.max(offset.abs_diff(*first.get_or_insert(offset)));
                     reads = reads.saturating_add(1);
                 }
                 Step::Done(chunk) => {
-                    self.beside.learn(reads <= 1 && near.is_none());
+                    match near {
+                        // It would not have been made if what was read last were longer.
+                        Some(_) => self.beside.learn(false),
+                        None if reads > 1 => self.missed(head.index(), farthest),
+                        None => self.beside.learn(true),
+                    }
                     return Ok(chunk);
                 }
                 _ => return Err(DriveError::ReadOnly), // never: it only reads
             }
+        }
+    }
+
+    /// Learns from a search that took more than one read, which were at most so many bytes from the
+    /// first.
+    fn missed(&mut self, index: IndexBlock, farthest: u64) {
+        // If that was far off, a longer one would not have helped.
+        self.beside.learn(farthest > to_u64(LEN));
+        let skip = self.offset.checked_sub(index.location).map(|skip| skip / 32);
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        let entry = IndexEntry::ref_from_prefix(bytes).ok();
+        if let (Some(slot), Some((entry, _))) = (skip, entry) {
+            fences::keep(Fence { slot, key: entry.key() });
         }
     }
 

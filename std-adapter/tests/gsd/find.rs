@@ -127,3 +127,60 @@ fn entries_in_a_wrong_order_or_twice_are_answered_alike_or_by_one_of_them() {
         }
     }
 }
+
+/// Frames that have chunks by chance make a thread remember entries of the index.
+#[test]
+fn entries_that_are_remembered_change_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("uneven.gsd");
+    let mut file = Builder::new().application("test").create(&path).unwrap();
+    let mut state = 1_u64;
+    for frame in 0..3000_u64 {
+        for name in ["a", "b", "c", "d"] {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if (state >> 40).is_multiple_of(1 + frame / 500) {
+                file.write(name, &[frame], 1).unwrap();
+            }
+        }
+        file.end_frame().unwrap();
+    }
+    file.close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let path = path.to_str().unwrap();
+    check(path, &bytes);
+    let index = usize::try_from(File::open(path).unwrap().header().index.location).unwrap();
+    bytes.copy_within(index + 32 * 1000..index + 32 * 1500, index + 32 * 2000); // not sorted
+    fs::write(path, &bytes).unwrap();
+    check(path, &bytes);
+}
+
+/// A file that a thread looks into while it ends, when what it remembers may be gone.
+#[test]
+fn a_thread_that_ends_can_find_chunks() {
+    struct Last(std::cell::OnceCell<(File, std::sync::mpsc::Sender<bool>)>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let (file, sender) = self.0.get().unwrap();
+            let found = (0..400).rev().all(|frame| file.find(frame, "a").unwrap().is_some());
+            sender.send(found).unwrap();
+        }
+    }
+    thread_local!(static LAST: Last = const { Last(std::cell::OnceCell::new()) });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.gsd");
+    made(path.to_str().unwrap());
+    for is_first in [false, true] {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let file = File::open(&path).unwrap();
+        let thread = std::thread::spawn(move || {
+            let find = |file: &File| (0..400).for_each(|i| drop(file.find(i * 7919 % 400, "c")));
+            if is_first {
+                find(&file); // before the destructor of the other one is known
+            }
+            LAST.with(|last| last.0.set((file, sender)).map_err(drop).unwrap());
+            LAST.with(|last| find(&last.0.get().unwrap().0));
+        });
+        thread.join().unwrap();
+        assert!(receiver.recv().unwrap());
+    }
+}
