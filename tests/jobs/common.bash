@@ -130,7 +130,7 @@ foreign_tests() {
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
     export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 # emulation is slow enough
-    must_run="tests/golden.rs tests/gsd_golden/main.rs" rust_tests \
+    must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs" rust_tests \
         debian_cargo test -p striae-core --target "$triple" \
         -Zbuild-std=std,panic_unwind --target-dir "$target/cross"
 }

@@ -57,13 +57,14 @@ trajectories() {
 }
 
 rm -rf "$target/ksy" "$target/kinds"
-for format in sion gsd; do
+for format in sion gsd ffrecord; do
     node tests/interop/compile_ksy.js "spec/ksy/$format.ksy" "$target/ksy"
 done
 "$target/debug/examples/sion_kinds" "$target/kinds"
 compare sion_ksy.py tests/golden/sion
 compare sion_kinds.py "$target/kinds"
 rm -rf "$target/kinds"
+compare ffrecord_ksy.py tests/golden/ffrecord
 compare gsd_ksy.py tests/golden/gsd
 take_turns 5.0.1 1000
 take_turns 3.3.2 200
