@@ -1,6 +1,8 @@
 //! Many threads, and callers that go away.
 
 use crate::*;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[test]
 fn many_threads_read_one_file() {
@@ -30,31 +32,50 @@ fn many_threads_read_one_file() {
     }
 }
 
+/// Begins a stream on a thread that ends, and reads on; what it read.
+fn handed_over(file: &DirectFile, bytes: &[u8], order: Order) -> usize {
+    let spans = (0..8).map(|at| span(at * 1_000_000 + at, 999_000));
+    let begin = || {
+        let mut stream = file.stream(spans, order).unwrap();
+        let first = stream.next_piece().unwrap().unwrap();
+        assert!(first.bytes == part(bytes, first.span));
+        let len = first.bytes.len();
+        (stream, len)
+    };
+    let begin = std::thread::scope(|scope| scope.spawn(begin).join().unwrap());
+    let (mut stream, mut len) = begin;
+    while let Some(piece) = stream.next_piece().unwrap() {
+        assert!(piece.bytes == part(bytes, piece.span), "{:?}", piece.span);
+        len += piece.bytes.len();
+    }
+    len
+}
+
 #[test]
 fn a_stream_outlives_the_thread_that_began_it() {
-    let bytes = content(8_000_000);
+    let bytes = content(9_000_000);
     let made = made(&bytes);
-    let file = std::fs::File::open(made.path()).unwrap();
-    file.sync_all().unwrap();
     for top in Rung::ALL {
-        let file = OpenOptions::new().top(top).max_io(65_536).depth(64).open(made.path()).unwrap();
-        for order in [Order::Asked, Order::Completed].repeat(20) {
-            let spans = (0..8).map(|at| span(at * 1_000_000 + at, 999_000));
-            let begin = || {
-                let mut stream = file.stream(spans, order).unwrap();
-                let first = stream.next_piece().unwrap().unwrap();
-                assert!(first.bytes == part(&bytes, first.span));
-                let len = first.bytes.len();
-                (stream, len)
+        let options = OpenOptions::new().top(top).max_io(65_536).depth(64);
+        let file = options.open(made.path()).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // The file is locked by a writer now and then: reads have to wait in the kernel, on behalf of
+            // the thread that began them.
+            scope.spawn(|| {
+                let writer = std::fs::File::options().write(true).open(made.path()).unwrap();
+                while !is_done.load(Relaxed) {
+                    writer.write_all_at(&bytes[8_500_000..], 8_500_000).unwrap();
+                }
+            });
+            let read = || {
+                let turns = [Order::Asked, Order::Completed].repeat(20);
+                turns.into_iter().all(|order| handed_over(&file, &bytes, order) == 8 * 999_000)
             };
-            let begin = std::thread::scope(|scope| scope.spawn(begin).join().unwrap());
-            let (mut stream, mut len) = begin;
-            while let Some(piece) = stream.next_piece().unwrap() {
-                assert!(piece.bytes == part(&bytes, piece.span), "{:?}", piece.span);
-                len += piece.bytes.len();
-            }
-            assert_eq!(len, 8 * 999_000, "{top}");
-        }
-        assert_eq!(file.rung(), top, "{:?}", file.steps());
+            let read = scope.spawn(read).join();
+            is_done.store(true, Relaxed);
+            assert!(read.unwrap(), "{top}");
+        });
+        assert_eq!(file.rung() == top, file.steps().is_empty(), "{:?}", file.steps());
     }
 }
