@@ -384,6 +384,11 @@ impl Drop for Taken<'_> {
         // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody can, behind
         // `drop`.
         let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
+        if std::thread::panicking() {
+            // Reads may be under way into memory that is gone soon, as `buf` of `fill_at_once`: where
+            // whoever logs a step panics, nobody waits for them. A lane that is dropped does.
+            return drop(lane);
+        }
         let mut lanes = self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let too_many = if lanes.len() < KEPT {
             lanes.push(lane);

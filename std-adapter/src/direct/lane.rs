@@ -125,12 +125,14 @@ impl Lane {
         let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
         let len = usize::try_from(len).map_err(|_| too_much())?;
         let mut memory = self.pool.take(len).ok_or_else(too_much)?;
+        if let Some(ring) = &mut self.ring {
+            ring.free(self.pool.free_slots()); // what is registered takes room when it is gone, too
+        }
         // What is not kept is used once, and not worth being registered.
         if self.file.rung() == Rung::Registered
             && memory.len() <= Pool::KEPT
             && let Some(ring) = &mut self.ring
         {
-            ring.free(self.pool.free_slots());
             if let Err(error) = ring.register(&mut memory) {
                 let why = format!("registering {} bytes: {error}", memory.len());
                 self.file.step_down(Rung::Registered, &why);
@@ -237,7 +239,10 @@ impl Lane {
         let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
             Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)),
-            Err(Errno::INTR | Errno::AGAIN) => Ok(Rest::Again { skip: 0, read: begun.read }),
+            // CANCELED: the thread that began it has ended before the kernel came to it.
+            Err(Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
+                Ok(Rest::Again { skip: 0, read: begun.read })
+            }
             Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
                 let why = format!("reading at offset {}: {errno}", begun.read.span.offset());
                 match self.file.step_down(begun.rung, &why) {
@@ -288,6 +293,10 @@ impl Lane {
     pub(super) fn wait_for(&mut self, key: usize) -> Result<Memory, ErrorKind> {
         let is_done = |flight: &Flight| flight.waiting.is_empty() && flight.under_way == 0;
         while !self.flights.get(key).is_none_or(is_done) && self.reap().is_some() {}
+        if !self.flights.get(key).is_none_or(is_done) {
+            self.leave(key); // its memory is not to be had before all is done
+            return Err(io::Error::other("a read of a batch was lost").into());
+        }
         match self.flights.try_remove(key) {
             Some(Flight { memory, error: None, .. }) => Ok(memory),
             Some(Flight { memory, error: Some(error), .. }) => {

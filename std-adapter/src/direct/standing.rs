@@ -141,9 +141,10 @@ impl Standing {
         let mut inside = self.inside();
         if inside.0 < below {
             let step = Step { from, why: why.to_string() };
-            log::warn!("{}: {step}; going on with {below}", path.display());
-            inside.1.push(step);
+            inside.1.push(step.clone());
             inside.0 = below;
+            drop(inside); // whoever logs may ask where the file stands
+            log::warn!("{}: {step}; going on with {below}", path.display());
         }
         true
     }

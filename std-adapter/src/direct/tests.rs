@@ -80,8 +80,8 @@ fn a_short_read_is_gone_on_with() {
 #[test]
 fn an_interrupted_read_is_made_again() {
     on_all_rungs(|turn, done| {
-        let errno = if turn.is_multiple_of(2) { Errno::INTR } else { Errno::AGAIN };
-        if !turn.is_multiple_of(3) {
+        let errno = [Errno::INTR, Errno::AGAIN, Errno::CANCELED][turn as usize % 3];
+        if !turn.is_multiple_of(4) {
             *done = Done::new(done.token, Err(errno));
         }
     });
@@ -95,6 +95,25 @@ fn a_read_that_never_comes_is_an_error_in_the_end() {
     let error = file.read_spans(&spans()).unwrap_err();
     let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_panic_waits_for_what_is_under_way() {
+    for rung in Rung::ALL {
+        let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::fs::write(made.path(), content()).unwrap();
+        let options = OpenOptions::new().top(rung).max_io(16_384).threshold(1);
+        let file = options.open(made.path()).unwrap();
+        file.take().fault = Some(|turn, _| assert!(turn != 3, "as a logger may"));
+        let mut memory = vec![0; LEN + 4096];
+        let start = memory.as_ptr().align_offset(4096); // not through the pool
+        let mut read = || file.read_into(0, &mut memory[start..start + 290_000]);
+        let read = std::panic::AssertUnwindSafe(&mut read);
+        let caught = std::panic::catch_unwind(read);
+        assert!(caught.is_err());
+        assert_eq!(file.lanes(), 0, "reads may be under way into memory that is not lent any more");
+        check(&file);
+    }
 }
 
 #[test]
