@@ -37,6 +37,8 @@ mod file;
 mod handles;
 mod lane;
 mod memory;
+#[cfg(test)]
+mod model;
 mod options;
 mod ring;
 mod standing;
