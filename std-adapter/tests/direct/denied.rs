@@ -253,6 +253,39 @@ fn a_ring_that_is_taken_away_leaves_nothing_under_way() {
 }
 
 #[test]
+#[ignore = "a process of its own, which has few descriptors"]
+fn second() {
+    let Some(_) = argument() else { return };
+    if !has_all_rungs() {
+        return;
+    }
+    let bytes = content(200_701);
+    let made = made(&bytes);
+    let file = OpenOptions::new().max_io(4096).memory(1 << 16).open(made.path()).unwrap();
+    let spans = [span(1, 100_000), span(100_002, 100_000)];
+    let mut first = file.stream(spans, Order::Asked).unwrap();
+    assert!(first.next_piece().unwrap().is_some());
+    let next = std::fs::File::open("/dev/null").unwrap().as_raw_fd() as u64;
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(next), maximum }).unwrap();
+    let mut second = file.stream(spans, Order::Asked).unwrap();
+    assert_eq!(file.rung(), Rung::Threads);
+    assert!(file.steps().iter().all(|step| step.why.starts_with("setting up a ring: ")));
+    // What the first one has under way by its ring comes in, and the rest by threads.
+    for stream in [&mut first, &mut second] {
+        while let Some(piece) = stream.next_piece().unwrap() {
+            assert!(piece.bytes == part(&bytes, piece.span));
+        }
+    }
+    println!("denied: a second ring");
+}
+
+#[test]
+fn a_second_ring_that_cannot_be_had_leaves_the_first_one_alone() {
+    run(child("denied::second", "all"), SAID);
+}
+
+#[test]
 #[ignore = "a process of its own, which cannot read"]
 fn nothing() {
     let Some(_) = argument() else { return };

@@ -79,3 +79,28 @@ fn a_stream_outlives_the_thread_that_began_it() {
         assert_eq!(file.rung() == top, file.steps().is_empty(), "{:?}", file.steps());
     }
 }
+
+/// What is forgotten is leaked: the kernel and the threads write to nothing else.
+#[test]
+fn what_is_forgotten_keeps_its_memory() {
+    let bytes = content(3_000_000);
+    let made = made(&bytes);
+    for top in Rung::ALL {
+        let options = OpenOptions::new().top(top).max_io(65_536).threads(2);
+        let file = options.open(made.path()).unwrap();
+        let first = file.read_spans(&[span(0, 90_000)]).unwrap();
+        for turn in 0..8 {
+            let spans = (0..40).map(|at| span(at * 70_001 + turn, 70_000));
+            let mut stream = file.stream(spans, Order::Completed).unwrap();
+            assert!(stream.next_piece().unwrap().is_some());
+            std::mem::forget(stream);
+            std::mem::forget(file.read_spans(&[span(turn, 500_000)]).unwrap());
+        }
+        drop(file);
+        let mine: Vec<Vec<u8>> = (0..64).map(|at| vec![0xAA; 65_536 << (at % 4)]).collect();
+        let file = options.open(made.path()).unwrap();
+        check_all(&file, &bytes, &mut Random(1));
+        assert!(mine.iter().flatten().all(|&byte| byte == 0xAA), "{top}");
+        assert!(first.get(0) == Some(&bytes[..90_000])); // it outlives its file
+    }
+}
