@@ -4,7 +4,9 @@
     run.py [--turns N] [--scale F] DRIVER SPEED FOLDER...    all cases, with files in each FOLDER
 
 DRIVER is driver.c compiled with gsd.c; SPEED is `cargo build --release -p striae-tests --example gsd_speed`.
-The programs take turns, so that a noisy machine disturbs all of them. Printed are medians, and those of the
+The programs take turns, so that a noisy machine disturbs all of them, and another one begins each turn, as
+what ran before leaves warm memory behind. Plain writes are made twice: what the second ones are of the first
+says what the other ratios can be trusted for. Printed are medians, and those of the
 ratios of one turn; `cpu` is that of the time that processors worked, which other programs disturb less.
 --scale makes all cases shorter or longer.
 """
@@ -48,10 +50,12 @@ def seconds(*command):
 def turns(programs, count, prepare):
     """What each of the programs took, turn by turn."""
     taken = {name: [] for name in programs}
+    order = list(programs)
     for _ in range(count):
-        for name, run in programs.items():
+        for name in order:
             prepare()
-            taken[name].append(run())
+            taken[name].append(programs[name]())
+        order.append(order.pop(0))
     return taken
 
 
@@ -86,11 +90,13 @@ def writes(arguments, folder, is_memory):
             "gsd": program(arguments.driver, "gsd"),
             "ours": program(arguments.speed),
             "raw": program(arguments.driver, "raw"),
+            "again": program(arguments.driver, "raw"),
         }
         taken = turns(programs, arguments.turns, clean)
         clean()
         speeds = [f"{worth / median(taken[name]):.4g}" for name in ("gsd", "ours", "raw")]
         ratios = [f"{ratio(taken[name], taken['ours']):.2f}" for name in ("gsd", "raw")]
+        ratios.append(f"{ratio(taken['raw'], taken['again']):.2f}")
         cpu = f"{ratio(taken['gsd'], taken['ours'], 1):.2f}"
         row([f"{text}, {unit}", *speeds, *ratios, cpu])
 
@@ -110,7 +116,7 @@ def reads(arguments, folder):
             speeds = [f"{median(taken[name]) * 1e6:.3g}" for name in ("gsd", "ours")]
             cpu = f"{ratio(taken['gsd'], taken['ours'], 1):.2f}"
             faster = f"{ratio(taken['gsd'], taken['ours']):.2f}"
-            row([f"{text}, {entries:.0e} entries, file of {of}, us", *speeds, "", faster, "", cpu])
+            row([f"{text}, {entries:.0e} entries, file of {of}, us", *speeds, "", faster, "", "", cpu])
     memory(arguments, paths, entries)
     for path in paths.values():
         os.remove(path)
@@ -124,7 +130,7 @@ def memory(arguments, paths, entries):
             taken = {name: seconds(*command, case, path, 1)[0] for name, command in program.items()}
             kib = [f"{taken[name]:.0f}" for name in ("gsd", "ours")]
             less = f"{taken['gsd'] / max(taken['ours'], 1):.0f}"
-            row([f"{text}, {entries:.0e} entries, file of {of}, KiB of memory", *kib, "", less, "", ""])
+            row([f"{text}, {entries:.0e} entries, file of {of}, KiB of memory", *kib, "", less, "", "", ""])
         os.remove(f"{path}.small")
 
 
@@ -140,8 +146,8 @@ def main():
         kind = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True).stdout.strip()
         with tempfile.TemporaryDirectory(dir=folder) as inside:
             print(f"\n{kind}, medians of {arguments.turns} turns\n")
-            row(["what", "gsd", "ours", "raw", "ours/gsd", "ours/raw", "ours/gsd, cpu"])
-            row(["---"] * 7)
+            row(["what", "gsd", "ours", "raw", "ours/gsd", "ours/raw", "raw/raw", "ours/gsd, cpu"])
+            row(["---"] * 8)
             writes(arguments, inside, kind == "tmpfs")
             reads(arguments, inside)
 
