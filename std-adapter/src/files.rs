@@ -1,5 +1,7 @@
 //! A set of files, opened when needed, a bounded number at a time.
 
+use crate::bulk::Bulk;
+use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::collections::VecDeque;
@@ -24,6 +26,8 @@ pub struct Files {
     /// Numbers of the files that are open, in the order in which they were opened.
     open: Mutex<VecDeque<usize>>,
     max_open: usize,
+    /// How their data are read past the page cache, if they are.
+    direct: Option<direct::OpenOptions>,
 }
 
 #[derive(Debug)]
@@ -31,7 +35,7 @@ struct Slot {
     path: PathBuf,
     /// Of the file that was found first, so that another one under its name is noticed.
     identity: (u64, u64),
-    file: RwLock<Option<Arc<PosixFile>>>,
+    file: RwLock<Option<Arc<Bulk>>>,
 }
 
 impl Files {
@@ -42,6 +46,19 @@ impl Files {
     /// # Errors
     /// The first path that cannot be opened, and why.
     pub fn new(paths: impl Iterator<Item = PathBuf>, max_open: usize) -> Result<Arc<Self>, Error> {
+        Self::direct(paths, max_open, None)
+    }
+
+    /// The same; their data are read past the page cache, if there are options for that. A file is
+    /// opened for it when its data are asked for first.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn direct(
+        paths: impl Iterator<Item = PathBuf>,
+        max_open: usize,
+        direct: Option<direct::OpenOptions>,
+    ) -> Result<Arc<Self>, Error> {
         let max_open = max_open.max(1);
         let mut slots = Vec::new();
         let mut open = VecDeque::new();
@@ -53,10 +70,11 @@ impl Files {
             if keep {
                 open.push_back(number);
             }
-            let file = RwLock::new(keep.then(|| Arc::new(file)));
+            let file = keep.then(|| Arc::new(Bulk::new(&*path, file, direct)));
+            let file = RwLock::new(file);
             slots.push(Slot { path, identity, file });
         }
-        Ok(Arc::new(Self { slots, open: Mutex::new(open), max_open }))
+        Ok(Arc::new(Self { slots, open: Mutex::new(open), max_open, direct }))
     }
 
     /// A store for each file, in order.
@@ -64,7 +82,7 @@ impl Files {
         (0..self.slots.len()).map(|number| FileStore { files: Arc::clone(self), number })
     }
 
-    fn get(&self, number: usize) -> io::Result<Arc<PosixFile>> {
+    fn get(&self, number: usize) -> io::Result<Arc<Bulk>> {
         let slot = self.slots.get(number).ok_or(io::ErrorKind::NotFound)?;
         if let Some(file) = &*slot.file.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(file));
@@ -73,10 +91,11 @@ impl Files {
         if let Some(file) = &*place {
             return Ok(Arc::clone(file)); // another thread was faster
         }
-        let file = Arc::new(PosixFile::open(&slot.path)?);
+        let file = PosixFile::open(&slot.path)?;
         if file.identity() != slot.identity {
             return Err(io::Error::other("was replaced while the set was open"));
         }
+        let file = Arc::new(Bulk::new(&*slot.path, file, self.direct));
         *place = Some(Arc::clone(&file));
         drop(place);
 
@@ -112,7 +131,22 @@ impl FileStore {
     /// # Errors
     /// The operating system's, if it had to be opened again.
     pub fn file(&self) -> io::Result<Arc<PosixFile>> {
+        Ok(Arc::clone(self.bulk()?.file()))
+    }
+
+    /// The file, open, for its data.
+    pub(crate) fn bulk(&self) -> io::Result<Arc<Bulk>> {
         self.files.get(self.number)
+    }
+
+    /// How its data are read past the page cache, if they are.
+    pub(crate) fn direct_options(&self) -> Option<direct::OpenOptions> {
+        self.files.direct
+    }
+
+    /// Whether they are, if that can be.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.files.direct.is_some()
     }
 }
 
@@ -120,10 +154,10 @@ impl ReadAt for FileStore {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.file()?.read_at(offset, buf)
+        self.bulk()?.file().read_at(offset, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.file()?.size()
+        self.bulk()?.file().size()
     }
 }

@@ -36,6 +36,7 @@
 //! `cli` (default): the `striae` program and what only it needs.
 #![deny(unsafe_code)]
 
+mod bulk;
 pub mod copy;
 pub mod direct;
 mod dump;

@@ -3,7 +3,6 @@
 use super::Stale;
 use super::file::File;
 use super::room::Room;
-use super::verify::read_pieces;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
@@ -293,12 +292,10 @@ impl Copy<'_> {
 
     fn check(&self, chunk: &Chunk) -> Result<(), Error> {
         let mut crc = 0;
-        let store = self.file.store().file();
-        let read = read_pieces(store, chunk.span, &mut Vec::new(), &mut |bytes| {
+        self.file.read_pieces(chunk.span, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);
             true
-        });
-        read.map_err(|error| Error::new(self.file.path(), ErrorKind::from(error)))?;
+        })?;
         self.file.check_crc(chunk, crc)
     }
 }

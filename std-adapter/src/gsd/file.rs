@@ -3,6 +3,8 @@
 use super::checked::{Cache, check_head};
 use super::names::{Name, NameList};
 use super::window::{self, Look};
+use crate::bulk::Bulk;
+use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
@@ -24,16 +26,20 @@ const FRAME: usize = 1 << 13;
 /// Bytes of the index that a list of all chunks reads at once.
 const LIST: usize = 1 << 16;
 
+/// Bytes of the shortest span that is read directly.
+const SHORT: u64 = 4096;
+
 /// How to open a file.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
     attempts: u32,
     checked: bool,
+    direct: Option<direct::OpenOptions>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { attempts: 8, checked: false }
+        Self { attempts: 8, checked: false, direct: None }
     }
 }
 
@@ -61,6 +67,15 @@ impl OpenOptions {
         self
     }
 
+    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options for
+    /// that; those of a chunk of less than 4096 bytes, like header, index and names, through it, as they are near to
+    /// what is read next.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
     /// Opens the file at `path`.
     ///
     /// # Errors
@@ -68,7 +83,8 @@ impl OpenOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        let store = Store(Arc::new(store));
+        let store = Store(Arc::new(Bulk::new(path, store, self.direct)));
+        store.bulk().direct()?; // what cannot be is said at once
         let reader = self.look(|| {
             let reader = Reader::open(store.clone(), &mut [0; OPEN])?;
             let is_whole = self.is_whole(reader.store(), reader.head())?;
@@ -121,10 +137,15 @@ impl OpenOptions {
 
 /// The descriptor, which clones of a file share.
 #[derive(Debug, Clone)]
-pub(super) struct Store(Arc<PosixFile>);
+pub(super) struct Store(Arc<Bulk>);
 
 impl Store {
     pub(super) fn file(&self) -> &PosixFile {
+        self.0.file()
+    }
+
+    /// The file, for data.
+    pub(super) fn bulk(&self) -> &Bulk {
         &self.0
     }
 }
@@ -133,11 +154,11 @@ impl ReadAt for Store {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read_at(offset, buf)
+        self.file().read_at(offset, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.0.size()
+        self.file().size()
     }
 }
 
@@ -364,7 +385,39 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
     pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
-        self.reader.read(span, buf).map_err(|error| self.error(error))
+        let bulk = self.store().bulk();
+        if !bulk.is_direct() || span.len() < SHORT {
+            return self.reader.read(span, buf).map_err(|error| self.error(error));
+        }
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
+        let read = bulk.read_into(span.offset(), buf.get_mut(..len).unwrap_or_default());
+        read.map_err(|error: ReadError<Store>| self.error(error))?;
+        Ok(len)
+    }
+
+    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no
+    /// more. Pieces are of any length; what is read [directly](OpenOptions::direct) is read ahead.
+    ///
+    /// # Errors
+    /// As [`read_span`](Self::read_span).
+    pub fn read_pieces(
+        &self,
+        span: Span,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let read = self.store().bulk().read_pieces([span], &mut Vec::new(), each);
+        read.map_err(|error: ReadError<Store>| self.error(error))
+    }
+
+    /// The file as its chunks are read, if that is [directly](OpenOptions::direct): to ask how that goes.
+    #[must_use]
+    pub fn direct(&self) -> Option<&DirectFile> {
+        self.store().bulk().direct().ok().flatten()
+    }
+
+    /// How chunks are read past the page cache, if they are.
+    pub(super) const fn direct_options(&self) -> Option<direct::OpenOptions> {
+        self.options.direct
     }
 
     /// Whether chunks that are read are compared with their checksums.

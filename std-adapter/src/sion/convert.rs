@@ -13,7 +13,6 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::ChunkCrcEntry;
-use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{Error as SionError, Head, KeyvalMode, Physical, Seal, SealState};
 use striae_core::span::Span;
 
@@ -193,12 +192,17 @@ impl Job<'_> {
         let Some(Some(seal)) = self.seals.get(number) else { return Ok(()) };
         let (file, _, local) = self.set.address(task.task)?;
         let (path, at) = (file.store().path(), |error| Error::new(file.store().path(), error));
-        window.resize(WINDOW, 0);
+        let bulk = file.store().bulk().map_err(|error| Error::new(path, error))?;
         for (chunk, len) in (0..).zip(self.set.chunk_lens(task)?) {
             let (place, len) = (task.place.chunks.chunk(chunk), len?);
             let used = place.and_then(|place| place.part(0, len)).unwrap_or(Span::ZERO);
             let stored = file.sealed_crc(seal, local, chunk).map_err(at)?;
-            let computed = checksum_of(file.store(), used, 0, crc32c_append, window).map_err(at)?;
+            let mut computed = 0;
+            bulk.read_pieces([used], window, &mut |bytes| {
+                computed = crc32c_append(computed, bytes);
+                true
+            })
+            .map_err(at)?;
             if stored != computed {
                 let offset = seal.entry(local, chunk).map_or(0, Span::offset);
                 let field = ChunkCrcEntry::crc;

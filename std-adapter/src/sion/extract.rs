@@ -102,7 +102,9 @@ impl Extract {
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<(), Error> {
         for_each(set.tasks()?, self.threads, || {
-            let mut copier = Copier::new();
+            let first = set.reader().files().first();
+            let direct = first.and_then(|file| file.store().direct_options());
+            let mut copier = Copier::new().direct(direct);
             move |task: TaskEntry| copy_task(set, &task, hidden, &mut copier, count)
         })
     }

@@ -1,6 +1,7 @@
 //! Sets of physical files, found from the name of one.
 
 use super::stream::{KeyReader, TaskStream, lens_window};
+use crate::direct;
 use crate::error::{Error, ErrorKind};
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
@@ -78,11 +79,12 @@ enum Source<'a> {
 pub struct OpenOptions {
     max_open_files: usize,
     alone: bool,
+    direct: Option<direct::OpenOptions>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { max_open_files: max_open_files(), alone: false }
+        Self { max_open_files: max_open_files(), alone: false, direct: None }
     }
 }
 
@@ -107,6 +109,18 @@ impl OpenOptions {
         self
     }
 
+    /// Reads the bytes of streams past the page cache, as far as that can be, if there are options for
+    /// that; tables and the headers of key-value records through it, as they are short, and read again
+    /// and again.
+    ///
+    /// The first file of a set is opened for this at once, and each other one when bytes of it are asked
+    /// for first.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
     /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
     ///
     /// # Errors
@@ -115,8 +129,15 @@ impl OpenOptions {
         let path = path.as_ref();
         let nfiles = self.nfiles(path)?;
         let paths = (0..nfiles).map(|number| sibling_path(path, number));
-        let files = Files::new(paths, self.max_open_files);
+        let most = self.max_open_files;
+        // Read directly, a file has two descriptors, and one more for each ring.
+        let most = if self.direct.is_some() { most >> 2 } else { most };
+        let files = Files::direct(paths, most, self.direct);
         let files = files.map_err(|error| of_sibling(error, path, nfiles))?;
+        if let Some(first) = files.stores().next().filter(FileStore::is_direct) {
+            let bulk = first.bulk().map_err(|error| Error::new(path, error))?;
+            bulk.direct()?; // what cannot be is said at once
+        }
         let parts = files.stores().map(open_part).collect::<Result<Vec<_>, _>>()?;
         if nfiles > 1 {
             core_sion::check_set(parts.iter().map(Part::head))

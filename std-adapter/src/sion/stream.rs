@@ -8,6 +8,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{self as core_sion, KeyvalMode, Physical, Record, Records, Stream, Task};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 
 /// Chunks of a task whose lengths are kept in memory, at most. A file may claim 2^31 of them and be
 /// sparse.
@@ -102,6 +103,49 @@ impl TaskStream {
         span.map_err(|error| Error::new(self.store.path(), error))
     }
 
+    /// Hands over the next `len` bytes, fewer at the end of the stream, a piece after another, until
+    /// `each` wants no more. Pieces are of any length; what is read
+    /// [directly](super::OpenOptions::direct) is read ahead. The position moves behind them; where `each`
+    /// wanted no more, or there was an error, it is lost.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn read_pieces(
+        &mut self,
+        len: u64,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let (mut left, mut wrong) = (len, None);
+        let stream = &mut self.stream;
+        let spans = std::iter::from_fn(|| {
+            let span = if left > 0 { stream.next_span(left) } else { Ok(None) };
+            let span = span.unwrap_or_else(|error| {
+                wrong = Some(error);
+                None
+            })?;
+            left = left.saturating_sub(span.len());
+            Some(span)
+        });
+        let at = |error: DriveError<_, core_sion::Error>| Error::new(self.store.path(), error);
+        let bulk = self.store.bulk().map_err(|error| at(DriveError::Store(error)))?;
+        bulk.read_pieces(spans, &mut Vec::new(), each).map_err(at)?;
+        wrong.map_or(Ok(()), |error| Err(at(error)))
+    }
+
+    fn read_direct(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
+        let before = self.stream.position();
+        let most = u64::try_from(buf.len()).unwrap_or(u64::MAX);
+        let Some(span) = self.next_span(most)? else { return Ok(0) };
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+        let buf = buf.get_mut(..len).unwrap_or_default();
+        let bulk = self.store.bulk().map_err(DriveError::Store);
+        let read = bulk.and_then(|bulk| bulk.read_into(span.offset(), buf));
+        read.map(|()| len).map_err(|error: DriveError<_, core_sion::Error>| {
+            self.stream.seek_to(before);
+            Error::new(self.store.path(), error)
+        })
+    }
+
     /// All key-value records, in stream order, read while they are asked for. The position is lost.
     ///
     /// # Errors
@@ -154,6 +198,9 @@ impl Iterator for TaskRecords<'_> {
 
 impl Read for TaskStream {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.store.is_direct() {
+            return Ok(self.read_direct(buf)?);
+        }
         let read = embedded_io::Read::read(&mut self.stream, buf);
         read.map_err(|error| Error::new(self.store.path(), error).into())
     }

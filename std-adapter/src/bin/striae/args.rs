@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use striae::direct::OpenOptions;
 
 /// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
 /// sets, GSD files, and ffrecord files.
@@ -23,6 +24,25 @@ use std::str::FromStr;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+    /// Say on standard error how files are read directly, and what is not done as it should be.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// Whether data go past the page cache.
+#[derive(Debug, Clone, Copy, ClapArgs)]
+pub(crate) struct Direct {
+    /// Read data past the page cache, and write past it what is extracted, as far as the system lets it
+    /// be done: what is in there stays.
+    #[arg(long)]
+    direct: bool,
+}
+
+impl Direct {
+    /// How they are read past it, if they are.
+    pub(crate) fn options(self) -> Option<OpenOptions> {
+        self.direct.then(|| OpenOptions::new().dontcache(true))
+    }
 }
 
 /// What is done with a file that is there.
@@ -214,6 +234,8 @@ pub(crate) struct CatArgs {
     /// what a terminal would obey escaped.
     #[arg(long, requires = "frame", conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
+    #[command(flatten)]
+    pub(crate) direct: Direct,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -283,6 +305,8 @@ pub(crate) struct ExtractArgs {
     /// several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) chunk: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) direct: Direct,
 }
 
 /// How a new set is laid out.
@@ -311,8 +335,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// How to read and write past the page cache, if that is wanted.
-    pub(crate) fn direct(&self) -> Option<striae::direct::OpenOptions> {
-        self.direct.then(striae::direct::OpenOptions::new)
+    pub(crate) fn direct(&self) -> Option<OpenOptions> {
+        self.direct.then(OpenOptions::new)
     }
 }
 
@@ -458,4 +482,6 @@ pub(crate) struct VerifyArgs {
     /// Print at most so many findings; all are counted.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) direct: Direct,
 }

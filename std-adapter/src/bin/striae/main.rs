@@ -7,6 +7,7 @@ mod dump;
 mod failure;
 mod ffrecord;
 mod gsd;
+mod log;
 mod progress;
 mod sion;
 mod text;
@@ -20,7 +21,9 @@ use std::process::ExitCode;
 use striae::Format;
 
 fn main() -> ExitCode {
-    let outcome = run(&Args::parse());
+    let args = Args::parse();
+    log::start(args.verbose);
+    let outcome = run(&args);
     match outcome {
         Ok(Sound::Yes) => ExitCode::SUCCESS,
         Ok(Sound::No) => ExitCode::from(1),

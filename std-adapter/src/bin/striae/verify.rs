@@ -9,6 +9,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 use striae::Error;
+use striae::direct::OpenOptions;
 use striae::finding::{Facts, Severity, Value};
 use striae::format::Format;
 use striae::{ffrecord, gsd, sion};
@@ -173,7 +174,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Sound, Failure> {
 }
 
 fn verify_sion(
-    path: &Path,
+    (path, direct): (&Path, Option<OpenOptions>),
     each: &mut dyn FnMut(Told),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
@@ -185,13 +186,14 @@ fn verify_sion(
             text: finding.what.to_string(),
         });
     };
-    let sum = sion::verify::verify_seen(path, &mut tell, progress)?;
+    let verify = sion::verify::Verify::new().direct(direct);
+    let sum = verify.run(path, &mut tell, progress)?;
     let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
     Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
 }
 
 fn verify_gsd(
-    path: &Path,
+    (path, direct): (&Path, Option<OpenOptions>),
     each: &mut dyn FnMut(Told),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, Error> {
@@ -203,7 +205,8 @@ fn verify_gsd(
             text: finding.what.to_string(),
         });
     };
-    let sum = gsd::verify::verify_seen(path, &mut tell, progress)?;
+    let verify = gsd::verify::Verify::new().direct(direct);
+    let sum = verify.run(path, &mut tell, progress)?;
     let counts = Counts::Gsd {
         format: Format::Gsd.name(),
         gsd_version: sum.version.map(|version| version.to_string()),
@@ -240,12 +243,12 @@ fn verify_ffrecord(
 
 /// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
 fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary, Error> {
-    let path = &args.file;
+    let (path, direct) = (&args.file, args.direct.options());
     let format = Format::of_file(path)?;
     let verify = |each: &mut dyn FnMut(Told), progress: &(dyn Fn(u64) + Sync)| match format {
-        Format::Gsd => verify_gsd(path, each, progress),
+        Format::Gsd => verify_gsd((path, direct), each, progress),
         Format::Ffrecord => verify_ffrecord(path, each, progress),
-        _ => verify_sion(path, each, progress),
+        _ => verify_sion((path, direct), each, progress),
     };
     let total = match format {
         Format::Gsd => gsd::verify::sealed_bytes(path),

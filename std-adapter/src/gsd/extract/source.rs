@@ -23,8 +23,9 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) const fn new(file: &'a File, progress: &'a dyn Fn(u64)) -> Self {
-        Self { file, copier: Copier::new(), progress, window: Vec::new(), window_at: 0 }
+    pub(super) fn new(file: &'a File, progress: &'a dyn Fn(u64)) -> Self {
+        let copier = Copier::new().direct(file.direct_options());
+        Self { file, copier, progress, window: Vec::new(), window_at: 0 }
     }
 
     /// The bytes of a chunk that is shorter than [`LONG`].

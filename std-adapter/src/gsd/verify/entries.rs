@@ -68,7 +68,7 @@ pub(super) fn check(
     let (head, mut names) = (*head, names);
     let entries = count(store, &head, report)?;
     let sealed = head.record.is_some_and(|record| record.checksums);
-    let mut sums = Sums::new(store, head.file_len, names.sums, sealed);
+    let mut sums = Sums::new(report.bulk, head.file_len, names.sums, sealed);
     let limits = Limits { file_len: head.file_len, names: names.len() };
     names.sums = None;
     let check = EntryCheck {

@@ -31,10 +31,13 @@ pub use crate::finding::{Facts, Severity, Value};
 pub use finding::{Finding, FindingKind, Part};
 pub use head::Basis;
 
+pub(super) use crate::bulk::{read, read_pieces};
 pub(super) use entries::each_entry;
 pub(super) use head::Head;
 pub(super) use shadow::read_shadows;
 
+use crate::bulk::Bulk;
+use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
@@ -42,7 +45,6 @@ use std::path::Path;
 use std::sync::Arc;
 use striae_core::field::FieldId;
 use striae_core::gsd::{self as core_gsd, Version};
-use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
@@ -87,7 +89,54 @@ impl Summary {
 /// # Errors
 /// The operating system's. Whatever is wrong with the contents of the file is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    verify_seen(path, each, &|_| {})
+    Verify::new().run(path, each, &|_| {})
+}
+
+/// How to verify.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Verify {
+    direct: Option<direct::OpenOptions>,
+}
+
+impl Verify {
+    /// Through the page cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options for
+    /// that. What is found is the same.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
+    /// Does it, as [`verify_seen`].
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn run(
+        &self,
+        path: &Path,
+        each: &mut dyn FnMut(Finding),
+        progress: &dyn Fn(u64),
+    ) -> Result<Summary, Error> {
+        let failed = |error| Error::new(path, error);
+        let store = PosixFile::open(path).map_err(failed)?;
+        let bulk = Bulk::new(path, store, self.direct);
+        let (file, summary) = (Arc::from(path), Summary::default());
+        let mut report = Report { file, bulk: Some(&bulk), each, progress, summary };
+        match check(bulk.file(), &mut report) {
+            Ok(()) => Ok(report.summary),
+            Err(DriveError::Store(error)) => Err(failed(error)),
+            Err(error) => {
+                report.failed(error);
+                Ok(report.summary)
+            }
+        }
+    }
 }
 
 /// The same, and tells `progress` the length of each piece of data that was checked: of at most
@@ -100,18 +149,7 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, Error> {
-    let failed = |error| Error::new(path, error);
-    let store = PosixFile::open(path).map_err(failed)?;
-    let file = Arc::from(path);
-    let mut report = Report { file, each, progress, summary: Summary::default() };
-    match check(&store, &mut report) {
-        Ok(()) => Ok(report.summary),
-        Err(DriveError::Store(error)) => Err(failed(error)),
-        Err(error) => {
-            report.failed(error);
-            Ok(report.summary)
-        }
-    }
+    Verify::new().run(path, each, progress)
 }
 
 /// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.
@@ -142,7 +180,7 @@ pub(super) fn is_whole(store: &PosixFile, file_len: u64) -> bool {
         is_whole &= is_torn || finding.severity == Severity::Note;
     };
     let (file, summary) = (Arc::from(Path::new("")), Summary::default());
-    let mut report = Report { file, each: &mut each, progress: &|_| {}, summary };
+    let mut report = Report { file, bulk: None, each: &mut each, progress: &|_| {}, summary };
     let mut check = || -> Result<bool, Failed> {
         let Some(head) = head::check(store, file_len, &mut report)? else { return Ok(false) };
         let mut names = names::check(store, &head, &mut report)?;
@@ -156,12 +194,14 @@ pub(super) fn is_whole(store: &PosixFile, file_len: u64) -> bool {
 /// Does what reports findings, without anybody to tell.
 pub(super) fn silent<T>(work: impl FnOnce(&mut Report<'_>) -> T) -> T {
     let (file, summary) = (Arc::from(Path::new("")), Summary::default());
-    work(&mut Report { file, each: &mut |_| {}, progress: &|_| {}, summary })
+    work(&mut Report { file, bulk: None, each: &mut |_| {}, progress: &|_| {}, summary })
 }
 
 /// Where findings go.
 pub(super) struct Report<'a> {
     file: Arc<Path>,
+    /// The file, for data, if they are to be checked.
+    bulk: Option<&'a Bulk>,
     each: &'a mut dyn FnMut(Finding),
     /// Is told of data that were checked.
     progress: &'a dyn Fn(u64),
@@ -200,38 +240,6 @@ impl Report<'_> {
             }
         });
     }
-}
-
-/// Fills `buf` from `store`.
-pub(super) fn read(store: &PosixFile, offset: u64, buf: &mut [u8]) -> Result<(), Failed> {
-    use embedded_io::ReadExactError;
-    store.read_exact_at(offset, buf).map_err(|error| match error {
-        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
-        ReadExactError::Other(error) => DriveError::Store(error),
-    })
-}
-
-/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
-pub(super) fn read_pieces(
-    store: &PosixFile,
-    span: Span,
-    window: &mut Vec<u8>,
-    each: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<(), Failed> {
-    let mut skip = 0;
-    while let Some(left) = span.len().checked_sub(skip).filter(|&left| left > 0) {
-        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
-        if window.len() < len {
-            window.resize(len, 0);
-        }
-        let piece = window.get_mut(..len).unwrap_or_default();
-        read(store, span.offset().saturating_add(skip), piece)?;
-        if !each(piece) {
-            break;
-        }
-        skip = skip.saturating_add(to_u64(len));
-    }
-    Ok(())
 }
 
 pub(super) fn to_u64(len: usize) -> u64 {

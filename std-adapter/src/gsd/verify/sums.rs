@@ -1,9 +1,9 @@
 //! The checksums of frames, against the bytes of all their chunks.
 
 use super::finding::FindingKind;
-use super::{Failed, Report, read_pieces};
+use super::{Failed, Report};
+use crate::bulk::{Ahead, Bulk};
 use crate::gsd::room::Room;
-use crate::posix::PosixFile;
 use std::io;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, Error};
@@ -15,7 +15,8 @@ const MAX_CHUNKS: usize = 1 << 16;
 
 /// Checks one frame after another, with its chunks in memory.
 pub(super) struct Sums<'s> {
-    store: &'s PosixFile,
+    /// The file; `None` if data are not to be checked.
+    bulk: Option<&'s Bulk>,
     /// The id of the chunks that hold checksums.
     id: Option<u16>,
     /// Whether the commit record says that frames have such.
@@ -24,21 +25,21 @@ pub(super) struct Sums<'s> {
     /// Frames without checksums: the first, and how many.
     unsealed: Option<(u64, u64)>,
     sealed: u64,
-    window: Vec<u8>,
+    ahead: Ahead,
     room: Room,
     is_full: bool,
 }
 
 impl<'s> Sums<'s> {
     pub(super) fn new(
-        store: &'s PosixFile,
+        bulk: Option<&'s Bulk>,
         file_len: u64,
         id: Option<u16>,
         is_sealed: bool,
     ) -> Self {
-        let (frame, window, room) = (Vec::new(), Vec::new(), Room::damaged(file_len));
+        let (frame, ahead, room) = (Vec::new(), Ahead::default(), Room::damaged(file_len));
         let (unsealed, sealed, is_full) = (None, 0, false);
-        Self { store, id, is_sealed, frame, unsealed, sealed, window, room, is_full }
+        Self { bulk, id, is_sealed, frame, unsealed, sealed, ahead, room, is_full }
     }
 
     pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed> {
@@ -140,12 +141,28 @@ impl<'s> Sums<'s> {
         if !self.has_room(own, report) {
             return Ok(None);
         }
-        let mut bytes = vec![0; len];
-        match super::read(self.store, own.span.offset(), &mut bytes) {
-            Ok(()) => Ok(Some(bytes)),
+        let mut bytes = Vec::with_capacity(len);
+        let read = self.read_pieces(own, report, &mut |piece| bytes.extend_from_slice(piece))?;
+        Ok(read.then_some(bytes))
+    }
+
+    /// Hands over the bytes of a chunk; `false` if they cannot be read, which is told.
+    fn read_pieces(
+        &mut self,
+        chunk: &Chunk,
+        report: &mut Report<'_>,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool, Failed> {
+        let Some(bulk) = self.bulk else { return Ok(false) };
+        let read = self.ahead.read_pieces(bulk, chunk.span, &mut |piece| {
+            each(piece);
+            true
+        });
+        match read {
+            Ok(()) => Ok(true),
             Err(DriveError::Store(error)) => {
-                unreadable(own, &error, report);
-                Ok(None)
+                unreadable(chunk, &error, report);
+                Ok(false)
             }
             Err(error) => Err(error),
         }
@@ -166,20 +183,12 @@ impl<'s> Sums<'s> {
         if !self.has_room(chunk, report) {
             return Ok(None);
         }
-        let mut crc = 0;
-        let read = read_pieces(self.store, chunk.span, &mut self.window, &mut |bytes| {
+        let (mut crc, progress) = (0, report.progress);
+        let read = self.read_pieces(chunk, report, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);
-            (report.progress)(super::to_u64(bytes.len()));
-            true
-        });
-        match read {
-            Ok(()) => Ok(Some(crc)),
-            Err(DriveError::Store(error)) => {
-                unreadable(chunk, &error, report);
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+            progress(super::to_u64(bytes.len()));
+        })?;
+        Ok(read.then_some(crc))
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::each::{all_processors, for_each};
 use super::meta2::{Place, TASKS, entries, load};
 use super::part::skip_task;
 use super::{Failed, FindingKind, Report, WINDOW, read};
+use crate::bulk::{Ahead, Bulk};
 use crate::posix::PosixFile;
 use crc32c::crc32c_append;
 use rustix::fs::SeekFrom;
@@ -33,7 +34,7 @@ struct Job {
 /// Checks the data of a file whose seal has its table at `table`. Chunks of which META2 says
 /// something wrong are left out, as that was reported.
 pub(super) fn check(
-    store: &PosixFile,
+    bulk: &Bulk,
     place: &Place,
     table: Span,
     report: &mut Report<'_>,
@@ -44,7 +45,7 @@ pub(super) fn check(
     let mut first = 0;
     while first < meta1.ntasks() {
         let count = meta1.ntasks().saturating_sub(first).min(TASKS);
-        let (sizes, counts) = load(store, place, &meta2, first, count)?;
+        let (sizes, counts) = load(bulk.file(), place, &meta2, first, count)?;
         let tasks = (first..).zip(entries(&sizes).zip(entries(&counts)));
         let tasks: Vec<_> = tasks
             .map(|(local, (size, count))| {
@@ -52,7 +53,7 @@ pub(super) fn check(
                 task_of(place, &meta2, local, values, &mut sum)
             })
             .collect();
-        Rows { store, place, meta2, table, tasks: &tasks }.check(report)?;
+        Rows { bulk, place, meta2, table, tasks: &tasks }.check(report)?;
         first = first.saturating_add(count);
     }
     Ok(())
@@ -78,7 +79,7 @@ fn task_of(
 
 /// Consecutive tasks, and what META2 and the seal say of their chunks.
 struct Rows<'a> {
-    store: &'a PosixFile,
+    bulk: &'a Bulk,
     place: &'a Place,
     meta2: Meta2,
     table: Span,
@@ -89,6 +90,7 @@ impl Rows<'_> {
     /// Checks the chunks of these tasks, row by row; of a few tasks, many rows at once.
     fn check(&self, report: &mut Report<'_>) -> Result<(), Failed> {
         let Some(first) = self.tasks.first().map(|task| task.local) else { return Ok(()) };
+        let store = self.bulk.file();
         let count = self.tasks.len();
         let ntasks = u64::from(self.place.head.meta1.ntasks());
         let is_whole_row = u64::try_from(count) == Ok(ntasks);
@@ -103,13 +105,13 @@ impl Rows<'_> {
             let left = usize::try_from(used.saturating_sub(chunk)).unwrap_or(most);
             let len = count.saturating_mul(left.min(most));
             sizes.resize(len.saturating_mul(8), 0);
-            read(self.store, entry(row, first).map_or(0, Span::offset), &mut sizes)?;
+            read(store, entry(row, first).map_or(0, Span::offset), &mut sizes)?;
             crcs.resize(len.saturating_mul(4), 0);
             let skip = chunk.saturating_mul(ntasks).saturating_add(first.into());
             let skip = skip.saturating_mul(crc_len);
-            read(self.store, self.table.offset().saturating_add(skip), &mut crcs)?;
+            read(store, self.table.offset().saturating_add(skip), &mut crcs)?;
             let jobs = self.jobs(chunk, &sizes, &crcs);
-            run(self.store, &jobs, report);
+            run(self.bulk, &jobs, report);
             chunk = chunk.saturating_add(u64::try_from(left.min(most)).unwrap_or(u64::MAX));
         }
         Ok(())
@@ -136,19 +138,21 @@ impl Rows<'_> {
 }
 
 /// Computes the checksums of all `jobs`, and reports those that differ in their order.
-fn run(store: &PosixFile, jobs: &[Job], report: &mut Report<'_>) {
+fn run(bulk: &Bulk, jobs: &[Job], report: &mut Report<'_>) {
     let progress = report.progress;
     let bytes = jobs.iter().map(|job| job.used.len()).fold(0, u64::saturating_add);
     // A thread takes longer to start than a window to be checked.
     let worth = usize::try_from(bytes).unwrap_or(usize::MAX).checked_div(WINDOW).unwrap_or(0);
-    let threads = NonZeroUsize::new(worth).unwrap_or(NonZeroUsize::MIN).min(all_processors());
+    // What is read directly is read ahead, several reads at once, which needs one that asks in order.
+    let most = if bulk.is_direct() { NonZeroUsize::MIN } else { all_processors() };
+    let threads = NonZeroUsize::new(worth).unwrap_or(NonZeroUsize::MIN).min(most);
     let bad = Mutex::new(Vec::new());
     let items = (0usize..).zip(jobs).map(Ok);
     let done = for_each(items, threads, || {
-        let mut window = Vec::new();
+        let (mut ahead, mut zeros) = (Ahead::default(), Vec::new());
         let bad = &bad;
         move |(index, job): (usize, &Job)| {
-            let crc = crc_of(store, job.used, &mut window, progress);
+            let crc = crc_of(bulk, job.used, (&mut ahead, &mut zeros), progress);
             if !matches!(crc, Ok(crc) if crc == job.stored) {
                 bad.lock().unwrap_or_else(PoisonError::into_inner).push((index, *job, crc));
             }
@@ -176,49 +180,37 @@ fn run(store: &PosixFile, jobs: &[Job], report: &mut Report<'_>) {
 
 /// The checksum of the bytes of `span`. Holes are not read.
 fn crc_of(
-    store: &PosixFile,
+    bulk: &Bulk,
     span: Span,
-    window: &mut Vec<u8>,
+    (ahead, zeros): (&mut Ahead, &mut Vec<u8>),
     progress: &dyn Fn(u64),
 ) -> Result<u32, Failed> {
     let (mut crc, mut at) = (0, span.offset());
+    let mut add = |bytes: &[u8]| {
+        crc = crc32c_append(crc, bytes);
+        progress(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    };
     while at < span.end() {
         let (start, end) = match span.len() < SHORTEST_HOLE {
             true => (at, span.end()),
-            false => next_data(store, at, span.end()),
+            false => next_data(bulk.file(), at, span.end()),
         };
-        crc = add(crc, start.saturating_sub(at), window, progress, |_, zeros| {
-            zeros.fill(0);
-            Ok(())
-        })?;
-        crc = add(crc, end.saturating_sub(start), window, progress, |skip, bytes| {
-            read(store, start.saturating_add(skip), bytes)
-        })?;
-        at = end;
-    }
-    Ok(crc)
-}
-
-/// Adds `len` bytes to a checksum, as `fill` puts them into the window.
-fn add(
-    mut crc: u32,
-    len: u64,
-    window: &mut Vec<u8>,
-    progress: &dyn Fn(u64),
-    fill: impl Fn(u64, &mut [u8]) -> Result<(), Failed>,
-) -> Result<u32, Failed> {
-    let mut done = 0;
-    while done < len {
-        let left = len.saturating_sub(done).min(u64::try_from(WINDOW).unwrap_or(u64::MAX));
-        let piece = usize::try_from(left).unwrap_or(WINDOW);
-        if window.len() < piece {
-            window.resize(piece, 0);
+        let mut hole = start.saturating_sub(at);
+        while hole > 0 {
+            let len = usize::try_from(hole).unwrap_or(WINDOW).min(WINDOW);
+            if zeros.len() < len {
+                zeros.resize(len, 0);
+            }
+            add(zeros.get(..len).unwrap_or_default());
+            hole = hole.saturating_sub(u64::try_from(len).unwrap_or(hole));
         }
-        let bytes = window.get_mut(..piece).unwrap_or_default();
-        fill(done, bytes)?;
-        crc = crc32c_append(crc, bytes);
-        progress(left);
-        done = done.saturating_add(left);
+        if let Some(data) = Span::new(start, end.saturating_sub(start)) {
+            ahead.read_pieces(bulk, data, &mut |bytes| {
+                add(bytes);
+                true
+            })?;
+        }
+        at = end;
     }
     Ok(crc)
 }

@@ -37,10 +37,13 @@ pub use crate::finding::{Facts, Severity, Value};
 pub use finding::{Finding, FindingKind};
 pub use state::{Ending, Sealing, State, sealed_bytes, state};
 
+use crate::bulk::read;
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
 pub(super) use seal::look_for_seal;
 
+use crate::bulk::Bulk;
+use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::fmt::Display;
@@ -88,7 +91,54 @@ impl Summary {
 /// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
 /// file, or with other files of the set, is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    verify_seen(path, each, &|_| {})
+    Verify::new().run(path, each, &|_| {})
+}
+
+/// How to verify.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Verify {
+    direct: Option<direct::OpenOptions>,
+}
+
+impl Verify {
+    /// Through the page cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads sealed data past the page cache, as far as that can be, if there are options for that. What
+    /// is found is the same.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
+    /// Does it, as [`verify_seen`].
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn run(
+        &self,
+        path: &Path,
+        each: &mut dyn FnMut(Finding),
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Summary, Error> {
+        let (file, direct, summary) = (Arc::from(path), self.direct, Summary::default());
+        let mut report = Report { file, direct, each, progress, summary };
+        let failed = |error| Error::new(path, error);
+        let store = PosixFile::open(path).map_err(failed)?;
+        match set::check(path, &Bulk::new(path, store, direct), &mut report) {
+            Ok(()) => Ok(report.summary),
+            Err(DriveError::Store(error)) => Err(failed(error)),
+            Err(error) => {
+                report.enter(path);
+                report.failed(error);
+                Ok(report.summary)
+            }
+        }
+    }
 }
 
 /// The same, and tells `progress` the length of each piece of sealed data that was checked: of
@@ -101,24 +151,15 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
-    let mut report = Report { file: Arc::from(path), each, progress, summary: Summary::default() };
-    let failed = |error| Error::new(path, error);
-    let store = PosixFile::open(path).map_err(failed)?;
-    match set::check(path, &store, &mut report) {
-        Ok(()) => Ok(report.summary),
-        Err(DriveError::Store(error)) => Err(failed(error)),
-        Err(error) => {
-            report.enter(path);
-            report.failed(error);
-            Ok(report.summary)
-        }
-    }
+    Verify::new().run(path, each, progress)
 }
 
 /// Where findings go.
 struct Report<'a> {
     /// The physical file that is being checked.
     file: Arc<Path>,
+    /// How data are read past the page cache, if they are.
+    direct: Option<direct::OpenOptions>,
     each: &'a mut dyn FnMut(Finding),
     /// Is told of data that were checked.
     progress: &'a (dyn Fn(u64) + Sync),
@@ -165,14 +206,4 @@ impl Report<'_> {
             }
         });
     }
-}
-
-/// Fills `buf` from `store`.
-fn read(store: &PosixFile, offset: u64, buf: &mut [u8]) -> Result<(), Failed> {
-    use embedded_io::ReadExactError;
-    use striae_core::store::ReadAt;
-    store.read_exact_at(offset, buf).map_err(|error| match error {
-        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
-        ReadExactError::Other(error) => DriveError::Store(error),
-    })
 }

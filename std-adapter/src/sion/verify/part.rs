@@ -3,6 +3,7 @@
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, chunks, meta2, read, seal};
+use crate::bulk::Bulk;
 use crate::posix::PosixFile;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::locate::ChunkSum;
@@ -21,13 +22,14 @@ pub(super) struct Part {
     pub(super) mapping: Option<Mapping>,
 }
 
-/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept`
+/// Checks the file in `bulk`, as if it were alone. `None` if not even its tasks are known. `kept`
 /// is how many global ranks of other files are kept already.
 pub(super) fn check(
-    store: &PosixFile,
+    bulk: &Bulk,
     kept: u64,
     report: &mut Report<'_>,
 ) -> Result<Option<Part>, Failed> {
+    let store: &PosixFile = bulk.file();
     report.summary.files = report.summary.files.saturating_add(1);
     let fixed = Fixed::read(store)?;
     fixed.check(report);
@@ -51,7 +53,7 @@ pub(super) fn check(
         mapping = behind::check(&behind, &head, end, report);
         if let Some(seal) = seal {
             if let Some(table) = seal::check(store, &head, &seal, report)? {
-                chunks::check(store, &place, table, report)?;
+                chunks::check(bulk, &place, table, report)?;
             }
         }
     } else if let Some(seal) = seal::look_for_seal(store, &head, 0)? {

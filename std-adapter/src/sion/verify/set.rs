@@ -5,6 +5,7 @@ use super::behind;
 use super::fixed::prefix_field;
 use super::part::{self, Part};
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
+use crate::bulk::Bulk;
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -31,9 +32,9 @@ struct FileTasks {
     ranks: Option<Vec<i64>>,
 }
 
-/// Checks the file at `path`, open as `store`, and the set that it is the first file of.
-pub(super) fn check(path: &Path, store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
-    let Some(mut first) = part::check(store, 0, report)? else { return Ok(()) };
+/// Checks the file at `path`, open as `bulk`, and the set that it is the first file of.
+pub(super) fn check(path: &Path, bulk: &Bulk, report: &mut Report<'_>) -> Result<(), Failed> {
+    let Some(mut first) = part::check(bulk, 0, report)? else { return Ok(()) };
     let is_numbered = !first.fixed.is_wrong(raw::Meta1::filenumber);
     let is_set = first.head.meta1.is_first_of_several() && is_numbered;
     let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
@@ -46,7 +47,7 @@ pub(super) fn check(path: &Path, store: &PosixFile, report: &mut Report<'_>) -> 
     }
     if let Some(mapping) = first.mapping.filter(|_| is_set) {
         check_mapping_size(&first.head, &mapping, &tasks, report);
-        check_mapping(store, &first.head, &mapping, &tasks, report)?;
+        check_mapping(bulk.file(), &first.head, &mapping, &tasks, report)?;
     }
     check_ranks(tasks, report);
     Ok(())
@@ -85,7 +86,8 @@ fn check_siblings(
         report.enter(&sibling);
         let kept = tasks.ntasks;
         let checked = PosixFile::open(&sibling).map_err(Failed::Store);
-        match checked.and_then(|store| part::check(&store, kept, report)) {
+        let checked = checked.map(|store| Bulk::new(&*sibling, store, report.direct));
+        match checked.and_then(|bulk| part::check(&bulk, kept, report)) {
             Ok(Some(mut part)) => {
                 compare(first, *number, &part, report);
                 tasks.add(*number, &mut part);

@@ -24,13 +24,18 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         let text = "--rows chooses a part of a chunk, and not --offset and --length";
         return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
     }
-    let file = File::open(&args.file.path)?;
+    let file = super::open(&args.file.path, args.direct)?;
     file.check_names()?;
     let chunk = file.chunk(frame, name.as_bytes())?;
     let rows = file.rows(&chunk, Part::of(args.rows, chunk.n))?;
     if !args.text {
         let mut out = io::stdout().lock();
-        each_piece(&file, rows, |bytes| out.write_all(bytes))?;
+        let mut written = Ok(());
+        file.read_pieces(rows, &mut |bytes| {
+            written = out.write_all(bytes);
+            written.is_ok()
+        })?;
+        written.map_err(Failure::stdout)?;
         // What stands behind the last line break is still in memory.
         out.flush().map_err(Failure::stdout)?;
         return Ok(Sound::Yes);

@@ -3,7 +3,7 @@
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use striae::gsd::File;
+use striae::gsd::OpenOptions;
 use striae::gsd::convert::Convert;
 
 pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
@@ -17,7 +17,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
         let text = "--nfiles, --fsblksize, --order and --threads are for SIONlib sets";
         return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
     }
-    let file = File::open(&args.file.path)?;
+    let file = OpenOptions::new().direct(layout.direct()).open(&args.file.path)?;
     let mut convert =
         Convert::new().direct(layout.direct()).force(layout.force).upgrade(args.gsd.upgrade);
     if args.seal || args.no_seal {

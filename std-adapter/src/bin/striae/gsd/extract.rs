@@ -4,7 +4,7 @@ use crate::args::{ExtractArgs, Part};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use std::os::unix::ffi::OsStrExt;
-use striae::gsd::{Extract, File};
+use striae::gsd::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     if args.threads.is_some() {
@@ -12,7 +12,7 @@ pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
         let text = format!("{path}: is a GSD file; --threads is for SIONlib sets");
         return Err(Failure::Usage(text));
     }
-    let file = File::open(&args.file.path)?;
+    let file = super::open(&args.file.path, args.direct)?;
     let frames = Part::of(args.frames, file.frames());
     let extract = Extract::new().force(args.force).frames(frames);
     let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));

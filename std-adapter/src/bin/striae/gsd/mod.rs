@@ -8,11 +8,14 @@ mod info;
 mod list;
 mod recover;
 
-use crate::args::FileVerb;
+use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};
 use crate::{dump, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
+use std::path::Path;
+use striae::Error;
+use striae::gsd::{File, OpenOptions};
 
 /// Does what is asked for with a GSD file.
 pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
@@ -26,6 +29,11 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Verify(args) => verify::verify(args),
         FileVerb::Convert(args) => convert::convert(args),
     }
+}
+
+/// Opens a file, to read its chunks past the page cache, if that is wanted.
+fn open(path: &Path, direct: Direct) -> Result<File, Error> {
+    OpenOptions::new().direct(direct.options()).open(path)
 }
 
 /// A name in JSON: text, or `{"hex": ".."}` if it is not UTF-8.

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let file = args.file.open()?;
+    let file = args.file.open(args.direct.options())?;
     let task = match args.which {
         Which { task: Some(task), .. } => task,
         Which { globalrank: Some(globalrank), .. } => file.find_globalrank(globalrank)?,
@@ -33,7 +33,14 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let wanted = Part::of(args, len)?;
     let position = begin.saturating_add(wanted.skip);
     stream.seek(SeekFrom::Start(position)).map_err(failure(args))?;
-    write(args, stream.take(wanted.len))
+    let mut stdout = io::stdout().lock();
+    let mut written = Ok(());
+    stream.read_pieces(wanted.len, &mut |bytes| {
+        written = io::Write::write_all(&mut stdout, bytes);
+        written.is_ok()
+    })?;
+    written.and_then(|()| io::Write::flush(&mut stdout)).map_err(Failure::stdout)?;
+    Ok(Sound::Yes)
 }
 
 /// What `--offset` and `--length` leave of a stream.

@@ -13,7 +13,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
         let text = "--frames, --align and --upgrade are for GSD files";
         return Err(Failure::Usage(format!("{path}: is a SIONlib file; {text}")));
     }
-    let file = args.file.open()?;
+    let file = args.file.open(args.layout.direct())?;
     open_many(args.layout.nfiles);
     let mut convert = Convert::new()
         .direct(args.layout.direct())

@@ -12,7 +12,7 @@ pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
             format!("{path}: a SIONlib set has no frames, of which --frames and --chunk choose");
         return Err(Failure::Usage(text));
     }
-    let file = args.file.open()?;
+    let file = args.file.open(args.direct.options())?;
     let mut extract = Extract::new().force(args.force);
     if let Some(threads) = args.threads {
         extract = extract.threads(threads);

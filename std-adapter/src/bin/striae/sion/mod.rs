@@ -13,6 +13,7 @@ use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::{dump, verify};
 use striae::Error;
+use striae::direct;
 use striae::sion::{File, OpenOptions, Opened};
 
 pub(crate) use pack::pack;
@@ -37,9 +38,9 @@ impl Set {
         OpenOptions::new().alone(self.alone).open(&self.path)
     }
 
-    /// Opens it if it was closed.
-    fn open(&self) -> Result<File, Error> {
-        match self.open_any()? {
+    /// Opens it if it was closed, to read the streams past the page cache, if there are options for that.
+    fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
+        match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
             Opened::Closed(file) => Ok(file),
             Opened::Unclosed(set) => Err(set.not_closed()),
         }

@@ -1,0 +1,223 @@
+//! A file whose tables are read through the page cache, and its data past it, if that is wanted.
+
+use crate::direct::{self, DirectFile, Order};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use embedded_io::ReadExactError;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+
+/// Bytes that are read at once through the page cache.
+const WINDOW: usize = 1 << 20;
+
+/// A file, which is opened for direct reading as soon as that is asked of it.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    path: Arc<Path>,
+    file: Arc<PosixFile>,
+    options: Option<direct::OpenOptions>,
+    direct: OnceLock<DirectFile>,
+}
+
+impl Bulk {
+    /// The file at `path`, open already, whose data are read directly if there are `options` for that.
+    pub(crate) fn new(
+        path: impl Into<Arc<Path>>,
+        file: PosixFile,
+        options: Option<direct::OpenOptions>,
+    ) -> Self {
+        Self { path: path.into(), file: Arc::new(file), options, direct: OnceLock::new() }
+    }
+
+    /// The file, through the page cache.
+    pub(crate) const fn file(&self) -> &Arc<PosixFile> {
+        &self.file
+    }
+
+    /// Whether data are to be read past the page cache, if that can be.
+    pub(crate) const fn is_direct(&self) -> bool {
+        self.options.is_some()
+    }
+
+    /// The file for direct reading, if it is to be read so.
+    ///
+    /// # Errors
+    /// As [`direct::OpenOptions::open`].
+    pub(crate) fn direct(&self) -> Result<Option<&DirectFile>, Error> {
+        let Some(options) = &self.options else { return Ok(None) };
+        if let Some(direct) = self.direct.get() {
+            return Ok(Some(direct));
+        }
+        let new = options.open_again(&self.file)?;
+        Ok(Some(self.direct.get_or_init(|| {
+            log::info!("{}: read by {}", self.path.display(), new.rung());
+            new
+        })))
+    }
+
+    /// Fills `buf` with data of the file.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`]; the operating system's.
+    pub(crate) fn read_into<F>(
+        &self,
+        offset: u64,
+        buf: &mut [u8],
+    ) -> Result<(), DriveError<io::Error, F>> {
+        match self.direct().map_err(failed)? {
+            Some(direct) => direct.read_into(offset, buf).map_err(failed),
+            None => read(&self.file, offset, buf),
+        }
+    }
+
+    /// Hands all bytes of `spans` to `each`, a piece after another, until it wants no more. Pieces
+    /// are of any length; what is read directly is read ahead.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`]; the operating system's.
+    pub(crate) fn read_pieces<F>(
+        &self,
+        spans: impl IntoIterator<Item = Span>,
+        window: &mut Vec<u8>,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), DriveError<io::Error, F>> {
+        let Some(direct) = self.direct().map_err(failed)? else {
+            let mut more = true;
+            for span in spans {
+                read_pieces(&self.file, span, window, &mut |bytes| {
+                    more = each(bytes);
+                    more
+                })?;
+                if !more {
+                    break;
+                }
+            }
+            return Ok(());
+        };
+        let mut stream = direct.stream(spans, Order::Asked).map_err(failed)?;
+        while let Some(piece) = stream.next_piece().map_err(failed)? {
+            if !each(piece.bytes) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads data of a file that are asked for in its order, mostly: what is read directly is read with what
+/// follows it, as the page cache would do.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    window: Vec<u8>,
+    /// Where the bytes in the window are in the file.
+    at: u64,
+    /// Where the last span ended.
+    last: u64,
+    /// How much was read for it.
+    len: u64,
+}
+
+impl Ahead {
+    /// Bytes of the longest window; whatever is longer than that is read ahead by itself.
+    const MOST: u64 = 4 << 20;
+
+    /// Bytes of the longest gap between spans that belong together.
+    const GAP: u64 = 1 << 16;
+
+    /// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+    ///
+    /// # Errors
+    /// As [`Bulk::read_pieces`].
+    pub(crate) fn read_pieces<F>(
+        &mut self,
+        bulk: &Bulk,
+        span: Span,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), DriveError<io::Error, F>> {
+        if !bulk.is_direct() || span.len() >= Self::MOST {
+            return bulk.read_pieces([span], &mut self.window, each);
+        }
+        if self.in_window(span).is_none() {
+            let is_near = span.offset().checked_sub(self.last).is_some_and(|gap| gap <= Self::GAP);
+            let len = if is_near { self.len.saturating_mul(2).min(Self::MOST) } else { 0 };
+            let left = bulk.file().size().map_err(DriveError::Store)?.saturating_sub(span.offset());
+            let len = len.min(left).max(span.len());
+            if self.fill::<F>(bulk, span.offset(), len).is_err() {
+                // What follows may be what cannot be read.
+                self.fill(bulk, span.offset(), span.len())?;
+            }
+        }
+        self.last = span.end();
+        each(self.in_window(span).unwrap_or_default());
+        Ok(())
+    }
+
+    fn fill<F>(
+        &mut self,
+        bulk: &Bulk,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DriveError<io::Error, F>> {
+        self.window.clear();
+        self.window.resize(usize::try_from(len).unwrap_or(0), 0);
+        let read = bulk.read_into(offset, &mut self.window);
+        if read.is_err() {
+            self.window.clear();
+        }
+        (self.at, self.len) = (offset, len);
+        read
+    }
+
+    fn in_window(&self, span: Span) -> Option<&[u8]> {
+        let skip = usize::try_from(span.offset().checked_sub(self.at)?).ok()?;
+        self.window.get(skip..)?.get(..usize::try_from(span.len()).ok()?)
+    }
+}
+
+/// What reading directly fails with, as reading through the page cache has it.
+fn failed<F>(error: Error) -> DriveError<io::Error, F> {
+    match error.into_kind() {
+        ErrorKind::Io(error) => DriveError::Store(error),
+        ErrorKind::Ended { offset } => DriveError::Ended { offset },
+        kind => DriveError::Store(io::Error::other(kind.to_string())), // none has anything else
+    }
+}
+
+/// Fills `buf` from `store`.
+pub(crate) fn read<F>(
+    store: &PosixFile,
+    offset: u64,
+    buf: &mut [u8],
+) -> Result<(), DriveError<io::Error, F>> {
+    store.read_exact_at(offset, buf).map_err(|error| match error {
+        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
+        ReadExactError::Other(error) => DriveError::Store(error),
+    })
+}
+
+/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+pub(crate) fn read_pieces<F>(
+    store: &PosixFile,
+    span: Span,
+    window: &mut Vec<u8>,
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(), DriveError<io::Error, F>> {
+    let mut skip = 0;
+    while let Some(left) = span.len().checked_sub(skip).filter(|&left| left > 0) {
+        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
+        if window.len() < len {
+            window.resize(len, 0);
+        }
+        let piece = window.get_mut(..len).unwrap_or_default();
+        read(store, span.offset().saturating_add(skip), piece)?;
+        if !each(piece) {
+            break;
+        }
+        skip = skip.saturating_add(u64::try_from(len).unwrap_or(left));
+    }
+    Ok(())
+}
