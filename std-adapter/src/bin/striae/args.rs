@@ -1,5 +1,6 @@
 //! The arguments.
 
+use crate::bench::BenchVerb;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -134,6 +135,12 @@ pub(crate) enum Verb {
                       task_00000.key_1 and so on for key-value records, in the order of their \
                       numbers. Global ranks are counted from 0. What is made appears when it is whole.")]
     Pack(PackArgs),
+    /// Measure what this machine does.
+    Bench {
+        /// What is measured.
+        #[command(subcommand)]
+        verb: BenchVerb,
+    },
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  striae completions bash > \
                             ~/.local/share/bash-completion/completions/striae")]

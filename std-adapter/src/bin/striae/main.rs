@@ -3,6 +3,7 @@
 //! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O error.
 
 mod args;
+mod bench;
 mod dump;
 mod failure;
 mod ffrecord;
@@ -38,6 +39,7 @@ fn run(args: &Args) -> Result<Sound, Failure> {
             PackFormat::Sion => sion::pack(args),
             PackFormat::Ffrecord => ffrecord::pack(args),
         },
+        Verb::Bench { verb } => bench::run(verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);
