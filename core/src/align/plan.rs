@@ -30,6 +30,9 @@ impl Run {
 
     /// Reads of at most `max_io` bytes that it is cut into.
     const fn reads(&self, max_io: u64) -> u64 {
+        if self.len() <= max_io {
+            return 1; // most are, and dividing takes its time
+        }
         match self.len().checked_div(max_io) {
             Some(whole) if whole.saturating_mul(max_io) == self.len() => whole,
             Some(whole) => whole.saturating_add(1),
@@ -40,7 +43,8 @@ impl Run {
     /// The run from its start up to `offset`, cut off where a read begins: the start of the read that
     /// has the byte at `offset`, and its number in the run.
     fn cut(&self, offset: u64, max_io: u64) -> (u64, u64) {
-        let whole = offset.saturating_sub(self.start).checked_div(max_io).unwrap_or(0);
+        let skip = offset.saturating_sub(self.start);
+        let whole = if skip < max_io { 0 } else { skip.checked_div(max_io).unwrap_or(0) };
         (self.start.saturating_add(whole.saturating_mul(max_io)), whole)
     }
 }

@@ -24,7 +24,11 @@ fn a_wrong_file_gets_one_clear_line() {
         refused(&[verb, &path("flipped")], 1, says);
     }
     // Status 1 would say that there is a copy, with guesses.
-    refused(&["recover", &path("text"), &path("out")], 2, "neither a SIONlib file nor a GSD or ffrecord file");
+    refused(
+        &["recover", &path("text"), &path("out")],
+        2,
+        "neither a SIONlib file nor a GSD or ffrecord file",
+    );
     let copy = Copy::of("s01_one_task");
     copy.overwrite(24, &(-1i32).to_le_bytes());
     let says = "s01_one_task.sion: META1.ntasks at offset 24 is -1, must be at least 1";
