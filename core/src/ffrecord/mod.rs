@@ -10,7 +10,7 @@
 //! | [`sample`], [`samples`] | a sample; lists of them |
 //! | [`reader`] | a file that is read ([`Reader`]) |
 //!
-//! As written by ffrecord 1.0 to 1.4, with a checksum of the tables or without one.
+//! As written by ffrecord up to 1.4.0: with a checksum of the tables, or without one as at first.
 
 pub mod error;
 pub mod find;

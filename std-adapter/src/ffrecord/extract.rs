@@ -3,11 +3,11 @@
 use super::crc32;
 use super::file::File;
 use crate::copy::{Copier, Place};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill};
 use crate::posix::PosixFile;
-use crate::publish::check_free;
 use std::cell::Cell;
+use std::fs;
 use std::path::Path;
 use striae_core::ffrecord::Sample;
 
@@ -50,14 +50,9 @@ impl Extract {
         };
         let digits = file.n().saturating_sub(1).to_string().len().max(5);
         let name = |number: u64| format!("sample_{number:0digits$}");
-        let check = || match self.force {
-            true => Ok(()),
-            false => {
-                (0..file.n()).try_for_each(|number| check_free(&dir.join(name(number)), false))
-            }
-        };
+        file.check_meta()?;
+        let check = || if self.force { Ok(()) } else { check_names(dir, file.n(), digits) };
         let files = fill(dir, self.force, check, |hidden| {
-            file.check_meta()?;
             let mut copier = Copier::new();
             file.samples().try_for_each(|sample| {
                 let sample = sample?;
@@ -68,6 +63,22 @@ impl Extract {
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
+}
+
+/// Refuses early, before anything is copied. What is in the folder is looked at, and not every name that
+/// a file claims to need.
+fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
+    let at = |error| Error::new(dir, error);
+    for entry in fs::read_dir(dir).map_err(at)? {
+        let name = entry.map_err(at)?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("sample_"));
+        let number = number.filter(|number| number.len() == digits);
+        let number = number.and_then(|number| number.parse::<u64>().ok());
+        if number.is_some_and(|number| number < n) {
+            return Err(Error::new(&dir.join(name), ErrorKind::Exists));
+        }
+    }
+    Ok(())
 }
 
 /// Makes the file of a sample, by its hidden name and by the one that it will have.
