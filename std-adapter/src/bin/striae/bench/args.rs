@@ -17,7 +17,8 @@ pub(crate) enum BenchVerb {
                             far as the file system does that. CPU seconds are those of the process: \
                             what the kernel does in interrupts is nobody's.\n\n\
                             Sequential spans are read ahead by striae, and by the kernel through the \
-                            page cache; random ones a batch at a time. pread4 is four threads that take \
+                            page cache; random ones a batch at a time, unless \
+                            --stream is given. pread4 is four threads that take \
                             one batch after another.")]
     Read(ReadArgs),
 }
@@ -35,6 +36,9 @@ pub(crate) struct ReadArgs {
     /// Read one span behind the other, from the file's start, in place of random ones.
     #[arg(long)]
     pub(crate) sequential: bool,
+    /// Read random spans ahead, too, in place of one batch after another.
+    #[arg(long)]
+    pub(crate) stream: bool,
     /// Spans that are asked for at once.
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) batch: NonZeroUsize,

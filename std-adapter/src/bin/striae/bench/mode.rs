@@ -168,7 +168,9 @@ impl<'a> Reader<'a> {
                     plain(file, path, spans, buf, seen)
                 })
             }
-            Self::Direct(direct, _) if args.sequential => stream(direct, spans, args, &mut seen),
+            Self::Direct(direct, _) if args.sequential || args.stream => {
+                stream(direct, spans, args, &mut seen)
+            }
             Self::Direct(direct, _) => {
                 spans.chunks(batch).try_for_each(|spans| at_once(direct, spans, &mut seen))
             }
