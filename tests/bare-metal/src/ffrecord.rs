@@ -44,7 +44,7 @@ entries! {
 
     fn gate_ffrecord_open_machine(bytes, file_len: u64) {
         let mut open = Open::new(file_len);
-        core::hint::black_box(open.poll());
+        let _ = core::hint::black_box(open.poll());
         open.feed(bytes)?;
         match open.poll() {
             Step::Done(head) => Ok(head.layout.n()),
@@ -55,7 +55,7 @@ entries! {
     fn gate_ffrecord_find(bytes, number: u64) {
         let file = opened(bytes)?;
         let mut find = Find::new(file.head(), number)?;
-        core::hint::black_box(find.poll());
+        let _ = core::hint::black_box(find.poll());
         find.feed(bytes)?;
         Ok(sum_of(&drive_read(&mut find, file.store(), bytes)?))
     }
@@ -63,7 +63,7 @@ entries! {
     fn gate_ffrecord_meta_crc(bytes) {
         let file = opened(bytes)?;
         let mut sum = MetaCrc::new(file.head(), crc32);
-        core::hint::black_box(sum.poll());
+        let _ = core::hint::black_box(sum.poll());
         sum.feed(bytes)?;
         Ok(drive_read(&mut sum, file.store(), bytes)?.into())
     }
