@@ -38,6 +38,11 @@ impl Bulk {
         &self.file
     }
 
+    /// How data are read past the page cache, if they are.
+    pub(crate) const fn options(&self) -> Option<direct::OpenOptions> {
+        self.options
+    }
+
     /// Whether data are to be read past the page cache, if that can be.
     pub(crate) const fn is_direct(&self) -> bool {
         self.options.is_some()
@@ -108,8 +113,19 @@ impl Bulk {
     }
 }
 
-/// Reads data of a file that are asked for in its order, mostly: what is read directly is read with what
-/// follows it, as the page cache would do.
+impl ReadAt for Bulk {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+}
+
+/// Reads data of a file that are asked for in its order, mostly: each with what follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     window: Vec<u8>,
@@ -122,9 +138,6 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Bytes of the longest window; whatever is longer than that is read ahead by itself.
-    const MOST: u64 = 4 << 20;
-
     /// Bytes of the longest gap between spans that belong together.
     const GAP: u64 = 1 << 16;
 
@@ -138,12 +151,14 @@ impl Ahead {
         span: Span,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), DriveError<io::Error, F>> {
-        if !bulk.is_direct() || span.len() >= Self::MOST {
+        // What is longer is read ahead by itself.
+        let most: u64 = if bulk.is_direct() { 4 << 20 } else { 1 << 20 };
+        if span.len() >= most {
             return bulk.read_pieces([span], &mut self.window, each);
         }
         if self.in_window(span).is_none() {
             let is_near = span.offset().checked_sub(self.last).is_some_and(|gap| gap <= Self::GAP);
-            let len = if is_near { self.len.saturating_mul(2).min(Self::MOST) } else { 0 };
+            let len = if is_near { self.len.saturating_mul(2).min(most) } else { 0 };
             let left = bulk.file().size().map_err(DriveError::Store)?.saturating_sub(span.offset());
             let len = len.min(left).max(span.len());
             if self.fill::<F>(bulk, span.offset(), len).is_err() {

@@ -53,7 +53,7 @@ impl Extract {
         file.check_meta()?;
         let check = || if self.force { Ok(()) } else { check_names(dir, file.n(), digits) };
         let files = fill(dir, self.force, check, |hidden| {
-            let mut copier = Copier::new();
+            let mut copier = Copier::new().direct(file.bulk().options());
             file.samples().try_for_each(|sample| {
                 let sample = sample?;
                 let name = name(sample.number);

@@ -1,6 +1,8 @@
 //! A file that is read, by many threads at once.
 
 use super::crc32;
+use crate::bulk::Bulk;
+use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
@@ -24,7 +26,7 @@ const PIECE: usize = 1 << 20;
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
-    reader: Reader<PosixFile>,
+    reader: Reader<Bulk>,
 }
 
 impl File {
@@ -34,8 +36,19 @@ impl File {
     /// # Errors
     /// [`core_ffrecord::Error`] if it cannot be an ffrecord file; the operating system's.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_direct(path, None)
+    }
+
+    /// The same; samples are read past the page cache, as far as that can be, if there are options for
+    /// that, and the tables through it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_direct(path: impl AsRef<Path>, direct: Option<OpenOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
         let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        let store = Bulk::new(path, store, direct);
+        store.direct()?; // what cannot be is said at once
         let reader = Reader::open(store, &mut [0; Head::LEN]);
         let reader = reader.map_err(|error| Error::new(path, error))?;
         Ok(Self { path: path.into(), reader })
@@ -107,7 +120,23 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
     pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
-        self.reader.read(span, buf).map_err(|error| self.error(error))
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
+        let read = self.bulk().read_into(span.offset(), buf.get_mut(..len).unwrap_or_default());
+        read.map(|()| len).map_err(|error: ReadError<Bulk>| self.error(error))
+    }
+
+    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no more.
+    /// Pieces are of any length; what is read [directly](Self::open_direct) is read ahead.
+    ///
+    /// # Errors
+    /// As [`read_span`](Self::read_span).
+    pub fn read_pieces(
+        &self,
+        span: Span,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let read = self.bulk().read_pieces([span], &mut Vec::new(), each);
+        read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
     /// Compares the tables with the checksum that the file has of them; a file of an old version has
@@ -126,9 +155,12 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Sample`] with [`core_ffrecord::Error::Checksum`]; the operating system's.
     pub fn check(&self, sample: &Sample) -> Result<(), Error> {
-        let len = usize::try_from(sample.span.len()).unwrap_or(PIECE).min(PIECE);
-        let checked = self.reader.check(sample, &mut vec![0; len], crc32);
-        checked.map_err(|error| self.error_of(sample.number, error))
+        let mut crc = 0;
+        self.read_pieces(sample.span, &mut |bytes| {
+            crc = crc32(crc, bytes);
+            true
+        })?;
+        sample.check_crc(crc).map_err(|error| self.in_sample(sample.number, error))
     }
 
     fn bytes(&self, sample: &Sample) -> Result<Vec<u8>, Error> {
@@ -142,7 +174,12 @@ impl File {
         Ok(bytes)
     }
 
-    pub(super) const fn store(&self) -> &PosixFile {
+    pub(super) fn store(&self) -> &PosixFile {
+        self.bulk().file()
+    }
+
+    /// The file, for samples.
+    pub(super) const fn bulk(&self) -> &Bulk {
         self.reader.store()
     }
 
@@ -159,7 +196,7 @@ impl File {
         }
     }
 
-    fn error_of(&self, number: u64, error: ReadError<PosixFile>) -> Error {
+    fn error_of(&self, number: u64, error: ReadError<Bulk>) -> Error {
         match error {
             DriveError::Format(error) => self.in_sample(number, error),
             error => self.error(error),
@@ -174,7 +211,7 @@ impl File {
 #[derive(Debug)]
 pub struct Samples<'a> {
     file: &'a File,
-    samples: core_ffrecord::Samples<'a, PosixFile, Vec<u8>>,
+    samples: core_ffrecord::Samples<'a, Bulk, Vec<u8>>,
 }
 
 impl Samples<'_> {

@@ -5,6 +5,8 @@
 
 use super::crc32;
 use super::file::File;
+use crate::bulk::Ahead;
+use crate::direct;
 use crate::error::{Error as FileError, ErrorKind};
 use crate::finding::Severity;
 use std::fmt;
@@ -12,11 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use striae_core::ffrecord::{Error, Sample};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 
 pub use crate::finding::{Facts, Value};
-
-/// Bytes that are read at once.
-const WINDOW: usize = 1 << 20;
 
 /// Something that is wrong or unusual. Its `Display` is one line, without the severity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +123,57 @@ impl Summary {
 /// # Errors
 /// The operating system's. Whatever is wrong with the contents of the file is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, FileError> {
-    verify_seen(path, each, &|_| {})
+    Verify::new().run(path, each, &|_| {})
+}
+
+/// How to verify.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Verify {
+    direct: Option<direct::OpenOptions>,
+}
+
+impl Verify {
+    /// Through the page cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads samples past the page cache, as far as that can be, if there are options for that. What is
+    /// found is the same.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
+    /// Does it, as [`verify_seen`].
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn run(
+        &self,
+        path: &Path,
+        each: &mut dyn FnMut(Finding),
+        progress: &dyn Fn(u64),
+    ) -> Result<Summary, FileError> {
+        let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
+        let opened = File::open_direct(path, self.direct);
+        match opened.and_then(|file| check(&file, &mut report, progress)) {
+            Ok(()) => Ok(report.summary),
+            Err(error) => match *error.kind() {
+                ErrorKind::Ffrecord(wrong) => {
+                    report.add(FindingKind::Wrong(wrong));
+                    Ok(report.summary)
+                }
+                ErrorKind::Ended { offset } => {
+                    report.add(FindingKind::Ended { offset });
+                    Ok(report.summary)
+                }
+                _ => Err(error),
+            },
+        }
+    }
 }
 
 /// The same, and tells `progress` the length of each piece of data that was checked: of
@@ -136,22 +186,7 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, FileError> {
-    let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
-    let opened = File::open(path);
-    match opened.and_then(|file| check(&file, &mut report, progress)) {
-        Ok(()) => Ok(report.summary),
-        Err(error) => match *error.kind() {
-            ErrorKind::Ffrecord(wrong) => {
-                report.add(FindingKind::Wrong(wrong));
-                Ok(report.summary)
-            }
-            ErrorKind::Ended { offset } => {
-                report.add(FindingKind::Ended { offset });
-                Ok(report.summary)
-            }
-            _ => Err(error),
-        },
-    }
+    Verify::new().run(path, each, progress)
 }
 
 /// Bytes behind the tables of the file at `path`; 0 if it cannot be read.
@@ -188,7 +223,7 @@ fn check(file: &File, report: &mut Report<'_>, progress: &dyn Fn(u64)) -> Result
     report.summary.samples = file.n();
     check_tables(file, report)?;
     let mut left = bytes_of(file).saturating_mul(2);
-    let mut ahead = Ahead { file, window: Vec::new(), at: 0 };
+    let mut ahead = Ahead::default();
     // Where the offset stands that was told last: of two samples, one ends and one starts there.
     let mut told = None;
     let mut samples = file.samples();
@@ -216,7 +251,7 @@ fn check(file: &File, report: &mut Report<'_>, progress: &dyn Fn(u64)) -> Result
             return Ok(());
         };
         left = rest;
-        check_sample(&sample, &mut ahead, report, progress)?;
+        check_sample((file, &sample), &mut ahead, report, progress)?;
     }
 }
 
@@ -243,16 +278,18 @@ fn check_tables(file: &File, report: &mut Report<'_>) -> Result<(), FileError> {
 }
 
 fn check_sample(
-    sample: &Sample,
-    ahead: &mut Ahead<'_>,
+    (file, sample): (&File, &Sample),
+    ahead: &mut Ahead,
     report: &mut Report<'_>,
     progress: &dyn Fn(u64),
 ) -> Result<(), FileError> {
     let mut crc = 0;
-    ahead.each(sample.span, &mut |bytes| {
+    let read = ahead.read_pieces(file.bulk(), sample.span, &mut |bytes| {
         crc = crc32(crc, bytes);
         progress(to_u64(bytes.len()));
-    })?;
+        true
+    });
+    read.map_err(|error: DriveError<_, Error>| file.error(error))?;
     report.summary.checked = report.summary.checked.saturating_add(1);
     if let Err(error) = sample.check_crc(crc) {
         report.add(FindingKind::Sample { number: sample.number, error });
@@ -265,58 +302,6 @@ const fn place_of(error: &Error) -> u64 {
     match *error {
         Error::TooSmall { offset, .. } | Error::TooLarge { offset, .. } => offset,
         _ => 0,
-    }
-}
-
-/// Samples that lie side by side, read many at once.
-struct Ahead<'a> {
-    file: &'a File,
-    window: Vec<u8>,
-    /// Where the window is in the file.
-    at: u64,
-}
-
-impl Ahead<'_> {
-    /// Hands over the bytes of a span, piece by piece.
-    fn each(&mut self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), FileError> {
-        let mut left = span;
-        while !left.is_empty() {
-            let bytes = self.front(left)?;
-            each(bytes);
-            let len = to_u64(bytes.len());
-            left = left.part(len, left.len().saturating_sub(len)).unwrap_or(Span::ZERO);
-        }
-        Ok(())
-    }
-
-    /// The bytes at the front of a span, at least one: as many of them as are at hand, or are read.
-    fn front(&mut self, span: Span) -> Result<&[u8], FileError> {
-        let have = to_u64(self.window.len());
-        let skip = span.offset().checked_sub(self.at).filter(|&skip| skip < have);
-        let skip = match skip {
-            Some(skip) => skip,
-            None => {
-                self.fill(span.offset())?;
-                0
-            }
-        };
-        let bytes = usize::try_from(skip).ok().and_then(|skip| self.window.get(skip..));
-        let bytes = bytes.unwrap_or_default();
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-        match bytes.get(..len).unwrap_or(bytes) {
-            [] => Err(self.file.error(ErrorKind::Ended { offset: span.offset() })),
-            bytes => Ok(bytes),
-        }
-    }
-
-    fn fill(&mut self, offset: u64) -> Result<(), FileError> {
-        let len = self.file.head().file_len.saturating_sub(offset);
-        let len = usize::try_from(len).unwrap_or(WINDOW).min(WINDOW);
-        self.window.resize(len, 0);
-        let span = Span::new(offset, to_u64(len)).unwrap_or(Span::ZERO);
-        let read = self.file.read_span(span, &mut self.window);
-        self.at = offset;
-        read.map(drop).inspect_err(|_| self.window.clear())
     }
 }
 

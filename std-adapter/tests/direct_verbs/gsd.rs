@@ -47,7 +47,7 @@ fn chunks_have_the_same_bytes() {
 
 #[test]
 fn golden_files_give_the_same() {
-    for path in golden("gsd", ".gsd") {
+    for path in golden("gsd", ".gsd", 40) {
         let name = path.to_str().unwrap();
         same(&["verify", "--json", name]);
         same_files(&path, &[]);

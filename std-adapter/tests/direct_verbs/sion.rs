@@ -77,7 +77,7 @@ fn a_caller_that_wants_no_more_gets_no_more() {
 
 #[test]
 fn golden_sets_give_the_same() {
-    for path in golden("sion", ".sion") {
+    for path in golden("sion", ".sion", 20) {
         let name = path.to_str().unwrap();
         same(&["verify", "--json", name]);
         same(&["cat", name, "--task", "0"]);

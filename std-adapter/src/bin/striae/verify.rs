@@ -220,7 +220,7 @@ fn verify_gsd(
 }
 
 fn verify_ffrecord(
-    path: &Path,
+    (path, direct): (&Path, Option<OpenOptions>),
     each: &mut dyn FnMut(Told),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, Error> {
@@ -232,7 +232,8 @@ fn verify_ffrecord(
             text: finding.what.to_string(),
         });
     };
-    let sum = ffrecord::verify::verify_seen(path, &mut tell, progress)?;
+    let verify = ffrecord::verify::Verify::new().direct(direct);
+    let sum = verify.run(path, &mut tell, progress)?;
     let counts = Counts::Ffrecord {
         format: Format::Ffrecord.name(),
         samples: sum.samples,
@@ -247,7 +248,7 @@ fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary
     let format = Format::of_file(path)?;
     let verify = |each: &mut dyn FnMut(Told), progress: &(dyn Fn(u64) + Sync)| match format {
         Format::Gsd => verify_gsd((path, direct), each, progress),
-        Format::Ffrecord => verify_ffrecord(path, each, progress),
+        Format::Ffrecord => verify_ffrecord((path, direct), each, progress),
         _ => verify_sion((path, direct), each, progress),
     };
     let total = match format {

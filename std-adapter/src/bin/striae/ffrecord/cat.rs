@@ -8,9 +8,6 @@ use striae::error::ErrorKind;
 use striae::ffrecord::{File, crc32};
 use striae_core::span::Span;
 
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 20;
-
 /// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the way:
 /// what is wrong with it is told behind it.
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
@@ -18,7 +15,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let Some(number) = args.which.sample else {
         return Err(usage("an ffrecord file has nothing but samples: --sample chooses"));
     };
-    let file = File::open(&args.file.path)?;
+    let file = File::open_direct(&args.file.path, args.direct.options())?;
     let sample = file.sample(number)?;
     let len = sample.span.len();
     let Some(left) = len.checked_sub(args.offset) else {
@@ -29,31 +26,16 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let span = sample.span.part(args.offset, wanted).unwrap_or(Span::ZERO);
     let mut crc = 0;
     let mut out = io::stdout().lock();
-    each_piece(&file, span, |bytes| {
+    let mut written = Ok(());
+    file.read_pieces(span, &mut |bytes| {
         crc = crc32(crc, bytes);
-        out.write_all(bytes)
+        written = out.write_all(bytes);
+        written.is_ok()
     })?;
-    out.flush().map_err(Failure::stdout)?; // what stands behind the last line break
+    written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // what stands behind the last line break
     if wanted == len {
         let wrong = |error| Error::new(file.path(), ErrorKind::Sample { number, error });
         sample.check_crc(crc).map_err(wrong)?;
     }
     Ok(Sound::Yes)
-}
-
-/// Hands over the bytes of a span, piece by piece.
-fn each_piece(
-    file: &File,
-    span: Span,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut buf = vec![0; usize::try_from(span.len()).unwrap_or(PIECE).min(PIECE)];
-    let mut left = span;
-    while !left.is_empty() {
-        let n = file.read_span(left, &mut buf)?;
-        each(buf.get(..n).unwrap_or_default()).map_err(Failure::stdout)?;
-        let n = u64::try_from(n).unwrap_or(u64::MAX);
-        left = left.part(n, left.len().saturating_sub(n)).unwrap_or(Span::ZERO);
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
         let text = "an ffrecord file has no frames, of which --frames and --chunk choose";
         return Err(Failure::Usage(format!("{path}: {text}")));
     }
-    let file = File::open(&args.file.path)?;
+    let file = File::open_direct(&args.file.path, args.direct.options())?;
     let bytes = verify::checked_bytes(&args.file.path);
     with_bar(bytes, |progress| {
         Extract::new().force(args.force).run(&file, &args.dir, &|bytes| progress(bytes))
