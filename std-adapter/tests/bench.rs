@@ -167,3 +167,12 @@ fn what_cannot_be_read_is_an_error_of_one_line() {
         assert!(text(&done.stderr).contains(says), "{args:?}: {}", text(&done.stderr));
     }
 }
+
+#[test]
+fn a_verb_of_two_words_has_a_manual_page() {
+    let program = env!("CARGO_BIN_EXE_striae");
+    let page = Command::new(program).args(["man", "bench-read"]).output().unwrap();
+    assert!(page.status.success());
+    let page = text(&page.stdout);
+    assert!(page.contains("striae bench read") && page.contains("sequential"), "{page}");
+}

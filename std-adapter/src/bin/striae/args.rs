@@ -33,8 +33,8 @@ pub(crate) struct Args {
 /// Whether data go past the page cache.
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Direct {
-    /// Read data past the page cache, and write past it what is extracted, as far as the system lets it
-    /// be done: what is in there stays.
+    /// Read data past the page cache, as far as the system lets it be done, so that what is in there
+    /// stays; extract writes past it, too.
     #[arg(long)]
     direct: bool,
 }
@@ -151,7 +151,7 @@ pub(crate) enum Verb {
     /// Print the manual page, of the program or of one of its verbs.
     #[command(after_help = "Examples:\n  striae man | man -l -\n  striae man cat > striae-cat.1")]
     Man {
-        /// The verb.
+        /// The verb; bench-read for one of two words.
         verb: Option<String>,
     },
 }

@@ -66,17 +66,17 @@ fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
 
 /// The manual page of the program, or of a verb.
 fn man(verb: Option<&str>) -> Result<Sound, Failure> {
-    let program = Args::command();
-    let command = match verb {
-        None => program,
-        Some(verb) => match program.find_subcommand(verb) {
-            Some(command) => {
-                let command = command.clone().bin_name(format!("striae {verb}"));
-                command.display_name(format!("striae-{verb}"))
-            }
-            None => return Err(Failure::Usage(format!("there is no verb {verb}"))),
-        },
-    };
+    let mut command = Args::command();
+    if let Some(verb) = verb {
+        for word in verb.split('-') {
+            let found = command.find_subcommand(word).cloned();
+            let none = || Failure::Usage(format!("there is no verb {verb}"));
+            command = found.ok_or_else(none)?;
+        }
+        let words = verb.replace('-', " ");
+        command =
+            command.bin_name(format!("striae {words}")).display_name(format!("striae-{verb}"));
+    }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(Failure::stdout)?;
     print(&page)

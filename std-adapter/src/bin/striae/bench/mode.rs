@@ -21,7 +21,7 @@ const THREADS: usize = 4;
 /// A way to read. Their names are those of `--rung`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Mode {
-    /// One read(2) after another, through the page cache.
+    /// One pread(2) after another, through the page cache.
     Pread,
     /// The same by four threads.
     Pread4,
