@@ -88,6 +88,36 @@ fn source_of_holes(from: &crate::Made) {
 }
 
 #[test]
+fn a_sample_that_failed_is_no_part_of_the_file_and_the_writer_goes_on() {
+    let from = made("from", &[7; 100_000]);
+    let holes = made("holes", b"");
+    fs::OpenOptions::new().write(true).open(&holes.path).unwrap().set_len(50_000).unwrap();
+    let source = PosixFile::open(&from.path).unwrap();
+    let empty = PosixFile::open(&holes.path).unwrap();
+    for builder in [Builder::new(), Builder::new().samples(3)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.ffr");
+        let (mut writer, mut copier) = (builder.create(&path).unwrap(), Copier::new());
+        writer.write(b"before").unwrap();
+        let too_much = Span::new(0, 200_000).unwrap();
+        let error =
+            writer.copy_from(&mut copier, (&from.path, &source), too_much, &|_| {}).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Ended { .. }) && error.path() == from.path);
+        assert_eq!(writer.n(), 1);
+        // Where bytes of the failed one stand, these have a hole.
+        let zeros = Span::new(0, 50_000).unwrap();
+        writer.copy_from(&mut copier, (&holes.path, &empty), zeros, &|_| {}).unwrap();
+        writer.write(b"behind").unwrap();
+        writer.finish().unwrap();
+        let file = File::open(&path).unwrap();
+        file.check_meta().unwrap();
+        let read: Vec<_> = (0..file.n()).map(|number| file.read_checked(number).unwrap()).collect();
+        assert!(read == [b"before".to_vec(), vec![0; 50_000], b"behind".to_vec()]);
+        assert_eq!(file.head().file_len, 12 + 12 * 3 + 6 + 50_000 + 6);
+    }
+}
+
+#[test]
 fn a_file_has_its_name_only_when_it_is_whole() {
     let old = made("a.ffr", b"old");
     let refused = Builder::new().create(&old.path).unwrap_err();
