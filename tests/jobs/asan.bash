@@ -1,0 +1,11 @@
+# Direct reading under the address sanitizer, all of it but what leaks on purpose.
+
+need_nightly
+host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+
+# The sanitizer knows what libc's calls write to, and nothing of calls that go past libc.
+export RUSTFLAGS="-Zsanitizer=address --cfg=rustix_use_libc"
+sanitized=(cargo +nightly test -p striae --no-default-features --target "$host"
+    --target-dir "$target/asan")
+rust_tests "${sanitized[@]}" --lib -- direct::
+must_run=tests/direct/main.rs rust_tests "${sanitized[@]}" --test direct -- --skip forgotten
