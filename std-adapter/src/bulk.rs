@@ -74,6 +74,7 @@ impl Bulk {
         buf: &mut [u8],
     ) -> Result<(), DriveError<io::Error, F>> {
         match self.direct().map_err(failed)? {
+            _ if buf.is_empty() => Ok(()), // wherever that is
             Some(direct) => direct.read_into(offset, buf).map_err(failed),
             None => read(&self.file, offset, buf),
         }
@@ -90,6 +91,7 @@ impl Bulk {
         window: &mut Vec<u8>,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), DriveError<io::Error, F>> {
+        let spans = spans.into_iter().filter(|span| !span.is_empty());
         let Some(direct) = self.direct().map_err(failed)? else {
             let mut more = true;
             for span in spans {
@@ -151,6 +153,9 @@ impl Ahead {
         span: Span,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), DriveError<io::Error, F>> {
+        if span.is_empty() {
+            return Ok(());
+        }
         // What is longer is read ahead by itself.
         let most: u64 = if bulk.is_direct() { 4 << 20 } else { 1 << 20 };
         if span.len() >= most {
@@ -235,4 +240,75 @@ pub(crate) fn read_pieces<F>(
         skip = skip.saturating_add(u64::try_from(len).unwrap_or(left));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test: a panic fails it")]
+
+    use super::*;
+    use striae_core::sion;
+
+    type Done = Result<(), DriveError<io::Error, sion::Error>>;
+
+    /// A file of 300000 bytes that tell their place, and both ways to read it.
+    fn with_both(check: impl Fn(&Bulk, &[u8])) {
+        let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at % 251).to_le_bytes()[0]).collect();
+        let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::fs::write(made.path(), &bytes).unwrap();
+        for options in [None, Some(direct::OpenOptions::new().max_io(8192))] {
+            let file = PosixFile::open(made.path()).unwrap();
+            check(&Bulk::new(made.path(), file, options), &bytes);
+        }
+    }
+
+    fn span(offset: u64, len: u64) -> Span {
+        Span::new(offset, len).unwrap()
+    }
+
+    #[test]
+    fn nothing_can_be_read_anywhere() {
+        with_both(|bulk, _| {
+            let mut none = |_: &[u8]| -> bool { panic!("there is nothing") };
+            for offset in [0, 5, 300_000, 300_001, 1 << 40] {
+                let nothing = span(offset, 0);
+                let done: Done = bulk.read_pieces([nothing], &mut Vec::new(), &mut none);
+                done.unwrap();
+                let done: Done = Ahead::default().read_pieces(bulk, nothing, &mut none);
+                done.unwrap();
+                let done: Done = bulk.read_into(offset, &mut []);
+                done.unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn what_follows_is_read_with_it_and_gives_the_same() {
+        let near = (0..290).map(|at| span(at * 1000 + at % 7, 900 + at % 90));
+        let far = [span(250_000, 9), span(3, 100), span(100_000, 150_000), span(299_999, 1)];
+        let spans: Vec<_> = near.chain(far).chain((0..20).map(|at| span(at * 10, 5000))).collect();
+        with_both(|bulk, bytes| {
+            let mut ahead = Ahead::default();
+            for &span in &spans {
+                let mut read = Vec::new();
+                let done: Done = ahead.read_pieces(bulk, span, &mut |piece| {
+                    read.extend_from_slice(piece);
+                    true
+                });
+                done.unwrap();
+                let [start, end] =
+                    [span.offset(), span.end()].map(|at| usize::try_from(at).unwrap());
+                assert!(read == bytes[start..end], "{span:?}");
+            }
+            let mut none = |_: &[u8]| true;
+            let behind: Done = ahead.read_pieces(bulk, span(299_000, 2000), &mut none);
+            assert!(matches!(behind, Err(DriveError::Ended { .. })), "{behind:?}");
+            // And then it goes on.
+            let done: Done = ahead.read_pieces(bulk, span(299_000, 1000), &mut |piece| {
+                assert!(piece == &bytes[299_000..]);
+                true
+            });
+            done.unwrap();
+        });
+    }
 }
