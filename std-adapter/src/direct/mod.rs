@@ -38,6 +38,8 @@ mod handles;
 mod lane;
 mod memory;
 #[cfg(test)]
+mod miri;
+#[cfg(test)]
 mod model;
 mod options;
 mod ring;
