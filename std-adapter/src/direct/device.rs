@@ -23,8 +23,11 @@ pub(super) enum Access {
 pub(super) fn alignment(file: &PosixFile, access: Access) -> io::Result<Alignment> {
     match ask(file.as_fd(), access) {
         Known::Says(alignment) => Ok(alignment),
-        Known::Silent => probe(file.as_fd(), file.size()?)?
-            .ok_or_else(|| io::Error::other("no aligned read is accepted")),
+        Known::Silent => match file.size()? {
+            0 => Ok(Alignment::of(4096)), // any read of it is accepted
+            len => probe(file.as_fd(), len)?
+                .ok_or_else(|| io::Error::other("no aligned read is accepted")),
+        },
         Known::Refuses => Err(io::Error::other("the kernel says that it cannot be read directly")),
     }
 }
