@@ -127,7 +127,7 @@ impl ReadAt for Bulk {
     }
 }
 
-/// Reads data of a file that are asked for in its order, mostly: each with what follows it.
+/// Reads data of a file that are asked for in its order, mostly: each with what is around it.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     window: Vec<u8>,
@@ -137,6 +137,8 @@ pub(crate) struct Ahead {
     last: u64,
     /// How much was read for it.
     len: u64,
+    /// Where long spans pass through.
+    long: Vec<u8>,
 }
 
 impl Ahead {
@@ -159,16 +161,19 @@ impl Ahead {
         // What is longer is read ahead by itself.
         let most: u64 = if bulk.is_direct() { 4 << 20 } else { 1 << 20 };
         if span.len() >= most {
-            return bulk.read_pieces([span], &mut self.window, each);
+            self.last = span.end();
+            return bulk.read_pieces([span], &mut self.long, each);
         }
         if self.in_window(span).is_none() {
-            let is_near = span.offset().checked_sub(self.last).is_some_and(|gap| gap <= Self::GAP);
-            let len = if is_near { self.len.saturating_mul(2).min(most) } else { 0 };
-            let left = bulk.file().size().map_err(DriveError::Store)?.saturating_sub(span.offset());
-            let len = len.min(left).max(span.len());
-            if self.fill::<F>(bulk, span.offset(), len).is_err() {
-                // What follows may be what cannot be read.
-                self.fill(bulk, span.offset(), span.len())?;
+            let is_near = span.offset().abs_diff(self.last) <= Self::GAP;
+            let more = if is_near { self.len.saturating_mul(2).min(most) } else { 0 };
+            // What stands a little in front may be asked for next: checksums are, before what they seal.
+            let start = span.offset().saturating_sub(more.min(Self::GAP));
+            let file_len = bulk.file().size().map_err(DriveError::Store)?;
+            let end = span.offset().saturating_add(more).min(file_len).max(span.end());
+            let wide = Span::new(start, end.saturating_sub(start)).unwrap_or(span);
+            if self.fill::<F>(bulk, wide).is_err() {
+                self.fill(bulk, span)?; // what is around it may be what cannot be read
             }
         }
         self.last = span.end();
@@ -176,19 +181,13 @@ impl Ahead {
         Ok(())
     }
 
-    fn fill<F>(
-        &mut self,
-        bulk: &Bulk,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), DriveError<io::Error, F>> {
-        self.window.clear();
-        self.window.resize(usize::try_from(len).unwrap_or(0), 0);
-        let read = bulk.read_into(offset, &mut self.window);
+    fn fill<F>(&mut self, bulk: &Bulk, span: Span) -> Result<(), DriveError<io::Error, F>> {
+        self.window.resize(usize::try_from(span.len()).unwrap_or(0), 0);
+        let read = bulk.read_into(span.offset(), &mut self.window);
         if read.is_err() {
             self.window.clear();
         }
-        (self.at, self.len) = (offset, len);
+        (self.at, self.len) = (span.offset(), span.len());
         read
     }
 
@@ -244,16 +243,22 @@ pub(crate) fn read_pieces<F>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test: a panic fails it")]
+    #![allow(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used,
+        reason = "a test: a panic fails it"
+    )]
 
     use super::*;
     use striae_core::sion;
 
     type Done = Result<(), DriveError<io::Error, sion::Error>>;
 
-    /// A file of 300000 bytes that tell their place, and both ways to read it.
+    /// A file of 6000000 bytes that tell their place, and both ways to read it.
     fn with_both(check: impl Fn(&Bulk, &[u8])) {
-        let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at % 251).to_le_bytes()[0]).collect();
+        let bytes: Vec<u8> = (0..6_000_000_u32).map(|at| (at % 251).to_le_bytes()[0]).collect();
         let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::fs::write(made.path(), &bytes).unwrap();
         for options in [None, Some(direct::OpenOptions::new().max_io(8192))] {
@@ -270,7 +275,7 @@ mod tests {
     fn nothing_can_be_read_anywhere() {
         with_both(|bulk, _| {
             let mut none = |_: &[u8]| -> bool { panic!("there is nothing") };
-            for offset in [0, 5, 300_000, 300_001, 1 << 40] {
+            for offset in [0, 5, 6_000_000, 6_000_001, 1 << 40] {
                 let nothing = span(offset, 0);
                 let done: Done = bulk.read_pieces([nothing], &mut Vec::new(), &mut none);
                 done.unwrap();
@@ -285,8 +290,17 @@ mod tests {
     #[test]
     fn what_follows_is_read_with_it_and_gives_the_same() {
         let near = (0..290).map(|at| span(at * 1000 + at % 7, 900 + at % 90));
-        let far = [span(250_000, 9), span(3, 100), span(100_000, 150_000), span(299_999, 1)];
-        let spans: Vec<_> = near.chain(far).chain((0..20).map(|at| span(at * 10, 5000))).collect();
+        let far = [span(250_000, 9), span(3, 100), span(100_000, 150_000), span(5_999_999, 1)];
+        // As frames are checked: a short one behind a long one, that, and what is behind both.
+        let framed = (0..3).flat_map(|at| {
+            let frame = at * 1_500_000;
+            [span(frame + 1_400_000, 16), span(frame, 1_400_000), span(frame + 1_400_016, 8)]
+        });
+        let long = [span(5_000_000, 8), span(0, 5_000_000), span(5_000_008, 100)];
+        let tiny = (0..3000).flat_map(|at| [span(at * 100 + 80, 20), span(at * 100, 80)]);
+        let short = (0..20).map(|at| span(at * 10, 5000));
+        let spans = near.chain(far).chain(framed).chain(long).chain(tiny).chain(short);
+        let spans: Vec<_> = spans.collect();
         with_both(|bulk, bytes| {
             let mut ahead = Ahead::default();
             for &span in &spans {
@@ -301,11 +315,11 @@ mod tests {
                 assert!(read == bytes[start..end], "{span:?}");
             }
             let mut none = |_: &[u8]| true;
-            let behind: Done = ahead.read_pieces(bulk, span(299_000, 2000), &mut none);
+            let behind: Done = ahead.read_pieces(bulk, span(5_999_000, 2000), &mut none);
             assert!(matches!(behind, Err(DriveError::Ended { .. })), "{behind:?}");
             // And then it goes on.
-            let done: Done = ahead.read_pieces(bulk, span(299_000, 1000), &mut |piece| {
-                assert!(piece == &bytes[299_000..]);
+            let done: Done = ahead.read_pieces(bulk, span(5_999_000, 1000), &mut |piece| {
+                assert!(piece == &bytes[5_999_000..]);
                 true
             });
             done.unwrap();
