@@ -127,7 +127,7 @@ impl ReadAt for Bulk {
     }
 }
 
-/// Reads data of a file that are asked for in its order, mostly: each with what is around it.
+/// Reads data of a file that are asked for in its order, mostly: each with what follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     window: Vec<u8>,
@@ -158,27 +158,43 @@ impl Ahead {
         if span.is_empty() {
             return Ok(());
         }
-        // What is longer is read ahead by itself.
-        let most: u64 = if bulk.is_direct() { 4 << 20 } else { 1 << 20 };
-        if span.len() >= most {
+        if span.len() >= Self::most(bulk) {
             self.last = span.end();
-            return bulk.read_pieces([span], &mut self.long, each);
+            return bulk.read_pieces([span], &mut self.long, each); // which is read ahead by itself
         }
-        if self.in_window(span).is_none() {
-            let is_near = span.offset().abs_diff(self.last) <= Self::GAP;
+        self.bring(bulk, span)?;
+        each(self.in_window(span).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Brings bytes that will be asked for in another order, if they are not too many.
+    ///
+    /// # Errors
+    /// As [`Bulk::read_pieces`].
+    pub(crate) fn bring<F>(
+        &mut self,
+        bulk: &Bulk,
+        span: Span,
+    ) -> Result<(), DriveError<io::Error, F>> {
+        let most = Self::most(bulk);
+        if self.in_window(span).is_none() && span.len() < most {
+            let is_near = span.offset().checked_sub(self.last).is_some_and(|gap| gap <= Self::GAP);
             let more = if is_near { self.len.saturating_mul(2).min(most) } else { 0 };
-            // What stands a little in front may be asked for next: checksums are, before what they seal.
-            let start = span.offset().saturating_sub(more.min(Self::GAP));
             let file_len = bulk.file().size().map_err(DriveError::Store)?;
             let end = span.offset().saturating_add(more).min(file_len).max(span.end());
-            let wide = Span::new(start, end.saturating_sub(start)).unwrap_or(span);
+            let len = end.saturating_sub(span.offset());
+            let wide = Span::new(span.offset(), len).unwrap_or(span);
             if self.fill::<F>(bulk, wide).is_err() {
-                self.fill(bulk, span)?; // what is around it may be what cannot be read
+                self.fill(bulk, span)?; // what is behind it may be what cannot be read
             }
         }
         self.last = span.end();
-        each(self.in_window(span).unwrap_or_default());
         Ok(())
+    }
+
+    /// Bytes that are read at once, at most.
+    const fn most(bulk: &Bulk) -> u64 {
+        if bulk.is_direct() { 4 << 20 } else { 1 << 20 }
     }
 
     fn fill<F>(&mut self, bulk: &Bulk, span: Span) -> Result<(), DriveError<io::Error, F>> {
@@ -305,6 +321,10 @@ mod tests {
             let mut ahead = Ahead::default();
             for &span in &spans {
                 let mut read = Vec::new();
+                if span.offset() % 2 == 0 {
+                    let done: Done = ahead.bring(bulk, span);
+                    done.unwrap();
+                }
                 let done: Done = ahead.read_pieces(bulk, span, &mut |piece| {
                     read.extend_from_slice(piece);
                     true

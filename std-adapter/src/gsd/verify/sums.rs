@@ -7,6 +7,7 @@ use crate::gsd::room::Room;
 use std::io;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, Error};
+use striae_core::span::Span;
 use striae_core::step::DriveError;
 use zerocopy::FromBytes;
 
@@ -26,6 +27,8 @@ pub(super) struct Sums<'s> {
     unsealed: Option<(u64, u64)>,
     sealed: u64,
     ahead: Ahead,
+    /// Bytes of frames that may still be read in one piece: of all, no more than twice the file has.
+    whole: u64,
     room: Room,
     is_full: bool,
 }
@@ -39,7 +42,8 @@ impl<'s> Sums<'s> {
     ) -> Self {
         let (frame, ahead, room) = (Vec::new(), Ahead::default(), Room::damaged(file_len));
         let (unsealed, sealed, is_full) = (None, 0, false);
-        Self { bulk, id, is_sealed, frame, unsealed, sealed, ahead, room, is_full }
+        let whole = file_len.saturating_mul(2);
+        Self { bulk, id, is_sealed, frame, unsealed, sealed, ahead, whole, room, is_full }
     }
 
     pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed> {
@@ -84,6 +88,7 @@ impl<'s> Sums<'s> {
             return Ok(());
         };
         self.sealed = self.sealed.saturating_add(1);
+        self.bring(chunks);
         let Some(bytes) = self.read_rows(own, report)? else { return Ok(()) };
         let sums = match Checksums::parse(*own, &bytes, crc32c::crc32c_append) {
             Ok(sums) => sums,
@@ -125,6 +130,22 @@ impl<'s> Sums<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Reads a frame in one piece, if it is in one: its checksums, which are asked for first, stand behind
+    /// what they seal.
+    fn bring(&mut self, chunks: &[Chunk]) {
+        let start = chunks.iter().map(|chunk| chunk.span.offset()).min().unwrap_or(0);
+        let end = chunks.iter().map(|chunk| chunk.span.end()).max().unwrap_or(0);
+        let len = chunks.iter().map(|chunk| chunk.span.len()).fold(0, u64::saturating_add);
+        let whole = Span::new(start, end.saturating_sub(start));
+        let whole = whole.filter(|whole| whole.len() <= len.saturating_mul(2));
+        let left = whole.and_then(|whole| self.whole.checked_sub(whole.len()));
+        if let (Some(bulk), Some(whole), Some(left)) = (self.bulk, whole, left) {
+            self.whole = left;
+            // Whoever reads a chunk is told what is wrong.
+            let _: Result<(), Failed> = self.ahead.bring(bulk, whole);
+        }
     }
 
     /// The bytes of the chunk that holds checksums, unless it is too long to be one.
