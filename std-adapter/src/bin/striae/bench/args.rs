@@ -36,6 +36,9 @@ pub(crate) struct ReadArgs {
     /// Read one span behind the other, from the file's start, in place of random ones.
     #[arg(long)]
     pub(crate) sequential: bool,
+    /// Let random spans begin at multiples of so many bytes; anywhere unless told.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) align: Option<u64>,
     /// Read random spans ahead, too, in place of one batch after another.
     #[arg(long)]
     pub(crate) stream: bool,

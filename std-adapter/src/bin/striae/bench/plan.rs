@@ -44,7 +44,11 @@ impl Random {
             let offset = match args.sequential {
                 true if next <= last => next,
                 true => 0, // from the start again
-                false => self.between(0, last),
+                false => {
+                    let offset = self.between(0, last);
+                    let past = args.align.and_then(|align| offset.checked_rem(align));
+                    offset.saturating_sub(past.unwrap_or(0))
+                }
             };
             next = offset.saturating_add(len);
             Span::new(offset, len)
