@@ -23,6 +23,8 @@ pub(super) struct Ring {
     /// Reads in the submission queue that the kernel has not taken yet, oldest first.
     queued: VecDeque<u64>,
     under_way: usize,
+    /// Whether the last read was short.
+    is_short: bool,
     /// Reads that the kernel did not take.
     left: VecDeque<u64>,
     /// Why it takes no more.
@@ -31,6 +33,13 @@ pub(super) struct Ring {
 
 /// Registered buffers of a ring.
 const SLOTS: u16 = 64;
+
+/// A read of at most so many bytes is given to the kernel at once, and waited for by itself: the device
+/// is done with it before others are gathered.
+const SHORT: usize = 1 << 14;
+
+/// Longer reads that are gathered, since to give one to the kernel takes as long as to give it several.
+const GATHERED: usize = 8;
 
 impl Ring {
     /// A ring for `depth` reads at once of a file that can be read directly, and why there are no
@@ -59,6 +68,7 @@ impl Ring {
             slots,
             queued,
             under_way: 0,
+            is_short: false,
             left,
             refused: None,
         };
@@ -122,10 +132,15 @@ impl Ring {
         entry.user_data(op.token)
     }
 
-    /// Gives the kernel what is queued, and waits until some are done: the others keep the device busy
-    /// meanwhile, and waking up for each one takes longer than what is done then.
+    /// Gives the kernel what is queued, and waits until one is done; of long reads, until some are: the
+    /// others keep the device busy meanwhile, and each time to wake up costs processor time.
     fn enter(&mut self) {
-        match self.ring.submit_and_wait((self.under_way / 4).max(1)) {
+        let some = if self.is_short { 1 } else { (self.under_way / GATHERED).max(1) };
+        self.submit(|ring| ring.submit_and_wait(some));
+    }
+
+    fn submit(&mut self, submit: impl FnOnce(&IoUring) -> io::Result<usize>) {
+        match submit(&self.ring) {
             Ok(_) => {}
             Err(error) => match Errno::from_io_error(&error) {
                 Some(Errno::INTR) => {}
@@ -173,6 +188,10 @@ impl Engine for Ring {
         if pushed {
             self.queued.push_back(op.token);
             self.under_way = self.under_way.saturating_add(1);
+            self.is_short = op.target.len <= SHORT;
+            if self.is_short || self.queued.len() >= GATHERED {
+                self.submit(IoUring::submit);
+            }
         } else {
             self.left.push_back(op.token); // it is full: the caller has more under way than it said
             self.refused.get_or_insert(Errno::BUSY);
