@@ -123,57 +123,7 @@ impl Summary {
 /// # Errors
 /// The operating system's. Whatever is wrong with the contents of the file is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, FileError> {
-    Verify::new().run(path, each, &|_| {})
-}
-
-/// How to verify.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Verify {
-    direct: Option<direct::OpenOptions>,
-}
-
-impl Verify {
-    /// Through the page cache.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Reads samples past the page cache, as far as that can be, if there are options for that. What is
-    /// found is the same.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
-        self.direct = options;
-        self
-    }
-
-    /// Does it, as [`verify_seen`].
-    ///
-    /// # Errors
-    /// As [`verify`].
-    pub fn run(
-        &self,
-        path: &Path,
-        each: &mut dyn FnMut(Finding),
-        progress: &dyn Fn(u64),
-    ) -> Result<Summary, FileError> {
-        let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
-        let opened = File::open_direct(path, self.direct);
-        match opened.and_then(|file| check(&file, &mut report, progress)) {
-            Ok(()) => Ok(report.summary),
-            Err(error) => match *error.kind() {
-                ErrorKind::Ffrecord(wrong) => {
-                    report.add(FindingKind::Wrong(wrong));
-                    Ok(report.summary)
-                }
-                ErrorKind::Ended { offset } => {
-                    report.add(FindingKind::Ended { offset });
-                    Ok(report.summary)
-                }
-                _ => Err(error),
-            },
-        }
-    }
+    verify_seen(path, each, &|_| {})
 }
 
 /// The same, and tells `progress` the length of each piece of data that was checked: of
@@ -186,7 +136,36 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, FileError> {
-    Verify::new().run(path, each, progress)
+    verify_with(path, None, each, progress)
+}
+
+/// The same, and reads samples past the page cache, as far as that can be, if there are options for that. What is
+/// found is the same.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_with(
+    path: &Path,
+    direct: Option<direct::OpenOptions>,
+    each: &mut dyn FnMut(Finding),
+    progress: &dyn Fn(u64),
+) -> Result<Summary, FileError> {
+    let mut report = Report { file: Arc::from(path), each, summary: Summary::default() };
+    let opened = File::open_direct(path, direct);
+    match opened.and_then(|file| check(&file, &mut report, progress)) {
+        Ok(()) => Ok(report.summary),
+        Err(error) => match *error.kind() {
+            ErrorKind::Ffrecord(wrong) => {
+                report.add(FindingKind::Wrong(wrong));
+                Ok(report.summary)
+            }
+            ErrorKind::Ended { offset } => {
+                report.add(FindingKind::Ended { offset });
+                Ok(report.summary)
+            }
+            _ => Err(error),
+        },
+    }
 }
 
 /// Bytes behind the tables of the file at `path`; 0 if it cannot be read.

@@ -186,8 +186,7 @@ fn verify_sion(
             text: finding.what.to_string(),
         });
     };
-    let verify = sion::verify::Verify::new().direct(direct);
-    let sum = verify.run(path, &mut tell, progress)?;
+    let sum = sion::verify::verify_with(path, direct, &mut tell, progress)?;
     let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
     Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
 }
@@ -205,8 +204,7 @@ fn verify_gsd(
             text: finding.what.to_string(),
         });
     };
-    let verify = gsd::verify::Verify::new().direct(direct);
-    let sum = verify.run(path, &mut tell, progress)?;
+    let sum = gsd::verify::verify_with(path, direct, &mut tell, progress)?;
     let counts = Counts::Gsd {
         format: Format::Gsd.name(),
         gsd_version: sum.version.map(|version| version.to_string()),
@@ -232,8 +230,7 @@ fn verify_ffrecord(
             text: finding.what.to_string(),
         });
     };
-    let verify = ffrecord::verify::Verify::new().direct(direct);
-    let sum = verify.run(path, &mut tell, progress)?;
+    let sum = ffrecord::verify::verify_with(path, direct, &mut tell, progress)?;
     let counts = Counts::Ffrecord {
         format: Format::Ffrecord.name(),
         samples: sum.samples,

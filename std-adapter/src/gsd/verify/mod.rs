@@ -89,54 +89,7 @@ impl Summary {
 /// # Errors
 /// The operating system's. Whatever is wrong with the contents of the file is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    Verify::new().run(path, each, &|_| {})
-}
-
-/// How to verify.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Verify {
-    direct: Option<direct::OpenOptions>,
-}
-
-impl Verify {
-    /// Through the page cache.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options for
-    /// that. What is found is the same.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
-        self.direct = options;
-        self
-    }
-
-    /// Does it, as [`verify_seen`].
-    ///
-    /// # Errors
-    /// As [`verify`].
-    pub fn run(
-        &self,
-        path: &Path,
-        each: &mut dyn FnMut(Finding),
-        progress: &dyn Fn(u64),
-    ) -> Result<Summary, Error> {
-        let failed = |error| Error::new(path, error);
-        let store = PosixFile::open(path).map_err(failed)?;
-        let bulk = Bulk::new(path, store, self.direct);
-        let (file, summary) = (Arc::from(path), Summary::default());
-        let mut report = Report { file, bulk: Some(&bulk), each, progress, summary };
-        match check(bulk.file(), &mut report) {
-            Ok(()) => Ok(report.summary),
-            Err(DriveError::Store(error)) => Err(failed(error)),
-            Err(error) => {
-                report.failed(error);
-                Ok(report.summary)
-            }
-        }
-    }
+    verify_seen(path, each, &|_| {})
 }
 
 /// The same, and tells `progress` the length of each piece of data that was checked: of at most
@@ -149,7 +102,33 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &dyn Fn(u64),
 ) -> Result<Summary, Error> {
-    Verify::new().run(path, each, progress)
+    verify_with(path, None, each, progress)
+}
+
+/// The same, and reads the bytes of chunks past the page cache, as far as that can be, if there are options for
+/// that. What is found is the same.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_with(
+    path: &Path,
+    direct: Option<direct::OpenOptions>,
+    each: &mut dyn FnMut(Finding),
+    progress: &dyn Fn(u64),
+) -> Result<Summary, Error> {
+    let failed = |error| Error::new(path, error);
+    let store = PosixFile::open(path).map_err(failed)?;
+    let bulk = Bulk::new(path, store, direct);
+    let (file, summary) = (Arc::from(path), Summary::default());
+    let mut report = Report { file, bulk: Some(&bulk), each, progress, summary };
+    match check(bulk.file(), &mut report) {
+        Ok(()) => Ok(report.summary),
+        Err(DriveError::Store(error)) => Err(failed(error)),
+        Err(error) => {
+            report.failed(error);
+            Ok(report.summary)
+        }
+    }
 }
 
 /// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.

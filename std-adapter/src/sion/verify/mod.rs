@@ -91,54 +91,7 @@ impl Summary {
 /// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
 /// file, or with other files of the set, is a finding.
 pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    Verify::new().run(path, each, &|_| {})
-}
-
-/// How to verify.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Verify {
-    direct: Option<direct::OpenOptions>,
-}
-
-impl Verify {
-    /// Through the page cache.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Reads sealed data past the page cache, as far as that can be, if there are options for that. What
-    /// is found is the same.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
-        self.direct = options;
-        self
-    }
-
-    /// Does it, as [`verify_seen`].
-    ///
-    /// # Errors
-    /// As [`verify`].
-    pub fn run(
-        &self,
-        path: &Path,
-        each: &mut dyn FnMut(Finding),
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Summary, Error> {
-        let (file, direct, summary) = (Arc::from(path), self.direct, Summary::default());
-        let mut report = Report { file, direct, each, progress, summary };
-        let failed = |error| Error::new(path, error);
-        let store = PosixFile::open(path).map_err(failed)?;
-        match set::check(path, &Bulk::new(path, store, direct), &mut report) {
-            Ok(()) => Ok(report.summary),
-            Err(DriveError::Store(error)) => Err(failed(error)),
-            Err(error) => {
-                report.enter(path);
-                report.failed(error);
-                Ok(report.summary)
-            }
-        }
-    }
+    verify_seen(path, each, &|_| {})
 }
 
 /// The same, and tells `progress` the length of each piece of sealed data that was checked: of
@@ -151,7 +104,33 @@ pub fn verify_seen(
     each: &mut dyn FnMut(Finding),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
-    Verify::new().run(path, each, progress)
+    verify_with(path, None, each, progress)
+}
+
+/// The same, and reads sealed data past the page cache, as far as that can be, if there are options for that. What
+/// is found is the same.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_with(
+    path: &Path,
+    direct: Option<direct::OpenOptions>,
+    each: &mut dyn FnMut(Finding),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, Error> {
+    let (file, direct, summary) = (Arc::from(path), direct, Summary::default());
+    let mut report = Report { file, direct, each, progress, summary };
+    let failed = |error| Error::new(path, error);
+    let store = PosixFile::open(path).map_err(failed)?;
+    match set::check(path, &Bulk::new(path, store, direct), &mut report) {
+        Ok(()) => Ok(report.summary),
+        Err(DriveError::Store(error)) => Err(failed(error)),
+        Err(error) => {
+            report.enter(path);
+            report.failed(error);
+            Ok(report.summary)
+        }
+    }
 }
 
 /// Where findings go.
