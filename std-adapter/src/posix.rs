@@ -113,6 +113,12 @@ impl PosixFile {
         Self::opened(&self.proc_path(), flags, limit)
     }
 
+    /// The same file by one more descriptor, which may do what this one may.
+    pub(crate) fn same(&self) -> io::Result<Self> {
+        let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
+        Ok(Self { fd: self.fd.try_clone()?, identity: self.identity, limit })
+    }
+
     /// A name of the open file itself.
     fn proc_path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
@@ -184,6 +190,20 @@ impl PosixFile {
     /// The operating system's.
     pub fn block_size(&self) -> io::Result<u64> {
         Ok(u64::try_from(self.stat()?.st_blksize).unwrap_or(0).max(1))
+    }
+
+    /// Its length in bytes, which it must say if it has some: some files of the kernel's own do not.
+    ///
+    /// # Errors
+    /// The operating system's; [`io::ErrorKind::InvalidInput`].
+    pub(crate) fn honest_size(&self) -> io::Result<u64> {
+        match self.size()? {
+            0 if self.read_at(0, &mut [0])? > 0 => {
+                let error = "says that it is empty, and has bytes: copy it first";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, error))
+            }
+            size => Ok(size),
+        }
     }
 
     /// What tells the file apart from one that replaced it: device, inode.

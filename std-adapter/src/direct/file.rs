@@ -3,7 +3,7 @@
 
 use super::batch::Batch;
 use super::handles::Handles;
-use super::lane::Lane;
+use super::lane::{IDLE, Lane, failed};
 use super::memory::Target;
 use super::options::OpenOptions;
 use super::standing::{Rung, Standing, Step};
@@ -226,15 +226,21 @@ impl DirectFile {
         let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
         let mut read = Read { number: 0, span, valid, place: 0 };
         loop {
-            let (rung, got) = self.read_some(read.span.offset(), piece)?;
-            let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
-            match read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules) {
+            let rest = match self.read_some(read.span.offset(), piece) {
+                Ok((rung, got)) => {
+                    let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
+                    read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)
+                }
+                Err(Errno::AGAIN) => Rest::Again { skip: 0, read },
+                Err(errno) => return Err(failed(read, errno)),
+            };
+            match rest {
                 Rest::Done => return Ok(()),
                 Rest::Ended { offset } => return Err(ErrorKind::Ended { offset }),
                 Rest::Again { skip, read: again } => {
                     idle = if skip == 0 { idle.saturating_add(1) } else { 0 };
-                    if idle > 1000 {
-                        return Err(io::Error::from(Errno::AGAIN).into());
+                    if idle > IDLE {
+                        return Err(failed(read, Errno::AGAIN));
                     }
                     piece = piece.get_mut(usize::try_from(skip).unwrap_or(0)..).unwrap_or_default();
                     read = again;
@@ -244,14 +250,14 @@ impl DirectFile {
     }
 
     /// One read by the calling thread, and on which rung it was made.
-    fn read_some(&self, offset: u64, piece: &mut [u8]) -> io::Result<(Rung, usize)> {
+    fn read_some(&self, offset: u64, piece: &mut [u8]) -> Result<(Rung, usize), Errno> {
         loop {
             let rung = self.shared.rung();
             match self.shared.handles.read(rung.how(None), offset, piece) {
                 Err(errno) if Standing::is_refusal(errno) => {
                     let why = format!("reading at offset {offset}: {errno}");
                     if !self.shared.step_down(rung, &why) {
-                        return Err(errno.into());
+                        return Err(errno);
                     }
                 }
                 done => return Ok((rung, done?)),
@@ -325,10 +331,14 @@ impl DirectFile {
             passed = passed.saturating_add(part.len());
         }
         // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail are;
-        // `buf` is borrowed until the end of this function, and `wait_for` returns when all are done, or
-        // does not return.
+        // `buf` is borrowed until the end of this function, which is not reached while one is under way.
         let flight = unsafe { lane.start(memory, *rules, reads) };
-        let memory = lane.wait_for(flight)?;
+        let done = lane.wait_for(flight);
+        if lane.memory_of(flight).is_some() {
+            // Never: a read was lost, and may write to `buf` when somebody else has that memory.
+            std::process::abort();
+        }
+        let memory = done?;
         for (bounce, place) in ends.iter().zip([0, room]) {
             let Some(bounce) = bounce else { continue };
             let from = usize::try_from(place.saturating_add(bounce.skip)).unwrap_or(usize::MAX);

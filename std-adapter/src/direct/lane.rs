@@ -73,7 +73,7 @@ pub(super) struct Lane {
 pub(super) type Fault = fn(turn: u64, done: &mut Done);
 
 /// Times that a read may bring nothing before that is an error.
-const IDLE: u32 = 1000;
+pub(super) const IDLE: u32 = 1000;
 
 impl Lane {
     pub(super) fn new(file: Arc<Shared>) -> Self {
@@ -239,16 +239,16 @@ impl Lane {
         let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
             Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)),
-            // CANCELED: the thread that began it has ended before the kernel came to it.
-            Err(Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
-                Ok(Rest::Again { skip: 0, read: begun.read })
-            }
             Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
                 let why = format!("reading at offset {}: {errno}", begun.read.span.offset());
                 match self.file.step_down(begun.rung, &why) {
                     true => Ok(Rest::Again { skip: 0, read: begun.read }),
                     false => Err(errno),
                 }
+            }
+            // CANCELED: the thread that began it has ended before the kernel came to it.
+            Err(Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
+                Ok(Rest::Again { skip: 0, read: begun.read })
             }
             Err(errno) => Err(errno),
         };
@@ -329,7 +329,8 @@ impl Lane {
     }
 }
 
-fn failed(read: Read, errno: Errno) -> ErrorKind {
+/// The error of a read, which says what was read.
+pub(super) fn failed(read: Read, errno: Errno) -> ErrorKind {
     let (offset, len) = (read.span.offset(), read.span.len());
     let error = io::Error::from(errno);
     io::Error::new(error.kind(), format!("reading {len} bytes at offset {offset}: {error}")).into()

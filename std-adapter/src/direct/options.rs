@@ -133,7 +133,9 @@ impl OpenOptions {
     /// The same of a file that is open already, by a descriptor of its own.
     pub(crate) fn open_again(&self, file: &PosixFile) -> Result<DirectFile, Error> {
         let path = file.some_path();
-        let buffered = file.reopen(OFlags::RDONLY).map_err(|error| Error::new(&path, error))?;
+        // Where there is no /proc, or the file may not be opened any more, it is not read directly.
+        let buffered = file.reopen(OFlags::RDONLY).or_else(|_| file.same());
+        let buffered = buffered.map_err(|error| Error::new(&path, error))?;
         self.open_posix(&path, buffered)
     }
 

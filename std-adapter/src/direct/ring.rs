@@ -23,6 +23,8 @@ pub(super) struct Ring {
     /// Reads in the submission queue that the kernel has not taken yet, oldest first.
     queued: VecDeque<u64>,
     under_way: usize,
+    /// Times in a row that the kernel was to take some and took none.
+    vain: u32,
     /// Whether the last read was short.
     is_short: bool,
     /// Reads that the kernel did not take.
@@ -40,6 +42,9 @@ const SHORT: usize = 1 << 14;
 
 /// Longer reads that are gathered, since to give one to the kernel takes as long as to give it several.
 const GATHERED: usize = 8;
+
+/// Times in a row that the kernel may take none and say to ask again.
+const VAIN: u32 = 1000;
 
 impl Ring {
     /// A ring for `depth` reads at once of a file that can be read directly, and why there are no
@@ -68,6 +73,7 @@ impl Ring {
             slots,
             queued,
             under_way: 0,
+            vain: 0,
             is_short: false,
             left,
             refused: None,
@@ -140,16 +146,17 @@ impl Ring {
     }
 
     fn submit(&mut self, submit: impl FnOnce(&IoUring) -> io::Result<usize>) {
-        match submit(&self.ring) {
-            Ok(_) => {}
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::INTR) => {}
-                // What is done must be reaped first, or memory is short for a moment.
-                Some(Errno::AGAIN | Errno::BUSY) => std::thread::yield_now(),
-                errno => self.refuse(errno.unwrap_or(Errno::IO)),
-            },
-        }
+        let (queued, error) = (self.queued.len(), submit(&self.ring).err());
         self.pass_queued();
+        let is_vain = error.is_some() && queued > 0 && self.queued.len() == queued;
+        self.vain = if is_vain { self.vain.saturating_add(1) } else { 0 };
+        match error.map(|error| Errno::from_io_error(&error)) {
+            None => {}
+            Some(Some(Errno::INTR)) if self.vain < VAIN => {}
+            // What is done must be reaped first, or memory is short for a moment.
+            Some(Some(Errno::AGAIN | Errno::BUSY)) if self.vain < VAIN => std::thread::yield_now(),
+            Some(errno) => self.refuse(errno.unwrap_or(Errno::IO)),
+        }
     }
 
     /// Forgets those of the queued ones that the kernel has taken by now.
@@ -222,6 +229,11 @@ impl Engine for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         while self.wait().is_some() {}
+        // What is registered the kernel lets go long after the ring is closed, and its file system cannot be
+        // unmounted until then.
+        if self.is_registered {
+            let _ = self.ring.submitter().unregister_files();
+        }
     }
 }
 

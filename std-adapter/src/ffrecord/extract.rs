@@ -72,7 +72,8 @@ fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
     for entry in fs::read_dir(dir).map_err(at)? {
         let name = entry.map_err(at)?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix("sample_"));
-        let number = number.filter(|number| number.len() == digits);
+        let is_ours = |text: &str| text.len() == digits && text.bytes().all(|c| c.is_ascii_digit());
+        let number = number.filter(|number| is_ours(number));
         let number = number.and_then(|number| number.parse::<u64>().ok());
         if number.is_some_and(|number| number < n) {
             return Err(Error::new(&dir.join(name), ErrorKind::Exists));

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
 
 /// How to make a file of samples of other files, one sample a file.
 ///
@@ -65,7 +64,7 @@ impl Pack {
         for path in files {
             let at = |error| Error::new(path, error);
             let file = PosixFile::open(path).map_err(at)?;
-            let len = file.size().map_err(at)?;
+            let len = file.honest_size().map_err(at)?;
             let all = Span::new(0, len).unwrap_or(Span::ZERO); // from 0, so it ends where it can
             writer.copy_from(&mut copier, (path, &file), all, progress)?;
         }

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::RecordHeader;
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
 
 /// The files that become the streams of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl Sources {
 
 /// Length of a file that can be read.
 fn len_of(path: &Path) -> Result<u64, Error> {
-    let len = PosixFile::open(path).and_then(|file| file.size());
+    let len = PosixFile::open(path).and_then(|file| file.honest_size());
     len.map_err(|error| Error::new(path, error))
 }
 
@@ -293,7 +292,7 @@ fn pack_file(
 ) -> Result<(), Error> {
     let at = |error| Error::new(path, error);
     let file = PosixFile::open(path).map_err(at)?;
-    let len = file.size().map_err(at)?;
+    let len = file.honest_size().map_err(at)?;
     if let Some(key) = key {
         to.begin_key(key, len)?;
         progress(RecordHeader::TABLE.len.into());

@@ -73,6 +73,18 @@ const CASES: &[Case] = &[
     },
     Case {
         is_open: true,
+        ..case("an entry that is always busy", || deny(ENTER, Errno::BUSY), Rung::Threads, NOT_READ)
+    },
+    Case {
+        is_open: true,
+        ..case("an entry to be tried again", || deny(ENTER, Errno::AGAIN), Rung::Threads, NOT_READ)
+    },
+    Case {
+        is_open: true,
+        ..case("an entry that is interrupted", || deny(ENTER, Errno::INTR), Rung::Threads, NOT_READ)
+    },
+    Case {
+        is_open: true,
         ..case("no entry", || deny(ENTER, Errno::NOMEM), Rung::Threads, NOT_READ)
     },
     Case {

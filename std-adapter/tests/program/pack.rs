@@ -242,6 +242,17 @@ fn many_files_need_few_descriptors() {
 }
 
 #[test]
+fn a_file_that_hides_its_length_is_not_packed_as_an_empty_one() {
+    let folder = Folder::new();
+    for format in ["sion", "ffrecord"] {
+        let out = folder.path("out.ffr");
+        let text = "/proc/self/status: says that it is empty, and has bytes";
+        refused(&["pack", "--format", format, &out, "/proc/self/status"], 2, text);
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+#[test]
 fn past_the_page_cache_the_same_bytes_are_packed_and_converted() {
     let folder = Folder::new();
     let contents: Vec<Vec<u8>> = [300_001, 0, 16_384, 1_500_000, 5]

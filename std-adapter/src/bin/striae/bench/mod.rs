@@ -29,6 +29,12 @@ pub(crate) fn run(verb: &BenchVerb) -> Result<Sound, Failure> {
     }
 }
 
+/// Spans of a turn at most.
+const MOST_SPANS: usize = 1 << 24;
+
+/// Bytes of a batch at most.
+const MOST_BYTES: u64 = 1 << 32;
+
 /// A way, and what came of it in all turns.
 struct Way<'a> {
     mode: Mode,
@@ -68,6 +74,13 @@ fn read(args: &ReadArgs) -> Result<Sound, Failure> {
     if args.size.max > file_len {
         let text = format!("--size is {}, the file has {file_len} bytes", args.size);
         return Err(Failure::Usage(format!("{path}: {text}")));
+    }
+    let most = args.size.max.saturating_mul(u64::try_from(args.batch.get()).unwrap_or(u64::MAX));
+    if args.count.get() > MOST_SPANS || most > MOST_BYTES {
+        let text = format!(
+            "--count can be {MOST_SPANS} at most, --batch times --size {MOST_BYTES} bytes: both are in memory"
+        );
+        return Err(Failure::Usage(text));
     }
     let modes = match args.rung.as_slice() {
         [] => Mode::value_variants(),
