@@ -54,13 +54,9 @@ impl Ring {
     /// The kernel's: there is no `io_uring`, it is forbidden, or there is not enough memory for it.
     pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<(Self, Option<io::Error>)> {
         let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
-        let ring = match IoUring::builder().setup_clamp().setup_coop_taskrun().build(depth) {
-            // Linux before 5.19.
-            Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                IoUring::builder().setup_clamp().build(depth)?
-            }
-            ring => ring?,
-        };
+        // Not COOP_TASKRUN: what one thread has begun would come in, for another one that waits for it,
+        // only when the first one enters the kernel.
+        let ring = IoUring::builder().setup_clamp().build(depth)?;
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
         let slots = why.is_none().then(|| (0..SLOTS).collect());
