@@ -61,7 +61,7 @@ impl<'f> Readable<'f> {
         let chunks = self.chunks().filter(|chunk| !chunk.span.is_empty());
         let chunks: Vec<_> =
             chunks.map(|chunk| range(chunk.span.offset(), chunk.span.end())).collect();
-        blocks.iter().chain(&chunks).all(|part| part.end <= end)
+        blocks.iter().chain(&chunks).all(|part| part.start >= 256 && part.end <= end)
             && blocks.iter().enumerate().all(|(number, block)| {
                 let others = blocks[..number].iter().chain(&chunks);
                 others.into_iter().all(|other| are_apart(block, other))
