@@ -1,6 +1,6 @@
 //! One file, read and written by offset.
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::io;
@@ -159,6 +159,20 @@ impl PosixFile {
             offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
         }
         Ok(())
+    }
+
+    /// Sees to it that `len` bytes from `offset` on need no more room on the disk when they are written.
+    /// The length of the file is as before.
+    ///
+    /// # Errors
+    /// The operating system's, also where the file system cannot do that.
+    pub(crate) fn preallocate(&self, offset: u64, len: u64) -> io::Result<()> {
+        // Some file systems send the signal for room that nobody has written to, too.
+        if u64::try_from(self.room_at(offset)?).is_ok_and(|room| room < len) {
+            return Err(io::Error::from(Errno::FBIG));
+        }
+        let keep = FallocateFlags::KEEP_SIZE;
+        Ok(retry_on_intr(|| rustix::fs::fallocate(&self.fd, keep, offset, len))?)
     }
 
     /// Cuts the file to `len` bytes, or grows it by a hole.

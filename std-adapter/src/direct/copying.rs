@@ -8,7 +8,7 @@ use super::stream::Order;
 use crate::copy::CopyError;
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl DirectCopy {
         let mut target = self.to.as_mut().and_then(|same| same.opened.as_mut());
         if span.len() >= WORTH {
             // Contiguous, where the file system can; if it cannot, writing tells what is wrong.
-            let _ = fallocate(to.file, FallocateFlags::KEEP_SIZE, to.offset, span.len());
+            let _ = to.file.preallocate(to.offset, span.len());
         }
         let source = self.from.insert(source);
         // What is there is copied, also if it is not all.

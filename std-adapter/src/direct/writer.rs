@@ -5,8 +5,8 @@ use super::device::{self, Access};
 use super::memory::{Memory, Pool};
 use super::standing::Policy;
 use crate::posix::PosixFile;
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::io;
 use striae_core::align::{Alignment, Edge, Rules, Write};
 use striae_core::span::Span;
@@ -91,9 +91,7 @@ impl Writer {
     /// # Errors
     /// The operating system's, also where the file system cannot do that.
     pub fn preallocate(&self, span: Span) -> io::Result<()> {
-        let (offset, len) = (span.offset(), span.len());
-        let keep = FallocateFlags::KEEP_SIZE;
-        Ok(retry_on_intr(|| fallocate(&self.file, keep, offset, len))?)
+        self.file.preallocate(span.offset(), span.len())
     }
 
     /// Writes `bytes` at `offset`; a gap behind the end of the file becomes a hole.

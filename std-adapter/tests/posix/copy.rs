@@ -237,6 +237,29 @@ fn the_limit_of_file_sizes_ends_a_copy_and_not_the_process() {
     }
 }
 
+/// Room that is asked for ahead counts, too, on some file systems.
+#[test]
+fn the_limit_of_file_sizes_ends_a_long_copy_and_not_the_process() {
+    let name = "copy::the_limit_of_file_sizes_ends_a_long_copy_and_not_the_process";
+    if !in_a_process_with_file_limit(name, 3072 * KIB) {
+        return;
+    }
+    for (from_dir, to_dir) in folders() {
+        let (source, contents) = sparse(&from_dir.path().join("from"), 0, &[span(0, 2048 * KIB)]);
+        for mut copier in copiers() {
+            let target = PosixFile::create(&to_dir.path().join("to"), true).unwrap();
+            let place = Place { file: &target, offset: 2048 * KIB, zeros: true };
+            let copied = copier.copy(&source, span(0, 2048 * KIB), &place, &|_| {});
+            let Err(CopyError::Write(error)) = copied else { panic!("{copied:?}") };
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+            let bytes = fs::read(to_dir.path().join("to")).unwrap();
+            let copied = &bytes[usize_of(2048 * KIB).min(bytes.len())..];
+            let of_source = contents.iter().zip(copied);
+            assert!(of_source.clone().all(|(old, new)| new == old || *new == 0));
+        }
+    }
+}
+
 /// What one writes directly and another through the page cache lie side by side, in one block.
 #[test]
 fn threads_that_copy_to_neighbouring_places_do_not_undo_each_other() {
