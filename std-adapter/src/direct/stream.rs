@@ -48,6 +48,8 @@ pub struct Stream<'f, I> {
     /// What is left of a span that was cut.
     rest: Option<Part>,
     windows: VecDeque<Window>,
+    /// What is wrong with a span, which is said when all before it were given out.
+    late: Option<ErrorKind>,
 }
 
 /// Spans that were planned together.
@@ -84,14 +86,23 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
     pub(super) fn new(file: &'f DirectFile, spans: I, order: Order) -> Result<Self, ErrorKind> {
         let rules = file.shared().rules()?;
         let (lane, windows) = (file.take(), VecDeque::new());
-        Ok(Self { lane, rules, order, spans: Some(spans), request: 0, rest: None, windows })
+        Ok(Self {
+            lane,
+            rules,
+            order,
+            spans: Some(spans),
+            request: 0,
+            rest: None,
+            windows,
+            late: None,
+        })
     }
 
     /// The next piece, or `None` behind the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if a span is not in the file, or not any more; [`ErrorKind::Io`]: the operating
-    /// system's. There is no piece behind an error.
+    /// [`ErrorKind::Ended`] if a span is not in the file, behind all pieces of those before it, or not any
+    /// more; [`ErrorKind::Io`]: the operating system's. There is no piece behind an error.
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, Error> {
         let file = Arc::clone(self.lane.file());
         self.piece_or_error().map_err(|kind| file.error(kind))
@@ -119,7 +130,9 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             let found = self.fill().and_then(|()| self.take_ready());
             match found {
                 Ok(Some(found)) => return Ok(Some(found)),
-                Ok(None) if self.windows.is_empty() => return Ok(None),
+                Ok(None) if self.windows.is_empty() => {
+                    return self.late.take().map_or(Ok(None), Err);
+                }
                 Ok(None) => {}
                 Err(error) => {
                     self.end();
@@ -157,6 +170,11 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             && let Some(part) = self.rest.take().or_else(|| self.next_span())
         {
             let (span, rules) = (part.span, &self.rules);
+            if !span.is_empty() && !span.fits(rules.file_len()) {
+                self.late = Some(ErrorKind::Ended { offset: rules.file_len() });
+                self.spans = None;
+                break;
+            }
             let start = rules.down(span.offset());
             let end = span.end().min(start.saturating_add(rules.max_io()));
             let need = rules.up(end).saturating_sub(start).saturating_add(rules.granule());
@@ -270,7 +288,7 @@ impl<I> Stream<'_, I> {
         for window in self.windows.drain(..) {
             self.lane.leave(window.flight);
         }
-        (self.rest, self.spans) = (None, None);
+        (self.rest, self.spans, self.late) = (None, None, None);
     }
 }
 

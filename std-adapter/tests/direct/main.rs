@@ -199,6 +199,30 @@ fn a_file_on_a_disk_is_read_directly() {
 }
 
 #[test]
+fn a_stream_yields_all_in_front_of_a_span_behind_the_end() {
+    let bytes = content(100_000);
+    let made = made(&bytes);
+    for policy in [Policy::Preferred, Policy::Off] {
+        let file = OpenOptions::new().policy(policy).open(made.path()).unwrap();
+        for order in [Order::Asked, Order::Completed] {
+            let spans =
+                [span(7, 1000), span(0, 0), span(99_000, 1000), span(99_999, 2), span(0, 5)];
+            let mut stream = file.stream(spans, order).unwrap();
+            let mut seen = 0;
+            let error = loop {
+                match stream.next_piece() {
+                    Ok(piece) => seen += piece.unwrap().bytes.len(),
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(error.kind(), ErrorKind::Ended { offset: 100_000 }), "{error}");
+            assert_eq!(seen, 2000);
+            assert!(stream.next_piece().unwrap().is_none());
+        }
+    }
+}
+
+#[test]
 fn a_span_behind_the_end_is_told() {
     let made = made(&content(1000));
     for policy in [Policy::Preferred, Policy::Off] {
