@@ -34,9 +34,129 @@ fn append(crc: &'static Crc<u32>, previous: u32, bytes: &[u8]) -> u32 {
     digest.finalize()
 }
 
+/// The CRC-32C of bytes A and then B, from `a` and `b`, those of each, and the length of B.
+///
+/// It takes at most 128 multiplications of polynomials, whatever the length.
+#[must_use]
+pub const fn crc32c_combine(a: u32, b: u32, len_b: u64) -> u32 {
+    shift(a, len_b) ^ b
+}
+
+/// The CRC-32C of bytes that are written in parts, by anyone and in any order.
+///
+/// A CRC is linear: the parts' words, each moved to its place, are joined by an exclusive or.
+///
+/// ```
+/// use striae_core::integrity::{Crc32cParts, crc32c};
+/// let (mut front, mut back) = (Crc32cParts::NONE, Crc32cParts::NONE);
+/// back.add(crc32c(0, b"89"), 2, 0);
+/// front.add(crc32c(0, b"1234567"), 7, 2);
+/// assert_eq!(back.join(front).crc(9), crc32c(0, b"123456789"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Crc32cParts(u32);
+
+impl Crc32cParts {
+    /// No byte yet.
+    pub const NONE: Self = Self(0);
+
+    /// Adds a part of `len` bytes whose CRC-32C is `crc` and that has `after` bytes after it.
+    pub const fn add(&mut self, crc: u32, len: u64, after: u64) {
+        self.0 ^= shift(crc ^ zeros(len), after);
+    }
+
+    /// All parts of both.
+    #[must_use]
+    pub const fn join(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+
+    /// The CRC-32C of all `len` bytes; those that no part holds count as zeros.
+    #[must_use]
+    pub const fn crc(self, len: u64) -> u32 {
+        self.0 ^ zeros(len)
+    }
+
+    /// The parts as a number for the wire. The numbers of two are joined by an exclusive or.
+    #[must_use]
+    pub const fn word(self) -> u32 {
+        self.0
+    }
+
+    /// The parts whose number is `word`.
+    #[must_use]
+    pub const fn from_word(word: u32) -> Self {
+        Self(word)
+    }
+}
+
+/// CRC-32C of `len` zeros: the register begins and ends inverted.
+const fn zeros(len: u64) -> u32 {
+    !shift(!0, len)
+}
+
+/// The polynomial 0x1EDC6F41, reflected: bit 31 stands for x^0.
+const POLYNOMIAL: u32 = 0x82f6_3b78;
+
+/// `crc` moved `len` bytes to the front: multiplied by x^(8 len).
+const fn shift(crc: u32, mut len: u64) -> u32 {
+    let (mut result, mut power) = (crc, 1 << 23); // x^8
+    while len != 0 {
+        if len & 1 == 1 {
+            result = multiply(power, result);
+        }
+        power = multiply(power, power);
+        len >>= 1;
+    }
+    result
+}
+
+/// The product of two polynomials modulo [`POLYNOMIAL`].
+const fn multiply(mut a: u32, mut b: u32) -> u32 {
+    let mut product = 0;
+    while a != 0 {
+        if a & 1 << 31 != 0 {
+            product ^= b;
+        }
+        a <<= 1;
+        b = if b & 1 == 1 { b >> 1 ^ POLYNOMIAL } else { b >> 1 };
+    }
+    product
+}
+
 #[cfg(test)]
+#[allow(clippy::as_conversions, reason = "small numbers")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_crcs_combine_to_that_of_all_bytes() {
+        let bytes: [u8; 300] = core::array::from_fn(|i| (i * 7 + i / 5) as u8);
+        for cut in 0..=bytes.len() {
+            let (front, back) = bytes.split_at(cut);
+            let (a, b) = (crc32c(0, front), crc32c(0, back));
+            assert_eq!(crc32c_combine(a, b, back.len() as u64), crc32c(0, &bytes));
+        }
+        // RFC 3720, B.4: so many zeros.
+        assert_eq!(Crc32cParts::NONE.crc(32), 0x8a91_36aa);
+        // x has order 2^31 - 1: a shift by as many bytes is none.
+        assert_eq!(crc32c_combine(0x1234_5678, 0, (1 << 31) - 1), 0x1234_5678);
+    }
+
+    #[test]
+    fn parts_are_joined_in_any_order() {
+        let bytes: [u8; 97] = core::array::from_fn(|i| (i * i) as u8);
+        let (mut a, mut b) = (Crc32cParts::NONE, Crc32cParts::NONE);
+        for (i, part) in bytes.chunks(10).enumerate().rev() {
+            let after = bytes.len() - 10 * i - part.len();
+            let parts = if i % 3 == 0 { &mut a } else { &mut b };
+            parts.add(crc32c(0, part), part.len() as u64, after as u64);
+        }
+        let b = Crc32cParts::from_word(b.word());
+        assert_eq!(b.join(a).crc(97), crc32c(0, &bytes));
+        assert_eq!(a.join(b), b.join(a));
+    }
 
     #[test]
     fn it_is_the_crc_of_rfc_3720() {

@@ -63,6 +63,19 @@ pub enum Step<'a, T> {
     Done(T),
 }
 
+impl<'a, T> Step<'a, T> {
+    /// This step with what `map` makes of a result.
+    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Step<'a, U> {
+        match self {
+            Self::Read { offset, need, want } => Step::Read { offset, need, want },
+            Self::Write { offset, bytes } => Step::Write { offset, bytes },
+            Self::Sync => Step::Sync,
+            Self::SetSize { len } => Step::SetSize { len },
+            Self::Done(output) => Step::Done(map(output)),
+        }
+    }
+}
+
 /// Work in several steps.
 pub trait Machine {
     /// Its result.

@@ -7,7 +7,7 @@ use crate::held::is_sealed;
 use crate::sion_file::SionFile;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{
-    Error, Finished, KeyvalMode, Memory, Meta1, Opened, Options, Physical, Slot, Writer,
+    Error, Finished, KeyvalMode, Memory, Meta1, Opened, Options, Pen, Physical, Writer,
 };
 use striae_core::step::DriveError;
 
@@ -57,10 +57,10 @@ impl<'a> Readable<'a> {
 pub fn sion_reopen(data: &[u8]) {
     let Some((&choices, bytes)) = data.split_first() else { return };
     let Some(old) = Readable::new(bytes) else { return };
-    let mut slots = vec![Slot::EMPTY; old.tasks.len()];
+    let mut pens = vec![Pen::EMPTY; old.tasks.len()];
     let mut ledger = [Finished::EMPTY; 2 * WRITES];
     let mut window = vec![0xee; Meta1::MAX_LEN + (usize::from(choices & 0xc0) << 6)];
-    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+    let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
     let options = Options { ahead: (choices & 3).into(), ..Options::default() };
     let mut store = Bounded::new(bytes, GROWTH);
     let mut writer = match Writer::reopen(&mut store, memory, options) {

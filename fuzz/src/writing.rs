@@ -6,7 +6,7 @@ use crate::held::Held;
 use crate::model::{Act, PREFIX, Plan, Put, Written, scenario};
 use crate::powered::{End, Powered};
 use striae_core::sion::writer::WriteError;
-use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
+use striae_core::sion::{Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
 use striae_tests::power::{PowerStore, Tear};
 
@@ -42,10 +42,10 @@ impl<'p> Run<'p> {
     /// One writer, from its beginning to its end.
     fn session<'a>(&mut self, is_new: bool, acts: &mut impl Iterator<Item = &'a Act>) -> End {
         let plan = self.plan;
-        let mut slots = vec![Slot::EMPTY; plan.tasks.len()];
+        let mut pens = vec![Pen::EMPTY; plan.tasks.len()];
         let mut ledger = vec![Finished::EMPTY; plan.ledger];
         let mut window = vec![0xee; plan.window];
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
         let begun = if is_new { self.create(memory) } else { self.reopen(memory) };
         self.check();
         let Some(mut writer) = begun else {

@@ -4,14 +4,17 @@
 //! long the tables are. So a file that starts with `sion` has a whole META1, whenever the power went.
 
 use super::error::Error;
-use super::layout::Blocks;
+use super::layout::{Blocks, ENTRY_LEN, Layout};
 use super::locate::ChunkSum;
 use super::meta1::Meta1;
 use super::raw;
-use crate::endian::I64;
+use crate::endian::{ByteOrder, I64};
+use crate::integrity::{Checksum, Crc32cParts};
+use crate::span::Span;
 use crate::step::{Machine, Step};
 use crate::store::usize_to_u64;
 use core::convert::Infallible;
+use core::ops::Range;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The tasks of a new physical file.
@@ -90,26 +93,14 @@ const UNCLOSED: [u8; size_of::<raw::CommitFields>()] = [0; size_of::<raw::Commit
 /// Bytes that become visible last: the first sector.
 const FRONT: usize = 512;
 
-/// Writes META1 of a new, empty physical file.
+/// Writes META1 of a new, empty physical file: [`TaskTables`], then the [`Front`]. Its result is the
+/// CRC-32C of META1 before the commit fields, or of no meaning without a `checksum`.
 #[derive(Debug)]
 pub struct Create<'w, T> {
-    meta1: Meta1,
-    fixed: raw::Meta1,
-    tasks: T,
-    window: &'w mut [u8],
-    state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Globalranks(u32),
-    Chunksizes(u32),
-    CommitFields,
-    Rest,
-    SyncTables,
-    Front,
-    SyncFront,
-    Done,
+    tables: TaskTables<'w, T>,
+    front: Front,
+    /// Of META1, once its tables are written.
+    crc: Option<u32>,
 }
 
 impl<'w, T: TaskTable> Create<'w, T> {
@@ -123,70 +114,197 @@ impl<'w, T: TaskTable> Create<'w, T> {
         meta1: &Meta1,
         prefix: &[u8],
         tasks: T,
+        checksum: Option<Checksum>,
         window: &'w mut [u8],
     ) -> Result<(Self, Blocks), Error> {
-        let fixed = meta1.to_raw(prefix)?;
+        let front = Front::new(meta1, prefix)?;
         let (value, expected) = (tasks.ntasks(), i64::from(meta1.ntasks()));
         if u64::from(meta1.ntasks()) != value {
             let (field, value) = (raw::Meta1::ntasks, i64::try_from(value).unwrap_or(i64::MAX));
             return Err(Error::OutOfRange { field, value, min: expected, max: expected });
         }
-        if window.len() < size_of::<I64>() {
-            return Err(Error::Window { need: usize_to_u64(size_of::<I64>()) });
-        }
         let blocks = blocks(meta1, &tasks)?;
-        let state = State::Globalranks(0);
-        Ok((Self { meta1: *meta1, fixed, tasks, window, state }, blocks))
-    }
-
-    /// Fills the window with entries of tasks from `first` on, and returns the next task.
-    fn fill(&mut self, first: u32, value: impl Fn(&T, u32) -> i64) -> (u32, usize) {
-        let (order, ntasks) = (self.meta1.order(), self.meta1.ntasks());
-        let count = self.window.len() >> 3;
-        let entries = <[I64]>::mut_from_prefix_with_elems(self.window, count);
-        let entries = entries.map(|(entries, _)| entries).unwrap_or_default();
-        let mut next = first;
-        for (entry, local) in entries.iter_mut().zip(first..ntasks) {
-            *entry = I64::new(value(&self.tasks, local), order);
-            next = local.saturating_add(1);
-        }
-        let filled = usize::try_from(next.saturating_sub(first)).unwrap_or(usize::MAX);
-        (next, filled.saturating_mul(size_of::<I64>()))
-    }
-
-    fn window(&self, len: usize) -> &[u8] {
-        self.window.get(..len).unwrap_or_default()
+        let tables = TaskTables::new(meta1, 0..meta1.ntasks(), tasks, checksum, window)?;
+        Ok((Self { tables, front, crc: None }, blocks))
     }
 }
 
 impl<T: TaskTable> Machine for Create<'_, T> {
+    type Output = u32;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, u32> {
+        if !self.tables.is_done() {
+            return self.tables.poll().map(|_| 0);
+        }
+        let (sums, checksum) = (self.tables.sums, self.tables.checksum);
+        let crc = self.crc.get_or_insert_with(|| self.front.meta1_crc(sums, checksum));
+        self.front.poll().map(|()| *crc)
+    }
+
+    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Writes the entries of a range of tasks in META1's tables. Its result is their checksum, which is
+/// joined with those of others, and of no meaning without a `checksum`.
+#[derive(Debug)]
+pub struct TaskTables<'w, T> {
+    layout: Layout,
+    order: ByteOrder,
+    /// Whose entries are written.
+    range: Range<u32>,
+    tasks: T,
+    checksum: Option<Checksum>,
+    window: &'w mut [u8],
+    next: Next,
+    sums: Crc32cParts,
+}
+
+/// The next entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Globalrank(u32),
+    Chunksize(u32),
+    Done,
+}
+
+impl<'w, T: TaskTable> TaskTables<'w, T> {
+    /// Writes the entries of the tasks in `range`. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// [`Error::Window`].
+    pub fn new(
+        meta1: &Meta1,
+        range: Range<u32>,
+        tasks: T,
+        checksum: Option<Checksum>,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        if window.len() < size_of::<I64>() {
+            return Err(Error::Window { need: usize_to_u64(size_of::<I64>()) });
+        }
+        let (layout, order, sums) = (*meta1.layout(), meta1.order(), Crc32cParts::NONE);
+        let next = if range.is_empty() { Next::Done } else { Next::Globalrank(range.start) };
+        Ok(Self { layout, order, range, tasks, checksum, window, next, sums })
+    }
+
+    fn is_done(&self) -> bool {
+        self.next == Next::Done
+    }
+
+    /// Writes a window full of entries of tasks from `first` on into `table`. Returns the next task, if
+    /// there is one, and what is to be written.
+    fn fill(
+        &mut self,
+        first: u32,
+        table: Span,
+        value: impl Fn(&T, u32) -> i64,
+    ) -> (Option<u32>, Span) {
+        let count = self.window.len() >> 3;
+        let entries = <[I64]>::mut_from_prefix_with_elems(self.window, count);
+        let entries = entries.map(|(entries, _)| entries).unwrap_or_default();
+        let mut next = first;
+        for (entry, local) in entries.iter_mut().zip(first..self.range.end) {
+            *entry = I64::new(value(&self.tasks, local), self.order);
+            next = local.saturating_add(1);
+        }
+        let len = u64::from(next.saturating_sub(first)).saturating_mul(ENTRY_LEN);
+        let place = table.part(u64::from(first).saturating_mul(ENTRY_LEN), len);
+        let place = place.unwrap_or(Span::ZERO); // inside: the range is of the file's tasks
+        if let Some(checksum) = self.checksum {
+            let end = self.layout.commit_fields().offset();
+            let crc = checksum(0, self.window(place));
+            self.sums.add(crc, len, end.saturating_sub(place.end()));
+        }
+        ((next < self.range.end).then_some(next), place)
+    }
+
+    fn window(&self, place: Span) -> &[u8] {
+        let len = usize::try_from(place.len()).unwrap_or(usize::MAX);
+        self.window.get(..len).unwrap_or_default()
+    }
+}
+
+impl<T: TaskTable> Machine for TaskTables<'_, T> {
+    type Output = Crc32cParts;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, Crc32cParts> {
+        let (next, place) = match self.next {
+            Next::Globalrank(first) => {
+                let table = self.layout.globalranks();
+                let (next, place) = self.fill(first, table, |tasks, local| tasks.globalrank(local));
+                (next.map_or(Next::Chunksize(self.range.start), Next::Globalrank), place)
+            }
+            Next::Chunksize(first) => {
+                let (next, place) = self.fill(first, self.layout.chunksizes(), |tasks, local| {
+                    i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX)
+                });
+                (next.map_or(Next::Done, Next::Chunksize), place)
+            }
+            Next::Done => return Step::Done(self.sums),
+        };
+        self.next = next;
+        Step::Write { offset: place.offset(), bytes: self.window(place) }
+    }
+
+    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Makes a file whose tables are written one that starts with `sion`: commit fields of zeros and the
+/// fixed part of META1, and last its first 512 bytes.
+#[derive(Debug)]
+pub struct Front {
+    layout: Layout,
+    fixed: raw::Meta1,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    CommitFields,
+    Rest,
+    SyncTables,
+    Front,
+    SyncFront,
+    Done,
+}
+
+impl Front {
+    /// Of a file of `meta1`.
+    ///
+    /// # Errors
+    /// [`Error::PrefixTooLong`].
+    pub fn new(meta1: &Meta1, prefix: &[u8]) -> Result<Self, Error> {
+        let (layout, fixed) = (*meta1.layout(), meta1.to_raw(prefix)?);
+        Ok(Self { layout, fixed, state: State::CommitFields })
+    }
+
+    /// The CRC-32C of META1 before the commit fields; `tables` are the checksums of all its tables.
+    #[must_use]
+    pub fn meta1_crc(&self, mut tables: Crc32cParts, checksum: Option<Checksum>) -> u32 {
+        let Some(checksum) = checksum else { return 0 };
+        let (fixed, end) = (self.layout.fixed(), self.layout.commit_fields().offset());
+        let crc = checksum(0, self.fixed.as_bytes());
+        tables.add(crc, fixed.len(), end.saturating_sub(fixed.end()));
+        tables.crc(end)
+    }
+}
+
+impl Machine for Front {
     type Output = ();
     type Error = Infallible;
 
     fn poll(&mut self) -> Step<'_, ()> {
-        let layout = *self.meta1.layout();
-        let entry = |table: crate::span::Span, local: u32| {
-            table.offset().saturating_add(u64::from(local).saturating_mul(8))
-        };
         match self.state {
-            State::Globalranks(first) => {
-                let (next, len) = self.fill(first, |tasks, local| tasks.globalrank(local));
-                let is_last = next == layout.ntasks.get();
-                self.state = if is_last { State::Chunksizes(0) } else { State::Globalranks(next) };
-                Step::Write { offset: entry(layout.globalranks(), first), bytes: self.window(len) }
-            }
-            State::Chunksizes(first) => {
-                let (next, len) = self.fill(first, |tasks, local| {
-                    i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX)
-                });
-                let is_last = next == layout.ntasks.get();
-                self.state = if is_last { State::CommitFields } else { State::Chunksizes(next) };
-                Step::Write { offset: entry(layout.chunksizes(), first), bytes: self.window(len) }
-            }
             State::CommitFields => {
                 self.state = State::Rest;
                 // Not a hole: SIONlib does not notice that a file ends before them.
-                Step::Write { offset: layout.commit_fields().offset(), bytes: &UNCLOSED }
+                Step::Write { offset: self.layout.commit_fields().offset(), bytes: &UNCLOSED }
             }
             State::Rest => {
                 self.state = State::SyncTables;

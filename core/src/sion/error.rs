@@ -124,11 +124,11 @@ pub enum Error {
         /// Index of the chunk.
         chunk: u64,
     },
-    /// The caller: fewer slots than there are tasks.
-    Slots {
+    /// The caller: fewer Pens than there are tasks.
+    Pens {
         /// Tasks of the physical file.
         ntasks: u64,
-        /// Slots that were given.
+        /// Pens that were given.
         have: u64,
     },
     /// The caller: memory to work in that is too small for anything.
@@ -186,7 +186,7 @@ impl Error {
                 | Self::OnlyKeyval
                 | Self::LedgerFull { .. }
                 | Self::Window { .. }
-                | Self::Slots { .. }
+                | Self::Pens { .. }
                 | Self::SetOf { .. }
                 | Self::NoTask { .. }
                 | Self::NoChunk { .. }
@@ -286,8 +286,8 @@ impl fmt::Display for Error {
             Self::FileFull { chunk } => {
                 write!(f, "chunk {chunk} of the task has no place in a file")
             }
-            Self::Slots { ntasks, have } => {
-                write!(f, "{have} slots were given, must be at least {ntasks}, one a task")
+            Self::Pens { ntasks, have } => {
+                write!(f, "{have} Pens were given, must be at least {ntasks}, one a task")
             }
             Self::Window { need } => {
                 write!(f, "the window is too small, must be at least {need} bytes")

@@ -303,6 +303,6 @@ pub(super) const fn widen(n: u16) -> u64 {
 }
 
 #[allow(clippy::as_conversions, reason = "widening; From is not const")]
-const fn widen_u32(n: u32) -> u64 {
+pub(super) const fn widen_u32(n: u32) -> u64 {
     n as u64
 }

@@ -19,8 +19,10 @@
 //! | [`filename`] | names of the files of a set |
 //! | [`chunksizes`], [`groups`] | chunk sizes and collector groups as SIONlib's writers choose them |
 //! | [`filegroups`] | which task is in which file of a set, and of its buddy sets |
-//! | [`create`], [`commit`], [`close`] | machines: make a physical file, publish what was written, end it |
-//! | [`cursor`], [`slots`] | where a task writes next, what a writer keeps of a task |
+//! | [`book`] | what a writer knows of a physical file |
+//! | [`cursor`], [`pen`] | where a task writes next, what a writer knows of a task |
+//! | [`create`], [`tables`], [`visible`] | machines: make a physical file, write META2, make it visible |
+//! | [`publish`] | the machine that does what a Book says: commit, close, enter a block |
 //! | [`writer`] | a physical file that is written ([`Writer`]) |
 //! | [`seal`] | checksums of metadata and chunks |
 //! | [`recover`] | what is left of unclosed and damaged files |
@@ -28,9 +30,8 @@
 //! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
 //! is refused.
 
+pub mod book;
 pub mod chunksizes;
-pub mod close;
-pub mod commit;
 pub mod create;
 pub mod cursor;
 pub mod error;
@@ -45,17 +46,21 @@ pub mod mapping;
 pub mod meta1;
 pub mod meta2;
 pub mod open;
+pub mod pen;
 pub mod position;
+pub mod publish;
 pub mod raw;
 pub mod reader;
 pub mod recover;
 pub mod seal;
 pub mod set;
-pub mod slots;
 pub mod stream;
+pub mod tables;
 pub mod tasks;
+pub mod visible;
 pub mod writer;
 
+pub use book::Book;
 pub use chunksizes::ChunkRule;
 pub use error::Error;
 pub use filegroups::{BuddySet, EvenFiles, FileGroups};
@@ -66,10 +71,10 @@ pub use locate::Task;
 pub use meta1::{Attributes, FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
 pub use open::Head;
+pub use pen::{Finished, Pen};
 pub use reader::{Opened, Physical, TASKS_WINDOW, Unclosed};
 pub use seal::{Seal, SealState};
 pub use set::{Reader, check_set};
-pub use slots::{Finished, Slot};
 pub use stream::{Spans, Stream};
 pub use tasks::Listed;
 pub use writer::{Memory, Options, Writer};

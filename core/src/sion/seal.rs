@@ -109,7 +109,9 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// Checks META1, META2, the mapping and the seal's own table. `window` must not be empty.
+    /// Checks META1, which is `meta1_len` bytes long with its commit fields, META2, the mapping and the
+    /// seal's own table. Returns the CRC-32C of META1 before its commit fields. `window` must not be
+    /// empty.
     ///
     /// # Errors
     /// [`Error::Checksum`] for the first that is not as it was sealed; the store's own.
@@ -119,23 +121,28 @@ impl Seal {
         meta1_len: u64,
         checksum: Checksum,
         window: &mut [u8],
-    ) -> Result<(), ReadError<S>> {
+    ) -> Result<u32, ReadError<S>> {
         let varheader = &self.varheader;
         let meta2_len = varheader.crcs().offset().saturating_sub(varheader.start);
+        let fields_len = u64::from(raw::CommitFields::TABLE.len).min(meta1_len);
+        let fields_at = meta1_len.saturating_sub(fields_len);
+        let front = Span::new(0, fields_at).unwrap_or(Span::ZERO);
+        let front = checksum_of(store, front, 0, checksum, window)?;
         let parts = [
-            (SealTrailer::meta1_crc, self.meta1_crc, Span::new(0, meta1_len)),
-            (SealTrailer::meta2_crc, self.meta2_crc, Span::new(varheader.start, meta2_len)),
-            (SealTrailer::chunks_crc, self.chunks_crc, Some(varheader.crcs())),
+            (SealTrailer::meta1_crc, self.meta1_crc, front, Span::new(fields_at, fields_len)),
+            (SealTrailer::meta2_crc, self.meta2_crc, 0, Span::new(varheader.start, meta2_len)),
+            (SealTrailer::chunks_crc, self.chunks_crc, 0, Some(varheader.crcs())),
         ];
-        for (field, stored, span) in parts {
-            let computed = checksum_of(store, span.unwrap_or(Span::ZERO), 0, checksum, window)?;
+        for (field, stored, before, span) in parts {
+            let span = span.unwrap_or(Span::ZERO);
+            let computed = checksum_of(store, span, before, checksum, window)?;
             if computed != stored {
                 let offset = varheader.trailer().offset().saturating_add(field.offset().into());
                 let error = Error::Checksum { field, offset, stored, computed };
                 return Err(DriveError::Format(error));
             }
         }
-        Ok(())
+        Ok(front)
     }
 }
 

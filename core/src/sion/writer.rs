@@ -1,24 +1,25 @@
 //! One physical file, for people who just want to write.
 //!
-//! Nothing allocates: the caller lends a [`Slot`] for each task, a ledger for chunks that were
+//! Nothing allocates: the caller lends a [`Pen`] for each task, a ledger for chunks that were
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
 mod begin;
+mod memory;
 mod task;
 
+pub use memory::Memory;
 pub use task::TaskWriter;
 
-use super::close::Close;
-use super::commit::{Commit, Outcome, Publication, Unchanged};
+use super::book::{Ahead, Book};
 use super::cursor::Cursor;
 use super::error::Error;
-use super::layout::{Blocks, Varheader};
 use super::meta1::{KeyvalMode, Meta1};
+use super::pen::{Pen, Since};
+use super::publish::{Publish, Terms};
 use super::raw;
-use super::slots::{Finished, Ledger, Since, Slot};
 use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
-use crate::step::{DriveError, Machine, drive};
+use crate::step::DriveError;
 use crate::store::{WriteAt, usize_to_u64};
 use embedded_io::{Error as _, ErrorKind};
 use zerocopy::IntoBytes;
@@ -28,18 +29,6 @@ pub type WriteError<S> = super::ReadError<S>;
 
 /// Bytes that a writer's window needs.
 pub const WINDOW: usize = Meta1::MAX_LEN;
-
-/// Memory that a writer works in.
-#[derive(Debug)]
-pub struct Memory<'m> {
-    /// One for each task.
-    pub slots: &'m mut [Slot],
-    /// Room for chunks that are finished between two commits, besides those that are just full in a
-    /// file without a seal.
-    pub ledger: &'m mut [Finished],
-    /// At least [`WINDOW`] bytes; a larger one makes fewer and larger writes.
-    pub window: &'m mut [u8],
-}
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +74,7 @@ impl Default for Options<'_> {
 ///
 /// ```
 /// use striae_core::sion::{
-///     Attributes, Finished, Memory, Meta1, Opened, Options, Physical, Slot, Writer,
+///     Attributes, Finished, Memory, Meta1, Opened, Options, Pen, Physical, Writer,
 /// };
 /// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
 /// # #[derive(Default)]
@@ -108,10 +97,10 @@ impl Default for Options<'_> {
 /// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
 /// # }
 /// # let card = Card::default();
-/// // One slot for each task; a ledger for chunks that are left before a commit; a window.
-/// let (mut slots, mut ledger) = ([Slot::EMPTY; 2], [Finished::EMPTY; 8]);
+/// // One Pen for each task; a ledger for chunks that are left before a commit; a window.
+/// let (mut pens, mut ledger) = ([Pen::EMPTY; 2], [Finished::EMPTY; 8]);
 /// let mut window = [0; Meta1::MAX_LEN];
-/// let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+/// let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
 ///
 /// // Two sensors, with 4096 and 512 bytes in each block, and checksums of all.
 /// let tasks = [(0, 4096), (1, 512)];
@@ -133,24 +122,18 @@ impl Default for Options<'_> {
 #[derive(Debug)]
 pub struct Writer<'m, S> {
     store: S,
-    meta1: Meta1,
-    blocks: Blocks,
-    slots: &'m mut [Slot],
-    ledger: Ledger<'m>,
+    book: Book,
+    tasks: memory::Tasks<'m>,
     window: &'m mut [u8],
-    options: Options<'m>,
-    /// What the last commit wrote.
-    published: Option<Varheader>,
-    /// What a commit wrote that failed so late that it may be what readers see.
-    unsettled: Option<Varheader>,
-    mapping_len: u64,
+    ahead: Ahead,
+    checksum: Checksum,
 }
 
 impl<'m, S: WriteAt> Writer<'m, S> {
     /// The fixed part of META1.
     #[must_use]
     pub const fn meta1(&self) -> &Meta1 {
-        &self.meta1
+        self.book.meta1()
     }
 
     /// Where task `local` writes next.
@@ -158,9 +141,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NoTask`].
     pub fn cursor(&self, local: u32) -> Result<&Cursor, Error> {
-        let (task, ntasks) = (local.into(), self.meta1.ntasks().into());
-        let slot = usize::try_from(local).ok().and_then(|local| self.slots.get(local));
-        slot.map(Slot::cursor).ok_or(Error::NoTask { task, ntasks })
+        self.tasks.pen(local).map(Pen::cursor)
     }
 
     /// Writes `bytes` to the plain stream of task `local`, filling one chunk after another.
@@ -217,10 +198,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NoKeyval`] if streams are plain; else as [`Writer::write`].
     pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
-        if self.meta1.keyval() != KeyvalMode::Inline {
+        if self.meta1().keyval() != KeyvalMode::Inline {
             return Err(DriveError::Format(Error::NoKeyval));
         }
-        let (order, len) = (self.meta1.order(), usize_to_u64(value.len()));
+        let (order, len) = (self.meta1().order(), usize_to_u64(value.len()));
         let header = raw::RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
         self.or_take_back(local, |writer| {
             writer.fill_chunks(local, header.as_bytes())?;
@@ -246,19 +227,12 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// commit has it all, provided that the store's next `sync` makes durable what this one did
     /// not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        self.settle()?;
-        let maxchunks = self.maxchunks();
-        let new = self.place(self.shape(maxchunks), maxchunks)?;
-        let publication = self.publication(new)?;
+        let terms = self.terms()?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let mapping = self.options.mapping;
-        let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
-        let commit = Commit::new(publication, written, front);
-        let mut commit = commit.map_err(DriveError::Format)?;
-        let result = run(&mut commit, &mut self.store, back);
-        let outcome = commit.outcome();
-        self.conclude(result, outcome)?;
-        self.forget();
+        let (maxchunks, written) = (self.tasks.maxchunks(), Since(&self.tasks));
+        let commit = Publish::commit(&mut self.book, maxchunks, written, terms, front);
+        commit.map_err(DriveError::Format)?.run(&mut self.store, back)?;
+        self.tasks.committed();
         Ok(())
     }
 
@@ -270,25 +244,18 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// moved. On a store that cannot be cut ([`ErrorKind::Unsupported`]) bytes without a meaning are
     /// left behind META2, which is no error.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        self.settle()?;
-        let maxchunks = self.maxchunks();
-        let publication = self.publication(self.shape(maxchunks))?;
+        let terms = self.terms()?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let mapping = self.options.mapping;
-        let written = Since { slots: self.slots, ledger: &self.ledger, mapping };
-        let close = Close::new(publication, &self.blocks, written, front);
-        let mut close = close.map_err(DriveError::Format)?;
-        let result = run(&mut close, &mut self.store, back);
-        let outcome = close.outcome();
-        let in_place = self.blocks.end(maxchunks.into());
-        let is_closed = matches!(outcome, Outcome::Published(at) if Some(at.start) == in_place);
-        match self.conclude(result, outcome) {
+        let (maxchunks, written) = (self.tasks.maxchunks(), Since(&self.tasks));
+        let close = Publish::close(&mut self.book, maxchunks, written, terms, front);
+        let closed = close.map_err(DriveError::Format)?.run(&mut self.store, back);
+        match closed {
             // All but the cut was done, and the device has no way to do that.
             Err(DriveError::Store(error))
-                if is_closed && error.kind() == ErrorKind::Unsupported => {}
-            concluded => concluded?,
+                if error.kind() == ErrorKind::Unsupported && self.book.is_closed() => {}
+            closed => closed?,
         }
-        self.forget();
+        self.tasks.committed();
         Ok(())
     }
 
@@ -299,7 +266,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 
     fn check_plain(&self) -> Result<(), WriteError<S>> {
-        match self.meta1.keyval() {
+        match self.meta1().keyval() {
             KeyvalMode::Inline => Err(DriveError::Format(Error::OnlyKeyval)),
             _ => Ok(()),
         }
@@ -312,18 +279,12 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         local: u32,
         work: impl FnOnce(&mut Self) -> Result<R, WriteError<S>>,
     ) -> Result<R, WriteError<S>> {
-        let (before, finished) = (self.slot(local).map(|slot| *slot), self.ledger.len());
-        let result = work(self);
-        if let (Err(_), Some(before), Some(slot)) = (&result, before, self.slot(local)) {
-            *slot = before;
-            self.ledger.truncate(finished);
-        }
-        result
+        let mark = *self.tasks.pen(local).map_err(DriveError::Format)?;
+        work(self).inspect_err(|_| self.tasks.take_back(&mark))
     }
 
     /// Writes `bytes` over as many chunks as it takes.
     fn fill_chunks(&mut self, local: u32, mut bytes: &[u8]) -> Result<(), WriteError<S>> {
-        self.cursor(local).map_err(DriveError::Format)?; // also if there is nothing to write
         while !bytes.is_empty() {
             let len = self.put_some(local, bytes)?;
             bytes = bytes.get(len..).unwrap_or_default();
@@ -348,140 +309,37 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let cursor = *self.cursor(local).map_err(DriveError::Format)?;
-        self.settle()?;
-        self.reach_block(cursor.chunk())?;
-        let span = cursor.place(usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
+        let pen = *self.tasks.pen(local).map_err(DriveError::Format)?;
+        // Of a file that was reopened, or after a close that failed, the block may not be entered.
+        self.enter(pen.chunk())?;
+        let span = pen.cursor().place(usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
         self.store.write_all_at(span.offset(), bytes).map_err(DriveError::Store)?;
-        let (sealed, checksum) = (self.options.sealed, self.options.checksum);
-        if let Some(slot) = self.slot(local) {
-            slot.cursor.advance(span.len());
-            if sealed {
-                slot.crc = checksum(slot.crc, bytes);
-            }
-        }
+        let crc = pen.crc_after(bytes, self.checksum);
+        let pen = self.tasks.pen_mut(local).map_err(DriveError::Format)?;
+        pen.wrote(span.len(), crc);
         Ok(())
-    }
-
-    fn slot(&mut self, local: u32) -> Option<&mut Slot> {
-        usize::try_from(local).ok().and_then(|local| self.slots.get_mut(local))
     }
 
     /// Goes to the start of the task's next chunk.
     fn leave_chunk(&mut self, local: u32) -> Result<(), WriteError<S>> {
         let next = self.cursor(local).and_then(Cursor::next_chunk).map_err(DriveError::Format)?;
-        // Else what is written there could never be committed.
-        let shape = self.shape(next.chunk().saturating_add(1));
-        check_places(&shape, &self.blocks).map_err(DriveError::Format)?;
-        let (sealed, is_full) = (self.options.sealed, self.ledger.is_full());
-        let capacity = usize_to_u64(self.ledger.capacity());
-        let Some(slot) = usize::try_from(local).ok().and_then(|local| self.slots.get_mut(local))
-        else {
-            return Ok(());
-        };
-        if sealed || slot.cursor.room() > 0 {
-            if is_full {
-                return Err(DriveError::Format(Error::LedgerFull { capacity }));
-            }
-            self.ledger.push(local, slot);
-        }
-        slot.cursor = next;
-        slot.crc = 0;
-        Ok(())
+        self.enter(next.chunk())?;
+        self.tasks.leave(local).map_err(DriveError::Format)
     }
 
     /// Makes sure that block `chunk` may be written to: that the last commit is behind it.
-    fn reach_block(&mut self, chunk: u32) -> Result<(), WriteError<S>> {
-        let Some(old) = self.published else { return Ok(()) };
-        if u64::from(chunk) < self.blocks.before(old.start) {
+    fn enter(&mut self, chunk: u32) -> Result<(), WriteError<S>> {
+        if u64::from(chunk) < self.book.entered() {
             return Ok(());
         }
-        // Behind all blocks in use: those of a file that was reopened can be behind its META2.
-        let new = self.place(old, chunk.saturating_add(1).max(self.maxchunks()))?;
-        let publication = self.publication(new)?;
+        let terms = self.terms()?;
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let commit = Commit::new(publication, Unchanged, front);
-        let mut commit = commit.map_err(DriveError::Format)?;
-        let result = run(&mut commit, &mut self.store, back);
-        let outcome = commit.outcome();
-        self.conclude(result, outcome)
+        let enter = Publish::enter(&mut self.book, chunk, terms, front);
+        enter.map_err(DriveError::Format)?.run(&mut self.store, back)
     }
 
-    /// Remembers what the file is now, after a machine's end or its failure.
-    fn conclude(
-        &mut self,
-        result: Result<Varheader, WriteError<S>>,
-        outcome: Outcome,
-    ) -> Result<(), WriteError<S>> {
-        match (&result, outcome) {
-            (Ok(new), _) => self.published = Some(*new),
-            (Err(_), Outcome::Published(new)) => self.published = Some(new),
-            (Err(_), Outcome::Unknown(new)) => self.unsettled = Some(new),
-            (Err(_), Outcome::Unchanged) => {}
-        }
-        result.map(|_| ())
-    }
-
-    /// Makes sure which META2 is visible, before anything is written that could hit it.
-    fn settle(&mut self) -> Result<(), WriteError<S>> {
-        if let Some(new) = self.unsettled {
-            let mut commit = Commit::settle(&self.meta1, new);
-            self.published = Some(run(&mut commit, &mut self.store, &mut [])?);
-            self.unsettled = None;
-        }
-        Ok(())
-    }
-
-    /// Chunks of the task that has most.
-    fn maxchunks(&self) -> u32 {
-        let used = self.slots.iter().map(|slot| slot.cursor.chunk().saturating_add(1));
-        let published = self.published.map_or(1, |old| old.maxchunks);
-        used.fold(published, u32::max)
-    }
-
-    fn shape(&self, maxchunks: u32) -> Varheader {
-        let (ntasks, mapping_len) = (self.meta1.ntasks(), self.mapping_len);
-        Varheader { start: 0, ntasks, maxchunks, mapping_len, sealed: self.options.sealed }
-    }
-
-    /// The same behind the first `blocks` and those that are to stay free, if there is a place.
-    fn place(&self, shape: Varheader, blocks: u32) -> Result<Varheader, WriteError<S>> {
-        let ahead = u64::from(blocks).saturating_add(self.options.ahead.into());
-        let aside = |reach| shape.aside(&self.blocks, reach, self.published.as_ref());
-        let full = DriveError::Format(Error::FileFull { chunk: blocks.into() });
-        aside(ahead).or_else(|| aside(blocks.into())).ok_or(full)
-    }
-
-    fn publication(&self, new: Varheader) -> Result<Publication, WriteError<S>> {
-        let (meta1, old, checksum) = (self.meta1, self.published, self.options.checksum);
+    fn terms(&self) -> Result<Terms, WriteError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
-        Ok(Publication { meta1, old, new, file_len, checksum })
+        Ok(Terms { ahead: self.ahead, file_len, checksum: self.checksum })
     }
-
-    /// All that was written has been committed.
-    fn forget(&mut self) {
-        self.ledger.truncate(0);
-        for slot in self.slots.iter_mut() {
-            slot.since = slot.cursor.chunk();
-        }
-    }
-}
-
-/// Checks that META2 has a place behind its blocks, wherever the one before it and that of a close
-/// are.
-fn check_places(shape: &Varheader, blocks: &Blocks) -> Result<(), Error> {
-    let full = Error::FileFull { chunk: shape.maxchunks.saturating_sub(1).into() };
-    if shape.has_places(blocks) { Ok(()) } else { Err(full) }
-}
-
-/// Runs a machine whose own error cannot occur.
-fn run<M, S: WriteAt>(
-    machine: &mut M,
-    store: &mut S,
-    buf: &mut [u8],
-) -> Result<M::Output, WriteError<S>>
-where
-    M: Machine<Error = core::convert::Infallible>,
-{
-    drive(machine, store, buf).map_err(DriveError::infallible)
 }

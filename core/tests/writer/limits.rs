@@ -10,7 +10,7 @@ use striae_core::field::FieldId;
 use striae_core::sion::create::TaskTable;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::{
-    Attributes, Chunks, Error, Finished, Memory, Opened, Options, Physical, Slot, Writer, raw,
+    Attributes, Chunks, Error, Finished, Memory, Opened, Options, Pen, Physical, Writer, raw,
 };
 use striae_core::step::DriveError;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
@@ -70,7 +70,7 @@ fn counts_that_no_file_can_hold_are_refused() {
         assert_eq!(error, out_of_range(raw::Meta1::ntasks, value, 1, max as i64));
     }
     let error = refusal(Attributes::default(), b"", &Many(max), Options::default());
-    assert_eq!(error, Error::Slots { ntasks: max, have: 128 });
+    assert_eq!(error, Error::Pens { ntasks: max, have: 128 });
 
     let many = i64::from(I32_MAX);
     for nfiles in [0, I32_MAX + 1, u32::MAX] {
@@ -146,9 +146,9 @@ fn chunks_that_do_not_fit_into_a_file_are_refused() {
 #[test]
 fn memory_that_is_too_small_is_refused() {
     let store = Shared::of(b"old");
-    let create = |slots: usize, window: usize| {
-        let (mut slots, mut window) = (vec![Slot::EMPTY; slots], vec![0; window]);
-        let memory = Memory { slots: &mut slots, ledger: &mut [], window: &mut window };
+    let create = |pens: usize, window: usize| {
+        let (mut pens, mut window) = (vec![Pen::EMPTY; pens], vec![0; window]);
+        let memory = Memory { pens: &mut pens, ledger: &mut [], window: &mut window };
         let (attributes, options) = (Attributes::default(), Options::default());
         let tasks = [(0, 1), (1, 1)];
         let writer = Writer::create(store.clone(), &attributes, b"", &tasks[..], memory, options);
@@ -159,7 +159,7 @@ fn memory_that_is_too_small_is_refused() {
     };
     assert_eq!(create(2, 1075), Err(Error::Window { need: 1076 }));
     assert_eq!(create(2, 0), Err(Error::Window { need: 1076 }));
-    assert_eq!(create(1, 1076), Err(Error::Slots { ntasks: 2, have: 1 }));
+    assert_eq!(create(1, 1076), Err(Error::Pens { ntasks: 2, have: 1 }));
     assert_eq!((store.changes(), store.bytes()), (0, b"old".to_vec()));
     assert_eq!(create(2, 1076), Ok(()));
 }
@@ -354,8 +354,8 @@ fn a_chunk_behind_which_meta2_has_no_place_is_refused() {
 fn with_ledger(finished: usize, sealed: bool, work: impl FnOnce(&mut Writer<'_, Shared>)) -> Tasks {
     let store = Shared::default();
     let mut ledger = vec![Finished::EMPTY; finished];
-    let (mut slots, mut window) = ([Slot::EMPTY; 2], [0; 1076]);
-    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+    let (mut pens, mut window) = ([Pen::EMPTY; 2], [0; 1076]);
+    let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
     let (attributes, tasks) = (Attributes::default(), [(0, 10), (1, 10)]);
     let options = Options { sealed, ..Options::default() };
     let mut writer =

@@ -26,13 +26,13 @@ mod shared;
 use embedded_io::Read;
 use growing::Growing;
 use std::cell::RefCell;
-use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Physical, Slot, Writer};
+use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Pen, Physical, Writer};
 
 /// A writer and the memory that it works in, for as long as `work` takes.
 pub(crate) fn with_memory<R>(window: usize, work: impl FnOnce(Memory<'_>) -> R) -> R {
-    let (mut slots, mut ledger) = ([Slot::EMPTY; 128], [Finished::EMPTY; 256]);
+    let (mut pens, mut ledger) = ([Pen::EMPTY; 128], [Finished::EMPTY; 256]);
     let mut window = vec![0; window];
-    work(Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window })
+    work(Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window })
 }
 
 /// Creates a file, lets `work` write to it, and gives what the store holds then.
@@ -44,9 +44,9 @@ pub(crate) fn written(
 ) -> Vec<u8> {
     let store = RefCell::new(Growing::default());
     let mut guard = store.borrow_mut();
-    let (mut slots, mut ledger) = ([Slot::EMPTY; 128], [Finished::EMPTY; 256]);
+    let (mut pens, mut ledger) = ([Pen::EMPTY; 128], [Finished::EMPTY; 256]);
     let mut window = [0; 1500];
-    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+    let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
     let mut writer =
         Writer::create(&mut *guard, attributes, b"a.sion", tasks, memory, options).unwrap();
     work(&mut writer);

@@ -6,7 +6,7 @@ use crate::shared::{Fault, Shared};
 use proptest::prelude::*;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
-use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Slot, Writer};
+use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
 
 /// The chunks of each task.
@@ -74,9 +74,9 @@ impl Run {
     /// Does what is to be done up to the next `Reopen`, and returns what comes behind it.
     fn session<'a>(&mut self, acts: &'a [Act], new: bool, faults: &[Fault]) -> Option<&'a [Act]> {
         let case = self.case.clone();
-        let (mut slots, mut ledger) = ([Slot::EMPTY; 8], vec![Finished::EMPTY; case.ledger]);
+        let (mut pens, mut ledger) = ([Pen::EMPTY; 8], vec![Finished::EMPTY; case.ledger]);
         let mut window = vec![0xee; case.window];
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
         let options = Options { sealed: case.sealed, ahead: case.ahead, ..Options::default() };
         let mut writer = if new {
             let tasks = case.tasks.as_slice();

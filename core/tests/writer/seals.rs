@@ -4,8 +4,9 @@ use crate::model::Tasks;
 use crate::{Growing, with_memory, written};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
-use striae_core::sion::commit::{Commit, Entries, Publication, Written};
 use striae_core::sion::raw::SealTrailer;
+use striae_core::sion::tables::{Entries, Publication, Tables, Written};
+use striae_core::sion::visible::Visible;
 use striae_core::sion::{
     Attributes, Error, Opened, Options, Physical, SealState, Varheader, Writer,
 };
@@ -177,10 +178,12 @@ fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u6
     let old = Varheader::of(closed.head(), None);
     let new = Varheader { start, maxchunks, ..old.unwrap() };
     let file_len = 0; // so that it does not look for an old seal either
-    let publication = Publication { meta1, old, new, file_len, checksum: crc32c };
+    let (meta1_crc, checksum) = (0, crc32c);
+    let publication = Publication { meta1, meta1_crc, old, new, file_len, checksum };
     let mut window = [0; 256];
-    let mut commit = Commit::new(publication, Rows(value), &mut window).unwrap();
-    drive(&mut commit, file, &mut [0; 256]).unwrap();
+    let mut tables = Tables::new(publication, Rows(value), &mut window).unwrap();
+    let sums = drive(&mut tables, file, &mut [0; 256]).unwrap();
+    drive(&mut Visible::new(&publication, &sums), file, &mut []).unwrap();
 }
 
 #[test]

@@ -4,18 +4,19 @@ use crate::host::{Cursor as Device, Host};
 use crate::{Fail, entries};
 use embedded_io::Write;
 use striae_core::endian::ByteOrder;
-use striae_core::integrity::crc32c;
-use striae_core::sion::close::Close;
-use striae_core::sion::commit::{
-    Column, Commit, Entries, Outcome, Publication, Unchanged, Written,
-};
-use striae_core::sion::create::{Create, TaskTable, blocks};
+use striae_core::integrity::{Crc32cParts, crc32c, crc32c_combine};
+use striae_core::sion::book::{Ahead, Book, Enter};
+use striae_core::sion::create::{Create, Front, TaskTable, TaskTables, blocks};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::layout::Chunks;
+use striae_core::sion::pen::{Ledger, Pens, Since};
+use striae_core::sion::publish::{Publish, Terms};
 use striae_core::sion::seal::checksum_of;
+use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables, Written};
+use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
-    Attributes, Blocks, Finished, Memory, Meta1, Opened, Options, Physical, Seal, SealState, Slot,
-    Varheader, Writer,
+    Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, Seal,
+    SealState, Varheader, Writer,
 };
 use striae_core::span::Span;
 use striae_core::step::drive;
@@ -66,17 +67,17 @@ fn reopened(
     window: &mut [u8],
     work: impl FnOnce(&mut Writer<'_, Host>) -> crate::Answer,
 ) -> crate::Answer {
-    let (mut slots, mut ledger) = ([Slot::EMPTY; 4], [Finished::EMPTY; 4]);
-    let memory = Memory { slots: &mut slots, ledger: &mut ledger, window };
+    let (mut pens, mut ledger) = ([Pen::EMPTY; 4], [Finished::EMPTY; 4]);
+    let memory = Memory { pens: &mut pens, ledger: &mut ledger, window };
     work(&mut Writer::reopen(Host { file: 0 }, memory, options(false, 2))?)
 }
 
 entries! {
     /// The least that a data logger needs: create, write, close. Its size is reported alone.
     fn gate_sion_write_one_file(bytes, chunksize: u64) {
-        let (mut slots, mut ledger) = ([Slot::EMPTY; 1], [Finished::EMPTY; 1]);
+        let (mut pens, mut ledger) = ([Pen::EMPTY; 1], [Finished::EMPTY; 1]);
         let mut window = [0; Meta1::MAX_LEN];
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
         let tasks = [(0, chunksize)];
         let (attributes, host) = (Attributes::default(), Host { file: 0 });
         let options = Options::default();
@@ -89,9 +90,9 @@ entries! {
     fn gate_sion_writer_create(
         window, flags: u8, fsblksize: u32, nfiles: u32, ntasks: u64, chunksize: u64, ahead: u32,
     ) {
-        let (mut slots, mut ledger) = ([Slot::EMPTY; 4], [Finished::EMPTY; 4]);
+        let (mut pens, mut ledger) = ([Pen::EMPTY; 4], [Finished::EMPTY; 4]);
         let (prefix, window) = window.split_at_mut_checked(8).ok_or(Fail)?;
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window };
         let attributes = attributes(flags, fsblksize, nfiles);
         let options = options(flags & 8 == 8, ahead);
         let tasks = Tasks { ntasks, globalrank: i64::from(ahead), chunksize };
@@ -102,8 +103,8 @@ entries! {
     }
 
     fn gate_sion_writer_on_seek_store(window) {
-        let (mut slots, mut ledger) = ([Slot::EMPTY; 4], [Finished::EMPTY; 4]);
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window };
+        let (mut pens, mut ledger) = ([Pen::EMPTY; 4], [Finished::EMPTY; 4]);
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window };
         let store = SeekStore::new(Device::default());
         let mut writer = Writer::reopen(store, memory, Options::default())?;
         writer.write(0, b"more")?;
@@ -172,7 +173,8 @@ fn publication(
     let meta1 = Meta1::new(&attributes(flags, 512, 2), ntasks.into())?;
     let new = Varheader { start, ntasks, maxchunks, mapping_len, sealed: flags & 8 == 8 };
     let old = Varheader { maxchunks: maxchunks >> 1, ..new }.behind(mapping_len);
-    Ok(Publication { meta1, old, new, file_len: u64::MAX, checksum: crc32c })
+    let meta1_crc = ntasks;
+    Ok(Publication { meta1, meta1_crc, old, new, file_len: u64::MAX, checksum: crc32c })
 }
 
 fn outcome(outcome: Outcome) -> u64 {
@@ -191,41 +193,149 @@ entries! {
         core::hint::black_box((meta1.has_empty_mapping(), meta1.to_raw(window)?));
         let tasks = Tasks { ntasks, globalrank, chunksize };
         let before = blocks(&meta1, &tasks)?;
-        let (mut create, blocks) = Create::new(&meta1, b"x", &tasks, window)?;
-        drive(&mut create, &mut Host { file: 0 }, &mut [])?;
-        Ok(blocks.globalskip ^ before.first)
+        let (mut create, blocks) = Create::new(&meta1, b"x", &tasks, Some(crc32c), window)?;
+        let crc = drive(&mut create, &mut Host { file: 0 }, &mut [])?;
+        Ok(blocks.globalskip ^ before.first ^ u64::from(crc))
     }
 
-    fn gate_sion_commit_machine(
-        window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64,
+    fn gate_sion_create_machine_in_parts(
+        window, flags: u8, fsblksize: u32, ntasks: u64, first: u32, last: u32,
+    ) {
+        let meta1 = Meta1::new(&attributes(flags, fsblksize, 1), ntasks)?;
+        let tasks = Tasks { ntasks, globalrank: 1, chunksize: 2 };
+        let mut tables = TaskTables::new(&meta1, first..last, &tasks, Some(crc32c), window)?;
+        let sums = drive(&mut tables, &mut Host { file: 0 }, &mut [])?;
+        let mut front = Front::new(&meta1, b"x")?;
+        let crc = front.meta1_crc(sums, Some(crc32c));
+        drive(&mut front, &mut Host { file: 0 }, &mut [])?;
+        Ok(crc.into())
+    }
+
+    fn gate_sion_tables_machine(
+        window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, last: u32,
     ) {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
         let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let mut commit = Commit::new(publication, Values(mapping_len), front)?;
-        let result = drive(&mut commit, &mut Host { file: 0 }, back);
-        let outcome = outcome(commit.outcome());
-        let mut unchanged = Commit::new(publication, Unchanged, front)?;
-        core::hint::black_box(drive(&mut unchanged, &mut Host { file: 0 }, back).is_ok());
-        Ok(result.map_err(|error| error.infallible::<core::fmt::Error>())?.start ^ outcome)
+        let mut tables = Tables::new(publication, Values(mapping_len), front)?;
+        let sums = drive(&mut tables, &mut Host { file: 0 }, back)?;
+        let mut part = Tables::part(publication, ntasks..last, Values(mapping_len), front)?;
+        let sums = sums.join(drive(&mut part, &mut Host { file: 0 }, back)?);
+        let mut visible = Visible::new(&publication, &sums);
+        let result = drive(&mut visible, &mut Host { file: 0 }, back);
+        Ok(result?.start ^ outcome(visible.outcome()) ^ u64::from(TableSums::NONE.meta2.word()))
     }
 
     fn gate_sion_settle_machine(
         _bytes, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64,
     ) {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
-        let mut settle = Commit::settle(&publication.meta1, publication.new);
-        Ok(drive(&mut settle, &mut Host { file: 0 }, &mut [])?.start)
+        let mut settle = Visible::settle(&publication.meta1, publication.new);
+        let settled = drive(&mut settle, &mut Host { file: 0 }, &mut []);
+        Ok(settled.map_err(|error| error.infallible::<core::fmt::Error>())?.start)
     }
 
-    fn gate_sion_close_machine(
-        window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, globalskip: u64,
+    fn gate_sion_publish_machine(
+        window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, globalskip: u64, block: u32,
     ) {
-        let publication = publication(flags, start, ntasks, maxchunks, globalskip)?;
+        let Publication { meta1, new, .. } =
+            publication(flags, start, ntasks, maxchunks, globalskip)?;
         let blocks = Blocks { first: start, globalskip };
+        let mut book = Book::reopen(&meta1, &blocks, new, flags & 8 == 8);
         let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let mut close = Close::new(publication, &blocks, Values(globalskip), front)?;
-        let result = drive(&mut close, &mut Host { file: 0 }, back);
-        Ok(result?.start ^ outcome(close.outcome()))
+        let terms = Terms { ahead: Ahead::Double, file_len: start, ..Terms::default() };
+        let mut host = Host { file: 0 };
+        let values = Values(globalskip);
+        Publish::enter(&mut book, block, terms, front)?.run(&mut host, back)?;
+        Publish::commit(&mut book, maxchunks, values, terms, front)?.run(&mut host, back)?;
+        let values = Values(globalskip);
+        Publish::close(&mut book, maxchunks, values, terms, front)?.run(&mut host, back)?;
+        Ok(u64::from(book.is_closed()))
+    }
+}
+
+/// One task.
+struct One(Pen, Finished);
+
+impl Pens for One {
+    fn pens(&self, _: core::ops::Range<u32>) -> impl Iterator<Item = &Pen> {
+        core::iter::once(&self.0)
+    }
+
+    fn finished(&self, _: u32, _: core::ops::Range<u32>) -> impl Iterator<Item = &Finished> {
+        core::iter::once(&self.1)
+    }
+
+    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
+        Some((globalrank, 1))
+    }
+}
+
+impl Ledger for One {
+    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
+        self.1 = chunk;
+        Ok(())
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&Finished) -> bool) {
+        if !keep(&self.1) {
+            self.1 = Finished::EMPTY;
+        }
+    }
+}
+
+// What a writer knows.
+entries! {
+    fn gate_sion_book(
+        _bytes, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, block: u32,
+    ) {
+        let Publication { meta1, new, .. } =
+            publication(flags, start, ntasks, maxchunks, mapping_len)?;
+        let blocks = Blocks { first: start, globalskip: mapping_len };
+        let mut book = Book::create(&meta1, &blocks, mapping_len, flags & 8 == 8)?;
+        book.conclude(Outcome::Unknown(new));
+        let enter = match book.enter(block, Ahead::Blocks(ntasks))? {
+            Enter::GoOn => 0,
+            Enter::Settle(at) | Enter::Move(at) => at.start,
+        };
+        book.conclude(Outcome::Published(new));
+        let (commit, close) = (book.commit(block, Ahead::NONE)?, book.close(block)?);
+        let book = book.with_meta1_crc(block);
+        let publication = book.publication(commit, start, crc32c);
+        let aside = close.aside.map_or(0, |aside| aside.start);
+        let places = commit.start ^ close.last.start ^ aside ^ u64::from(publication.meta1_crc);
+        let at = [book.published(), book.unsettled()].into_iter().flatten().count();
+        core::hint::black_box((book.meta1(), book.blocks(), at, book.is_sealed()));
+        Ok(enter ^ places ^ book.reach() ^ book.entered() ^ book.settled())
+    }
+
+    fn gate_sion_pen(
+        bytes, start: u64, chunksize: u64, chunk: u64, len: u64, local: u32, crc: u32,
+    ) {
+        let chunks = Chunks { start, chunksize, globalskip: Some(chunksize) };
+        let mut pen = Pen::resume(local, Cursor::resume(chunks, chunk, len)?, Some(crc));
+        let mark = Pen::new(pen.local(), chunks, false);
+        let mut one = One(pen, Finished::EMPTY);
+        let crc = pen.crc_after(bytes, crc32c);
+        pen.accepted(len);
+        pen.flushed(crc);
+        pen.wrote(len, pen.crc());
+        pen.leave(&mut one)?;
+        pen.renew();
+        let told = pen.finished().is_told_by(&mark);
+        pen.committed(&mark);
+        pen.take_back(&mark, &mut one);
+        let sum = u64::from(pen.chunk()) ^ pen.cursor().room() ^ u64::from(told);
+        Ok(sum ^ u64::from(pen.is_committed()))
+    }
+
+    fn gate_sion_since(
+        window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64,
+    ) {
+        let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
+        let since = Since(One(Pen::EMPTY, Finished::EMPTY));
+        let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
+        let sums = drive(&mut Tables::new(publication, since, front)?, &mut Host { file: 0 }, back)?;
+        Ok(sums.chunks.word().into())
     }
 }
 
@@ -242,10 +352,6 @@ entries! {
         let rewound = cursor.rewound(len);
         let sum = u64::from(next.chunk()) ^ rewound.used() ^ cursor.room() ^ cursor.chunksize();
         Ok(cursor.place(len)?.end() ^ sum ^ u64::from(fits))
-    }
-
-    fn gate_sion_slot(_bytes) {
-        Ok(core::hint::black_box(Slot::EMPTY).cursor().room())
     }
 
     fn gate_sion_varheader(
@@ -269,6 +375,13 @@ entries! {
 
     fn gate_crc32c(bytes, previous: u32) {
         Ok(crc32c(previous, bytes).into())
+    }
+
+    fn gate_crc32c_combine(_bytes, a: u32, b: u32, len: u64, after: u64) {
+        let mut parts = Crc32cParts::from_word(a);
+        parts.add(b, len, after);
+        let crc = parts.join(Crc32cParts::NONE).crc(len);
+        Ok(u64::from(crc32c_combine(a, b, len)) ^ u64::from(crc ^ parts.word()))
     }
 }
 

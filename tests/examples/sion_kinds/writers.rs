@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use striae::posix::PosixFile;
 use striae::sion::{Builder, Durability, FileWriter, Reopen};
-use striae_core::sion::{Attributes, Finished, Memory, Options, Slot, Writer};
+use striae_core::sion::{Attributes, Finished, Memory, Options, Pen, Writer};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// A set that is written, by either of our writers.
@@ -112,7 +112,7 @@ impl CoreSet {
             };
             // Memory that lives as long as this program, which is short.
             let memory = Memory {
-                slots: Box::leak(vec![Slot::EMPTY; tasks.len()].into()),
+                pens: Box::leak(vec![Pen::EMPTY; tasks.len()].into()),
                 ledger: Box::leak(vec![Finished::EMPTY; 4000].into()),
                 window: Box::leak(vec![0; 2000].into()),
             };

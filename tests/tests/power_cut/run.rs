@@ -4,7 +4,7 @@ use super::check::check;
 use super::path::{Act, Path, Session, Shape};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::WriteError;
-use striae_core::sion::{Finished, Memory, Options, Slot, Writer};
+use striae_core::sion::{Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_tests::power::{Again, MAX_LEN, PowerStore, Promises};
@@ -64,9 +64,9 @@ impl<'p> Run<'p> {
 
     /// Does a session.
     pub(crate) fn session(&mut self, session: Session) -> Result<(), Failure> {
-        let (mut slots, mut ledger) = (vec![Slot::EMPTY; 5], [Finished::EMPTY; 64]);
+        let (mut pens, mut ledger) = (vec![Pen::EMPTY; 5], [Finished::EMPTY; 64]);
         let mut window = vec![0; self.shape.window];
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
         let (mut writer, acts) = match session {
             Session::Create(acts) => (self.create(memory)?, acts),
             Session::Reopen(acts) => (self.reopen(memory)?, acts),

@@ -1,17 +1,19 @@
 //! How a writer begins: with a new file, or with one that is there.
 
-use super::{Memory, Options, WINDOW, WriteError, Writer, check_places, run};
+use super::memory::Tasks;
+use super::{Memory, Options, WINDOW, WriteError, Writer};
 use crate::field::FieldId;
+use crate::sion::book::{Ahead, Book};
 use crate::sion::create::{Create, TaskTable};
 use crate::sion::cursor::Cursor;
 use crate::sion::error::Error;
 use crate::sion::layout::{Blocks, Chunks, Varheader};
 use crate::sion::meta1::{Attributes, MAX_TASKS, Meta1};
+use crate::sion::pen::Pen;
 use crate::sion::raw;
 use crate::sion::reader::{Opened, Physical};
 use crate::sion::seal::SealState;
-use crate::sion::slots::{Ledger, Slot};
-use crate::step::DriveError;
+use crate::step::{DriveError, drive};
 use crate::store::{WriteAt, usize_to_u64};
 
 impl<'m, S: WriteAt> Writer<'m, S> {
@@ -20,7 +22,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::OutOfRange`] and [`Error::PrefixTooLong`] for what no file can hold;
     /// [`Error::FileFull`] if chunks are so large that META2 has no place behind block 0;
-    /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks. The store is as it
+    /// [`Error::Window`]; [`Error::Pens`] if there are fewer Pens than tasks. The store is as it
     /// was then. The store's own: then there may be no file any more.
     pub fn create(
         mut store: S,
@@ -31,47 +33,32 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
         let meta1 = Meta1::new(attributes, tasks.ntasks()).map_err(DriveError::Format)?;
-        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
-        let window = window_of(memory.window).map_err(DriveError::Format)?;
+        let Memory { pens, ledger, window } = memory;
+        let Options { mapping, sealed, ahead, checksum } = options;
+        let kept = Tasks::new(pens, ledger, meta1.ntasks(), mapping);
+        let mut kept = kept.map_err(DriveError::Format)?;
+        let window = window_of(window).map_err(DriveError::Format)?;
         let (front, back) = window.split_at_mut(window.len() >> 1);
-        let create = Create::new(&meta1, prefix, tasks, front);
+        let create = Create::new(&meta1, prefix, tasks, sealed.then_some(checksum), front);
         let (mut create, blocks) = create.map_err(DriveError::Format)?;
-        check_mapping(&meta1, options.mapping).map_err(DriveError::Format)?;
-        let mapping_len = meta1.mapping_len(usize_to_u64(options.mapping.len()));
-        let shape = Varheader {
-            start: 0,
-            ntasks: meta1.ntasks(),
-            maxchunks: 1,
-            mapping_len,
-            sealed: options.sealed,
-        };
-        check_places(&shape, &blocks).map_err(DriveError::Format)?;
+        check_mapping(&meta1, mapping).map_err(DriveError::Format)?;
+        let book = Book::create(&meta1, &blocks, usize_to_u64(mapping.len()), sealed);
+        let book = book.map_err(DriveError::Format)?;
         store.set_size(0).map_err(DriveError::Store)?;
         // Else a power cut could leave an old size, with old bytes and new ones. Also if the store
         // was empty already: a program that was killed may have emptied it.
         store.sync().map_err(DriveError::Store)?;
-        run(&mut create, &mut store, back)?;
+        let meta1_crc = drive(&mut create, &mut store, back).map_err(DriveError::infallible)?;
 
         let mut start = blocks.first;
-        for (slot, local) in slots.iter_mut().zip(0..) {
+        for (pen, local) in kept.pens().iter_mut().zip(0..) {
             let chunksize = tasks.chunksize(local);
             let chunks = Chunks { start, chunksize, globalskip: Some(blocks.globalskip) };
-            *slot = Slot { cursor: Cursor::new(chunks), ..Slot::EMPTY };
+            *pen = Pen::new(local, chunks, sealed);
             start = start.saturating_add(chunksize);
         }
-        let ledger = Ledger::new(memory.ledger);
-        Ok(Self {
-            store,
-            meta1,
-            blocks,
-            slots,
-            ledger,
-            window,
-            options,
-            published: None,
-            unsettled: None,
-            mapping_len,
-        })
+        let book = book.with_meta1_crc(meta1_crc);
+        Ok(Self { store, book, tasks: kept, window, ahead: Ahead::Blocks(ahead), checksum })
     }
 
     /// Goes on with a closed or committed file. What was not committed is not there any more. The
@@ -81,13 +68,14 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NotClosed`] if there was never a commit; [`Error`] if it is damaged, which a seal
     /// tells of all metadata, or if its seal is; nothing was written then.
-    /// [`Error::Window`]; [`Error::Slots`] if there are fewer slots than tasks; the store's own.
+    /// [`Error::Window`]; [`Error::Pens`] if there are fewer Pens than tasks; the store's own.
     pub fn reopen(
         mut store: S,
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let window = window_of(memory.window).map_err(DriveError::Format)?;
+        let Memory { pens, ledger, window } = memory;
+        let window = window_of(window).map_err(DriveError::Format)?;
         // A program that was killed may have left a commit that is seen and not yet durable. What
         // is durable, and would be seen after a power cut, must not be taken for free space.
         store.sync().map_err(DriveError::Store)?;
@@ -99,19 +87,27 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             }
         };
         let meta1 = *file.meta1();
-        let slots = slots_of(memory.slots, meta1.ntasks()).map_err(DriveError::Format)?;
+        // The mapping stays as the last commit has it.
+        let kept = Tasks::new(pens, ledger, meta1.ntasks(), &[]);
+        let mut kept = kept.map_err(DriveError::Format)?;
         let mapping = file.mapping()?;
-        let varheader = Varheader::of(file.head(), mapping.as_ref());
         let seal = match file.seal()? {
             SealState::Sealed(seal) => Some(seal),
             SealState::None | SealState::Stale { .. } => None,
         };
-        if let Some(seal) = seal {
+        let Options { ahead, checksum, .. } = options;
+        let meta1_crc = match seal {
             // Else the next commit would seal the damage.
-            let meta1_len = meta1.layout().commit_fields().end();
-            seal.check_metadata(file.store(), meta1_len, options.checksum, &mut *window)?;
-        }
-        let published = varheader.map(|at| Varheader { sealed: seal.is_some(), ..at });
+            Some(seal) => {
+                let meta1_len = meta1.layout().commit_fields().end();
+                seal.check_metadata(file.store(), meta1_len, checksum, &mut *window)?
+            }
+            None => 0,
+        };
+        let shape = Varheader::of(file.head(), mapping.as_ref());
+        let offset = meta1.layout().commit_fields().offset();
+        let published = shape.ok_or(DriveError::Format(Error::NotClosed { offset }))?;
+        let published = Varheader { sealed: seal.is_some(), ..published };
 
         let mut globalskip = 0u64;
         for task in file.tasks(&mut *window)? {
@@ -120,43 +116,21 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             let last = task.blockcount.saturating_sub(1);
             let used = file.chunk_len(&task, last)?;
             let crc = match seal {
-                Some(seal) => file.sealed_crc(&seal, task.local, last)?,
-                None => 0,
+                Some(seal) => Some(file.sealed_crc(&seal, task.local, last)?),
+                None => None,
             };
             let cursor = Cursor::resume(task.chunks, last, used).map_err(DriveError::Format)?;
-            let slot = usize::try_from(task.local).ok().and_then(|local| slots.get_mut(local));
-            if let Some(slot) = slot {
-                *slot = Slot { cursor, since: cursor.chunk(), crc };
-            }
+            let pen = kept.pen_mut(task.local).map_err(DriveError::Format)?;
+            *pen = Pen::resume(task.local, cursor, crc);
         }
-        for slot in slots.iter_mut() {
-            slot.cursor = slot.cursor.with_globalskip(globalskip);
+        for pen in kept.pens() {
+            *pen = pen.with_globalskip(globalskip);
         }
-        let mapping_len = meta1.mapping_len(mapping.map_or(0, |mapping| mapping.len()));
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let options = Options { sealed: seal.is_some(), ..options };
-        let ledger = Ledger::new(memory.ledger);
-        let store = file.into_store();
-        Ok(Self {
-            store,
-            meta1,
-            blocks,
-            slots,
-            ledger,
-            window,
-            options,
-            published,
-            unsettled: None,
-            mapping_len,
-        })
+        let book = Book::reopen(&meta1, &blocks, published, seal.is_some());
+        let (book, store) = (book.with_meta1_crc(meta1_crc), file.into_store());
+        Ok(Self { store, book, tasks: kept, window, ahead: Ahead::Blocks(ahead), checksum })
     }
-}
-
-/// The slots of `ntasks` tasks.
-fn slots_of(slots: &mut [Slot], ntasks: u32) -> Result<&mut [Slot], Error> {
-    let have = usize_to_u64(slots.len());
-    let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
-    slots.get_mut(..count).ok_or(Error::Slots { ntasks: ntasks.into(), have })
 }
 
 /// Checks that each entry of the mapping, if the file has one, is one that a file can hold.

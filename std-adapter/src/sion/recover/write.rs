@@ -9,11 +9,11 @@ use crate::publish::Publish;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
-use striae_core::sion::close::Close;
-use striae_core::sion::commit::{Column, Entries, Publication, Written};
-use striae_core::sion::{Error as SionError, Varheader};
+use striae_core::sion::Book;
+use striae_core::sion::publish::{Publish as Close, Terms};
+use striae_core::sion::seal::checksum_of;
+use striae_core::sion::tables::{Column, Entries, Written};
 use striae_core::span::Span;
-use striae_core::step::{DriveError, drive};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// Writes the set that `parts` are of.
@@ -140,28 +140,25 @@ fn write_part(
     // Checksums of what is there now would hide what was altered since it was sealed.
     let crcs = part.sealed_crcs(&source)?;
 
-    let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
+    let at = |error| Error::new(out, error);
+    let (entries, blocks) =
+        (u64::try_from(mapping.len()).unwrap_or(u64::MAX), part.remains().blocks());
     let maxchunks = u32::try_from(part.maxchunks()).unwrap_or(u32::MAX); // bounded by `examine`
-    let new = Varheader {
-        start: 0,
-        ntasks: meta1.ntasks(),
-        maxchunks,
-        mapping_len: meta1.mapping_len(entries),
-        sealed: part.remains().is_sealed(),
-    };
-    // A new file: nothing that an older commit left stands in it.
-    let (old, file_len) = (None, 0);
-    let checksum = crc32c::crc32c_append;
-    let publication = Publication { meta1, old, new, file_len, checksum };
+    let sealed = part.remains().is_sealed();
     let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
-    let lengths = Lengths { part, crcs, mapping };
-    let close = Close::new(publication, part.remains().blocks(), lengths, &mut window);
-    let mut close = close.map_err(|error| Error::new(out, error))?;
-    let closed = drive(&mut close, &mut Target(&file), &mut buf);
-    closed.map(|_| ()).map_err(|error| {
-        let error: DriveError<io::Error, SionError> = error.infallible();
-        Error::new(out, error)
-    })
+    let checksum = crc32c::crc32c_append;
+    let meta1_crc = match sealed {
+        true => checksum_of(&file, tables, 0, checksum, &mut buf).map_err(at)?,
+        false => 0,
+    };
+    let book =
+        Book::create(&meta1, blocks, entries, sealed).map_err(|error| Error::new(out, error))?;
+    // A new file: nothing that an older commit left stands in it.
+    let terms = Terms { checksum, ..Terms::default() };
+    let (lengths, mut book) = (Lengths { part, crcs, mapping }, book.with_meta1_crc(meta1_crc));
+    let close = Close::close(&mut book, maxchunks, lengths, terms, &mut window);
+    let close = close.map_err(|error| Error::new(out, error))?;
+    close.run(&mut Target(&file), &mut buf).map_err(at)
 }
 
 /// Copies bytes of a physical file to the same places of another.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
-use striae_core::sion::{Attributes, ChunkRule, Error as SionError, Meta1, Varheader, raw};
+use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Meta1, raw};
 
 /// Bytes of a task's buffer, unless told.
 pub(super) const BUFFER: usize = 1 << 16;
@@ -308,13 +308,9 @@ impl Builder {
         meta1.to_raw(prefix).map_err(at)?;
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
         let blocks = blocks(&meta1, &table).map_err(at)?;
-        let mapping_len = meta1.mapping_len(self.ntasks); // each has an entry
-        let (ntasks, sealed) = (meta1.ntasks(), self.settings.sealed);
-        if !(Varheader { start: 0, ntasks, maxchunks: 1, mapping_len, sealed }).has_places(&blocks)
-        {
-            return Err(at(SionError::FileFull { chunk: 0 }));
-        }
-        Ok(Plan { path, file, meta1, table })
+        // Each task has an entry in the mapping.
+        let book = Book::create(&meta1, &blocks, self.ntasks, self.settings.sealed).map_err(at)?;
+        Ok(Plan { path, file, book, table })
     }
 
     fn open(&self, path: &Path, made: &mut Made) -> Result<PosixFile, Error> {

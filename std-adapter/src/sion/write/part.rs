@@ -1,6 +1,6 @@
 //! One physical file that is written: which blocks are open, where META2 is.
 //!
-//! Locks are taken in this order: `commits`, the map of streams, a stream, `place`. A commit
+//! Locks are taken in this order: `commits`, the map of streams, a stream, `book`. A commit
 //! therefore looks at the streams one after another, and publishes what it saw when it holds none of
 //! them; a task that enters a new block may have to move META2 out of its way, and waits for nobody
 //! but a publication.
@@ -12,7 +12,7 @@ mod tests;
 
 use super::Durability;
 use super::snapshot::Snapshot;
-use super::stream::{Mark, Stream};
+use super::stream::Stream;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
@@ -20,10 +20,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use striae_core::sion::close::Close;
-use striae_core::sion::commit::Unchanged;
+use striae_core::sion::book::{Ahead, Enter};
 use striae_core::sion::cursor::Cursor;
-use striae_core::sion::{Blocks, Chunks, Error as SionError, KeyvalMode, Meta1, Varheader};
+use striae_core::sion::pen::Since;
+use striae_core::sion::publish::Publish;
+use striae_core::sion::{Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen};
 use striae_core::store::WriteAt;
 
 /// Bytes of the windows that tables are read and written in.
@@ -47,18 +48,6 @@ pub(super) enum Starts {
     Each(Vec<u64>),
 }
 
-/// Where META2 is, and how many blocks tasks may write to before it has to be somewhere else.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    published: Option<Varheader>,
-    /// What a commit wrote that failed so late that it may be what readers see.
-    unsettled: Option<Varheader>,
-    /// How often such a commit was made the visible one.
-    settled: u64,
-    /// As the atomic that can be read without the lock.
-    allowed: u64,
-}
-
 /// The streams of tasks that have a writer, or something to be committed.
 type Streams = BTreeMap<u32, Arc<Mutex<Stream>>>;
 
@@ -71,15 +60,14 @@ pub(super) struct Part {
     blocks: Blocks,
     starts: Starts,
     mapping: Vec<(u32, u32)>,
-    mapping_len: u64,
     settings: Settings,
     streams: Mutex<Streams>,
     /// The number of the last wish for a commit that was granted; held while committing.
     commits: Mutex<u64>,
     wishes: AtomicU64,
-    place: Mutex<Place>,
-    /// Blocks that tasks have entered, or that were in use: no META2 will ever be put there.
-    allowed: AtomicU64,
+    book: Mutex<Book>,
+    /// [`Book::entered`], for those who do not hold the lock.
+    entered: AtomicU64,
     /// Set when the disk failed to make something durable: it will not say so twice.
     sync_failed: AtomicBool,
     /// Whether chunks that nobody wrote to may hold bytes.
@@ -92,38 +80,30 @@ pub(super) struct Part {
 pub(super) struct Origin {
     pub(super) path: PathBuf,
     pub(super) file: PosixFile,
-    pub(super) meta1: Meta1,
-    pub(super) blocks: Blocks,
+    pub(super) book: Book,
     pub(super) starts: Starts,
     /// File and local rank of each global rank, if it is new and the first of several.
     pub(super) mapping: Vec<(u32, u32)>,
-    pub(super) mapping_len: u64,
-    /// What the last commit wrote.
-    pub(super) published: Option<Varheader>,
 }
 
 impl Part {
     pub(super) fn new(origin: Origin, settings: Settings) -> Self {
-        let Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published } = origin;
-        // Of a file that was written before, blocks in front of META2 that are in use stay open.
-        let used = published.map_or(0, |old| u64::from(old.maxchunks));
-        let allowed = published.map_or(0, |old| used.min(blocks.before(old.start)));
+        let Origin { path, file, book, starts, mapping } = origin;
         Self {
             path,
             file,
-            meta1,
-            blocks,
+            meta1: *book.meta1(),
+            blocks: *book.blocks(),
             starts,
             mapping,
-            mapping_len,
             settings,
             streams: Mutex::default(),
             commits: Mutex::new(0),
             wishes: AtomicU64::new(0),
-            place: Mutex::new(Place { published, unsettled: None, settled: 0, allowed }),
-            allowed: AtomicU64::new(allowed),
+            book: Mutex::new(book),
+            entered: AtomicU64::new(book.entered()),
             sync_failed: AtomicBool::new(false),
-            rubbish: AtomicBool::new(published.is_some()),
+            rubbish: AtomicBool::new(book.published().is_some()),
             closed: AtomicBool::new(false),
         }
     }
@@ -165,11 +145,6 @@ impl Part {
     pub(super) fn buffer_for(&self, cursor: &Cursor) -> usize {
         let chunksize = usize::try_from(cursor.chunksize()).unwrap_or(usize::MAX);
         self.settings.buffer.min(chunksize)
-    }
-
-    /// The checksum behind `bytes`, if anyone wants to know.
-    pub(super) fn checksum(&self, previous: u32, bytes: &[u8]) -> u32 {
-        if self.settings.sealed { crc32c::crc32c_append(previous, bytes) } else { 0 }
     }
 
     pub(super) fn error(&self, error: SionError) -> Error {
@@ -216,31 +191,21 @@ impl Part {
     }
 
     /// Opens block `chunk` to writing: if META2 is there, it is moved behind it first.
-    pub(super) fn allow(&self, chunk: u32) -> Result<(), Error> {
-        let wanted = u64::from(chunk).saturating_add(1);
-        if wanted <= self.allowed.load(Ordering::Acquire) {
+    pub(super) fn enter(&self, chunk: u32) -> Result<(), Error> {
+        if u64::from(chunk) < self.entered.load(Ordering::Acquire) {
             return Ok(());
         }
-        let full = || self.error(SionError::FileFull { chunk: chunk.into() });
-        let maxchunks = chunk.checked_add(1).ok_or_else(full)?;
-        if !(Varheader { maxchunks, ..self.empty() }).has_places(&self.blocks) {
-            return Err(full());
+        self.check_disk()?;
+        let mut book = lock(&self.book);
+        match book.enter(chunk, Ahead::Double).map_err(|error| self.error(error))? {
+            Enter::GoOn => {
+                self.entered.store(book.entered(), Ordering::Release);
+                Ok(())
+            }
+            Enter::Settle(_) | Enter::Move(_) => self.publish(&mut book, |book, terms, window| {
+                Publish::enter(book, chunk, terms, window)
+            }),
         }
-        let mut place = self.place()?;
-        if let Some(old) = place.published
-            && wanted > self.blocks.before(old.start)
-        {
-            // Behind all blocks in use: those of a file that was reopened can be behind its META2.
-            let blocks = wanted.max(old.maxchunks.into());
-            self.publish(&mut place, &old, blocks, Unchanged)?;
-        }
-        self.set_allowed(&mut place, |allowed| allowed.max(wanted));
-        Ok(())
-    }
-
-    fn set_allowed(&self, place: &mut Place, allowed: impl FnOnce(u64) -> u64) {
-        place.allowed = allowed(place.allowed);
-        self.allowed.store(place.allowed, Ordering::Release);
     }
 
     /// Makes all that was accepted so far part of the file.
@@ -257,17 +222,19 @@ impl Part {
         let all = self.wishes.load(Ordering::Acquire);
         let snapshot = self.snapshot(false)?;
         self.check_name()?;
-        let mut place = self.place()?;
-        let sealed = self.settings.sealed;
-        if snapshot.tasks.is_empty() && place.published.is_some_and(|old| old.sealed == sealed) {
+        self.check_disk()?;
+        let mut book = lock(&self.book);
+        let is_same = book.unsettled().is_none()
+            && book.published().is_some_and(|old| old.sealed == book.is_sealed());
+        if snapshot.pens.is_empty() && is_same {
             let synced = self.target().sync(); // an earlier writer may not have asked for it
             synced.map_err(|error| Error::new(&self.path, error))?;
         } else {
-            let shape = self.shape(&snapshot, &place);
-            let blocks = place.allowed.max(shape.maxchunks.into());
-            self.publish(&mut place, &shape, blocks, &snapshot)?;
+            self.publish(&mut book, |book, terms, window| {
+                Publish::commit(book, snapshot.maxchunks(), Since(&snapshot), terms, window)
+            })?;
         }
-        drop(place);
+        drop(book);
         self.committed(&snapshot);
         *granted = all;
         Ok(())
@@ -275,7 +242,7 @@ impl Part {
 
     /// Commits of unknown outcome that turned out to be visible.
     pub(super) fn settled(&self) -> u64 {
-        lock(&self.place).settled
+        lock(&self.book).settled()
     }
 
     /// Commits what was accepted for `stream` since `mark`. If that fails, takes it back.
@@ -284,7 +251,7 @@ impl Part {
     pub(super) fn commit_record(
         &self,
         stream: &Mutex<Stream>,
-        mark: &Mark,
+        mark: &Pen,
         settled: u64,
     ) -> Result<(), Error> {
         self.commit().or_else(|error| {
@@ -295,15 +262,15 @@ impl Part {
             }
             // If nobody knows whether it is in the file, or another one's commit that failed has put
             // it there after all, it stays in the stream.
-            let place = *lock(&self.place);
-            if place.unsettled.is_none() && place.settled == settled {
+            let book = *lock(&self.book);
+            if book.unsettled().is_none() && book.settled() == settled {
                 stream.take_back(mark);
             }
             Err(error)
         })
     }
 
-    /// Commits for the last time: see [`Close`].
+    /// Commits for the last time: see [`Publish::close`].
     pub(super) fn close(&self) -> Result<(), Error> {
         let mut granted = lock(&self.commits);
         if self.is_closed() {
@@ -311,7 +278,9 @@ impl Part {
         }
         let closed = self.snapshot(true).and_then(|snapshot| {
             self.check_name()?;
-            self.publish_last(&snapshot)?;
+            self.publish(&mut lock(&self.book), |book, terms, window| {
+                Publish::close(book, snapshot.maxchunks(), Since(&snapshot), terms, window)
+            })?;
             self.committed(&snapshot);
             Ok(())
         });
@@ -323,23 +292,6 @@ impl Part {
             Err(_) => lock(&self.streams).values().for_each(|stream| lock(stream).closed = false),
         }
         closed
-    }
-
-    fn publish_last(&self, snapshot: &Snapshot<'_>) -> Result<(), Error> {
-        let mut place = self.place()?;
-        let publication = self.publication(&place, self.shape(snapshot, &place))?;
-        let mut window = vec![0; WINDOW];
-        let close = Close::new(publication, &self.blocks, snapshot, &mut window);
-        let mut close = close.map_err(|error| self.error(error))?;
-        let done = self.run(&mut close);
-        let done = self.conclude(&mut place, done, close.outcome());
-        if done.is_err() {
-            // Writers may go on, but not where META2 may be now: right behind what they used.
-            let now = [place.published, place.unsettled].into_iter().flatten();
-            let before = now.map(|now| self.blocks.before(now.start)).min().unwrap_or(u64::MAX);
-            self.set_allowed(&mut place, |allowed| allowed.min(before));
-        }
-        done
     }
 
     /// Ends all writing, without a commit. Says whether there was anything to commit.
@@ -355,28 +307,29 @@ impl Part {
             !stream.is_committed()
         };
         streams.values().filter(|stream| is_lost(stream)).count() > 0
-            || lock(&self.place).published.is_none()
+            || lock(&self.book).published().is_none()
     }
 
     /// Writes all buffers, and looks at what is new.
     fn snapshot(&self, closes: bool) -> Result<Snapshot<'_>, Error> {
         let streams: Vec<_> = lock(&self.streams).values().cloned().collect();
-        let mut tasks = Vec::new();
+        let mut snapshot = Snapshot::new(&self.mapping);
         for stream in streams {
             let mut stream = lock(&stream);
             stream.flush(self)?;
             stream.closed |= closes;
-            tasks.extend(stream.wrote());
+            stream.tell(&mut snapshot);
         }
-        Ok(Snapshot { tasks, mapping: &self.mapping })
+        snapshot.sort();
+        Ok(snapshot)
     }
 
     /// What `snapshot` says has been committed.
     fn committed(&self, snapshot: &Snapshot<'_>) {
         let mut streams = lock(&self.streams);
-        for wrote in &snapshot.tasks {
-            if let Some(stream) = streams.get(&wrote.local) {
-                lock(stream).committed(wrote);
+        for seen in &snapshot.pens {
+            if let Some(stream) = streams.get(&seen.local()) {
+                lock(stream).committed(seen);
             }
         }
         // Nobody writes to them any more; whoever wants to finds their end in META2.

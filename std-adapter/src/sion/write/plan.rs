@@ -8,8 +8,9 @@ use crate::posix::PosixFile;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use striae_core::integrity::Checksum;
 use striae_core::sion::create::{Create, TaskTable};
-use striae_core::sion::{Blocks, Error as SionError, Meta1};
+use striae_core::sion::{Blocks, Book, Error as SionError};
 use striae_core::step::{DriveError, drive};
 use striae_core::store::ReadAt;
 
@@ -17,7 +18,7 @@ use striae_core::store::ReadAt;
 pub(super) struct Plan {
     pub(super) path: PathBuf,
     pub(super) file: PosixFile,
-    pub(super) meta1: Meta1,
+    pub(super) book: Book,
     pub(super) table: Table,
 }
 
@@ -46,22 +47,19 @@ impl Plan {
         mapping: Vec<(u32, u32)>,
         settings: Settings,
     ) -> Result<Part, Error> {
-        let Self { path, file, meta1, table } = self;
+        let Self { path, file, book, table } = self;
         let mut window = vec![0; WINDOW];
-        let create = Create::new(&meta1, prefix, &table, &mut window);
-        let (mut create, blocks) = create.map_err(|error| Error::new(&path, error))?;
+        let checksum: Option<Checksum> = book.is_sealed().then_some(crc32c::crc32c_append);
+        let create = Create::new(book.meta1(), prefix, &table, checksum, &mut window);
+        let (mut create, _) = create.map_err(|error| Error::new(&path, error))?;
         let sync_failed = AtomicBool::new(false); // then there is no file
         let mut target = Target::new(&file, settings.durability, &sync_failed);
-        drive(&mut create, &mut target, &mut []).map_err(|error| {
+        let meta1_crc = drive(&mut create, &mut target, &mut []).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&path, error)
         })?;
-        let starts = table.into_starts(&blocks);
-        let entries = u64::try_from(mapping.len()).unwrap_or(u64::MAX);
-        let mapping_len = meta1.mapping_len(entries);
-        let published = None;
-        let origin = Origin { path, file, meta1, blocks, starts, mapping, mapping_len, published };
-        Ok(Part::new(origin, settings))
+        let (starts, book) = (table.into_starts(book.blocks()), book.with_meta1_crc(meta1_crc));
+        Ok(Part::new(Origin { path, file, book, starts, mapping }, settings))
     }
 }
 

@@ -8,9 +8,11 @@ use crate::posix::PosixFile;
 use crate::sion::file::{OpenOptions, Opened, sibling_path};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
-    self as core_sion, Blocks, KeyvalMode, Meta1, Physical, SealState, Varheader,
+    self as core_sion, Blocks, Book, KeyvalMode, Meta1, Physical, SealState, Varheader,
 };
+use striae_core::span::Span;
 use striae_core::step::DriveError;
 
 /// A set of physical files that is written. All of its methods may be called by many threads at once.
@@ -206,14 +208,14 @@ impl Reopen {
             return Err(Error::new(&path, core_sion::Error::NotClosed { offset }));
         };
         let mapping = physical.mapping().map_err(at)?;
+        let (meta1, checksum) = (*physical.meta1(), crc32c::crc32c_append);
+        let fields = meta1.layout().commit_fields();
         let is_sealed = match physical.seal() {
             Ok(SealState::Sealed(_)) if self.sealed == Some(false) => true,
             Ok(SealState::Sealed(seal)) => {
                 // Or what is damaged would be sealed.
-                let (meta1, mut window) = (*physical.meta1(), vec![0; WINDOW]);
-                let end = meta1.layout().commit_fields().end();
-                let checksum = crc32c::crc32c_append;
-                seal.check_metadata(&file, end, checksum, &mut window).map_err(at)?;
+                let mut window = vec![0; WINDOW];
+                seal.check_metadata(&file, fields.end(), checksum, &mut window).map_err(at)?;
                 true
             }
             Ok(_) => false,
@@ -221,10 +223,20 @@ impl Reopen {
             Err(DriveError::Format(_)) if self.sealed == Some(false) => false,
             Err(error) => return Err(at(error)),
         };
-        let old = Varheader::of(physical.head(), mapping.as_ref());
-        let published = old.map(|old| Varheader { sealed: is_sealed, ..old });
+        let sealed = self.sealed.unwrap_or(is_sealed);
+        let meta1_crc = match is_sealed || sealed {
+            true => {
+                let front = Span::new(0, fields.offset()).unwrap_or(Span::ZERO);
+                checksum_of(&file, front, 0, checksum, &mut vec![0; WINDOW]).map_err(at)?
+            }
+            false => 0,
+        };
+        let published = Varheader::of(physical.head(), mapping.as_ref());
+        let offset = fields.offset();
+        let published =
+            published.ok_or_else(|| Error::new(&path, core_sion::Error::NotClosed { offset }))?;
+        let published = Varheader { sealed: is_sealed, ..published };
 
-        let meta1 = *physical.meta1();
         let mut starts = Vec::new();
         let mut globalskip = 0u64;
         for task in physical.tasks(vec![0; WINDOW]).map_err(at)? {
@@ -233,20 +245,10 @@ impl Reopen {
             globalskip = globalskip.saturating_add(chunks.chunksize);
         }
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let mapping_len = meta1.mapping_len(mapping.map_or(0, |mapping| mapping.len()));
-        let origin = Origin {
-            path,
-            file,
-            meta1,
-            blocks,
-            starts: Starts::Each(starts),
-            mapping: Vec::new(),
-            mapping_len,
-            published,
-        };
-        let sealed = self.sealed.unwrap_or(is_sealed);
+        let book = Book::reopen(&meta1, &blocks, published, sealed).with_meta1_crc(meta1_crc);
+        let (starts, mapping) = (Starts::Each(starts), Vec::new());
         let settings = Settings { durability: self.durability, sealed, buffer: self.buffer };
-        let part = Part::new(origin, settings);
+        let part = Part::new(Origin { path, file, book, starts, mapping }, settings);
         if sealed && !is_sealed {
             (0..meta1.ntasks()).try_for_each(|local| part.renew(local))?;
         }

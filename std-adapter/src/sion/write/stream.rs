@@ -1,71 +1,56 @@
 //! A task's stream while it is written: a buffer, a cursor, and the chunks since the last commit.
 
 use super::part::Part;
-use super::snapshot::Wrote;
+use super::snapshot::Snapshot;
 use crate::error::{Error, ErrorKind};
+use striae_core::sion::Error as SionError;
 use striae_core::sion::cursor::Cursor;
+use striae_core::sion::pen::{Finished, Ledger, Pen};
 use striae_core::span::Span;
-
-/// What is used of a chunk.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Chunk {
-    /// Bytes of it that are used.
-    pub(super) used: u64,
-    /// Their CRC-32C; 0 if the file is not sealed.
-    pub(super) crc: u32,
-}
 
 /// A task's stream while it is written.
 #[derive(Debug)]
 pub(super) struct Stream {
-    local: u32,
-    /// Where the next byte goes that is accepted.
-    cursor: Cursor,
+    pen: Pen,
     /// Bytes that were accepted and not written: those right in front of the cursor, in its chunk.
     buf: Vec<u8>,
-    /// CRC-32C of what was written to the cursor's chunk, without the buffer.
-    crc: u32,
-    /// Chunks that were left since the last commit, and the first of them.
-    finished: Vec<Chunk>,
-    since: u32,
+    /// Chunks that were left since the last commit.
+    finished: Left,
     /// Whether a writer exists.
     pub(super) taken: bool,
-    /// Whether anything was accepted since the last commit.
-    dirty: bool,
     /// Whether the file was closed.
     pub(super) closed: bool,
 }
 
-/// What a write that failed is taken back to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    cursor: Cursor,
-    crc: u32,
+/// A ledger that grows.
+#[derive(Debug, Default)]
+struct Left(Vec<Finished>);
+
+impl Ledger for Left {
+    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
+        self.0.push(chunk);
+        Ok(())
+    }
+
+    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
+        self.0.retain(keep);
+    }
 }
 
 impl Stream {
-    /// The stream of a task that goes on at `cursor`, behind bytes with the checksum `crc`.
-    pub(super) const fn new(local: u32, cursor: Cursor, crc: u32) -> Self {
-        Self {
-            local,
-            cursor,
-            buf: Vec::new(),
-            crc,
-            finished: Vec::new(),
-            since: cursor.chunk(),
-            taken: false,
-            dirty: false,
-            closed: false,
-        }
+    /// The stream of a task that goes on where `pen` is.
+    pub(super) fn new(pen: Pen) -> Self {
+        Self { pen, buf: Vec::new(), finished: Left::default(), taken: false, closed: false }
     }
 
     /// Takes all chunks for new ones: `finished` are those before the cursor's.
-    pub(super) fn renew(&mut self, finished: Vec<Chunk>) {
-        (self.since, self.finished, self.dirty) = (0, finished, true);
+    pub(super) fn renew(&mut self, finished: Vec<Finished>) {
+        self.pen.renew();
+        self.finished = Left(finished);
     }
 
     pub(super) const fn cursor(&self) -> &Cursor {
-        &self.cursor
+        self.pen.cursor()
     }
 
     /// Whether all of it is as the last commit says, and nobody is about to change that.
@@ -75,7 +60,7 @@ impl Stream {
 
     /// Whether all of it is as the last commit says.
     pub(super) const fn is_committed(&self) -> bool {
-        !self.dirty
+        self.pen.is_committed()
     }
 
     /// Accepts some of `bytes`, at least one, and returns how many. It is few hops from here to the
@@ -101,15 +86,14 @@ impl Stream {
     #[inline]
     fn has_room(&self, part: &Part, len: usize) -> bool {
         let free = self.buf.capacity().saturating_sub(self.buf.len()).min(part.buffer());
-        len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor.room())
+        len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor().room())
     }
 
     /// Puts `bytes` into the buffer; there must be room.
     #[inline]
     fn accept(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
-        self.cursor.advance(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        self.dirty |= !bytes.is_empty();
+        self.pen.accepted(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
     }
 
     fn write_slowly(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
@@ -127,10 +111,10 @@ impl Stream {
 
     /// Accepts as many bytes as go into the chunk, or into the file at once.
     fn write_some(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
-        if self.cursor.room() == 0 {
+        if self.cursor().room() == 0 {
             self.leave_chunk(part)?;
         }
-        let room = usize::try_from(self.cursor.room()).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.cursor().room()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..room).unwrap_or(bytes);
         if self.buffer(part, bytes) {
             return Ok(bytes.len());
@@ -138,31 +122,28 @@ impl Stream {
         self.flush(part)?;
         let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if bytes.len() < part.buffer() {
-            self.buf.reserve_exact(part.buffer_for(&self.cursor));
+            self.buf.reserve_exact(part.buffer_for(self.cursor()));
             if self.buffer(part, bytes) {
                 return Ok(bytes.len());
             }
         }
-        let place = self.cursor.place(len).map_err(|error| part.error(error))?;
+        let place = self.cursor().place(len).map_err(|error| part.error(error))?;
         let n =
             part.file().write_some_at(place.offset(), bytes).map_err(|error| part.failed(error))?;
-        let bytes = bytes.get(..n).unwrap_or(bytes);
-        self.count(part, bytes);
+        let crc = self.crc_after(bytes.get(..n).unwrap_or(bytes));
+        self.pen.wrote(u64::try_from(n).unwrap_or(u64::MAX), crc);
         Ok(n)
     }
 
-    /// Counts bytes that were written at the cursor.
-    fn count(&mut self, part: &Part, bytes: &[u8]) {
-        self.crc = part.checksum(self.crc, bytes);
-        self.cursor.advance(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        self.dirty = true;
+    fn crc_after(&self, bytes: &[u8]) -> u32 {
+        self.pen.crc_after(bytes, crc32c::crc32c_append)
     }
 
     /// Accepts all of `record` into one chunk, or nothing of it.
     pub(super) fn write_record(&mut self, part: &Part, record: &[u8]) -> Result<(), Error> {
         self.check_open(part)?;
         let len = u64::try_from(record.len()).unwrap_or(u64::MAX);
-        let fits = self.cursor.fits(len).map_err(|error| part.error(error))?;
+        let fits = self.cursor().fits(len).map_err(|error| part.error(error))?;
         if fits && self.buffer(part, record) {
             return Ok(());
         }
@@ -216,23 +197,21 @@ impl Stream {
     }
 
     /// What it is now, with an empty buffer.
-    pub(super) fn mark(&mut self, part: &Part) -> Result<Mark, Error> {
+    pub(super) fn mark(&mut self, part: &Part) -> Result<Pen, Error> {
         self.flush(part)?;
-        Ok(Mark { cursor: self.cursor, crc: self.crc })
+        Ok(self.pen)
     }
 
     /// Makes it what it was at `mark`. Nothing that was accepted since has been committed.
-    pub(super) fn take_back(&mut self, mark: &Mark) {
+    pub(super) fn take_back(&mut self, mark: &Pen) {
         self.buf.clear(); // it was empty at the mark
-        let finished = mark.cursor.chunk().saturating_sub(self.since);
-        self.finished.truncate(usize::try_from(finished).unwrap_or(usize::MAX));
-        (self.cursor, self.crc) = (mark.cursor, mark.crc);
+        self.pen.take_back(mark, &mut self.finished);
     }
 
     /// Goes to the next chunk unless `len` bytes fit into this one.
     pub(super) fn ensure_free_space(&mut self, part: &Part, len: u64) -> Result<(), Error> {
         self.check_open(part)?;
-        match self.cursor.fits(len).map_err(|error| part.error(error))? {
+        match self.cursor().fits(len).map_err(|error| part.error(error))? {
             true => Ok(()),
             false => self.leave_chunk(part),
         }
@@ -251,14 +230,13 @@ impl Stream {
         self.flush(part)?;
         let mut done = 0u64;
         while done < len {
-            if self.cursor.room() == 0 {
+            if self.cursor().room() == 0 {
                 self.leave_chunk(part)?;
             }
-            let place = self.cursor.place(len.saturating_sub(done));
+            let place = self.cursor().place(len.saturating_sub(done));
             let place = place.map_err(|error| part.error(error))?;
-            self.crc = copy(place, done, self.crc).inspect_err(|_| part.leave_rubbish())?;
-            self.cursor.advance(place.len());
-            self.dirty = true;
+            let crc = copy(place, done, self.pen.crc()).inspect_err(|_| part.leave_rubbish())?;
+            self.pen.wrote(place.len(), crc);
             done = done.saturating_add(place.len());
         }
         Ok(())
@@ -271,10 +249,9 @@ impl Stream {
         }
         self.check_open(part)?;
         let len = u64::try_from(self.buf.len()).unwrap_or(u64::MAX);
-        let written = self.cursor.rewound(len);
-        let place = written.place(len).map_err(|error| part.error(error))?;
+        let place = self.cursor().rewound(len).place(len).map_err(|error| part.error(error))?;
         part.file().write_all_at(place.offset(), &self.buf).map_err(|error| part.failed(error))?;
-        self.crc = part.checksum(self.crc, &self.buf);
+        self.pen.flushed(self.crc_after(&self.buf));
         self.buf.clear();
         Ok(())
     }
@@ -288,12 +265,10 @@ impl Stream {
 
     /// Goes to the start of the next chunk.
     fn leave_chunk(&mut self, part: &Part) -> Result<(), Error> {
-        let next = self.cursor.next_chunk().map_err(|error| part.error(error))?;
+        let next = self.cursor().next_chunk().map_err(|error| part.error(error))?;
         self.flush(part)?;
-        part.allow(next.chunk())?;
-        self.finished.push(Chunk { used: self.cursor.used(), crc: self.crc });
-        (self.cursor, self.crc, self.dirty) = (next, 0, true);
-        Ok(())
+        part.enter(next.chunk())?;
+        self.pen.leave(&mut self.finished).map_err(|error| part.error(error))
     }
 
     fn check_open(&self, part: &Part) -> Result<(), Error> {
@@ -303,22 +278,16 @@ impl Stream {
         part.check_disk()
     }
 
-    /// What is to be committed; the buffer must be empty. `None` if there is nothing new.
-    pub(super) fn wrote(&self) -> Option<Wrote> {
-        if !self.dirty {
-            return None;
+    /// Tells what is to be committed, if anything is; the buffer must be empty.
+    pub(super) fn tell(&self, snapshot: &mut Snapshot<'_>) {
+        if !self.is_committed() {
+            snapshot.add(&self.pen, &self.finished.0);
         }
-        let mut chunks = self.finished.clone();
-        chunks.push(Chunk { used: self.cursor.used(), crc: self.crc });
-        Some(Wrote { local: self.local, since: self.since, chunks })
     }
 
-    /// What `wrote` said has been committed; more may have been written since.
-    pub(super) fn committed(&mut self, wrote: &Wrote) {
-        let last = wrote.chunks.len().saturating_sub(1);
-        self.finished.drain(..last.min(self.finished.len()));
-        self.since = wrote.blockcount().saturating_sub(1);
-        let is_same = wrote.chunks.last().map(|chunk| chunk.used) == Some(self.cursor.used());
-        self.dirty = !(self.finished.is_empty() && is_same);
+    /// What `seen` says has been committed; more may have been written since.
+    pub(super) fn committed(&mut self, seen: &Pen) {
+        self.pen.committed(seen);
+        self.finished.retain(|done| !done.is_told_by(seen));
     }
 }

@@ -131,7 +131,7 @@ impl TaskWriter {
                 let source = span.part(done, place.len()).unwrap_or(Span::ZERO); // as long as asked
                 let copied = match part.is_sealed() {
                     true => {
-                        let mut seen = |bytes: &[u8]| crc = part.checksum(crc, bytes);
+                        let mut seen = |bytes: &[u8]| crc = crc32c::crc32c_append(crc, bytes);
                         copier.copy_seen(from, source, &to, progress, &mut seen)
                     }
                     false => copier.copy(from, source, &to, progress),

@@ -2,12 +2,13 @@
 
 use super::{Part, WINDOW, lock};
 use crate::error::{Error, ErrorKind};
-use crate::sion::write::stream::{Chunk, Stream};
+use crate::sion::write::stream::Stream;
 use std::sync::{Arc, Mutex};
 use striae_core::endian::{I64, U32};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::locate::{check_blockcount, check_blocksize};
-use striae_core::sion::{Chunks, Varheader};
+use striae_core::sion::pen::Finished;
+use striae_core::sion::{Chunks, Pen, Varheader};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -21,9 +22,10 @@ impl Part {
         if let Some(stream) = streams.get(&local) {
             return Ok(Arc::clone(stream));
         }
-        let (cursor, crc) = self.end_of(local)?;
-        self.allow(cursor.chunk())?;
-        let stream = Arc::new(Mutex::new(Stream::new(local, cursor, crc)));
+        self.check_disk()?;
+        let pen = self.end_of(local)?;
+        self.enter(pen.chunk())?;
+        let stream = Arc::new(Mutex::new(Stream::new(pen)));
         streams.insert(local, Arc::clone(&stream));
         Ok(stream)
     }
@@ -32,11 +34,12 @@ impl Part {
     /// commit seals them. Reads them once.
     pub(in crate::sion::write) fn renew(&self, local: u32) -> Result<(), Error> {
         let chunks = self.chunks(local)?;
-        let (cursor, _) = self.end_of(local)?;
+        let cursor = *self.end_of(local)?.cursor();
+        let published = lock(&self.book).published().copied();
         let mut finished = Vec::new();
         for chunk in 0..=cursor.chunk() {
-            let used = match self.place()?.published {
-                Some(old) => self.used_of(&old, local, chunk, &chunks)?,
+            let used = match &published {
+                Some(old) => self.used_of(old, local, chunk, &chunks)?,
                 None => 0,
             };
             let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
@@ -49,29 +52,32 @@ impl Part {
                 crc32c::crc32c_append,
                 &mut window,
             );
-            finished.push(Chunk { used, crc: crc.map_err(|error| Error::new(&self.path, error))? });
+            let crc = crc.map_err(|error| Error::new(&self.path, error))?;
+            finished.push(Finished { local, chunk, used, crc });
         }
-        let last = finished.pop().unwrap_or_default();
-        self.allow(cursor.chunk())?;
-        let mut stream = Stream::new(local, cursor, last.crc);
+        let last = finished.pop().unwrap_or(Finished::EMPTY);
+        self.enter(cursor.chunk())?;
+        let mut stream = Stream::new(Pen::resume(local, cursor, Some(last.crc)));
         stream.renew(finished);
         lock(&self.streams).insert(local, Arc::new(Mutex::new(stream)));
         Ok(())
     }
 
-    /// Where the last commit says that task `local` stopped, and the checksum of that chunk.
-    fn end_of(&self, local: u32) -> Result<(Cursor, u32), Error> {
+    /// Where the last commit says that task `local` stopped.
+    fn end_of(&self, local: u32) -> Result<Pen, Error> {
         let chunks = self.chunks(local)?;
-        let place = self.place()?; // META2 stays where it is until all is read
-        let Some(old) = place.published else { return Ok((Cursor::new(chunks), 0)) };
+        let book = lock(&self.book); // META2 stays where it is until all is read
+        let sealed = book.is_sealed();
+        let Some(old) = book.published() else { return Ok(Pen::new(local, chunks, sealed)) };
         let (count, at) = self.entry(old.blockcounts(), local.into())?;
         let count = check_blockcount(count, at, old.maxchunks);
         let last = count.map_err(|error| self.error(error))?.saturating_sub(1);
         let last = u32::try_from(last).unwrap_or(u32::MAX); // below maxchunks
-        let used = self.used_of(&old, local, last, &chunks)?;
+        let used = self.used_of(old, local, last, &chunks)?;
         let cursor = Cursor::resume(chunks, last.into(), used);
-        let crc = self.crc_of(&old, local, last)?;
-        Ok((cursor.map_err(|error| self.error(error))?, crc))
+        let cursor = cursor.map_err(|error| self.error(error))?;
+        let crc = if sealed { Some(self.crc_of(old, local, last)?) } else { None };
+        Ok(Pen::resume(local, cursor, crc))
     }
 
     /// Bytes that the last commit says are used of a chunk.

@@ -7,6 +7,7 @@ use crate::sion::{Builder, Durability, File, FileWriter};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use striae_core::sion::visible::Outcome;
 
 fn builder() -> Builder {
     Builder::new(2).chunksize(100).fsblksize(10).buffer(50).sealed(true)
@@ -59,11 +60,12 @@ fn nothing_is_promised_nor_written_after_the_disk_failed_once() {
 /// The file shows the last commit, but its writer cannot know: the write of the commit fields failed.
 fn forget_the_last_commit(file: &FileWriter, commit: impl FnOnce()) {
     let part = &file.parts()[0];
-    let old = lock(&part.place).published;
+    let before = *lock(&part.book);
     commit();
-    let mut place = lock(&part.place);
-    place.unsettled = place.published;
-    place.published = old;
+    let mut book = lock(&part.book);
+    let new = *book.published().unwrap();
+    *book = before;
+    book.conclude(Outcome::Unknown(new));
 }
 
 #[test]
@@ -93,9 +95,14 @@ fn a_commit_of_which_nobody_knows_whether_it_is_there_is_finished_before_the_nex
                     expected.extend([11; 5000]);
                     file.commit().unwrap();
                 }
-                _ => file.task(1).unwrap().write_all(b"x").unwrap(),
+                _ => {
+                    file.task(1).unwrap().write_all(b"x").unwrap(); // where there is room already
+                    assert_eq!(stream(&path, 0), expected);
+                    file.commit().unwrap();
+                    assert_eq!(stream(&path, 1), b"x");
+                }
             }
-            assert_eq!(lock(&file.parts()[0].place).unsettled, None);
+            assert_eq!(lock(&file.parts()[0].book).unsettled(), None);
             assert_eq!(stream(&path, 0), expected);
         }
     }

@@ -1,0 +1,229 @@
+//! Publishing: what a [`Book`] says must be written, as one machine.
+//!
+//! A commit never touches what the last one made visible, nor a block that any task has entered
+//! (`spec/sion.md#commits`). Where the last one is in the way, it is moved first; where nobody knows
+//! whether the last one is visible, it is made visible first.
+
+use super::ReadError;
+use super::book::{Ahead, Book, Enter};
+use super::error::Error;
+use super::layout::Varheader;
+use super::tables::{Publication, Tables, Unchanged, Written};
+use super::visible::Visible;
+use crate::integrity::{Checksum, crc32c};
+use crate::step::{DriveError, Machine, Step, drive};
+use crate::store::WriteAt;
+use core::convert::Infallible;
+
+/// How things are published.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Blocks that stay free in front of META2, but for a close.
+    pub ahead: Ahead,
+    /// Length of the file in bytes: what an older commit left may stand in it.
+    pub file_len: u64,
+    /// CRC-32C, if there is a faster one than core's.
+    pub checksum: Checksum,
+}
+
+impl Default for Terms {
+    /// No blocks ahead, of a new file.
+    fn default() -> Self {
+        Self { ahead: Ahead::NONE, file_len: 0, checksum: crc32c }
+    }
+}
+
+/// Does what a [`Book`] says, and tells it what became of that, also if this is given up (dropped)
+/// because the store failed.
+///
+/// Its result is an error if the file has no place for META2; nothing was written for it then.
+#[derive(Debug)]
+pub struct Publish<'b, 'w, T: Written> {
+    book: &'b mut Book,
+    goal: Goal,
+    terms: Terms,
+    tables: Tables<'w, T>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Goal {
+    /// That this block may be written to.
+    Enter(u32),
+    /// A commit of so many rows.
+    Commit(u32),
+    /// A close of so many rows.
+    Close(u32),
+}
+
+#[derive(Debug)]
+enum State {
+    /// The Book is asked what comes next.
+    Ask,
+    /// Tables are written; if `last`, those of the goal.
+    Tables {
+        last: bool,
+    },
+    Visible {
+        visible: Visible,
+        last: bool,
+    },
+    Cut,
+    SyncCut,
+    Done(Result<(), Error>),
+}
+
+impl<'b, 'w> Publish<'b, 'w, Unchanged> {
+    /// Opens `block` to writing: see [`Book::enter`]. `window` needs
+    /// [`WINDOW`](super::tables::WINDOW) bytes; a larger one makes fewer and larger writes.
+    ///
+    /// # Errors
+    /// [`Error::Window`].
+    pub fn enter(
+        book: &'b mut Book,
+        block: u32,
+        terms: Terms,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        Self::new(book, Goal::Enter(block), Unchanged, terms, window)
+    }
+}
+
+impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
+    /// Commits `written`, of which the longest stream has `maxchunks` chunks.
+    ///
+    /// # Errors
+    /// As [`Publish::enter`].
+    pub fn commit(
+        book: &'b mut Book,
+        maxchunks: u32,
+        written: T,
+        terms: Terms,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        Self::new(book, Goal::Commit(maxchunks), written, terms, window)
+    }
+
+    /// Commits `written` where SIONlib puts META2, and cuts the file behind it.
+    ///
+    /// # Errors
+    /// As [`Publish::enter`].
+    pub fn close(
+        book: &'b mut Book,
+        maxchunks: u32,
+        written: T,
+        terms: Terms,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        Self::new(book, Goal::Close(maxchunks), written, terms, window)
+    }
+
+    fn new(
+        book: &'b mut Book,
+        goal: Goal,
+        written: T,
+        terms: Terms,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        // The Book says where, once this is polled.
+        let publication = book.publication(book.shape(0), terms.file_len, terms.checksum);
+        let tables = Tables::new(publication, written, window)?;
+        Ok(Self { book, goal, terms, tables, state: State::Ask })
+    }
+
+    /// Runs this on `store`, with `buf` as memory for what is read.
+    ///
+    /// # Errors
+    /// [`Error::FileFull`]; the store's own.
+    pub fn run<S: WriteAt>(mut self, store: &mut S, buf: &mut [u8]) -> Result<(), ReadError<S>> {
+        let done = drive(&mut self, store, buf).map_err(DriveError::infallible)?;
+        done.map_err(DriveError::Format)
+    }
+
+    /// Goes on to the next state that asks for something.
+    fn settle_state(&mut self) {
+        loop {
+            self.state = match &mut self.state {
+                State::Ask => self.ask().unwrap_or_else(|error| State::Done(Err(error))),
+                State::Tables { last } => {
+                    let Some(sums) = self.tables.sums() else { return };
+                    let visible = Visible::new(self.tables.publication(), &sums);
+                    State::Visible { visible, last: *last }
+                }
+                State::Visible { visible, last } => {
+                    if !visible.ends() {
+                        return;
+                    }
+                    self.book.conclude(visible.outcome());
+                    match (*last, self.goal) {
+                        (true, Goal::Close(_)) => State::Cut,
+                        (true, _) => State::Done(Ok(())),
+                        (false, _) => State::Ask,
+                    }
+                }
+                State::Cut | State::SyncCut | State::Done(_) => return,
+            };
+        }
+    }
+
+    fn ask(&mut self) -> Result<State, Error> {
+        let (new, last) = match (self.goal, self.book.unsettled()) {
+            (Goal::Enter(block), _) => match self.book.enter(block, self.terms.ahead)? {
+                Enter::GoOn => return Ok(State::Done(Ok(()))),
+                Enter::Settle(new) => return Ok(self.settle(new)),
+                Enter::Move(new) => (new, false),
+            },
+            (_, Some(new)) => return Ok(self.settle(*new)),
+            (Goal::Commit(rows), None) => (self.book.commit(rows, self.terms.ahead)?, true),
+            (Goal::Close(rows), None) => {
+                let plan = self.book.close(rows)?;
+                (plan.aside.unwrap_or(plan.last), plan.aside.is_none())
+            }
+        };
+        self.tables.restart(self.publication(new));
+        Ok(State::Tables { last })
+    }
+
+    fn settle(&self, new: Varheader) -> State {
+        State::Visible { visible: Visible::settle(self.book.meta1(), new), last: false }
+    }
+
+    fn publication(&self, new: Varheader) -> Publication {
+        self.book.publication(new, self.terms.file_len, self.terms.checksum)
+    }
+}
+
+impl<T: Written> Machine for Publish<'_, '_, T> {
+    type Output = Result<(), Error>;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, Result<(), Error>> {
+        self.settle_state();
+        match &mut self.state {
+            State::Tables { .. } => self.tables.poll().map(|_| Ok(())),
+            State::Visible { visible, .. } => visible.poll().map(|_| Ok(())),
+            state @ State::Cut => {
+                *state = State::SyncCut;
+                Step::SetSize { len: self.tables.publication().new.span().end() }
+            }
+            state @ State::SyncCut => {
+                *state = State::Done(Ok(()));
+                Step::Sync
+            }
+            State::Done(done) => Step::Done(*done),
+            State::Ask => Step::Done(Ok(())), // `settle_state` has left it
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        self.tables.feed(bytes)
+    }
+}
+
+impl<T: Written> Drop for Publish<'_, '_, T> {
+    fn drop(&mut self) {
+        if let State::Visible { visible, .. } = &self.state {
+            self.book.conclude(visible.outcome());
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! The tables of a commit: META2, the mapping, and the checksums of a seal.
+//!
+//! They are written anew each time, where no reader looks yet ([`Visible`](super::visible::Visible)
+//! changes that). What tasks wrote since the last commit comes from [`Written`]; all other entries are
+//! read back from the last META2, so that memory is one window.
+//!
+//! [`Tables`] writes the entries of a range of tasks: of all of them, or of those of one rank or node,
+//! while others write theirs. The checksums of the parts add up by [`TableSums::join`].
+
+use super::error::Error;
+use super::layout::Varheader;
+use super::meta1::Meta1;
+use super::raw;
+use crate::endian::{ByteOrder, I32, I64, U32};
+use crate::integrity::{Checksum, Crc32cParts};
+use crate::span::Span;
+use crate::step::{Machine, Step};
+use crate::store::{copy_front, usize_to_u64};
+use core::convert::Infallible;
+use core::ops::Range;
+use zerocopy::IntoBytes;
+
+/// What tasks wrote since the last commit.
+pub trait Written {
+    /// Sets those of `entries` that are not as the last commit says, or, if there was none, as it is
+    /// for a task that wrote nothing: one empty chunk.
+    fn lay_over(&self, entries: &mut Entries<'_>);
+}
+
+impl<T: Written + ?Sized> Written for &T {
+    fn lay_over(&self, entries: &mut Entries<'_>) {
+        (**self).lay_over(entries);
+    }
+}
+
+/// Nothing was written: the last commit once more, at another place.
+#[derive(Debug, Clone, Copy)]
+pub struct Unchanged;
+
+impl Written for Unchanged {
+    fn lay_over(&self, _: &mut Entries<'_>) {}
+}
+
+/// A table that a commit writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Chunks that each task used, at least 1.
+    Blockcounts,
+    /// Bytes that each task used of one chunk.
+    Blocksizes {
+        /// Index of the chunk.
+        chunk: u32,
+    },
+    /// CRC-32C of the bytes that each task used of one chunk.
+    Crcs {
+        /// Index of the chunk.
+        chunk: u32,
+    },
+    /// Physical file and local rank of each global rank; only asked for if there was no commit.
+    Mapping,
+}
+
+/// Some consecutive entries of a table.
+#[derive(Debug)]
+pub struct Entries<'a> {
+    column: Column,
+    order: ByteOrder,
+    first: u32,
+    bytes: &'a mut [u8],
+}
+
+impl Entries<'_> {
+    /// Whose entries they are.
+    #[must_use]
+    pub const fn column(&self) -> Column {
+        self.column
+    }
+
+    /// The tasks of these entries, or the global ranks.
+    #[must_use]
+    pub fn range(&self) -> Range<u32> {
+        let count = self.bytes.len().checked_div(self.column.entry_len()).unwrap_or(0);
+        self.first..self.first.saturating_add(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// Sets the entry of task `local`; does nothing if it is not among these.
+    pub fn set(&mut self, local: u32, value: u64) {
+        let order = self.order;
+        match self.column {
+            Column::Crcs { .. } => {
+                let crc = U32::new(u32::try_from(value).unwrap_or(u32::MAX), order);
+                self.put(local, crc.as_bytes());
+            }
+            _ => {
+                let entry = I64::new(i64::try_from(value).unwrap_or(i64::MAX), order);
+                self.put(local, entry.as_bytes());
+            }
+        }
+    }
+
+    /// Sets the entry of a global rank in the mapping.
+    pub fn set_address(&mut self, globalrank: u32, filenumber: u32, lrank: u32) {
+        let i32_of = |n| I32::new(i32::try_from(n).unwrap_or(i32::MAX), self.order);
+        let entry = raw::MappingEntry { filenumber: i32_of(filenumber), lrank: i32_of(lrank) };
+        self.put(globalrank, entry.as_bytes());
+    }
+
+    fn put(&mut self, index: u32, entry: &[u8]) {
+        let skip = index.checked_sub(self.first).and_then(|skip| usize::try_from(skip).ok());
+        let skip = skip.and_then(|skip| skip.checked_mul(entry.len()));
+        let place = skip.and_then(|skip| self.bytes.get_mut(skip..)?.get_mut(..entry.len()));
+        if let Some(place) = place {
+            copy_front(entry, place);
+        }
+    }
+}
+
+impl Column {
+    const fn entry_len(self) -> usize {
+        match self {
+            Self::Crcs { .. } => size_of::<raw::ChunkCrcEntry>(),
+            _ => size_of::<I64>(),
+        }
+    }
+}
+
+/// What is to be published, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication {
+    /// META1 of the file.
+    pub meta1: Meta1,
+    /// CRC-32C of META1 before its commit fields; only used for a seal.
+    pub meta1_crc: u32,
+    /// What the last commit wrote.
+    pub old: Option<Varheader>,
+    /// The place of what this one writes.
+    pub new: Varheader,
+    /// Length of the file in bytes: what an older commit left may stand in it.
+    pub file_len: u64,
+    /// CRC-32C; only used for a seal.
+    pub checksum: Checksum,
+}
+
+/// Checksums of the tables that were written, or of parts of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct TableSums {
+    /// Of META2 and the mapping.
+    pub meta2: Crc32cParts,
+    /// Of the checksums of chunks.
+    pub chunks: Crc32cParts,
+}
+
+impl TableSums {
+    /// Nothing was written.
+    pub const NONE: Self = Self { meta2: Crc32cParts::NONE, chunks: Crc32cParts::NONE };
+
+    /// Those of the parts of both.
+    #[must_use]
+    pub const fn join(self, other: Self) -> Self {
+        let (meta2, chunks) = (self.meta2.join(other.meta2), self.chunks.join(other.chunks));
+        Self { meta2, chunks }
+    }
+}
+
+/// Writes tables: see [`Publication`]. Its result is their checksums, if they are to be sealed.
+#[derive(Debug)]
+pub struct Tables<'w, T> {
+    publication: Publication,
+    written: T,
+    /// Whose entries are written.
+    tasks: Range<u32>,
+    window: &'w mut [u8],
+    /// So many bytes of the window come next.
+    filled: Option<usize>,
+    /// Next byte to be written.
+    at: u64,
+    /// Bytes up to `at` that were written without a gap, and their checksum.
+    run: (u64, u32),
+    sums: TableSums,
+}
+
+/// The next entries to be written: at most a window full, of one row of one table.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    kind: Kind,
+    len: usize,
+    /// Where the last commit has them.
+    old: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    MappingSize { entries: u64 },
+    Entries { column: Column, first: u32 },
+}
+
+/// Bytes that the window of [`Tables`] needs.
+pub const WINDOW: usize = size_of::<I64>();
+
+impl Kind {
+    const fn entry_len(self) -> usize {
+        match self {
+            Self::MappingSize { .. } => size_of::<raw::MappingSize>(),
+            Self::Entries { column, .. } => column.entry_len(),
+        }
+    }
+}
+
+impl<'w, T: Written> Tables<'w, T> {
+    /// Writes all tables. `window` needs [`WINDOW`] bytes; a larger one makes fewer and larger writes.
+    ///
+    /// # Errors
+    /// [`Error::Window`].
+    pub fn new(publication: Publication, written: T, window: &'w mut [u8]) -> Result<Self, Error> {
+        let tasks = 0..publication.new.ntasks;
+        Self::part(publication, tasks, written, window)
+    }
+
+    /// Writes the entries of `tasks`, and with those of task 0 the mapping. Others write the others.
+    ///
+    /// # Errors
+    /// [`Error::Window`].
+    pub fn part(
+        publication: Publication,
+        tasks: Range<u32>,
+        written: T,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        if window.len() < WINDOW {
+            return Err(Error::Window { need: usize_to_u64(WINDOW) });
+        }
+        let at = publication.new.start;
+        let (filled, run, sums) = (None, (0, 0), TableSums::NONE);
+        Ok(Self { publication, written, tasks, window, filled, at, run, sums })
+    }
+
+    /// What is written.
+    pub(super) const fn publication(&self) -> &Publication {
+        &self.publication
+    }
+
+    /// The checksums, once all is written.
+    pub(super) fn sums(&mut self) -> Option<TableSums> {
+        if self.filled.is_some() || self.piece().is_some() {
+            return None;
+        }
+        self.end_run();
+        Some(self.sums)
+    }
+
+    /// Writes the tables of another publication from now on.
+    pub(super) fn restart(&mut self, publication: Publication) {
+        self.at = publication.new.start;
+        (self.filled, self.run, self.sums) = (None, (0, 0), TableSums::NONE);
+        self.publication = publication;
+    }
+
+    /// The next piece of the tables, or `None` at their end.
+    fn piece(&mut self) -> Option<Piece> {
+        if self.tasks.is_empty() {
+            return None;
+        }
+        loop {
+            let (new, old) = (&self.publication.new, self.publication.old.as_ref());
+            let row = if let Some(skip) = skip_in(new.blockcounts(), self.at) {
+                let from = old.map(Varheader::blockcounts);
+                self.row(skip, from, |_| Column::Blockcounts)
+            } else if let Some(skip) = skip_in(new.blocksizes(), self.at) {
+                let from = old.map(Varheader::blocksizes);
+                self.row(skip, from, |chunk| Column::Blocksizes { chunk })
+            } else if let Some(skip) = skip_in(new.mapping(), self.at) {
+                if self.tasks.start > 0 {
+                    self.leap(new.mapping().end());
+                    continue;
+                }
+                let from = old.filter(|old| old.mapping_len == new.mapping_len);
+                let from = from.and_then(|old| old.mapping().part(skip, 0)).map(Span::offset);
+                Ok(self.mapping_piece(skip, from))
+            } else if let Some(skip) = skip_in(new.crcs(), self.at) {
+                let from = old.filter(|old| old.sealed).map(Varheader::crcs);
+                self.row(skip, from, |chunk| Column::Crcs { chunk })
+            } else {
+                return None;
+            };
+            match row {
+                Ok(piece) => return Some(piece),
+                Err(next) => self.leap(next),
+            }
+        }
+    }
+
+    /// The entries `skip` bytes into a table of rows, up to the end of their row; or where the next ones
+    /// of these tasks are.
+    fn row(
+        &self,
+        skip: u64,
+        from: Option<Span>,
+        column: impl Fn(u32) -> Column,
+    ) -> Result<Piece, u64> {
+        let entry_len = usize_to_u64(column(0).entry_len());
+        let bytes = |tasks: u32| u64::from(tasks).saturating_mul(entry_len);
+        let row_len = bytes(self.publication.new.ntasks);
+        let chunk = skip.checked_div(row_len).unwrap_or(0);
+        let into = skip.checked_rem(row_len).unwrap_or(0);
+        let (start, end) = (bytes(self.tasks.start), bytes(self.tasks.end).min(row_len));
+        if into < start {
+            return Err(self.at.saturating_add(start.saturating_sub(into)));
+        }
+        if into >= end {
+            return Err(self.at.saturating_add(row_len.saturating_sub(into)));
+        }
+        let column = column(u32::try_from(chunk).unwrap_or(u32::MAX));
+        let first = into.checked_div(entry_len).unwrap_or(0);
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        let len = self.fit(end.saturating_sub(into), column.entry_len());
+        // Both have as many tasks, so an entry is as far into the old table as into the new one.
+        let old = from.and_then(|table| table.part(skip, usize_to_u64(len))).map(Span::offset);
+        Ok(Piece { kind: Kind::Entries { column, first }, len, old })
+    }
+
+    fn mapping_piece(&self, skip: u64, old: Option<u64>) -> Piece {
+        let head_len = usize_to_u64(size_of::<raw::MappingSize>());
+        let all = self.publication.new.mapping_len.saturating_sub(head_len);
+        let Some(skip) = skip.checked_sub(head_len) else {
+            let kind = Kind::MappingSize { entries: all >> 3 };
+            return Piece { kind, len: size_of::<raw::MappingSize>(), old };
+        };
+        let first = u32::try_from(skip >> 3).unwrap_or(u32::MAX);
+        let column = Column::Mapping;
+        let len = self.fit(all.saturating_sub(skip), column.entry_len());
+        Piece { kind: Kind::Entries { column, first }, len, old }
+    }
+
+    /// As many of `left` bytes as the window holds in whole entries.
+    fn fit(&self, left: u64, entry_len: usize) -> usize {
+        let over = self.window.len().checked_rem(entry_len).unwrap_or(0);
+        let most = self.window.len().saturating_sub(over);
+        usize::try_from(left).unwrap_or(usize::MAX).min(most)
+    }
+
+    /// Makes the window's first bytes those of `piece`; `old` are what the last commit has there.
+    fn fill(&mut self, piece: Piece, old: Option<&[u8]>) {
+        let order = self.publication.meta1.order();
+        let had_commit = self.publication.old.is_some();
+        let bytes = self.window.get_mut(..piece.len).unwrap_or_default();
+        match old {
+            Some(old) => bytes.iter_mut().zip(old).for_each(|(to, from)| *to = *from),
+            None => bytes.fill(0),
+        }
+        match piece.kind {
+            Kind::MappingSize { entries } => {
+                if old.is_none() {
+                    let size = I32::new(i32::try_from(entries).unwrap_or(i32::MAX), order);
+                    copy_front(size.as_bytes(), bytes);
+                }
+            }
+            Kind::Entries { column, first } => {
+                let mut entries = Entries { column, order, first, bytes };
+                if column == Column::Blockcounts && !had_commit {
+                    entries.range().for_each(|local| entries.set(local, 1));
+                }
+                if column != Column::Mapping || old.is_none() {
+                    self.written.lay_over(&mut entries);
+                }
+            }
+        }
+    }
+
+    /// Goes on at `next`; others write what is in between.
+    fn leap(&mut self, next: u64) {
+        self.end_run();
+        self.at = next;
+    }
+
+    /// Counts `len` bytes of the window as written.
+    fn advance(&mut self, len: usize) {
+        if self.publication.new.sealed {
+            if self.at == self.publication.new.crcs().offset() {
+                self.end_run(); // another checksum begins
+            }
+            let bytes = self.window.get(..len).unwrap_or_default();
+            let (run_len, crc) = self.run;
+            let run_len = run_len.saturating_add(usize_to_u64(len));
+            self.run = (run_len, (self.publication.checksum)(crc, bytes));
+        }
+        self.at = self.at.saturating_add(usize_to_u64(len));
+    }
+
+    /// Adds what was written without a gap to the checksums.
+    fn end_run(&mut self) {
+        let ((len, crc), seal) = (self.run, self.publication.new.crcs());
+        if len > 0 {
+            let is_seal = self.at > seal.offset();
+            let (sum, end) = match is_seal {
+                true => (&mut self.sums.chunks, seal.end()),
+                false => (&mut self.sums.meta2, seal.offset()),
+            };
+            sum.add(crc, len, end.saturating_sub(self.at));
+        }
+        self.run = (0, 0);
+    }
+
+    fn write(&mut self, len: usize) -> Step<'_, TableSums> {
+        let offset = self.at;
+        self.advance(len);
+        Step::Write { offset, bytes: self.window.get(..len).unwrap_or_default() }
+    }
+}
+
+/// How far `at` is into `table`, or `None` if it is not in it.
+fn skip_in(table: Span, at: u64) -> Option<u64> {
+    let is_inside = table.offset() <= at && at < table.end();
+    is_inside.then(|| at.saturating_sub(table.offset()))
+}
+
+impl<T: Written> Machine for Tables<'_, T> {
+    type Output = TableSums;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, TableSums> {
+        if let Some(len) = self.filled.take() {
+            return self.write(len);
+        }
+        match self.piece() {
+            Some(Piece { kind, len, old: Some(offset) }) => {
+                let (need, want) = (kind.entry_len(), usize_to_u64(len));
+                Step::Read { offset, need, want }
+            }
+            Some(piece) => {
+                self.fill(piece, None);
+                self.write(piece.len)
+            }
+            None => {
+                self.end_run();
+                Step::Done(self.sums)
+            }
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        if let Some(piece) = self.piece() {
+            let entry_len = piece.kind.entry_len();
+            let over = bytes.len().checked_rem(entry_len).unwrap_or(0);
+            let len = bytes.len().saturating_sub(over).min(piece.len);
+            self.fill(Piece { len, ..piece }, Some(bytes));
+            self.filled = Some(len);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Making tables visible: the end of a seal, then the 12 bytes that say where META2 is.
+//!
+//! Whatever was written when the power goes, the file is as the last commit left it, or as this one
+//! does (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, which are in
+//! one sector.
+
+use super::layout::Varheader;
+use super::meta1::Meta1;
+use super::raw;
+use super::tables::{Publication, TableSums};
+use crate::endian::{I32, I64, U32};
+use crate::integrity::crc32c;
+use crate::span::Span;
+use crate::step::{Machine, Step};
+use core::convert::Infallible;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// What the file is after a publication has ended, or was given up because its store failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// What it was.
+    Unchanged,
+    /// What it was, or this: nobody knows which of them is on the disk, so both must stay whole
+    /// until [`Visible::settle`] has made it this.
+    Unknown(Varheader),
+    /// This.
+    Published(Varheader),
+}
+
+/// Makes the tables of a [`Publication`] visible. All of them must be written.
+#[derive(Debug)]
+pub struct Visible {
+    new: Varheader,
+    /// Where the 12 bytes are.
+    place: u64,
+    fields: raw::CommitFields,
+    /// Where the end of a seal is, or must not be.
+    trailer_at: Option<u64>,
+    trailer: raw::SealTrailer,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Trailer,
+    SyncTables,
+    Fields,
+    SyncFields,
+    Synced,
+    Done,
+}
+
+impl Visible {
+    /// Makes `publication` visible, of whose tables `sums` are the checksums.
+    #[must_use]
+    pub fn new(publication: &Publication, sums: &TableSums) -> Self {
+        let new = publication.new;
+        let (trailer_at, trailer) = match new.sealed {
+            true => (Some(new.trailer().offset()), trailer(publication, sums)),
+            false => (old_seal(publication).map(Span::offset), raw::SealTrailer::new_zeroed()),
+        };
+        let visible = Self::settle(&publication.meta1, new);
+        Self { trailer_at, trailer, state: State::Trailer, ..visible }
+    }
+
+    /// Writes the 12 bytes of a publication whose outcome is unknown once more. All that they make
+    /// visible was durable before they were first written.
+    #[must_use]
+    pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
+        let place = meta1.layout().commit_fields().offset();
+        let (fields, trailer) = (fields(meta1, &new), raw::SealTrailer::new_zeroed());
+        Self { new, place, fields, trailer_at: None, trailer, state: State::Fields }
+    }
+
+    /// What the file is if this machine is given up now, or has come to its end.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        match self.state {
+            State::Trailer | State::SyncTables | State::Fields => Outcome::Unchanged,
+            State::SyncFields | State::Synced => Outcome::Unknown(self.new),
+            State::Done => Outcome::Published(self.new),
+        }
+    }
+}
+
+impl Visible {
+    /// Whether all of it was done, if the last thing that was asked for succeeded, as the next
+    /// [`poll`](Machine::poll) assumes.
+    pub(super) fn ends(&mut self) -> bool {
+        if self.state == State::Synced {
+            self.state = State::Done;
+        }
+        self.state == State::Done
+    }
+}
+
+impl Machine for Visible {
+    type Output = Varheader;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> Step<'_, Varheader> {
+        match (self.state, self.trailer_at) {
+            (State::Trailer, Some(offset)) => {
+                self.state = State::SyncTables;
+                Step::Write { offset, bytes: self.trailer.as_bytes() }
+            }
+            (State::Trailer | State::SyncTables, _) => {
+                self.state = State::Fields;
+                Step::Sync
+            }
+            (State::Fields, _) => {
+                self.state = State::SyncFields;
+                Step::Write { offset: self.place, bytes: self.fields.as_bytes() }
+            }
+            (State::SyncFields, _) => {
+                self.state = State::Synced;
+                Step::Sync
+            }
+            (State::Synced | State::Done, _) => {
+                self.state = State::Done;
+                Step::Done(self.new)
+            }
+        }
+    }
+
+    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The 12 bytes that make what is at `new` visible.
+fn fields(meta1: &Meta1, new: &Varheader) -> raw::CommitFields {
+    let order = meta1.order();
+    raw::CommitFields {
+        maxchunks: I32::new(i32::try_from(new.maxchunks).unwrap_or(i32::MAX), order),
+        start_of_varheader: I64::new(i64::try_from(new.start).unwrap_or(i64::MAX), order),
+    }
+}
+
+/// Where the end of a seal would be if this were sealed: one that an older commit left there, with
+/// META2 at the same place, would pass for the seal of this one.
+fn old_seal(publication: &Publication) -> Option<Span> {
+    let Publication { new, old, file_len, .. } = publication;
+    let place = Varheader { sealed: true, ..*new }.at(new.start)?.trailer();
+    let is_old = old.is_some_and(|old| old.span().overlaps(place));
+    (!is_old && place.fits(*file_len)).then_some(place)
+}
+
+fn trailer(publication: &Publication, sums: &TableSums) -> raw::SealTrailer {
+    let Publication { meta1, meta1_crc, new, checksum, .. } = publication;
+    let (order, fields) = (meta1.order(), fields(meta1, new));
+    let i64_of = |n| I64::new(i64::try_from(n).unwrap_or(i64::MAX), order);
+    let ntasks = I32::new(i32::try_from(new.ntasks).unwrap_or(i32::MAX), order);
+    let meta2 = sums.meta2.crc(new.crcs().offset().saturating_sub(new.start));
+    let mut trailer = raw::SealTrailer {
+        seal_version: I32::new(raw::SealTrailer::VERSION, order),
+        ntasks,
+        maxchunks: fields.maxchunks,
+        meta1_crc: U32::new(checksum(*meta1_crc, fields.as_bytes()), order),
+        start_of_varheader: fields.start_of_varheader,
+        start_of_seal: i64_of(new.crcs().offset()),
+        meta2_crc: U32::new(meta2, order),
+        chunks_crc: U32::new(sums.chunks.crc(new.crcs().len()), order),
+        reserved: I32::new(0, order),
+        trailer_crc: U32::new(0, order),
+        magic: raw::SealTrailer::MAGIC,
+    };
+    let own = usize::from(raw::SealTrailer::trailer_crc.offset());
+    let sealed = trailer.as_bytes().get(..own).unwrap_or_default();
+    trailer.trailer_crc = U32::new(crc32c(0, sealed), order);
+    trailer
+}

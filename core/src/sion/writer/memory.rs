@@ -1,0 +1,137 @@
+//! What a writer keeps of its tasks, in memory of the caller's.
+
+use crate::sion::error::Error;
+use crate::sion::pen::{Finished, Ledger, Pen, Pens};
+use crate::store::usize_to_u64;
+use core::ops::Range;
+
+/// Memory that a writer works in.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    /// One for each task.
+    pub pens: &'m mut [Pen],
+    /// Room for chunks that are finished between two commits, besides those that are just full in a
+    /// file without a seal.
+    pub ledger: &'m mut [Finished],
+    /// At least [`WINDOW`](super::WINDOW) bytes; a larger one makes fewer and larger writes.
+    pub window: &'m mut [u8],
+}
+
+/// The tasks of a physical file.
+#[derive(Debug)]
+pub(super) struct Tasks<'m> {
+    pens: &'m mut [Pen],
+    ledger: Slots<'m>,
+    /// Physical file and local rank of each global rank.
+    mapping: &'m [(u32, u32)],
+}
+
+impl<'m> Tasks<'m> {
+    /// `ntasks` tasks.
+    pub(super) fn new(
+        pens: &'m mut [Pen],
+        ledger: &'m mut [Finished],
+        ntasks: u32,
+        mapping: &'m [(u32, u32)],
+    ) -> Result<Self, Error> {
+        let have = usize_to_u64(pens.len());
+        let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
+        let pens = pens.get_mut(..count).ok_or(Error::Pens { ntasks: ntasks.into(), have })?;
+        Ok(Self { pens, ledger: Slots { memory: ledger, len: 0 }, mapping })
+    }
+
+    pub(super) const fn pens(&mut self) -> &mut [Pen] {
+        self.pens
+    }
+
+    pub(super) fn pen(&self, local: u32) -> Result<&Pen, Error> {
+        let pen = usize::try_from(local).ok().and_then(|local| self.pens.get(local));
+        pen.ok_or_else(|| self.no_task(local))
+    }
+
+    pub(super) fn pen_mut(&mut self, local: u32) -> Result<&mut Pen, Error> {
+        self.pen_and_ledger(local).map(|(pen, _)| pen)
+    }
+
+    fn pen_and_ledger(&mut self, local: u32) -> Result<(&mut Pen, &mut Slots<'m>), Error> {
+        let no_task = self.no_task(local);
+        let pen = usize::try_from(local).ok().and_then(|local| self.pens.get_mut(local));
+        Ok((pen.ok_or(no_task)?, &mut self.ledger))
+    }
+
+    fn no_task(&self, local: u32) -> Error {
+        Error::NoTask { task: local.into(), ntasks: usize_to_u64(self.pens.len()) }
+    }
+
+    pub(super) fn leave(&mut self, local: u32) -> Result<(), Error> {
+        let (pen, ledger) = self.pen_and_ledger(local)?;
+        pen.leave(ledger)
+    }
+
+    pub(super) fn take_back(&mut self, mark: &Pen) {
+        if let Ok((pen, ledger)) = self.pen_and_ledger(mark.local()) {
+            pen.take_back(mark, ledger);
+        }
+    }
+
+    /// Chunks of the task that has most.
+    pub(super) fn maxchunks(&self) -> u32 {
+        self.pens.iter().map(|pen| pen.chunk().saturating_add(1)).max().unwrap_or(1)
+    }
+
+    /// All that was written has been committed.
+    pub(super) fn committed(&mut self) {
+        self.ledger.len = 0;
+        for pen in self.pens.iter_mut() {
+            let seen = *pen;
+            pen.committed(&seen);
+        }
+    }
+}
+
+impl Pens for &Tasks<'_> {
+    fn pens(&self, tasks: Range<u32>) -> impl Iterator<Item = &Pen> {
+        let range = [tasks.start, tasks.end].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        let [start, end] = range.map(|n| n.min(self.pens.len()));
+        self.pens.get(start..end).unwrap_or_default().iter()
+    }
+
+    fn finished(&self, chunk: u32, tasks: Range<u32>) -> impl Iterator<Item = &Finished> {
+        let entries = self.ledger.memory.get(..self.ledger.len).unwrap_or_default();
+        entries.iter().filter(move |done| done.chunk == chunk && tasks.contains(&done.local))
+    }
+
+    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
+        self.mapping.get(usize::try_from(globalrank).ok()?).copied()
+    }
+}
+
+/// A ledger of a fixed size.
+#[derive(Debug)]
+struct Slots<'m> {
+    memory: &'m mut [Finished],
+    len: usize,
+}
+
+impl Ledger for Slots<'_> {
+    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
+        let capacity = usize_to_u64(self.memory.len());
+        let slot = self.memory.get_mut(self.len).ok_or(Error::LedgerFull { capacity })?;
+        *slot = chunk;
+        self.len = self.len.saturating_add(1);
+        Ok(())
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&Finished) -> bool) {
+        let mut kept = 0usize;
+        for index in 0..self.len {
+            if let Some(done) = self.memory.get(index).copied().filter(&mut keep)
+                && let Some(slot) = self.memory.get_mut(kept)
+            {
+                *slot = done;
+                kept = kept.saturating_add(1);
+            }
+        }
+        self.len = kept;
+    }
+}
