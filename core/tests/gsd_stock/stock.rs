@@ -6,6 +6,8 @@ pub(crate) struct Stock {
     pub(crate) file: Vec<u8>,
     /// The file after each of its writes: what a kill leaves.
     pub(crate) states: Vec<Vec<u8>>,
+    /// How many of these states there were at each sync.
+    pub(crate) synced: Vec<usize>,
 }
 
 /// A chunk of one column of bytes.
@@ -21,7 +23,7 @@ impl Stock {
     /// Opens a file as mode `r+` does: the header is written again, with the minor version of this
     /// gsd if the major one is 2.
     pub(crate) fn open(file: &[u8], minor: u8) -> Self {
-        let mut stock = Self { file: file.to_vec(), states: Vec::new() };
+        let mut stock = Self { file: file.to_vec(), states: Vec::new(), synced: Vec::new() };
         if stock.file[MAJOR] == 2 {
             stock.file[MAJOR - 2] = minor;
             stock.kept();
@@ -33,6 +35,10 @@ impl Stock {
         self.states.push(self.file.clone());
     }
 
+    fn sync(&mut self) {
+        self.synced.push(self.states.len());
+    }
+
     fn number(&self, at: usize) -> usize {
         let bytes = self.file[at..at + 8].try_into().unwrap();
         usize::try_from(u64::from_le_bytes(bytes)).unwrap()
@@ -42,12 +48,22 @@ impl Stock {
         self.file[at..at + 8].copy_from_slice(&u64::try_from(value).unwrap().to_le_bytes());
     }
 
-    /// Slots in front of the first that is not used. gsd searches for it by halves, which is the same
-    /// in an index without holes.
+    /// Slots in front of one that is not used, which is searched for by halves.
     fn used(&self) -> usize {
         let (location, slots) = (self.number(8), self.number(16));
         let is_used = |slot| self.number(location + 32 * slot + 16) != 0;
-        (0..slots).position(|slot| !is_used(slot)).unwrap_or(slots)
+        let (mut used, mut empty) = (0, slots);
+        if slots == 0 || !is_used(0) {
+            return 0;
+        }
+        while empty - used > 1 {
+            let middle = usize::midpoint(used, empty);
+            match is_used(middle) {
+                true => used = middle,
+                false => empty = middle,
+            }
+        }
+        empty
     }
 
     /// Chunks that gsd sees: entries, but for those that are the same as the one before.
@@ -100,6 +116,7 @@ impl Stock {
         if names.len() > known {
             self.add_names(&names[known..]);
         }
+        self.sync();
         if !entries.is_empty() {
             entries.sort_by_key(|entry| (entry[..8].to_vec(), entry[28..30].to_vec()));
             self.add_entries(&entries.concat());
@@ -128,6 +145,7 @@ impl Stock {
             let end = self.file.len();
             self.file.extend(&list);
             self.kept();
+            self.sync();
             self.set_number(24, end);
             self.set_number(32, len / 64);
         }
@@ -149,13 +167,16 @@ impl Stock {
             self.kept();
             self.file.copy_within(location..location + 32 * slots, end);
             self.kept();
+            self.sync();
             self.set_number(8, end);
             self.set_number(16, more);
             self.kept();
+            self.sync();
         }
         let at = self.number(8) + 32 * used;
         self.file[at..at + entries.len()].copy_from_slice(entries);
         self.kept();
+        self.sync();
     }
 
     /// From layer 1 to 2, in place: entries sorted, names packed, the header's version last.

@@ -11,6 +11,7 @@ mod names;
 pub mod recover;
 mod room;
 mod stale;
+mod torn;
 mod values;
 pub mod verify;
 mod window;

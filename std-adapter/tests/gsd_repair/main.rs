@@ -26,6 +26,7 @@ mod program;
 mod recover;
 mod regions;
 mod stale;
+mod torn;
 mod verify;
 mod work;
 

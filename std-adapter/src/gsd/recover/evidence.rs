@@ -1,5 +1,6 @@
 //! What is left: header, commit record and shadow, and the index that is believed.
 
+use super::of_gsd::OfGsd;
 use super::scan::{self, Block};
 use super::{Certainty, Doubt, Proof};
 use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows};
@@ -40,6 +41,8 @@ pub(super) struct Index {
     pub(super) ends: BTreeSet<u64>,
     /// Entries from this one on are proven.
     pub(super) proven_from: Option<u64>,
+    /// What its slots are, if gsd has added to them, one after another, and nothing proves them.
+    pub(super) of_gsd: Option<OfGsd>,
     /// What else is to be said of entries, if they are not just as found.
     pub(super) doubt: Option<Doubt>,
 }
@@ -213,6 +216,7 @@ impl Evidence {
                 self.index.has_start = agrees || is_start;
                 self.index.block = IndexBlock { location: most.location, slots: most.entries };
                 self.index.has_end = most.has_end;
+                self.index.of_gsd = None;
                 self.index.doubt = Some(Doubt::Superseded);
                 if self.record.is_none() {
                     self.index.entries = self.index.entries.max(most.entries);
@@ -327,6 +331,7 @@ impl Index {
             patches: BTreeMap::new(),
             ends: BTreeSet::new(),
             proven_from: None,
+            of_gsd: None,
             doubt: (head.basis == Basis::Damaged && head.record.is_none()).then_some(Doubt::Header),
         };
         if let Some(record) = head.record {
@@ -337,24 +342,13 @@ impl Index {
             index.is_counted = head.basis != Basis::Damaged || head.file_len <= record.data_end;
             return Ok(index);
         }
-        // What comes behind an empty slot is not to be trusted: it is what an append cut off before
-        // has left, or the rest of one that was cut off just now.
-        let (mut end, mut stale) = (head.shown.slots, false);
-        each_entry(store, head.shown, 0..head.shown.slots, &mut |slot, entry| {
-            let is_empty = entry.as_bytes().iter().all(|&byte| byte == 0);
-            match end < head.shown.slots {
-                true => stale |= !is_empty,
-                false if is_empty => end = slot,
-                false => {}
-            }
-            Ok(!stale)
-        })?;
-        index.entries = end;
-        index.block.slots = end;
-        index.has_end = !stale
-            && head.allocated > 0
-            && (end < head.shown.slots || head.shown.slots == head.allocated);
-        index.is_counted = index.has_end;
+        let used = OfGsd::look(store, head)?;
+        index.entries = used.end;
+        index.block.slots = used.end;
+        index.has_end = !used.has_stale && (used.end < used.slots || used.slots == head.allocated);
+        index.has_end &= head.allocated > 0;
+        index.is_counted = index.has_end && used.hole.is_none();
+        index.of_gsd = Some(used);
         Ok(index)
     }
 
@@ -408,12 +402,21 @@ impl Index {
         if self.proven_from.is_some_and(|from| slots.start >= from) {
             return Certainty::Certain(Proof::Committed);
         }
+        let hole = self.of_gsd.and_then(|of_gsd| of_gsd.hole);
+        let is_behind = hole.is_some_and(|hole| slots.start > hole);
         match (self.patches.range(slots).next(), self.doubt) {
+            (None, None) if is_behind => Certainty::Guess(Doubt::Index),
             (_, Some(Doubt::Corrected)) => Certainty::Guess(Doubt::Corrected),
             (Some(_), _) => Certainty::Guess(Doubt::Superseded),
             (None, Some(doubt)) => Certainty::Guess(doubt),
             (None, None) => Certainty::AsFound,
         }
+    }
+
+    /// The bytes of all slots, used or not.
+    pub(super) fn all(&self) -> Option<Span> {
+        let slots = self.of_gsd.map_or(self.block.slots, |of_gsd| of_gsd.slots);
+        IndexBlock { slots, ..self.block }.span()
     }
 
     /// All blocks of the index are chunks' neighbours.

@@ -2,14 +2,17 @@
 
 use super::evidence::Evidence;
 use super::scan::is_plausible;
+use crate::gsd::torn::{self, Kept};
 use crate::gsd::verify::Failed;
 use crate::posix::PosixFile;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
+use zerocopy::IntoBytes;
 
 /// The entries of a frame, in the order of the index.
 #[derive(Debug)]
@@ -25,13 +28,36 @@ pub(super) struct Entries {
     pub(super) lost_after: bool,
     /// Whether they are not in order, or two are of one name.
     pub(super) is_disordered: bool,
+    /// How a crash of gsd may have cut it.
+    pub(super) torn: Option<Torn>,
+}
+
+/// How a crash of gsd may have cut a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Torn {
+    /// Entries behind its own are lost, with all others to the end of the index.
+    End,
+    /// Entries behind its own are lost, and others are not.
+    Hole,
+    /// The front of an entry is lost, so that it may be of the next frame.
+    Front,
 }
 
 /// What a slot has.
 enum Slot {
-    Entry(IndexEntry, Chunk),
+    /// An entry; and how many bytes of its front, which another sector has, are nothing but zeros.
+    Entry(IndexEntry, Chunk, Option<u64>),
     /// Its frame, as far as that can be believed.
     Damaged(Option<u64>),
+    /// What a crash of gsd leaves, and what it says of the frame in front of it.
+    Crash(Option<Torn>),
+}
+
+/// An entry that waits for the next one to be known.
+struct Waiting {
+    slot: u64,
+    chunk: Chunk,
+    front: Option<u64>,
 }
 
 /// Puts entries together to frames.
@@ -43,6 +69,11 @@ struct Collect<'e> {
     /// Frames of damaged entries since the last sound one.
     damaged: Vec<Option<u64>>,
     many_damaged: bool,
+    /// What follows the last sound one, if a crash of gsd leaves such.
+    crash: Option<Option<Torn>>,
+    /// Whether the last entry may be of the next frame.
+    is_last_doubtful: bool,
+    waiting: Option<Waiting>,
 }
 
 /// Hands the frames that the index knows of to `each`, in order.
@@ -59,56 +90,55 @@ pub(super) fn each_frame(
         present: None,
         damaged: Vec::new(),
         many_damaged: false,
+        crash: None,
+        is_last_doubtful: false,
+        waiting: None,
     };
     if !index.has_start {
         collect.lose(None);
     }
     let max_frames = evidence.max_frames();
     let mut before: Option<IndexEntry> = None;
-    let mut waiting: Option<(u64, Chunk)> = None;
     index.each(store, 0..index.end(), &mut |slot, entry| {
         let read = match entry {
             Some(entry) if before == Some(*entry) => return Ok(true), // a copy that fills the index
             Some(entry) => read(entry, slot, index.block, max_frames),
             None => Slot::Damaged(None),
         };
-        let Slot::Entry(entry, chunk) = read else {
-            if let Some((slot, chunk)) = waiting.take() {
-                collect.take(slot, chunk)?;
+        let read = match (index.of_gsd, entry) {
+            (Some(of_gsd), Some(entry)) => {
+                let (offset, moved) = (index.block.offset_of(slot), of_gsd.moved);
+                collect.look_for_crash(read, entry, slot.cmp(&moved), offset)
             }
-            if let Slot::Damaged(frame) = read {
+            _ => read,
+        };
+        match read {
+            Slot::Entry(entry, chunk, front) => {
+                before = Some(entry);
+                collect.order(Waiting { slot, chunk, front })?;
+            }
+            Slot::Damaged(frame) => {
+                collect.release(None)?;
                 collect.lose(frame);
             }
-            return Ok(true);
-        };
-        before = Some(entry);
-        // An entry whose frame is behind those of its neighbours waits until the next one is known.
-        match waiting.take() {
-            Some((at, was)) if chunk.frame < was.frame => {
-                // Either of them is wrong, if the later one is not before all.
-                if collect.last_frame().is_none_or(|last| chunk.frame >= last) {
-                    collect.lose(None);
-                } else {
-                    collect.take(at, was)?;
-                }
-                collect.lose(None);
+            Slot::Crash(torn) => {
+                collect.release(None)?;
+                collect.tear(torn);
             }
-            Some((at, was)) => {
-                collect.take(at, was)?;
-                waiting = Some((slot, chunk));
-            }
-            None if collect.last_frame().is_some_and(|last| chunk.frame < last) => {
-                collect.lose(None);
-            }
-            None => waiting = Some((slot, chunk)),
         }
         Ok(true)
     })?;
-    if let Some((slot, chunk)) = waiting {
-        collect.take(slot, chunk)?;
-    }
-    if !index.has_end || index.end() < index.entries {
-        collect.lose(None);
+    collect.release(None)?;
+    let end = index.end();
+    match index.of_gsd {
+        Some(of_gsd) if end == index.entries && end < of_gsd.slots => {
+            let torn = if index.has_end { Torn::End } else { Torn::Hole };
+            let torn = Some(torn).filter(|_| of_gsd.moved < end);
+            let torn = torn.filter(|_| collect.may_go_on(index.block.offset_of(end)));
+            collect.tear(torn);
+        }
+        _ if !index.has_end || end < index.entries => collect.lose(None),
+        _ => {}
     }
     collect.end(None)
 }
@@ -118,7 +148,7 @@ fn read(entry: &IndexEntry, slot: u64, block: IndexBlock, max_frames: u64) -> Sl
     let limits = Limits { file_len: u64::MAX, names: u32::MAX };
     let frame = Some(entry.frame.get()).filter(|&frame| frame < max_frames);
     match Chunk::parse(entry, block, slot, limits) {
-        Ok(Some(chunk)) if is_plausible(entry, max_frames) => Slot::Entry(*entry, chunk),
+        Ok(Some(chunk)) if is_plausible(entry, max_frames) => Slot::Entry(*entry, chunk, None),
         // An entry of which nothing is left says nothing of its frame either.
         _ if entry.n.get() == 0 && entry.m.get() == 0 && frame == Some(0) => Slot::Damaged(None),
         _ => Slot::Damaged(frame),
@@ -148,6 +178,98 @@ impl Collect<'_> {
         self.present.as_ref().map(|present| present.frame)
     }
 
+    /// The last sound entry.
+    fn last(&self) -> Option<&Chunk> {
+        let present = || self.present.as_ref().and_then(|present| present.chunks.last());
+        self.waiting.as_ref().map(|waiting| &waiting.chunk).or_else(present)
+    }
+
+    /// Whether the last frame can go on in the slot at `offset`, which is empty.
+    fn may_go_on(&self, offset: u64) -> bool {
+        self.last().is_some_and(|last| torn::may_have_been(last.frame, offset))
+    }
+
+    /// What the slot at `offset` has, if a crash of gsd can have left it so; else what was read.
+    /// `side` says on which side of the end of those it is that were durable before the index moved.
+    fn look_for_crash(&self, read: Slot, entry: &IndexEntry, side: Ordering, offset: u64) -> Slot {
+        let bytes = entry.as_bytes();
+        if bytes.iter().all(|&byte| byte == 0) {
+            let may_go_on = side.is_gt() && self.may_go_on(offset);
+            return Slot::Crash(may_go_on.then_some(Torn::Hole));
+        }
+        let is_first = !self.damaged.is_empty() || self.crash.is_some();
+        match (read, Kept::of(bytes, offset)) {
+            // The frame is lost, or part of it, so that it is one of before.
+            (Slot::Entry(entry, chunk, _), Some(Kept::Rest(front))) if side.is_ge() => {
+                let is_before = |last: &Chunk| match self.is_sorted {
+                    true => (chunk.frame, chunk.id) <= (last.frame, last.id),
+                    false => chunk.frame < last.frame,
+                };
+                let is_before = self.last().is_some_and(is_before);
+                match is_first || is_before {
+                    true => Slot::Crash(Some(Torn::Front)),
+                    false => Slot::Entry(entry, chunk, Some(front)),
+                }
+            }
+            (Slot::Damaged(_), Some(Kept::Rest(_))) => Slot::Crash(Some(Torn::Front)),
+            (Slot::Damaged(frame), Some(Kept::Front(front))) => {
+                let last = self.last().map(|last| last.frame);
+                match last.is_some_and(|last| torn::shows(bytes, front, last)) {
+                    true if front < 8 => Slot::Crash(Some(Torn::Hole)),
+                    true => Slot::Damaged(frame),
+                    false => Slot::Crash(None),
+                }
+            }
+            (read, _) => read,
+        }
+    }
+
+    /// An entry. One whose frame is after those of its neighbours waits until the next one is known.
+    fn order(&mut self, next: Waiting) -> Result<(), Failed> {
+        let frame = next.chunk.frame;
+        match &self.waiting {
+            Some(was) if frame < was.chunk.frame => {
+                // Either of them is wrong, if the later one is not before all.
+                if self.last_frame().is_none_or(|last| frame >= last) {
+                    self.waiting = None;
+                    self.lose(None);
+                } else {
+                    self.release(Some(frame))?;
+                }
+                self.lose(None);
+            }
+            Some(_) => {
+                self.release(Some(frame))?;
+                self.waiting = Some(next);
+            }
+            None if self.last_frame().is_some_and(|last| frame < last) => self.lose(None),
+            None => self.waiting = Some(next),
+        }
+        Ok(())
+    }
+
+    /// The entry that waits is one of its frame; `next` is that of the next entry, if there is one.
+    fn release(&mut self, next: Option<u64>) -> Result<(), Failed> {
+        let Some(Waiting { slot, chunk, front }) = self.waiting.take() else { return Ok(()) };
+        // Another one of the same frame proves the frame, and nothing else of what was lost.
+        let is_doubtful = front.is_some_and(|front| front > 8 || next != Some(chunk.frame));
+        self.take(slot, chunk)?;
+        self.is_last_doubtful = is_doubtful;
+        if let Some(present) = self.present.as_mut().filter(|_| is_doubtful) {
+            present.torn = Some(Torn::Front);
+        }
+        Ok(())
+    }
+
+    /// What a crash of gsd leaves.
+    fn tear(&mut self, torn: Option<Torn>) {
+        match self.crash {
+            None if self.damaged.is_empty() => self.crash = Some(torn),
+            None => self.lose(None),
+            Some(_) => {}
+        }
+    }
+
     /// A damaged entry.
     fn lose(&mut self, frame: Option<u64>) {
         match self.damaged.len() < 64 {
@@ -162,9 +284,9 @@ impl Collect<'_> {
         }
         let Some(present) = &mut self.present else { return Ok(()) }; // never: `end` began one
         // Within a frame it does not matter what the damaged ones say of themselves.
-        present.has_lost |= !self.damaged.is_empty();
+        present.has_lost |= !self.damaged.is_empty() || self.crash.is_some();
         self.damaged.clear();
-        self.many_damaged = false;
+        (self.many_damaged, self.crash) = (false, None);
         if let Some(before) = present.chunks.last() {
             present.is_disordered |= self.is_sorted && chunk.id <= before.id;
         }
@@ -185,7 +307,11 @@ impl Collect<'_> {
         let is_damaged = |frame: Option<u64>| frame.is_some() && told.contains(&frame);
         if let Some(mut present) = self.present.take() {
             present.has_lost |= is_damaged(last);
-            present.lost_after = is_unknown && !self.ends.contains(&present.slots.end);
+            let is_end = self.ends.contains(&present.slots.end);
+            match self.crash.filter(|_| !is_end) {
+                Some(torn) => present.torn = present.torn.max(torn),
+                None => present.lost_after = is_unknown && !is_end,
+            }
             if !self.is_sorted {
                 present.keep_last();
             }
@@ -197,13 +323,14 @@ impl Collect<'_> {
                 chunks: Vec::new(),
                 slots: u64::MAX..u64::MAX,
                 has_lost: is_damaged(next),
-                lost_before: is_unknown,
+                lost_before: is_unknown || self.crash.is_some(),
                 lost_after: false,
                 is_disordered: false,
+                torn: self.is_last_doubtful.then_some(Torn::Front),
             });
         }
         self.damaged.clear();
-        self.many_damaged = false;
+        (self.many_damaged, self.crash) = (false, None);
         Ok(())
     }
 }

@@ -1,11 +1,12 @@
 //! Which frames are saved, and how certain they are.
 
 use super::evidence::Evidence;
-use super::frames::{Entries, each_frame};
+use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
 use super::{Certainty, Doubt, Loss, Proof, Run};
 use crate::gsd::room::Room;
+use crate::gsd::torn::{self, Tail};
 use crate::gsd::verify::Failed;
 use crate::posix::PosixFile;
 use std::collections::BTreeSet;
@@ -40,6 +41,8 @@ struct Judge<'a> {
     held: Option<Held>,
     /// Where the chunks of saved frames end.
     data_end: u64,
+    /// What the last frame's chunks leave of the file.
+    tail: Tail,
     /// Ids of chunks that are saved, whose names are not known.
     unknown: BTreeSet<u16>,
     window: Vec<u8>,
@@ -55,7 +58,9 @@ pub(super) fn judge(
     let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false };
     let (unknown, window) = (BTreeSet::new(), Vec::new());
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
-    let mut judge = Judge { store, evidence, names, judged, held, data_end, unknown, window, room };
+    let tail = Tail::new();
+    let mut judge =
+        Judge { store, evidence, names, judged, held, data_end, tail, unknown, window, room };
     judge.learn_sums()?;
     each_frame(store, evidence, &mut |entries| judge.take(&entries))?;
     judge.release();
@@ -96,6 +101,7 @@ impl Judge<'_> {
     }
 
     fn take(&mut self, entries: &Entries) -> Result<(), Failed> {
+        entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));
         let mut certainty = self.certainty(entries)?;
         let filled = entries.chunks.iter().filter(|chunk| !chunk.span.is_empty());
         let start = filled.clone().map(|chunk| chunk.span.offset()).min();
@@ -176,7 +182,41 @@ impl Judge<'_> {
         let index = self.evidence.index.span();
         let shares = spans.iter().any(|span| span.overlaps(index))
             || spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b));
-        if shares { lost(Loss::Overlap) } else { Ok(belief) }
+        if shares {
+            return lost(Loss::Overlap);
+        }
+        Ok(match belief {
+            Certainty::AsFound if self.may_lack(entries) => Certainty::Guess(Doubt::Torn),
+            belief => belief,
+        })
+    }
+
+    /// Whether a crash of gsd may have cut the frame.
+    fn may_lack(&self, entries: &Entries) -> bool {
+        let Some(torn) = entries.torn else { return false };
+        let total =
+            self.names.total.map_or(u16::MAX, |total| u16::try_from(total).unwrap_or(u16::MAX));
+        let last = entries.chunks.last().filter(|_| self.evidence.version.is_sorted());
+        let has = |id: u16| entries.chunks.iter().any(|chunk| chunk.id == id);
+        let mut others =
+            (last.map_or(0, |last| last.id.saturating_add(1))..total).filter(|&id| !has(id));
+        match torn {
+            Torn::Front => true,
+            Torn::Hole => others.next().is_some(),
+            // All bytes of chunks were in the file before any entry was, so only entries of chunks
+            // without any are lost if all bytes are accounted for.
+            Torn::End => {
+                let Evidence { index, names, file_len, .. } = self.evidence;
+                let blocks = [index.all(), names.span()].map(|span| span.unwrap_or(Span::ZERO));
+                let has_more = self.tail.has_more(*file_len, &blocks);
+                others.any(|id| has_more || self.says_something_empty(id))
+            }
+        }
+    }
+
+    fn says_something_empty(&self, id: u16) -> bool {
+        let name = self.names.get(id).unwrap_or_default();
+        torn::says_something_empty(&self.evidence.schema, name)
     }
 
     /// What the index is worth, and the names.
@@ -230,7 +270,8 @@ impl Judge<'_> {
 fn doubt(certainty: &mut Certainty) {
     if matches!(
         certainty,
-        Certainty::AsFound | Certainty::Guess(Doubt::Header | Doubt::Index | Doubt::Superseded)
+        Certainty::AsFound
+            | Certainty::Guess(Doubt::Header | Doubt::Index | Doubt::Superseded | Doubt::Torn)
     ) {
         *certainty = Certainty::Lost(Loss::Overlap);
     }

@@ -19,6 +19,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `evidence` | header, commit record and shadow; which index is believed, and what it lacks |
+//! | `of_gsd` | which slots count of an index that gsd writes to |
 //! | `scan` | looks for superseded index blocks |
 //! | `names` | the name list, or one of before |
 //! | `frames` | the entries of a frame, and what is doubtful about them |
@@ -33,6 +34,7 @@ mod evidence;
 mod frames;
 mod judge;
 mod names;
+mod of_gsd;
 mod scan;
 mod sums;
 mod write;
@@ -96,6 +98,9 @@ pub enum Doubt {
     Names,
     /// Its entries were committed, but the chunk with its checksums is damaged.
     Checksums,
+    /// Its entries are followed by such bytes as a crash of gsd leaves of a frame of which it cut
+    /// some off.
+    Torn,
 }
 
 /// Why a frame is lost.
@@ -151,6 +156,7 @@ impl fmt::Display for Certainty {
             Self::Guess(Doubt::Superseded) => "the index is one of before",
             Self::Guess(Doubt::Checksums) => "the checksums are damaged",
             Self::Guess(Doubt::Names) => "names are not certain",
+            Self::Guess(Doubt::Torn) => "perhaps cut by a crash of gsd",
             Self::Lost(Loss::Cut) => "the file ends in front of a chunk's end",
             Self::Lost(Loss::Checksum { id }) => {
                 return write!(f, "lost: the chunk of name {id} is not as its checksum says");

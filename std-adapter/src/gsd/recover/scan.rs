@@ -46,7 +46,7 @@ pub(super) fn is_plausible(entry: &IndexEntry, max_frames: u64) -> bool {
 
 /// A run of entries of the same place modulo 32.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+pub(super) struct Run {
     start: u64,
     next: u64,
     entries: u64,
@@ -57,8 +57,14 @@ struct Run {
 }
 
 impl Run {
+    /// One that starts with `entry`.
+    pub(super) fn new(start: u64, entry: &IndexEntry) -> Self {
+        let (next, data_end) = (start.saturating_add(32), end_of(entry));
+        Self { start, next, entries: 1, last: *entry, frame_start: 0, data_end }
+    }
+
     /// Whether `entry` can follow: in order, and its frame's chunks behind those of the frames before.
-    fn take(&mut self, entry: &IndexEntry, is_sorted: bool) -> bool {
+    pub(super) fn take(&mut self, entry: &IndexEntry, is_sorted: bool) -> bool {
         let (frame, last) = (entry.frame.get(), self.last.frame.get());
         let location = u64::try_from(entry.location.get()).unwrap_or(0);
         let is_copy = *entry == self.last;
@@ -171,10 +177,7 @@ impl Search {
         }
         // The first chunk must be there, or nothing is.
         if next.is_none() && is_plausible && end_of(entry) <= self.file_len {
-            let (frame_start, data_end) = (0, end_of(entry));
-            let (next_at, last) = (at.saturating_add(32), *entry);
-            let run = Run { start: at, next: next_at, entries: 1, last, frame_start, data_end };
-            next = Some(run);
+            next = Some(Run::new(at, entry));
         }
         if let Some(place) = self.runs.get_mut(phase) {
             *place = next;

@@ -1,0 +1,81 @@
+//! The slots of an index that gsd has written to, where nothing proves them.
+
+use super::scan::{self, Run};
+use crate::gsd::torn::Kept;
+use crate::gsd::verify::{Failed, Head, each_entry};
+use crate::posix::PosixFile;
+use striae_core::gsd::layout::IndexBlock;
+use striae_core::span::Span;
+use zerocopy::IntoBytes;
+
+/// Where gsd has the index of a new file.
+const FIRST: IndexBlock = IndexBlock { location: 256, slots: 128 };
+
+/// Which slots of such an index count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfGsd {
+    /// All, as far as they lie in the file.
+    pub(super) slots: u64,
+    /// The first empty slot, or the one behind the last that goes on after a hole: where gsd has
+    /// found the end of the index behind it, frames that count are there.
+    pub(super) end: u64,
+    /// The first empty slot, if others go on behind it.
+    pub(super) hole: Option<u64>,
+    /// Whether others are used that do not go on: what an append has left that was cut off before.
+    pub(super) has_stale: bool,
+    /// Entries up to this one were durable before the index moved.
+    pub(super) moved: u64,
+}
+
+impl OfGsd {
+    pub(super) fn look(store: &PosixFile, head: &Head) -> Result<Self, Failed> {
+        let moved = moved(store, head.shown)?;
+        let mut used =
+            Self { slots: head.shown.slots, end: 0, hole: None, has_stale: false, moved };
+        let (mut empty, mut run, is_sorted) = (None, None::<Run>, head.version.is_sorted());
+        each_entry(store, head.shown, 0..head.shown.slots, &mut |slot, entry| {
+            if entry.as_bytes().iter().all(|&byte| byte == 0) {
+                empty = empty.or(Some(slot));
+                return Ok(true);
+            }
+            let offset = head.shown.offset_of(slot);
+            let is_plausible = scan::is_plausible(entry, head.file_len.max(128));
+            let goes_on = is_plausible
+                && match &mut run {
+                    Some(run) => run.take(entry, is_sorted),
+                    None => {
+                        run = Some(Run::new(offset, entry));
+                        true
+                    }
+                };
+            let is_torn = Kept::of(entry.as_bytes(), offset).is_some();
+            used.has_stale = empty.is_some() && !goes_on && !is_torn;
+            if !used.has_stale {
+                (used.end, used.hole) = (slot.saturating_add(1), empty);
+            }
+            Ok(!used.has_stale)
+        })?;
+        Ok(used)
+    }
+}
+
+/// How many entries at the front of the index are those of the first block as well, which was written to
+/// until the index moved.
+fn moved(store: &PosixFile, shown: IndexBlock) -> Result<u64, Failed> {
+    let (mut first, mut count) = (Vec::new(), 0_u64);
+    if shown.location < FIRST.span().map_or(0, Span::end) {
+        return Ok(0);
+    }
+    let slots = 0..FIRST.slots.min(shown.slots);
+    each_entry(store, FIRST, slots.clone(), &mut |_, entry| {
+        first.push(*entry);
+        Ok(true)
+    })?;
+    let mut first = first.iter();
+    each_entry(store, shown, slots, &mut |slot, entry| {
+        let is_same = entry.is_used() && first.next() == Some(entry);
+        count = if is_same { slot.saturating_add(1) } else { count };
+        Ok(is_same)
+    })?;
+    Ok(count)
+}
