@@ -11,11 +11,13 @@
 mod golden_sets;
 
 mod cat;
+mod checked;
 mod convert;
 mod extract;
 mod inspect;
 mod list;
 mod pack;
+mod parts;
 mod refuse;
 mod sealed;
 
