@@ -16,6 +16,7 @@ mod convert;
 mod extract;
 mod flags;
 mod inspect;
+mod links;
 mod list;
 mod names;
 mod pack;
