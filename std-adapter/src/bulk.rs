@@ -3,6 +3,7 @@
 use crate::direct::{self, DirectFile, Order};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::shown::Shown;
 use embedded_io::ReadExactError;
 use std::io;
 use std::path::Path;
@@ -59,7 +60,7 @@ impl Bulk {
         }
         let new = options.open_again(&self.file)?;
         Ok(Some(self.direct.get_or_init(|| {
-            log::info!("{}: read by {}", self.path.display(), new.rung());
+            log::info!("{}: read by {}", Shown::path(&self.path), new.rung());
             new
         })))
     }

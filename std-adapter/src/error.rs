@@ -1,6 +1,7 @@
 //! Errors that name the file.
 
-use crate::gsd::{Name, hoomd};
+use crate::gsd::hoomd;
+use crate::shown::Shown;
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
@@ -19,6 +20,15 @@ pub struct Error {
 pub enum ErrorKind {
     /// The operating system refused or failed.
     Io(io::Error),
+    /// Another file of a set cannot be opened.
+    Sibling {
+        /// What the operating system says.
+        error: io::Error,
+        /// The first file of the set, which says how many there are.
+        first: PathBuf,
+        /// Files that it says there are.
+        nfiles: u32,
+    },
     /// The file has no format that striae knows.
     NoFormat {
         /// Its first bytes, as many as would tell, or all.
@@ -186,7 +196,7 @@ impl Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.kind)
+        write!(f, "{}: {}", Shown::path(&self.path), self.kind)
     }
 }
 
@@ -194,6 +204,9 @@ impl std::fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
+            Self::Sibling { error, first, nfiles } => {
+                write!(f, "{error}; the set has {nfiles} files, says {}", Shown::path(first))
+            }
             Self::NoFormat { start } => {
                 f.write_str("is neither a SIONlib file nor a GSD or ffrecord file: it ")?;
                 match start.is_empty() {
@@ -204,18 +217,18 @@ impl std::fmt::Display for ErrorKind {
             Self::Sion(error) => error.fmt(f),
             Self::Gsd(error) => error.fmt(f),
             Self::Chunk { frame, name, error } => {
-                write!(f, "chunk {} of frame {frame}: {error}", Name(name))
+                write!(f, "chunk {} of frame {frame}: {error}", Shown::new(name))
             }
             Self::NoChunk { frame, name } => {
-                write!(f, "frame {frame} has no chunk {}", Name(name))
+                write!(f, "frame {frame} has no chunk {}", Shown::new(name))
             }
-            Self::NoName { name } => write!(f, "no chunk has the name {}", Name(name)),
+            Self::NoName { name } => write!(f, "no chunk has the name {}", Shown::new(name)),
             Self::NotOfType { frame, name, kind, asked } => {
-                let name = Name(name);
+                let name = Shown::new(name);
                 write!(f, "chunk {name} of frame {frame} is of type {kind}, not {asked}")
             }
             Self::NotText { frame, name, at } => {
-                let name = Name(name);
+                let name = Shown::new(name);
                 write!(f, "chunk {name} of frame {frame} is no UTF-8 text at its byte {at}")
             }
             Self::Hoomd(error) => error.fmt(f),
@@ -254,7 +267,7 @@ impl std::fmt::Display for ErrorKind {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.kind {
-            ErrorKind::Io(error) => error.source(),
+            ErrorKind::Io(error) | ErrorKind::Sibling { error, .. } => error.source(),
             _ => None,
         }
     }
@@ -304,7 +317,7 @@ impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for Error
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.kind {
-            ErrorKind::Io(error) => error.kind(),
+            ErrorKind::Io(error) | ErrorKind::Sibling { error, .. } => error.kind(),
             ErrorKind::NoFormat { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Sion(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if error.blames_caller() => {

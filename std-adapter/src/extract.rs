@@ -47,11 +47,12 @@ fn make_and_publish(
     let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
     let entries: Vec<fs::DirEntry> = entries.map_err(at)?;
     let names: Vec<OsString> = entries.into_iter().map(|entry| entry.file_name()).collect();
-    for name in &names {
-        give_mode(&hidden.path().join(name), &dir.join(name), None)?;
+    let files = hidden.destinations(names.into_iter(), force)?;
+    for file in &files {
+        give_mode(&hidden.path().join(&file.name), &file.to, None)?;
     }
-    hidden.publish(&names, force, false)?;
-    Ok(u64::try_from(names.len()).unwrap_or(u64::MAX))
+    hidden.publish(&files, force, false)?;
+    Ok(u64::try_from(files.len()).unwrap_or(u64::MAX))
 }
 
 /// Makes the folder if it is not there, and says whether it did.

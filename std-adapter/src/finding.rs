@@ -21,6 +21,43 @@ impl fmt::Display for Severity {
     }
 }
 
+/// How much of a file's data was compared with checksums. Its `Display` says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// Bytes of streams, chunks or samples, as far as tables tell.
+    pub bytes: u64,
+    /// Bytes of these that were compared with a checksum, whatever that came to.
+    pub checked: u64,
+}
+
+impl Coverage {
+    pub(crate) const fn add(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    pub(crate) const fn add_checked(&mut self, bytes: u64) {
+        self.checked = self.checked.saturating_add(bytes);
+    }
+
+    /// What verifying a file came to, in words: only one whose data were all checked is just sound.
+    #[must_use]
+    pub const fn verdict(self, damage: u64) -> &'static str {
+        match (damage, self.checked) {
+            (1.., _) => "damaged",
+            (0, checked) if checked >= self.bytes => "sound",
+            (0, 0) => "structure sound, data not checked",
+            (0, _) => "structure sound, data checked in part",
+        }
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes of data compared with checksums", self.checked, self.bytes)
+    }
+}
+
 /// A value that stands in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {

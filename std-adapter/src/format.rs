@@ -67,6 +67,23 @@ impl Format {
         Self::ALL.into_iter().find(is_most)
     }
 
+    /// The format that a name promises by its ending, in whatever case: `.sion`, `.gsd`, `.ffr`.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        Self::ALL.into_iter().find(|format| ending.eq_ignore_ascii_case(format.ending()))
+    }
+
+    /// What names of its files end in, as its own programs have it, without the dot.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Sion => "sion",
+            Self::Gsd => "gsd",
+            Self::Ffrecord => "ffr",
+        }
+    }
+
     /// What its files start with; nothing if they have no magic.
     #[must_use]
     pub const fn magic(self) -> &'static [u8] {

@@ -26,6 +26,7 @@
 //! | [`files`] | a set of files, opened when needed, a bounded number at a time |
 //! | [`publish`] | files that get their names when they are whole |
 //! | [`mod@format`] | which format a file has |
+//! | [`shown`] | names as messages show them |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
@@ -49,6 +50,7 @@ pub mod format;
 pub mod gsd;
 pub mod posix;
 pub mod publish;
+pub mod shown;
 pub mod sion;
 
 pub use error::Error;

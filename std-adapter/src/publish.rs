@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_folder};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -21,9 +22,11 @@ use tempfile::TempDir;
 ///
 /// # What has the names already
 /// It is refused, both at the start, before any work is done, and at the end, when it may have
-/// appeared meanwhile. With `force`, files and symbolic links are replaced (the link, as `mv` does,
-/// not what it points to); folders and devices are refused all the same. A file that replaces another
-/// gets its permissions. Replaced files of a larger set that are not part of the new one stay.
+/// appeared meanwhile. With `force`, files are replaced; folders and devices are refused all the same. A
+/// symbolic link stays, and what it points to is replaced, as `cp` does: it is refused if it points to
+/// nothing, and, of a set, if it points to another file system than the first file or to another file
+/// of the set. A file that replaces another gets its permissions. Replaced files of a larger set that
+/// are not part of the new one stay.
 ///
 /// # What a kill leaves
 /// A kill before `finish` leaves the hidden folder and nothing else. Within `finish`:
@@ -57,10 +60,19 @@ impl Publish {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
+        let mut are_links = false;
         for number in 0..nfiles.get() {
-            check_free(&path.with_file_name(sibling(&name, number)), force)?;
+            let path = path.with_file_name(sibling(&name, number));
+            are_links |= destination(&path, force)? != path;
         }
-        let hidden = Hidden::new(folder).map_err(|error| Error::new(path, error))?;
+        let first = destination(&folder.join(&name), force)?;
+        let place = first.parent().unwrap_or(folder);
+        let mut hidden = Hidden::new(place).map_err(|error| Error::new(path, error))?;
+        hidden.folder = folder.to_owned();
+        if are_links {
+            let names = (0..nfiles.get()).map(|number| sibling(&name, number));
+            hidden.destinations(names, force)?;
+        }
         Ok(Self { hidden, name, nfiles, force, mode: None })
     }
 
@@ -89,25 +101,25 @@ impl Publish {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
         let names = (1..nfiles).chain([0]).map(|number| sibling(&self.name, number));
-        let names: Vec<_> = names.collect();
-        for name in &names {
-            let (from, to) = (self.hidden.path().join(name), self.hidden.folder.join(name));
-            let at = |error| Error::new(&to, error);
+        let files = self.hidden.destinations(names, self.force)?;
+        for File { name, to } in &files {
+            let from = self.hidden.path().join(name);
+            let at = |error| Error::new(to, error);
             // Opened first: what it becomes may not be readable.
             let file = if durable { Some(PosixFile::open(&from).map_err(at)?) } else { None };
-            give_mode(&from, &to, self.mode)?;
+            give_mode(&from, to, self.mode)?;
             file.map_or(Ok(()), |file| file.sync()).map_err(at)?;
         }
         if !self.force || nfiles == 1 {
-            return self.hidden.publish(&names, self.force, durable);
+            return self.hidden.publish(&files, self.force, durable);
         }
         let aside = self.hidden.path().join("replaced");
-        let (moved, result) = self.set_aside(&aside, &names);
-        let result = result.and_then(|()| self.hidden.publish(&names, false, durable));
+        let (moved, result) = self.set_aside(&aside, &files);
+        let result = result.and_then(|()| self.hidden.publish(&files, false, durable));
         if result.is_err() {
-            let back = |name| rename(&aside.join(name), &self.hidden.folder.join(name), false);
+            let back = |file: &File| rename(&aside.join(&file.name), &file.to, false);
             // Later files first, as always: without one of them the first stays away, too.
-            if moved.into_iter().rev().any(|name| back(name).is_err()) {
+            if moved.into_iter().rev().any(|file| back(file).is_err()) {
                 self.hidden.keep();
             }
         }
@@ -115,22 +127,18 @@ impl Publish {
     }
 
     /// Moves what has the names into the folder `aside`, the first file first; says what it moved.
-    fn set_aside<'a>(
-        &self,
-        aside: &Path,
-        names: &'a [OsString],
-    ) -> (Vec<&'a OsStr>, Result<(), Error>) {
+    fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
         let mut moved = Vec::new();
         if let Err(error) = fs::create_dir(aside) {
             return (moved, Err(Error::new(&self.hidden.folder, error)));
         }
-        for name in names.iter().rev() {
-            let from = self.hidden.folder.join(name);
-            let renamed = check_free(&from, true).and_then(|()| {
-                fs::rename(&from, aside.join(name)).map_err(|error| Error::new(&from, error))
+        for file in files.iter().rev() {
+            let File { name, to } = file;
+            let renamed = check_free(to, true).and_then(|()| {
+                fs::rename(to, aside.join(name)).map_err(|error| Error::new(to, error))
             });
             match renamed {
-                Ok(()) => moved.push(name.as_os_str()),
+                Ok(()) => moved.push(file),
                 Err(error) if is_not_found(&error) => {}
                 Err(error) => return (moved, Err(error)),
             }
@@ -143,11 +151,20 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// A hidden folder in the folder where its files will be; it is removed with what is in it.
+/// A file in the hidden folder.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// The last part of its name.
+    pub(crate) name: OsString,
+    /// Where it goes: to that name, or to what a symbolic link of that name points to.
+    pub(crate) to: PathBuf,
+}
+
+/// A hidden folder on the file system where its files will be; it is removed with what is in it.
 #[derive(Debug)]
 pub(crate) struct Hidden {
     dir: TempDir,
-    /// Where it is.
+    /// Where the names are that its files get.
     folder: PathBuf,
 }
 
@@ -170,23 +187,57 @@ impl Hidden {
         self.dir.path()
     }
 
-    /// Moves the files with these names out into the folder, in order, and replaces what is there
-    /// if `replace` is set; else it takes back what it did when one of them cannot be moved.
+    /// Where the files with these names go.
+    ///
+    /// # Errors
+    /// As [`destination`]; what cannot be renamed to, and two names of one file.
+    pub(crate) fn destinations(
+        &self,
+        names: impl Iterator<Item = OsString>,
+        replace: bool,
+    ) -> Result<Vec<File>, Error> {
+        let (mut files, mut are_links) = (Vec::new(), false);
+        for name in names {
+            let path = self.folder.join(&name);
+            let to = destination(&path, replace)?;
+            if to != path {
+                are_links = true;
+                let device = |path: &Path| fs::metadata(path).map(|folder| folder.dev()).ok();
+                if to.parent().map(device) != Some(device(self.path())) {
+                    let text = "is a symbolic link to another file system";
+                    return Err(Error::new(&path, io::Error::other(text)));
+                }
+            }
+            files.push(File { name, to });
+        }
+        let mut seen = BTreeSet::new();
+        let mut is_seen = |file: &File| fs::canonicalize(&file.to).is_ok_and(|to| !seen.insert(to));
+        match files.iter().find(|file| are_links && is_seen(file)) {
+            Some(file) => {
+                let text = "is by a symbolic link the same file as another one that is made";
+                Err(Error::new(&self.folder.join(&file.name), io::Error::other(text)))
+            }
+            None => Ok(files),
+        }
+    }
+
+    /// Moves these files out to where they go, in order, and replaces what is there if `replace` is
+    /// set; else it takes back what it did when one of them cannot be moved.
     pub(crate) fn publish(
         &self,
-        names: &[OsString],
+        files: &[File],
         replace: bool,
         durable: bool,
     ) -> Result<(), Error> {
-        for name in names {
-            check_free(&self.folder.join(name), replace)?;
+        for file in files {
+            check_free(&file.to, replace)?;
         }
-        let mut moved: Vec<&OsStr> = Vec::new();
-        let published = self.publish_each(names, replace, durable, &mut moved);
+        let mut moved: Vec<&Path> = Vec::new();
+        let published = self.publish_each(files, replace, durable, &mut moved);
         if published.is_err() && !replace {
-            for name in moved.into_iter().rev() {
+            for to in moved.into_iter().rev() {
                 // Made by this call; if it cannot be removed, the error is told all the same.
-                let _ = fs::remove_file(self.folder.join(name));
+                let _ = fs::remove_file(to);
             }
         }
         published
@@ -194,21 +245,24 @@ impl Hidden {
 
     fn publish_each<'a>(
         &self,
-        names: &'a [OsString],
+        files: &'a [File],
         replace: bool,
         durable: bool,
-        moved: &mut Vec<&'a OsStr>,
+        moved: &mut Vec<&'a Path>,
     ) -> Result<(), Error> {
+        let folders: BTreeSet<_> = files.iter().filter_map(|file| file.to.parent()).collect();
         let sync = || match durable {
-            true => sync_folder(&self.folder).map_err(|error| Error::new(&self.folder, error)),
+            true => folders.iter().try_for_each(|folder| {
+                sync_folder(folder).map_err(|error| Error::new(folder, error))
+            }),
             false => Ok(()),
         };
-        for (index, name) in names.iter().enumerate() {
-            if index > 0 && index.saturating_add(1) == names.len() {
+        for (index, File { name, to }) in files.iter().enumerate() {
+            if index > 0 && index.saturating_add(1) == files.len() {
                 sync()?; // A power cut must not keep the last name and lose another.
             }
-            rename(&self.path().join(name), &self.folder.join(name), replace)?;
-            moved.push(name);
+            rename(&self.path().join(name), to, replace)?;
+            moved.push(to);
         }
         sync()
     }
@@ -217,6 +271,25 @@ impl Hidden {
     fn keep(self) {
         let _ = self.dir.keep();
     }
+}
+
+/// Where a new file of this name goes: with `replace`, a symbolic link stays, and what it points to is
+/// replaced.
+///
+/// # Errors
+/// As [`check_free`]; a link to nothing, which `cp` refuses, too.
+fn destination(path: &Path, replace: bool) -> Result<PathBuf, Error> {
+    let is_link = |path| fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+    let to = match replace && is_link(path) {
+        true => fs::canonicalize(path).map_err(|error| {
+            let is_nothing = error.kind() == io::ErrorKind::NotFound;
+            let nothing = || io::Error::other("is a symbolic link to nothing");
+            Error::new(path, if is_nothing { nothing() } else { error })
+        })?,
+        false => path.to_owned(),
+    };
+    check_free(&to, replace)?;
+    Ok(to)
 }
 
 /// Refuses a name that must not be given to a new file.
@@ -231,7 +304,7 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
         Err(error) => refuse(error),
         Ok(there) if there.is_dir() => refuse(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(_) if !replace => Err(Error::new(path, ErrorKind::Exists)),
-        Ok(there) if there.is_file() || there.is_symlink() => Ok(()),
+        Ok(there) if there.is_file() => Ok(()),
         // A rename would put a file in the place of /dev/null.
         Ok(_) => refuse(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     }

@@ -8,6 +8,7 @@ use super::stream::Order;
 use crate::copy::CopyError;
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
+use crate::shown::Shown;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
@@ -112,7 +113,7 @@ impl DirectCopy {
             Ok(opened) => opened,
             Err(error) => {
                 let path = file.some_path();
-                log::warn!("{}: not written past the page cache: {error}", path.display());
+                log::warn!("{}: not written past the page cache: {error}", Shown::path(&path));
                 return None;
             }
         };

@@ -1,6 +1,7 @@
 //! Whether a file is an ffrecord file: the format has no magic.
 
 use super::crc32;
+use crate::format::Format;
 use crate::posix::PosixFile;
 use std::io;
 use std::path::Path;
@@ -11,7 +12,7 @@ use striae_core::step::DriveError;
 /// ffrecord asks for, or by what the tables say of each other
 /// (`spec/ffrecord.md#recognizing-a-file`).
 pub(crate) fn is_ffrecord(path: &Path, file: &PosixFile) -> io::Result<bool> {
-    if path.extension().is_some_and(|extension| extension == "ffr") {
+    if path.extension().is_some_and(|ending| ending == Format::Ffrecord.ending()) {
         return Ok(true);
     }
     let mut window = vec![0; 1 << 16];

@@ -16,7 +16,7 @@ use striae_core::ffrecord::{Error, Sample};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-pub use crate::finding::{Facts, Value};
+pub use crate::finding::{Coverage, Facts, Value};
 
 /// Something that is wrong or unusual. Its `Display` is one line, without the severity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +104,8 @@ pub struct Summary {
     pub samples: u64,
     /// Samples whose bytes were compared with their checksums.
     pub checked: u64,
+    /// How much of the bytes of samples was compared with checksums.
+    pub data: Coverage,
     /// Findings of [`Severity::Damage`].
     pub damage: u64,
     /// Findings of [`Severity::Note`].
@@ -111,7 +113,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether no damage was found.
+    /// Whether no damage was found; in what was checked: see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0
@@ -223,6 +225,7 @@ fn check(file: &File, report: &mut Report<'_>, progress: &dyn Fn(u64)) -> Result
                 continue;
             }
         };
+        report.summary.data.add(sample.span.len());
         // So that the work is bounded by the length of the file, whatever offsets say. With one
         // wrong offset samples have at most twice its bytes: the others are still compared.
         let Some(rest) = left.checked_sub(sample.span.len()) else {
@@ -270,6 +273,7 @@ fn check_sample(
     });
     read.map_err(|error: DriveError<_, Error>| file.error(error))?;
     report.summary.checked = report.summary.checked.saturating_add(1);
+    report.summary.data.add_checked(sample.span.len());
     if let Err(error) = sample.check_crc(crc) {
         report.add(FindingKind::Sample { number: sample.number, error });
     }

@@ -1,13 +1,12 @@
 //! Sets of physical files, found from the name of one.
 
+use super::siblings::{PartOfSet, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
 use crate::direct;
 use crate::error::{Error, ErrorKind};
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use striae_core::sion::filename::Sibling;
 use striae_core::sion::{
     self as core_sion, Head, KeyvalMode, Listed, Meta1, Physical, Reader, Task, tasks,
 };
@@ -190,6 +189,15 @@ impl File {
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = (&Path, &Head)> {
         self.reader.files().iter().map(|file| (file.store().path(), file.head()))
+    }
+
+    /// Which file of a set of several this is, if it was opened without the others.
+    #[must_use]
+    pub fn part_of_set(&self) -> Option<PartOfSet> {
+        match self.reader.files() {
+            [file] => PartOfSet::of(&file.head().meta1),
+            _ => None,
+        }
     }
 
     /// All tasks in order.
@@ -391,24 +399,6 @@ fn window(head: &Head) -> Vec<u8> {
     vec![0; all.clamp(1 << 14, WINDOW)]
 }
 
-/// Name of the physical file `number` of the set at `path`.
-pub(super) fn sibling_path(path: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(Sibling(number).to_string());
-    name.into()
-}
-
-/// A file of a set that cannot be opened: says why it should be there.
-fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
-    match error.kind() {
-        ErrorKind::Io(why) if error.path() != first => {
-            let text = format!("{why}; the set has {nfiles} files, says {}", first.display());
-            Error::new(error.path(), std::io::Error::new(why.kind(), text))
-        }
-        _ => error,
-    }
-}
-
 fn open_part(store: FileStore) -> Result<Part, Error> {
     let path = store.path().to_owned();
     let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN]);
@@ -433,6 +423,15 @@ impl Opened {
         match self {
             Self::Closed(file) => file.tasks(),
             Self::Unclosed(set) => set.tasks(),
+        }
+    }
+
+    /// Which file of a set of several this is, if it was opened without the others.
+    #[must_use]
+    pub fn part_of_set(&self) -> Option<PartOfSet> {
+        match self.files().as_slice() {
+            [(_, head)] => PartOfSet::of(&head.meta1),
+            _ => None,
         }
     }
 

@@ -59,13 +59,17 @@ fn the_program_packs_and_extracts() {
     refuse(pack(text(&out), &[]), "exists already; --force replaces it");
     run(pack(text(&out), &["--force", "--direct"]));
     assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
-    let other = dir.path().join("out.sion");
+    let other = dir.path().join("out.dat");
     refuse(pack(text(&other), &[]), "names end in .ffr");
-    refuse(pack(text(&out), &["--seal"]), "no layout to choose");
-    refuse(pack(text(&out), &["--nfiles", "2"]), "no layout to choose");
+    refuse(pack(text(&out), &["--seal"]), "an ffrecord file; --seal is for SIONlib sets");
+    refuse(pack(text(&out), &["--nfiles", "2"]), "--nfiles is for SIONlib sets");
     refused(&["pack", "--format", "ffrecord", "--force", text(&out), text(&parts)], 2, "directory");
     refused(&["extract", text(&file), text(&parts)], 2, "exists already");
-    refused(&["extract", text(&file), text(&parts), "--frames", "0.."], 2, "no frames");
+    refused(
+        &["extract", text(&file), text(&parts), "--frames", "0.."],
+        2,
+        "is an ffrecord file; --frames is for GSD files",
+    );
     assert_eq!(names_in(dir.path()), ["out.ffr", "parts"]);
 }
 

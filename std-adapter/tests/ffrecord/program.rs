@@ -50,7 +50,7 @@ fn ls_goes_on_behind_a_sample_that_has_no_place() {
     assert_eq!(of_error, [true, true, false]);
     assert_eq!(rows[1]["number"], 1);
     refused(&["ls", text(&path)], 1, "sample 0: offsets.offset at offset 32 is -8");
-    refused(&["ls", "--keys", text(&path)], 2, "no keys and no frames");
+    refused(&["ls", "--keys", text(&path)], 2, "is an ffrecord file; --keys is for SIONlib sets");
 }
 
 #[test]

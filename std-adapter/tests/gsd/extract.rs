@@ -240,7 +240,11 @@ fn frames_and_names_can_be_chosen() {
     refuse(&["--chunk", "position"], 1, "no chunk has the name position");
     refuse(&["--frames", "1..4"], 2, "there is no frame 3, frames are 0 to 2");
     let set = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion/s01_one_task.sion");
-    refused(&["extract", set, &new, "--frames", "1.."], 2, "a SIONlib set has no frames");
+    refused(
+        &["extract", set, &new, "--frames", "1.."],
+        2,
+        "is a SIONlib file; --frames is for GSD files",
+    );
     assert!(!Path::new(&new).exists());
 }
 

@@ -69,7 +69,7 @@ fn ls_lists_the_frames_that_are_asked_for_one_chunk_a_line() {
         }
     }
     striae(&["ls", "--frames", "6..3", &file]).assert().code(2);
-    refused(&["ls", "--keys", &file], 2, "a GSD file has no key-value records");
+    refused(&["ls", "--keys", &file], 2, "is a GSD file; --keys is for SIONlib sets");
 }
 
 #[test]

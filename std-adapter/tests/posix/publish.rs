@@ -130,14 +130,14 @@ fn files_are_replaced_when_forced() {
 }
 
 #[test]
-fn a_link_is_replaced_and_not_what_it_points_to() {
+fn a_link_stays_and_what_it_points_to_is_replaced() {
     for nfiles in [1, 3] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("target"), "old").unwrap();
         symlink("target", dir.path().join("a")).unwrap();
         publish(&dir.path().join("a"), nfiles, true).unwrap().finish(false).unwrap();
-        assert_eq!(fs::read(dir.path().join("target")).unwrap(), b"old");
-        assert!(fs::symlink_metadata(dir.path().join("a")).unwrap().is_file());
+        assert_eq!(fs::read(dir.path().join("target")).unwrap(), b"new 0");
+        assert!(fs::symlink_metadata(dir.path().join("a")).unwrap().is_symlink());
     }
 }
 

@@ -11,11 +11,16 @@
 mod golden_sets;
 
 mod cat;
+mod checked;
 mod convert;
 mod extract;
+mod flags;
 mod inspect;
+mod links;
 mod list;
+mod names;
 mod pack;
+mod parts;
 mod refuse;
 mod sealed;
 

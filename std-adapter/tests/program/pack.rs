@@ -244,8 +244,8 @@ fn many_files_need_few_descriptors() {
 #[test]
 fn a_file_that_hides_its_length_is_not_packed_as_an_empty_one() {
     let folder = Folder::new();
-    for format in ["sion", "ffrecord"] {
-        let out = folder.path("out.ffr");
+    for (format, name) in [("sion", "out.sion"), ("ffrecord", "out.ffr")] {
+        let out = folder.path(name);
         let text = "/proc/self/status: says that it is empty, and has bytes";
         refused(&["pack", "--format", format, &out, "/proc/self/status"], 2, text);
         assert!(!Path::new(&out).exists());

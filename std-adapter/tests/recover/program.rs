@@ -86,7 +86,9 @@ fn a_set_lacks_no_file() {
 fn a_later_file_of_a_set_is_taken_alone() {
     let copy = Copy::named("m05_np8_3files");
     let (part, out) = (&copy.files[2], copy.path("out"));
-    let says = "000002 is file 2 of a set of 3, counted from 0; only it was recovered\n";
+    let set = copy.files[0].to_str().unwrap();
+    let says = "000002: is file 2, counted from 0, of the 3 files of the set ";
+    let says = format!("{says}{set}; only it was recovered\n");
     let says = predicate::str::starts_with("striae: ").and(predicate::str::ends_with(says));
     recover(&[part, &out], &[]).assert().code(0).stderr(says);
     assert_eq!(fs::read(&out).unwrap(), fs::read(part).unwrap());
@@ -95,7 +97,7 @@ fn a_later_file_of_a_set_is_taken_alone() {
     recover(&[part, &out], &["--force", "--alone"]).assert().code(0).stderr("");
     let json = recover(&[part, &out], &["--force", "--json"]).assert().code(0).stderr("");
     let json: Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
-    assert_eq!(json["part_of_set"], json!({"file": 2, "files": 3}));
+    assert_eq!(json["part_of_set"], json!({"file": 2, "files": 3, "set": set}));
 }
 
 #[test]

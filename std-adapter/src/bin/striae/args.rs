@@ -117,7 +117,13 @@ pub(crate) enum FileVerb {
                       lost, 2 nothing was written.")]
     Recover(RecoverArgs),
     /// Check all that can be checked, and list what is found.
-    #[command(after_help = "Example:\n  striae verify run.sion && echo sound")]
+    #[command(after_help = "Example:\n  striae verify run.sion && echo sound\n\n\
+                      What it came to is said last. Sound: no damage was found, and all data, if there \
+                      are any, agree with their checksums. Structure sound: no damage was found in \
+                      headers and tables, but data that have no checksums, or only those of an older \
+                      state, were not checked: nothing in the file tells right ones from wrong. How \
+                      many bytes of data were compared with checksums is said, too. The exit \
+                      status is 0 for both.")]
     Verify(VerifyArgs),
 }
 
@@ -162,7 +168,7 @@ pub(crate) struct Set {
     /// The file; of a set of several, the first one.
     #[arg(id = "FILE")]
     pub(crate) path: PathBuf,
-    /// Open this file alone, even if it is the first of several.
+    /// Of a SIONlib set: open this file alone, even if it is the first of several.
     #[arg(long)]
     pub(crate) alone: bool,
 }
@@ -183,7 +189,7 @@ pub(crate) struct LsArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// List the key-value records of each task too.
+    /// Of a SIONlib set: list the key-value records of each task too.
     #[arg(long)]
     pub(crate) keys: bool,
     /// Of a GSD file: list these frames, from A to before B; either may be left out.
@@ -234,12 +240,12 @@ pub(crate) struct CatArgs {
     /// Write at most so many bytes.
     #[arg(long, value_name = "BYTES")]
     pub(crate) length: Option<u64>,
-    /// Only these rows of the frame's chunk, from A to before B; either may be left out.
-    #[arg(long, value_name = "A..B", requires = "frame", conflicts_with_all = ["offset", "length"])]
+    /// Of a GSD file: only these rows of the chunk, from A to before B; either may be left out.
+    #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
     pub(crate) rows: Option<Part>,
-    /// Print the frame's chunk as numbers, one row a line, or as text if that is its type, with
+    /// Of a GSD file: print the chunk as numbers, one row a line, or as text if that is its type, with
     /// what a terminal would obey escaped.
-    #[arg(long, requires = "frame", conflicts_with_all = ["offset", "length"])]
+    #[arg(long, conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) direct: Direct,
@@ -390,15 +396,6 @@ pub(crate) enum PackFormat {
     Ffrecord,
 }
 
-impl PackArgs {
-    /// Whether anything is asked for that only a SIONlib set has.
-    pub(crate) fn is_sion_only(&self) -> bool {
-        let Layout { nfiles, fsblksize, order, force: _, threads, direct: _ } = &self.layout;
-        let layout = nfiles.get() > 1 || fsblksize.is_some() || order.is_some();
-        layout || threads.is_some() || self.chunksize.is_some() || self.seal
-    }
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
@@ -468,7 +465,7 @@ pub(crate) struct RecoverArgs {
     pub(crate) path: PathBuf,
     /// The first file of the new set.
     pub(crate) out: PathBuf,
-    /// Recover this file alone, even if it is the first of several.
+    /// Of a SIONlib set: recover this file alone, even if it is the first of several.
     #[arg(long)]
     pub(crate) alone: bool,
     /// Replace files that exist already.

@@ -3,9 +3,12 @@
 use crate::text::printable;
 use std::cell::RefCell;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
+use striae::shown::Shown;
+use striae::sion::buddy_path;
 use striae_core::{gsd, sion};
 
 /// Whether what was asked for is sound.
@@ -34,6 +37,11 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Of the arguments, about the file at `path`.
+    pub(crate) fn usage(path: &Path, text: &str) -> Self {
+        Self::Usage(format!("{}: {text}", Shown::path(path)))
+    }
+
     pub(crate) const fn stdout(error: io::Error) -> Self {
         Self::Stdout(error)
     }
@@ -97,9 +105,25 @@ impl FirstError {
 
 /// What went wrong, and what helps.
 fn with_advice(error: &Error) -> String {
+    if let ErrorKind::Sibling { first, .. } = error.kind() {
+        return format!("{error}; {}", without_sibling(first));
+    }
     match advice(error.kind()) {
         Some(advice) => format!("{error}; {advice}"),
         None => error.to_string(),
+    }
+}
+
+/// What there is of a set without one of its files.
+fn without_sibling(first: &Path) -> String {
+    let buddy = buddy_path(first, 0);
+    let alone = "--alone opens one file without the others";
+    match buddy.exists() {
+        true => {
+            let buddy = Shown::path(&buddy);
+            format!("{buddy} is there, a buddy set, in which SIONlib keeps a copy; {alone}")
+        }
+        false => alone.to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ mod bench;
 mod dump;
 mod failure;
 mod ffrecord;
+mod flags;
 mod gsd;
 mod log;
 mod progress;
@@ -14,12 +15,13 @@ mod sion;
 mod text;
 mod verify;
 
-use args::{Args, FileVerb, PackFormat, Verb};
+use args::{Args, FileVerb, PackArgs, PackFormat, Verb};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Sound};
 use std::io::Write;
 use std::process::ExitCode;
 use striae::Format;
+use striae::shown::Shown;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -35,10 +37,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<Sound, Failure> {
     match &args.verb {
         Verb::File(verb) => of_format(verb),
-        Verb::Pack(args) => match args.format {
-            PackFormat::Sion => sion::pack(args),
-            PackFormat::Ffrecord => ffrecord::pack(args),
-        },
+        Verb::Pack(args) => pack(args),
         Verb::Bench { verb } => bench::run(verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
@@ -51,16 +50,32 @@ fn run(args: &Args) -> Result<Sound, Failure> {
 
 /// Leaves it to the format of the file what is to be done.
 fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
-    match Format::of_file(verb.path()) {
-        Ok(Format::Sion) => sion::run(verb),
-        Ok(Format::Gsd) => gsd::run(verb),
-        Ok(Format::Ffrecord) => ffrecord::run(verb),
-        Ok(format) => Err(Failure::Usage(format!("{format} files are of no use here"))),
+    let format = match Format::of_file(verb.path()) {
+        Ok(format) => format,
         // Its status 1 says that there is a copy, so without one it is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {
-            Err(Failure::Usage(error.to_string()))
+            return Err(Failure::Usage(error.to_string()));
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+    flags::check(verb, format)?;
+    match format {
+        Format::Sion => sion::run(verb),
+        Format::Gsd => gsd::run(verb),
+        Format::Ffrecord => ffrecord::run(verb),
+        format => Err(Failure::Usage(format!("{format} files are of no use here"))),
+    }
+}
+
+fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+    let format = match args.format {
+        PackFormat::Sion => Format::Sion,
+        PackFormat::Ffrecord => Format::Ffrecord,
+    };
+    flags::check_pack(args, format)?;
+    match args.format {
+        PackFormat::Sion => sion::pack(args),
+        PackFormat::Ffrecord => ffrecord::pack(args),
     }
 }
 
@@ -70,7 +85,7 @@ fn man(verb: Option<&str>) -> Result<Sound, Failure> {
     if let Some(verb) = verb {
         for word in verb.split('-') {
             let found = command.find_subcommand(word).cloned();
-            let none = || Failure::Usage(format!("there is no verb {verb}"));
+            let none = || Failure::Usage(format!("there is no verb {}", Shown::new(verb)));
             command = found.ok_or_else(none)?;
         }
         let words = verb.replace('-', " ");

@@ -3,6 +3,7 @@
 use crate::args::VerifyArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
+use crate::sion::{PartOfSet, complain_of_part};
 use crate::text::{print_json, printable, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -10,15 +11,21 @@ use std::io::Write;
 use std::path::Path;
 use striae::Error;
 use striae::direct::OpenOptions;
-use striae::finding::{Facts, Severity, Value};
+use striae::finding::{Coverage, Facts, Severity, Value};
 use striae::format::Format;
+use striae::shown::Shown;
 use striae::{ffrecord, gsd, sion};
 
 #[derive(Serialize)]
 struct Report {
     sound: bool,
+    verdict: &'static str,
     #[serde(flatten)]
     counts: Counts,
+    data_bytes: u64,
+    checked_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part_of_set: Option<PartOfSet>,
     damage: u64,
     notes: u64,
     findings: Vec<Row>,
@@ -69,6 +76,8 @@ impl std::fmt::Display for Counts {
 /// What verifying came to.
 struct Summary {
     counts: Counts,
+    data: Coverage,
+    part: Option<sion::PartOfSet>,
     damage: u64,
     notes: u64,
 }
@@ -76,6 +85,10 @@ struct Summary {
 impl Summary {
     const fn is_sound(&self) -> bool {
         self.damage == 0
+    }
+
+    const fn verdict(&self) -> &'static str {
+        self.data.verdict(self.damage)
     }
 }
 
@@ -169,8 +182,7 @@ impl Row {
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Sound, Failure> {
-    let summary = if args.json { verify_json(args)? } else { verify_text(args)? };
-    Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
+    if args.json { verify_json(args) } else { verify_text(args) }
 }
 
 fn verify_sion(
@@ -188,7 +200,8 @@ fn verify_sion(
     };
     let sum = sion::verify::verify_with(path, direct, &mut tell, progress)?;
     let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
-    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+    let (data, part) = (sum.data, sum.part_of_set);
+    Ok(Summary { counts, data, part, damage: sum.damage, notes: sum.notes })
 }
 
 fn verify_gsd(
@@ -214,7 +227,7 @@ fn verify_gsd(
         checked: sum.checked,
         names: sum.names,
     };
-    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+    Ok(Summary { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes })
 }
 
 fn verify_ffrecord(
@@ -236,7 +249,7 @@ fn verify_ffrecord(
         samples: sum.samples,
         checked: sum.checked,
     };
-    Ok(Summary { counts, damage: sum.damage, notes: sum.notes })
+    Ok(Summary { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes })
 }
 
 /// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
@@ -268,7 +281,7 @@ fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary
     summary
 }
 
-fn verify_json(args: &VerifyArgs) -> Result<Summary, Failure> {
+fn verify_json(args: &VerifyArgs) -> Result<Sound, Failure> {
     let mut findings = Vec::new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let summary = verify_shown(args, &mut |told| {
@@ -276,14 +289,25 @@ fn verify_json(args: &VerifyArgs) -> Result<Summary, Failure> {
             findings.push(Row::new(told));
         }
     })?;
-    let sound = summary.is_sound();
-    let Summary { counts, damage, notes } = summary;
-    let report = Report { sound, counts, damage, notes, findings };
-    print_json(&report)?;
-    Ok(Summary { counts: report.counts, damage, notes })
+    let (sound, verdict) = (summary.is_sound(), summary.verdict());
+    let Summary { counts, data, part, damage, notes } = summary;
+    let (data_bytes, checked_bytes) = (data.bytes, data.checked);
+    let part_of_set = part.map(|part| PartOfSet::new(part, &args.file));
+    print_json(&Report {
+        sound,
+        verdict,
+        counts,
+        data_bytes,
+        checked_bytes,
+        part_of_set,
+        damage,
+        notes,
+        findings,
+    })?;
+    Ok(if sound { Sound::Yes } else { Sound::No })
 }
 
-fn verify_text(args: &VerifyArgs) -> Result<Summary, Failure> {
+fn verify_text(args: &VerifyArgs) -> Result<Sound, Failure> {
     let mut out = anstream::stdout().lock();
     let mut printed = Ok(());
     let mut left = args.limit;
@@ -294,7 +318,8 @@ fn verify_text(args: &VerifyArgs) -> Result<Summary, Failure> {
         }
     })?;
     unless_gone(printed.and_then(|()| write_summary(&mut out, args, &summary)))?;
-    Ok(summary)
+    complain_of_part(summary.part, &args.file, "checked");
+    Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
 }
 
 fn write_finding(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
@@ -311,12 +336,13 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
     if let Some(more @ 1..) = found.checked_sub(args.limit) {
         writeln!(out, "... and {more} more")?;
     }
-    let verdict = if sum.is_sound() { "sound" } else { "damaged" };
     writeln!(
         out,
-        "{}: {verdict}: {}, {} damage, {} notes",
-        printable(&args.file.to_string_lossy()),
+        "{}: {}: {}, {}, {} damage, {} notes",
+        printable(&Shown::path(&args.file).to_string()),
+        sum.verdict(),
         sum.counts,
+        sum.data,
         sum.damage,
         sum.notes
     )

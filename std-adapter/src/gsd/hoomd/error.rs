@@ -2,6 +2,7 @@
 
 use super::Precision;
 use crate::gsd::Name;
+use crate::shown::Shown;
 use std::fmt;
 use striae_core::gsd::{ChunkType, Label, Version};
 
@@ -212,19 +213,19 @@ impl Error {
     fn fmt_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length { name, found, want } => {
-                write!(f, "{found} values for chunk {}, must be {want}", Name(name))
+                write!(f, "{found} values for chunk {}, must be {want}", Shown::new(name))
             }
             Self::Nul { name, text } => {
-                write!(f, "a text of chunk {} cannot have a NUL, as {text:?} has", Name(name))
+                write!(f, "a text of chunk {} cannot have a NUL, as {text:?} has", Shown::new(name))
             }
             Self::SameType { name, text } => {
-                write!(f, "chunk {} cannot have {text:?} twice", Name(name))
+                write!(f, "chunk {} cannot have {text:?} twice", Shown::new(name))
             }
             Self::NotInFrame0 { name } => {
-                write!(f, "chunk {} must be in frame 0 if it is in any frame", Name(name))
+                write!(f, "chunk {} must be in frame 0 if it is in any frame", Shown::new(name))
             }
             Self::SameName { name } => {
-                write!(f, "a frame cannot have chunk {} twice", Name(name))
+                write!(f, "a frame cannot have chunk {} twice", Shown::new(name))
             }
             Self::OtherFrame { frame } => {
                 write!(f, "frame {frame} was begun with other values, and must be ended with those")
@@ -242,7 +243,7 @@ struct Chunk<'a>(&'a [u8], u64);
 
 impl fmt::Display for Chunk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chunk {} of frame {}", Name(self.0), self.1)
+        write!(f, "chunk {} of frame {}", Shown::new(self.0), self.1)
     }
 }
 

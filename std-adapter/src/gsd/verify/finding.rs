@@ -1,7 +1,8 @@
 //! What verifying finds, and how it says so.
 
 use crate::finding::Severity;
-use crate::gsd::{Name, Stale};
+use crate::gsd::Stale;
+use crate::shown::Shown;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -329,7 +330,7 @@ impl fmt::Display for Count {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file.display(), self.what)
+        write!(f, "{}: {}", Shown::path(&self.file), self.what)
     }
 }
 
@@ -440,7 +441,7 @@ impl FindingKind {
                 write!(f, "{name} {id} at offset {offset} is that of {first}, must be another")
             }
             Self::NameNotText { offset, id, name: text } => {
-                write!(f, "{name} {id} at offset {offset} is {}, must be UTF-8", Name(text))
+                write!(f, "{name} {id} at offset {offset} is {}, must be UTF-8", Shown::new(text))
             }
             Self::NameNotTerminated { offset, id } => {
                 write!(f, "{name} {id} at offset {offset} has no NUL, must end with one")

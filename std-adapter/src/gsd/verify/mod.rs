@@ -27,7 +27,7 @@ mod overlap;
 mod shadow;
 mod sums;
 
-pub use crate::finding::{Facts, Severity, Value};
+pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use finding::{Finding, FindingKind, Part};
 pub use head::Basis;
 
@@ -70,6 +70,8 @@ pub struct Summary {
     pub names: u32,
     /// Chunks whose bytes were compared with a checksum.
     pub checked: u64,
+    /// How much of the bytes of chunks was compared with checksums, those of checksums left out.
+    pub data: Coverage,
     /// Findings of [`Severity::Damage`].
     pub damage: u64,
     /// Findings of [`Severity::Note`].
@@ -77,7 +79,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether no damage was found.
+    /// Whether no damage was found; in what was checked: see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0

@@ -47,6 +47,9 @@ impl<'s> Sums<'s> {
     }
 
     pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed> {
+        if self.id != Some(chunk.id) {
+            report.summary.data.add(chunk.span.len());
+        }
         if self.id.is_none() && !self.is_sealed {
             return Ok(());
         }
@@ -112,6 +115,7 @@ impl<'s> Sums<'s> {
             }
             let Some(crc) = self.crc_of(chunk, report)? else { continue };
             report.summary.checked = report.summary.checked.saturating_add(1);
+            report.summary.data.add_checked(span.len());
             match sums.check(chunk, crc, crc32c::crc32c_append) {
                 Ok(()) => {}
                 Err(Error::Checksum { stored, computed, .. }) => {

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::gsd::element::little_endian;
 use crate::gsd::{Element, Stale};
 use crate::posix::PosixFile;
+use crate::shown::Shown;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -124,7 +125,7 @@ impl FileWriter {
             writer.set_one_sync(one_sync);
         }
         if let Some(stale) = stale {
-            let path = path.display();
+            let path = Shown::path(path);
             log::warn!("{path}: gsd has appended: what is written now is without {stale}");
         }
         Ok(Self::new(path, writer, names, stale))
@@ -396,7 +397,7 @@ impl Drop for FileWriter {
         if self.writer.as_ref().is_some_and(|writer| !writer.is_committed()) {
             log::warn!(
                 "{}: dropped without a close: what was written since the last commit is lost",
-                self.path.display()
+                Shown::path(&self.path)
             );
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::shown::Shown;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) fn lock(file: &PosixFile, path: &Path) -> Result<(), Error> {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(Error::new(path, ErrorKind::Locked)),
         Err(error @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
-            let name = path.display();
+            let name = Shown::path(path);
             log::warn!("{name}: the file system has no locks ({error}): nothing keeps others out");
             Ok(())
         }
@@ -28,15 +28,12 @@ pub(super) fn lock(file: &PosixFile, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The file that is to lose its name to another, kept from writers until it is closed; `None` if
-/// there is none, or a symbolic link, of which only the link goes.
+/// The file that is to lose its name to another, kept from writers until it is closed; of a symbolic
+/// link, what it points to. `None` if there is none.
 ///
 /// # Errors
 /// As [`lock`]; the operating system's.
 pub(in crate::gsd) fn lock_replaced(path: &Path) -> Result<Option<PosixFile>, Error> {
-    if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
-        return Ok(None);
-    }
     let file = match PosixFile::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -22,8 +22,8 @@ mod part;
 mod source;
 mod write;
 
-use super::file::sibling_path;
-use crate::error::{Error, ErrorKind};
+use super::siblings::{PartOfSet, of_sibling, sibling_path};
+use crate::error::Error;
 use part::Part;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl Recover {
     ///
     /// # Errors
     /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
-    /// [`ErrorKind::TooManyChunks`] if a physical file has more than 2^25 chunks with data, or its
+    /// [`TooManyChunks`](crate::error::ErrorKind::TooManyChunks) if a physical file has more than 2^25 chunks with data, or its
     /// META2 would have more than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
@@ -138,13 +138,11 @@ impl Recovery {
         self.tasks().fold(0, |sum, task| sum.saturating_add(task.recovered.bytes))
     }
 
-    /// The number of the physical file and how many its set has, if only one of several is
-    /// recovered.
+    /// Which file of a set of several this is, if it is recovered without the others.
     #[must_use]
-    pub fn part_of_set(&self) -> Option<(u32, u32)> {
+    pub fn part_of_set(&self) -> Option<PartOfSet> {
         let [part] = self.parts.as_slice() else { return None };
-        let meta1 = &part.remains().head().meta1;
-        meta1.filenumber().zip(Some(meta1.files_in_set()).filter(|&files| files > 1))
+        PartOfSet::of(&part.remains().head().meta1)
     }
 
     /// Whether no stream is a guess.
@@ -166,20 +164,9 @@ impl Recovery {
     /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; the operating system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         write::write(&self.parts, out, self.force, progress)
-    }
-}
-
-/// A file of a set that cannot be opened: says why it should be there.
-fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
-    match error.kind() {
-        ErrorKind::Io(why) => {
-            let text = format!("{why}; the set has {nfiles} files, says {}", first.display());
-            Error::new(error.path(), io::Error::new(why.kind(), text))
-        }
-        _ => error,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::posix::PosixFile;
 use crc32c::crc32c_append;
 use rustix::fs::SeekFrom;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use striae_core::sion::layout::Chunks;
 use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
@@ -147,12 +148,16 @@ fn run(bulk: &Bulk, jobs: &[Job], report: &mut Report<'_>) {
     let most = if bulk.is_direct() { NonZeroUsize::MIN } else { all_processors() };
     let threads = NonZeroUsize::new(worth).unwrap_or(NonZeroUsize::MIN).min(most);
     let bad = Mutex::new(Vec::new());
+    let checked = AtomicU64::new(0);
     let items = (0usize..).zip(jobs).map(Ok);
     let done = for_each(items, threads, || {
         let (mut ahead, mut zeros) = (Ahead::default(), Vec::new());
-        let bad = &bad;
+        let (bad, checked) = (&bad, &checked);
         move |(index, job): (usize, &Job)| {
             let crc = crc_of(bulk, job.used, (&mut ahead, &mut zeros), progress);
+            if crc.is_ok() {
+                checked.fetch_add(job.used.len(), Ordering::Relaxed);
+            }
             if !matches!(crc, Ok(crc) if crc == job.stored) {
                 bad.lock().unwrap_or_else(PoisonError::into_inner).push((index, *job, crc));
             }
@@ -160,6 +165,7 @@ fn run(bulk: &Bulk, jobs: &[Job], report: &mut Report<'_>) {
         }
     });
     debug_assert!(done.is_ok(), "what fails is in `bad`");
+    report.summary.data.add_checked(checked.into_inner());
     let mut bad = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
     bad.sort_unstable_by_key(|(index, ..)| *index);
     for (_, Job { task, chunk, used, stored }, crc) in bad {

@@ -176,6 +176,7 @@ fn check_size(
     };
     match size {
         Ok(size) => {
+            report.summary.data.add(size);
             let used = chunks.chunk(chunk).and_then(|chunk| chunk.part(0, size));
             let tables = Span::new(meta2.start(), place.end.saturating_sub(meta2.start()));
             let both = used.zip(tables).filter(|_| place.globalskip.is_some());

@@ -33,7 +33,7 @@ mod seal;
 mod set;
 mod state;
 
-pub use crate::finding::{Facts, Severity, Value};
+pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use finding::{Finding, FindingKind};
 pub use state::{Ending, Sealing, State, sealed_bytes, state};
 
@@ -42,6 +42,7 @@ pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
 pub(super) use seal::look_for_seal;
 
+use super::siblings::PartOfSet;
 use crate::bulk::Bulk;
 use crate::direct;
 use crate::error::Error;
@@ -65,11 +66,16 @@ type Failed = DriveError<io::Error, core_sion::Error>;
 
 /// What was verified, and how much was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Physical files that could be opened.
     pub files: u32,
     /// Tasks in them, as far as their META1 could be read.
     pub tasks: u64,
+    /// How much of the used bytes of chunks was compared with checksums.
+    pub data: Coverage,
+    /// Which file of a set this is, if it was checked without the others.
+    pub part_of_set: Option<PartOfSet>,
     /// Findings of [`Severity::Damage`].
     pub damage: u64,
     /// Findings of [`Severity::Note`].
@@ -77,7 +83,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether no damage was found.
+    /// Whether no damage was found; in what was checked: see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0

@@ -1,6 +1,6 @@
 //! The files of a set against each other, the mapping, and global ranks.
 
-use super::super::file::sibling_path;
+use super::super::siblings::{PartOfSet, sibling_path};
 use super::behind;
 use super::fixed::prefix_field;
 use super::part::{self, Part};
@@ -43,6 +43,7 @@ pub(super) fn check(path: &Path, bulk: &Bulk, report: &mut Report<'_>) -> Result
         check_siblings(path, &first, &mut tasks, report)?;
         report.enter(path);
     } else {
+        report.summary.part_of_set = PartOfSet::of(&first.head.meta1).filter(|_| is_numbered);
         check_name(path, &first.head.meta1, report);
     }
     if let Some(mapping) = first.mapping.filter(|_| is_set) {

@@ -6,7 +6,7 @@ use super::plan::{Made, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
-use crate::sion::file::sibling_path;
+use crate::sion::siblings::sibling_path;
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::Range;

@@ -5,7 +5,9 @@ use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::TaskWriter;
 use crate::error::Error;
 use crate::posix::PosixFile;
-use crate::sion::file::{OpenOptions, Opened, sibling_path};
+use crate::shown::Shown;
+use crate::sion::file::{OpenOptions, Opened};
+use crate::sion::siblings::sibling_path;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use striae_core::sion::seal::checksum_of;
@@ -125,7 +127,7 @@ impl Drop for FileWriter {
             if part.abandon() {
                 log::warn!(
                     "{}: dropped without a close: what was written since the last commit is lost",
-                    part.path().display()
+                    Shown::path(part.path())
                 );
             }
         }

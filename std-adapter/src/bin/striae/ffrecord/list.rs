@@ -41,12 +41,6 @@ struct WrongRow {
 }
 
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
-    if args.keys || args.frames.is_some() {
-        let path = args.file.path.display();
-        let text =
-            "an ffrecord file has no keys and no frames, of which --keys and --frames choose";
-        return Err(Failure::Usage(format!("{path}: {text}")));
-    }
     let file = File::open(&args.file.path)?;
     let failed = FirstError::default();
     let rows = Rows { file: &file, failed: &failed };

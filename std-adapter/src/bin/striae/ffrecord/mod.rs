@@ -28,5 +28,5 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
 
 /// There is no such verb for these files.
 fn none(verb: &FileVerb, instead: &str) -> Failure {
-    Failure::Usage(format!("{}: is an ffrecord file: {instead}", verb.path().display()))
+    Failure::usage(verb.path(), &format!("is an ffrecord file: {instead}"))
 }

@@ -6,14 +6,9 @@ use crate::progress::with_bar;
 use striae::ffrecord::Pack;
 
 pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
-    let path = args.out.display();
-    if args.is_sion_only() {
-        let text = "an ffrecord file has no layout to choose, and always has checksums";
-        return Err(Failure::Usage(format!("{path}: {text}")));
-    }
     if args.out.extension().is_none_or(|extension| extension != "ffr") {
         let text = "ffrecord opens nothing else than files whose names end in .ffr";
-        return Err(Failure::Usage(format!("{path}: {text}")));
+        return Err(Failure::usage(&args.out, text));
     }
     let pack = Pack::new().force(args.layout.force).direct(args.layout.direct());
     with_bar(Pack::bytes(&args.sources), |progress| {

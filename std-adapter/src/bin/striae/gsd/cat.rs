@@ -14,15 +14,12 @@ const PIECE: usize = 1 << 20;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let (Some(frame), Some(name)) = (args.which.frame, &args.chunk) else {
-        let path = args.file.path.display();
-        let text =
-            format!("{path}: a GSD file has no tasks and no samples: --frame and --chunk choose");
-        return Err(Failure::Usage(text));
+        let text = "a GSD file has no tasks and no samples: --frame and --chunk choose";
+        return Err(Failure::usage(&args.file.path, text));
     };
     if args.offset > 0 || args.length.is_some() {
-        let path = args.file.path.display();
-        let text = "--rows chooses a part of a chunk, and not --offset and --length";
-        return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
+        let text = "is a GSD file; --rows chooses a part of a chunk, and not --offset and --length";
+        return Err(Failure::usage(&args.file.path, text));
     }
     let file = super::open(&args.file.path, args.direct)?;
     file.check_names()?;

@@ -8,15 +8,6 @@ use striae::gsd::convert::Convert;
 
 pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let layout = &args.layout;
-    let foreign = layout.nfiles.get() > 1
-        || layout.fsblksize.is_some()
-        || layout.order.is_some()
-        || layout.threads.is_some();
-    if foreign {
-        let path = args.file.path.display();
-        let text = "--nfiles, --fsblksize, --order and --threads are for SIONlib sets";
-        return Err(Failure::Usage(format!("{path}: is a GSD file; {text}")));
-    }
     let file = OpenOptions::new().direct(layout.direct()).open(&args.file.path)?;
     let mut convert =
         Convert::new().direct(layout.direct()).force(layout.force).upgrade(args.gsd.upgrade);

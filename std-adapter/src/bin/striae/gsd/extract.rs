@@ -7,11 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use striae::gsd::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
-    if args.threads.is_some() {
-        let path = args.file.path.display();
-        let text = format!("{path}: is a GSD file; --threads is for SIONlib sets");
-        return Err(Failure::Usage(text));
-    }
     let file = super::open(&args.file.path, args.direct)?;
     let frames = Part::of(args.frames, file.frames());
     let extract = Extract::new().force(args.force).frames(frames);

@@ -53,11 +53,6 @@ struct WrongRow {
 }
 
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
-    if args.keys {
-        let path = args.file.path.display();
-        let text = format!("{path}: a GSD file has no key-value records, which --keys would list");
-        return Err(Failure::Usage(text));
-    }
     let file = File::open(&args.file.path)?;
     file.check_frames(&Part::of(args.frames, file.frames()))?;
     let failed = FirstError::default();

@@ -75,7 +75,7 @@ fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
 }
 
 fn usage(args: &CatArgs, text: &str) -> Failure {
-    Failure::Usage(format!("{}: {text}", args.file.path.display()))
+    Failure::usage(&args.file.path, text)
 }
 
 /// A failed read: the library's own error if it is one.

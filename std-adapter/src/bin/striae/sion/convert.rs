@@ -7,12 +7,6 @@ use crate::failure::{Failure, Sound};
 use striae::sion::Convert;
 
 pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
-    let gsd = &args.gsd;
-    if gsd.frames.is_some() || gsd.align.is_some() || gsd.upgrade {
-        let path = args.file.path.display();
-        let text = "--frames, --align and --upgrade are for GSD files";
-        return Err(Failure::Usage(format!("{path}: is a SIONlib file; {text}")));
-    }
     let file = args.file.open(args.layout.direct())?;
     open_many(args.layout.nfiles);
     let mut convert = Convert::new()

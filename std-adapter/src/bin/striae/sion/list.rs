@@ -1,5 +1,6 @@
 //! `striae info` and `striae ls`.
 
+use super::PartOfSet;
 use crate::args::{InfoArgs, LsArgs};
 use crate::failure::{Failure, FirstError, Sound, complain};
 use crate::text::{print_json, printable, stdout, unless_gone};
@@ -13,9 +14,13 @@ use striae::sion::{File, Opened, TaskEntry};
 use striae_core::sion::KeyvalMode;
 
 /// A set, closed or not.
-struct Set(Opened);
+struct Set<'a>(Opened, &'a crate::args::Set);
 
-impl Set {
+impl<'a> Set<'a> {
+    fn open(args: &'a crate::args::Set) -> Result<Self, Error> {
+        Ok(Self(args.open_any()?, args))
+    }
+
     fn closed(&self) -> Option<&File> {
         match &self.0 {
             Opened::Closed(file) => Some(file),
@@ -54,6 +59,7 @@ impl Set {
                     ntasks: head.meta1.ntasks(),
                 })
                 .collect(),
+            part_of_set: self.0.part_of_set().map(|part| PartOfSet::new(part, &self.1.path)),
         })
     }
 }
@@ -70,6 +76,8 @@ struct Summary<'a> {
     fsblksize: u32,
     ntasks: u64,
     files: Vec<PhysicalFile<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part_of_set: Option<PartOfSet>,
 }
 
 #[derive(Serialize)]
@@ -87,7 +95,7 @@ struct Listing<'a> {
 
 /// The tasks, read while they are printed: there may be millions.
 struct Rows<'a> {
-    set: &'a Set,
+    set: &'a Set<'a>,
     keys: bool,
     failed: &'a FirstError,
 }
@@ -219,7 +227,7 @@ fn each_key<E>(
 }
 
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
-    let set = Set(args.file.open_any()?);
+    let set = Set::open(&args.file)?;
     let failed = FirstError::default();
     if args.json {
         if let Some(summary) = set.summary() {
@@ -228,6 +236,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         }
     } else {
         let mut out = stdout();
+        set.1.complain_of_part(set.0.part_of_set());
         let written = ls_text(&mut out, &set, args.keys, &failed).and_then(|()| out.flush());
         unless_gone(written)?;
     }
@@ -235,7 +244,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     Ok(set.soundness())
 }
 
-fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> io::Result<()> {
+fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError) -> io::Result<()> {
     write!(out, "{:>8} {:>12} {:>6} {:>8} ", "task", "globalrank", "file", "local")?;
     write!(out, "{:>14} {:>8} {:>16}", "chunksize", "chunks", "bytes")?;
     writeln!(out, "{}", if keys { "  keys" } else { "" })?;
@@ -274,13 +283,14 @@ fn ls_text(out: &mut impl Write, set: &Set, keys: bool, failed: &FirstError) -> 
 }
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
-    let set = Set(args.file.open_any()?);
+    let set = Set::open(&args.file)?;
     let Some(summary) = set.summary() else { return Ok(Sound::Yes) };
     let files = set.0.files();
     let states = files.iter().map(|(path, _)| state(path)).collect::<Result<Vec<_>, _>>()?;
     if args.json {
         print_json(&Info::new(summary, &states))?;
     } else {
+        set.1.complain_of_part(set.0.part_of_set());
         info_text(&set, &summary, &states)?;
     }
     Ok(set.soundness())
@@ -357,7 +367,7 @@ fn words_of_seal(states: &[State]) -> String {
     }
 }
 
-fn info_text(set: &Set, summary: &Summary<'_>, states: &[State]) -> Result<(), Failure> {
+fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(), Failure> {
     let files = set.0.files();
     let Some((_, head)) = files.first() else { return Ok(()) };
     let (library, patch) = head.meta1.library_version();

@@ -9,12 +9,15 @@ mod pack;
 mod recover;
 
 use crate::args::{FileVerb, Set};
-use crate::failure::{Failure, Sound};
+use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
 use crate::{dump, verify};
+use serde::Serialize;
+use std::path::Path;
 use striae::Error;
 use striae::direct;
-use striae::sion::{File, OpenOptions, Opened};
+use striae::shown::Shown;
+use striae::sion::{self, File, OpenOptions, Opened};
 
 pub(crate) use pack::pack;
 
@@ -23,7 +26,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     match verb {
         FileVerb::Info(args) => list::info(args),
         FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Dump(args) => dump::dump(args, striae::sion::dump::dump),
+        FileVerb::Dump(args) => dump::dump(args, sion::dump::dump),
         FileVerb::Cat(args) => cat::cat(args),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Convert(args) => convert::convert(args),
@@ -32,16 +35,56 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     }
 }
 
+/// Which file of a set was taken without the others, in JSON.
+#[derive(Serialize)]
+pub(crate) struct PartOfSet {
+    file: u32,
+    files: u32,
+    /// The set's name, if the file's is one of its files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<String>,
+}
+
+impl PartOfSet {
+    pub(crate) fn new(part: sion::PartOfSet, path: &Path) -> Self {
+        let set = part.set(path).map(|set| set.to_string_lossy().into_owned());
+        Self { file: part.file, files: part.files, set }
+    }
+}
+
+/// Says that only one file of a set was taken, if it was; `done` is what was done with it.
+pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done: &str) {
+    let Some(part) = part else { return };
+    let set = match part.set(path) {
+        Some(set) => format!(" {}", Shown::path(&set)),
+        None => String::new(),
+    };
+    let (file, files) = (part.file, part.files);
+    complain(&format!(
+        "{}: is file {file}, counted from 0, of the {files} files of the set{set}; only it was \
+         {done}",
+        Shown::path(path)
+    ));
+}
+
 impl Set {
     /// Opens it, closed or not.
     fn open_any(&self) -> Result<Opened, Error> {
         OpenOptions::new().alone(self.alone).open(&self.path)
     }
 
+    /// Says that only one file of a set is read, unless that was asked for.
+    fn complain_of_part(&self, part: Option<sion::PartOfSet>) {
+        complain_of_part(part.filter(|_| !self.alone), &self.path, "read");
+    }
+
     /// Opens it if it was closed, to read the streams past the page cache, if there are options for that.
     fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
         match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
-            Opened::Closed(file) => Ok(file),
+            Opened::Closed(file) => {
+                self.complain_of_part(file.part_of_set());
+                Ok(file)
+            }
             Opened::Unclosed(set) => Err(set.not_closed()),
         }
     }

@@ -1,7 +1,8 @@
 //! `striae recover`.
 
+use super::{PartOfSet, complain_of_part};
 use crate::args::RecoverArgs;
-use crate::failure::{Failure, Sound, complain};
+use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::text::{print_json, printable, unless_gone};
 use anstyle::AnsiColor;
@@ -18,13 +19,6 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of_set: Option<PartOfSet>,
     tasks: Vec<Row>,
-}
-
-/// Which one of a set was recovered alone.
-#[derive(Serialize)]
-struct PartOfSet {
-    file: u32,
-    files: u32,
 }
 
 #[derive(Serialize)]
@@ -45,7 +39,7 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
     written.map_err(nothing)?;
     if args.json {
-        report_json(&recovery)?
+        report_json(args, &recovery)?
     } else {
         report_text(args, &recovery)?
     }
@@ -56,7 +50,7 @@ fn guesses(recovery: &Recovery) -> usize {
     recovery.tasks().filter(|task| !task.recovered.certainty.is_exact()).count()
 }
 
-fn report_json(recovery: &Recovery) -> Result<(), Failure> {
+fn report_json(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
     let row = |task: RecoveredTask| Row {
         task: task.task,
         file: task.file,
@@ -71,7 +65,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         files: recovery.files().len(),
         bytes: recovery.bytes(),
         guesses: guesses(recovery),
-        part_of_set: recovery.part_of_set().map(|(file, files)| PartOfSet { file, files }),
+        part_of_set: recovery.part_of_set().map(|part| PartOfSet::new(part, &args.path)),
         tasks: recovery.tasks().map(row).collect(),
     })?;
     Ok(())
@@ -110,11 +104,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         lines.flush()
     };
     unless_gone(write())?;
-    if let Some((file, files)) = recovery.part_of_set().filter(|_| !args.alone) {
-        let path = args.path.to_string_lossy();
-        complain(&format!(
-            "{path} is file {file} of a set of {files}, counted from 0; only it was recovered"
-        ));
-    }
+    let part = recovery.part_of_set().filter(|_| !args.alone);
+    complain_of_part(part, &args.path, "recovered");
     Ok(())
 }

@@ -1,0 +1,87 @@
+//! Names in messages.
+
+use crate::gsd::Name;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Bytes of a name that a message shows in full.
+const MOST: usize = 512;
+
+/// Bytes that are shown of the start, and of the end, of a longer one.
+const EACH: usize = 200;
+
+/// A name as messages show it: start, end and length of one that has more than 512 bytes. Bytes that
+/// are no UTF-8 stand there as `\xc3`.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a>(&'a [u8]);
+
+impl<'a> Shown<'a> {
+    /// A name of any kind.
+    #[must_use]
+    pub fn new(name: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        Self(name.as_ref())
+    }
+
+    /// The name of a file.
+    #[must_use]
+    pub fn path(path: &'a Path) -> Self {
+        Self(path.as_os_str().as_bytes())
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(name) = *self;
+        if name.len() <= MOST {
+            return Name(name).fmt(f);
+        }
+        // A character that is cut at one of the two places is left out.
+        let head = name.get(..EACH).unwrap_or_default();
+        let tail = name.get(name.len().saturating_sub(EACH)..).unwrap_or_default();
+        let cut = head.utf8_chunks().last().filter(|last| is_cut(last.invalid()));
+        let head = head.get(..head.len().saturating_sub(cut.map_or(0, |cut| cut.invalid().len())));
+        let rest = tail.iter().take(3).take_while(|&&byte| is_rest(byte)).count();
+        let (head, tail) = (head.unwrap_or_default(), tail.get(rest..).unwrap_or_default());
+        write!(f, "{}...{} ({} bytes)", Name(head), Name(tail), name.len())
+    }
+}
+
+/// Whether these bytes start a character that needs more of them.
+fn is_cut(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+/// Whether a byte of UTF-8 is not the first one of its character.
+const fn is_rest(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_its_ends_and_whole_characters() {
+        let whole = "a".repeat(MOST);
+        assert_eq!(Shown::new(&whole).to_string(), whole);
+        for character in ["a", "é", "€", "🙂"] {
+            for shift in 0..4 {
+                let name = format!("{}{}end", "x".repeat(shift), character.repeat(7000));
+                let shown = Shown::new(&name).to_string();
+                assert!(shown.len() <= 2 * EACH + 30, "{shown}");
+                assert!(!shown.contains("\\x"), "{shown}");
+                assert!(shown.starts_with(&format!("{}{character}", "x".repeat(shift))), "{shown}");
+                assert!(shown.ends_with(&format!("end ({} bytes)", name.len())), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_shown_as_numbers() {
+        let name = [b'\xff'; 1000];
+        let shown = Shown::new(&name).to_string();
+        assert_eq!(shown.matches("\\xff").count(), 2 * EACH, "{shown}");
+        assert_eq!(Shown::path(Path::new("a.sion")).to_string(), "a.sion");
+    }
+}

@@ -1,0 +1,179 @@
+//! Every option is served for a format or refused, never accepted and ignored.
+
+use super::*;
+
+const SION: usize = 0;
+const GSD: usize = 1;
+const FFRECORD: usize = 2;
+
+/// An option, what is given of it, and the formats that have it.
+type Flag = (&'static str, &'static [&'static str], &'static [usize]);
+
+const ALL: &[usize] = &[SION, GSD, FFRECORD];
+const DIRECT: Flag = ("--direct", &["--direct"], ALL);
+const JSON: Flag = ("--json", &["--json"], ALL);
+const ALONE: Flag = ("--alone", &["--alone"], &[SION]);
+
+/// Each verb with the options that its help lists. What is for some formats only is refused for the
+/// others.
+const TABLE: [(&str, &[Flag]); 8] = [
+    ("info", &[ALONE, JSON]),
+    (
+        "ls",
+        &[
+            ALONE,
+            JSON,
+            ("--keys", &["--keys"], &[SION]),
+            ("--frames", &["--frames", "0..1"], &[GSD]),
+        ],
+    ),
+    ("dump", &[JSON]),
+    (
+        "cat",
+        &[
+            ALONE,
+            DIRECT,
+            ("--task", &["--task", "0"], &[SION]),
+            ("--globalrank", &["--globalrank", "0"], &[SION]),
+            ("--sample", &["--sample", "0"], &[FFRECORD]),
+            ("--frame", &["--frame", "0", "--chunk", "particles/typeid"], &[GSD]),
+            ("--chunk", &["--chunk", "0"], &[SION]),
+            ("--key", &["--key", "2"], &[SION]),
+            ("--offset", &["--offset", "1"], &[SION, FFRECORD]),
+            ("--length", &["--length", "1"], &[SION, FFRECORD]),
+            ("--rows", &["--rows", "0..1"], &[GSD]),
+            ("--text", &["--text"], &[GSD]),
+        ],
+    ),
+    (
+        "extract",
+        &[
+            ALONE,
+            DIRECT,
+            ("--force", &["--force"], ALL),
+            ("--threads", &["--threads", "1"], &[SION]),
+            ("--frames", &["--frames", "0..1"], &[GSD]),
+            ("--chunk", &["--chunk", "particles/"], &[GSD]),
+        ],
+    ),
+    (
+        "convert",
+        &[
+            ALONE,
+            ("--direct", &["--direct"], &[SION, GSD]),
+            ("--force", &["--force"], &[SION, GSD]),
+            ("--seal", &["--seal"], &[SION, GSD]),
+            ("--no-seal", &["--no-seal"], &[SION, GSD]),
+            ("--frames", &["--frames", "0..1"], &[GSD]),
+            ("--align", &["--align", "4096"], &[GSD]),
+            ("--upgrade", &["--upgrade"], &[GSD]),
+            ("--nfiles", &["--nfiles", "2"], &[SION]),
+            ("--fsblksize", &["--fsblksize", "512"], &[SION]),
+            ("--order", &["--order", "big"], &[SION]),
+            ("--threads", &["--threads", "1"], &[SION]),
+        ],
+    ),
+    (
+        "recover",
+        &[ALONE, ("--force", &["--force"], &[SION, GSD]), ("--json", &["--json"], &[SION, GSD])],
+    ),
+    ("verify", &[JSON, DIRECT, ("--limit", &["--limit", "1"], ALL)]),
+];
+
+/// A file of each format.
+fn files() -> [String; 3] {
+    let golden = |path| format!("{}/../tests/golden/{path}", env!("CARGO_MANIFEST_DIR"));
+    let set = golden("sion/s17_keyval_straddle.sion");
+    [set, golden("gsd/v20_hoomd14.gsd"), golden("ffrecord/many.ffr")]
+}
+
+/// What a verb needs besides the file.
+fn needs(verb: &str, format: usize, flag: &str, out: &str) -> Vec<String> {
+    let which = ["--task", "--globalrank", "--sample", "--frame"].contains(&flag);
+    let args: &[&str] = match (verb, format) {
+        ("extract" | "convert" | "recover", _) => &[out],
+        ("cat", SION) if !which => &["--task", "0"],
+        ("cat", GSD) if !which => &["--frame", "0", "--chunk", "particles/typeid"],
+        ("cat", FFRECORD) if !which => &["--sample", "0"],
+        _ => &[],
+    };
+    args.iter().map(|&arg| arg.to_owned()).collect()
+}
+
+#[test]
+fn the_table_has_every_option_that_help_lists() {
+    for (verb, flags) in TABLE {
+        let help = String::from_utf8(output(&[verb, "--help"])).unwrap();
+        let words = help.split_whitespace().map(|word| word.trim_matches([',', '.', '`']));
+        let options = help.lines().filter_map(|line| {
+            let option = line.trim_start().trim_start_matches(|c: char| "-vh, ".contains(c));
+            let is_option = line.trim_start().starts_with('-') && line.contains("--");
+            is_option.then(|| format!("--{}", option.split([' ', '\n']).next().unwrap()))
+        });
+        let mut options: BTreeSet<String> = options.collect();
+        assert!(words.count() > 10 && options.len() > 2, "{help}");
+        options.retain(|option| !["--elp", "--erbose"].contains(&&**option));
+        options.retain(|option| !option.ends_with(']')); // an alias of another one
+        let listed: BTreeSet<_> = flags.iter().map(|(flag, ..)| (*flag).to_owned()).collect();
+        assert_eq!(options, listed, "{verb}");
+    }
+}
+
+#[test]
+fn an_option_is_served_or_refused_for_every_format() {
+    let files = files();
+    for (verb, flags) in TABLE {
+        for &(flag, given, formats) in flags {
+            for (format, file) in files.iter().enumerate() {
+                let folder = Folder::new();
+                let out = folder.path(["out.sion", "out.gsd", "out.ffr"][format]);
+                let needs = needs(verb, format, flag, &out);
+                let needs: Vec<_> = needs.iter().map(String::as_str).collect();
+                let args = [&[verb, file][..], &needs, given].concat();
+                let is_twice = args.iter().filter(|arg| **arg == "--chunk").count() > 1;
+                if is_twice {
+                    continue; // of a GSD file it is how the chunk is chosen
+                }
+                let assert = striae(&args).assert();
+                let output = assert.get_output();
+                let (stderr, code) =
+                    (String::from_utf8_lossy(&output.stderr), output.status.code().unwrap());
+                if formats.contains(&format) {
+                    // Whether it is damaged is another question.
+                    assert!(code == 0, "{args:?}: {code} {stderr}");
+                } else {
+                    assert_eq!(code, 2, "{args:?}: {stderr}");
+                    assert!(folder.names().is_empty(), "{args:?} made something");
+                    assert!(!stderr.is_empty() && output.stdout.is_empty(), "{args:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn text_and_rows_are_refused_for_what_has_no_type() {
+    let [set, _, samples] = files();
+    for (file, which) in [(&set, "--task"), (&set, "--globalrank"), (&samples, "--sample")] {
+        for more in [&["--text"][..], &["--rows", "0..1"]] {
+            let says = format!("; {} is for GSD files", more[0]);
+            refused(&[&["cat", file, which, "0"][..], more].concat(), 2, &says);
+        }
+    }
+    refused(&["extract", &samples, "/nonexistent/x", "--threads", "2"], 2, "for SIONlib sets");
+}
+
+#[test]
+fn pack_refuses_what_its_format_does_not_have() {
+    let folder = Folder::new();
+    let (source, out) = (folder.write("a", "bytes"), folder.path("out.ffr"));
+    for flag in
+        ["--seal", "--chunksize=9", "--nfiles=2", "--fsblksize=9", "--order=big", "--threads=1"]
+    {
+        let args = ["pack", "--format", "ffrecord", flag, &out, &source];
+        let name = flag.split('=').next().unwrap();
+        let says = format!("is to be an ffrecord file; {name} is for SIONlib sets");
+        refused(&args, 2, &says);
+    }
+    output(&["pack", "--format", "ffrecord", "--force", "--direct", &out, &source]);
+}
