@@ -1,12 +1,17 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
+mod part;
+
 use super::Stale;
 use super::file::File;
+use super::hoomd::fallback::Need;
+use super::last_of_each;
 use super::room::Room;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
+use part::{Part, write_default};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::path::Path;
@@ -76,6 +81,9 @@ impl Convert {
     }
 
     /// Only these frames, and of them the first and every `step`th after it. They are numbered anew.
+    ///
+    /// Frames of a trajectory ([`hoomd`](super::hoomd)) get what they took from frame 0, so that they
+    /// are read as they were (`spec/gsd-hoomd.md#parts`).
     #[must_use]
     pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
         self.frames = Some(frames);
@@ -107,6 +115,8 @@ impl Convert {
     /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
     /// [`Shared`](striae_core::gsd::Error::Shared); other damage, also two chunks of one name in a
     /// frame of layer 2;
+    /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
+    /// [`Part`](super::hoomd::Error::Part), and those of a [`Trajectory`](super::hoomd::Trajectory);
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
@@ -120,15 +130,23 @@ impl Convert {
             if error.path() == hidden { error.renamed(out) } else { error }
         };
         let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
-        let room = Room::new(file.head().file_len);
-        let source =
-            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct);
+        let from = |room| {
+            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct)
+        };
+        let part = match self.frames.is_some() {
+            true => Part::of(file, frames.start)?,
+            false => None,
+        };
         let sums = file.names()?.id(checksums::NAME);
         let mut copy = Copy {
             file,
-            source,
+            source: from(Room::new(file.head().file_len)),
+            taken: part.as_ref().map(|part| from(part.room())),
+            part,
             sums,
             is_checked: self.checksums != Some(false),
+            start: frames.start,
+            step: self.step,
             frames: 0,
             bytes: 0,
         };
@@ -179,7 +197,6 @@ impl Convert {
         writer: &mut FileWriter,
     ) -> Result<(), Error> {
         let mut present: Vec<Placed> = Vec::new();
-        let number = |frame: u64| frame.saturating_sub(frames.start) / self.step;
         let is_wanted = |frame: u64| frame.saturating_sub(frames.start) % self.step == 0;
         let mut chunks = copy.file.chunks_of_frames(frames.clone())?;
         while let Some(chunk) = chunks.next().transpose()? {
@@ -187,9 +204,8 @@ impl Convert {
             if !is_wanted(chunk.frame) {
                 continue;
             }
-            if let Some(first) = present.first().filter(|first| first.chunk.frame != chunk.frame) {
-                let number = number(first.chunk.frame);
-                copy.frame(&mut present, number, writer)?;
+            if present.first().is_some_and(|first| first.chunk.frame != chunk.frame) {
+                copy.frame(&mut present, writer)?;
             }
             match present.last() {
                 // A copy of the last entry, which fills the index.
@@ -198,11 +214,10 @@ impl Convert {
                 _ => present.push(Placed { slot, chunk }),
             }
         }
-        if let Some(first) = present.first() {
-            let number = number(first.chunk.frame);
-            copy.frame(&mut present, number, writer)?;
+        if !present.is_empty() {
+            copy.frame(&mut present, writer)?;
         }
-        Ok(())
+        copy.finish(frames.end, writer)
     }
 }
 
@@ -233,43 +248,87 @@ struct Placed {
 struct Copy<'a> {
     file: &'a File,
     source: Source<'a>,
+    /// What frames need of others, if they are some of a trajectory; and the file to take it from.
+    part: Option<Part>,
+    taken: Option<Source<'a>>,
     /// The id of the chunks that hold checksums.
     sums: Option<u16>,
     is_checked: bool,
+    /// The frame that becomes the first, and how many are from one to the next.
+    start: u64,
+    step: NonZeroU64,
+    /// Frames and bytes that were written.
     frames: u64,
     bytes: u64,
 }
 
 impl Copy<'_> {
-    /// Writes the frame of these chunks, which has this number in the new file.
-    fn frame(
-        &mut self,
-        chunks: &mut Vec<Placed>,
-        number: u64,
-        writer: &mut FileWriter,
-    ) -> Result<(), Error> {
-        while self.frames < number {
-            writer.end_frame()?; // frames without chunks
-            self.frames = self.frames.saturating_add(1);
+    /// Writes the frame of these chunks.
+    fn frame(&mut self, chunks: &mut Vec<Placed>, writer: &mut FileWriter) -> Result<(), Error> {
+        let frame = chunks.first().map_or(0, |first| first.chunk.frame);
+        while self.next() < frame {
+            self.end(&[], false, writer)?; // a frame without chunks
         }
         if !self.file.header().version.is_sorted() {
-            // Of two of a name, readers of layer 1 find the last.
-            chunks.reverse();
-            chunks.sort_by_key(|placed| placed.chunk.id); // stable
-            chunks.dedup_by_key(|placed| placed.chunk.id);
+            last_of_each(chunks, |placed| placed.chunk.id);
         }
         self.check_once(chunks)?;
         let chunks = chunks.drain(..).map(|placed| placed.chunk);
-        for chunk in chunks.filter(|chunk| Some(chunk.id) != self.sums) {
-            if self.is_checked && self.sums.is_some() {
-                self.check(&chunk)?;
-            }
-            let name = self.file.name(&chunk)?;
-            writer.copy_chunk(name.as_bytes(), &chunk, &mut self.source)?;
+        let own: Vec<Chunk> = chunks.filter(|chunk| Some(chunk.id) != self.sums).collect();
+        for chunk in &own {
+            self.check(chunk)?;
+            let name = self.file.name(chunk)?;
+            writer.copy_chunk(name.as_bytes(), chunk, &mut self.source)?;
             self.bytes = self.bytes.saturating_add(chunk.span.len());
+        }
+        self.end(&own, false, writer)
+    }
+
+    /// The number that the frame to be written had.
+    const fn next(&self) -> u64 {
+        self.start.saturating_add(self.frames.saturating_mul(self.step.get()))
+    }
+
+    /// Frames without chunks before the one of number `end`: those of a trajectory are as good as others.
+    fn finish(&mut self, end: u64, writer: &mut FileWriter) -> Result<(), Error> {
+        while self.part.is_some() && self.next() < end {
+            let is_last = end.saturating_sub(self.next()) <= self.step.get();
+            self.end(&[], is_last, writer)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a frame of these chunks, which are written.
+    fn end(&mut self, own: &[Chunk], is_last: bool, writer: &mut FileWriter) -> Result<(), Error> {
+        let frame = self.next();
+        if let Some(part) = &mut self.part {
+            let mut needs = part.needs(frame, own)?;
+            if is_last && needs.is_empty() {
+                needs.push(part.step()?); // without a chunk it would be lost
+            }
+            for need in needs {
+                self.give(need, writer)?;
+            }
         }
         writer.end_frame()?;
         self.frames = self.frames.saturating_add(1);
+        Ok(())
+    }
+
+    /// Writes what a frame needs besides its own chunks.
+    fn give(&mut self, need: Need, writer: &mut FileWriter) -> Result<(), Error> {
+        let bytes = match need {
+            Need::Copy(chunk) => {
+                self.check(&chunk)?;
+                let name = self.file.name(&chunk)?;
+                let from = self.taken.as_mut().unwrap_or(&mut self.source);
+                writer.copy_chunk(name.as_bytes(), &chunk, from)?;
+                chunk.span.len()
+            }
+            Need::Default(field, rows) => write_default(writer, field, rows)?,
+            Need::Absence(_) => 0, // was refused
+        };
+        self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
     }
 
@@ -290,7 +349,11 @@ impl Copy<'_> {
         Err(self.file.error(striae_core::gsd::Error::TooSmall { field, offset, value, min }))
     }
 
+    /// Compares a chunk with its checksum, if it has one that counts.
     fn check(&self, chunk: &Chunk) -> Result<(), Error> {
+        if !self.is_checked || self.sums.is_none() {
+            return Ok(());
+        }
         let mut crc = 0;
         self.file.read_pieces(chunk.span, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);

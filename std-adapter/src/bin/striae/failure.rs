@@ -65,6 +65,7 @@ impl Failure {
         match error.kind() {
             ErrorKind::Sion(error) => !error.blames_caller(),
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
+            ErrorKind::Hoomd(error) => !error.blames_caller(),
             ErrorKind::Ffrecord(error) | ErrorKind::Sample { error, .. } => !error.blames_caller(),
             ErrorKind::NoFormat { .. }
             | ErrorKind::NoChunk { .. }
