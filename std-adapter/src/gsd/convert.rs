@@ -1,5 +1,6 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
+mod judge;
 mod part;
 
 use super::Stale;
@@ -112,9 +113,9 @@ impl Convert {
     /// # Errors
     /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
     /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
-    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
-    /// [`Shared`](striae_core::gsd::Error::Shared); other damage, also two chunks of one name in a
-    /// frame of layer 2;
+    /// [`ErrorKind::Damaged`] if verifying would find damage in header, names or index, unless it is in
+    /// frames that are not copied; [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
+    /// [`Shared`](striae_core::gsd::Error::Shared);
     /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
     /// [`Part`](super::hoomd::Error::Part), and those of a [`Trajectory`](super::hoomd::Trajectory);
     /// the operating system's. Nothing has changed then.
@@ -123,6 +124,10 @@ impl Convert {
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
         file.check_names()?;
+        // Frames of a trajectory take values from frame 0.
+        let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
+        let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
+        judge::check(file, &|frame| is_wanted(frame) || is_taken(frame))?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
         let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
@@ -190,28 +195,29 @@ impl Convert {
             .hidden()) // `publish` makes it durable, if anything is replaced
     }
 
+    /// Whether a frame is a step away from the first one, or several.
+    fn is_wanted(&self, frames: &Range<u64>, frame: u64) -> bool {
+        frame.saturating_sub(frames.start) % self.step == 0
+    }
+
     fn copy(
         &self,
         copy: &mut Copy<'_>,
         frames: &Range<u64>,
         writer: &mut FileWriter,
     ) -> Result<(), Error> {
-        let mut present: Vec<Placed> = Vec::new();
-        let is_wanted = |frame: u64| frame.saturating_sub(frames.start) % self.step == 0;
-        let mut chunks = copy.file.chunks_of_frames(frames.clone())?;
-        while let Some(chunk) = chunks.next().transpose()? {
-            let slot = chunks.slot().saturating_sub(1);
-            if !is_wanted(chunk.frame) {
+        let mut present: Vec<Chunk> = Vec::new();
+        for chunk in copy.file.chunks_of_frames(frames.clone())? {
+            let chunk = chunk?;
+            if !self.is_wanted(frames, chunk.frame) {
                 continue;
             }
-            if present.first().is_some_and(|first| first.chunk.frame != chunk.frame) {
+            if present.first().is_some_and(|first| first.frame != chunk.frame) {
                 copy.frame(&mut present, writer)?;
             }
-            match present.last() {
-                // A copy of the last entry, which fills the index.
-                Some(Placed { chunk: last, .. })
-                    if last.id == chunk.id && last.span == chunk.span => {}
-                _ => present.push(Placed { slot, chunk }),
+            // A copy of the last entry fills the index.
+            if present.last() != Some(&chunk) {
+                present.push(chunk);
             }
         }
         if !present.is_empty() {
@@ -238,12 +244,6 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     Err(Error::new(file.path(), ErrorKind::Gsd(error)))
 }
 
-/// A chunk, and the slot of the index that has it.
-struct Placed {
-    slot: u64,
-    chunk: Chunk,
-}
-
 /// Frames on their way.
 struct Copy<'a> {
     file: &'a File,
@@ -264,17 +264,16 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     /// Writes the frame of these chunks.
-    fn frame(&mut self, chunks: &mut Vec<Placed>, writer: &mut FileWriter) -> Result<(), Error> {
-        let frame = chunks.first().map_or(0, |first| first.chunk.frame);
+    fn frame(&mut self, chunks: &mut Vec<Chunk>, writer: &mut FileWriter) -> Result<(), Error> {
+        let frame = chunks.first().map_or(0, |first| first.frame);
         while self.next() < frame {
             self.end(&[], false, writer)?; // a frame without chunks
         }
         if !self.file.header().version.is_sorted() {
-            last_of_each(chunks, |placed| placed.chunk.id);
+            last_of_each(chunks, |chunk| chunk.id);
         }
-        self.check_once(chunks)?;
-        let chunks = chunks.drain(..).map(|placed| placed.chunk);
-        let own: Vec<Chunk> = chunks.filter(|chunk| Some(chunk.id) != self.sums).collect();
+        chunks.retain(|chunk| Some(chunk.id) != self.sums);
+        let own = std::mem::take(chunks);
         for chunk in &own {
             self.check(chunk)?;
             let name = self.file.name(chunk)?;
@@ -330,23 +329,6 @@ impl Copy<'_> {
         };
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
-    }
-
-    /// Finds two chunks of a name in a frame.
-    fn check_once(&self, chunks: &[Placed]) -> Result<(), Error> {
-        if chunks.is_sorted_by(|a, b| a.chunk.id < b.chunk.id) {
-            return Ok(());
-        }
-        let mut places: Vec<_> = chunks.iter().map(|it| (it.chunk.id, it.slot)).collect();
-        places.sort_unstable();
-        let mut pairs = places.iter().zip(places.iter().skip(1));
-        let Some((_, &(id, slot))) = pairs.find(|((first, _), (second, _))| first == second) else {
-            return Ok(());
-        };
-        let (field, entry) = (IndexEntry::id, self.file.head().index().offset_of(slot));
-        let offset = entry.saturating_add(field.offset().into());
-        let (value, min) = (i64::from(id), i64::from(id).saturating_add(1));
-        Err(self.file.error(striae_core::gsd::Error::TooSmall { field, offset, value, min }))
     }
 
     /// Compares a chunk with its checksum, if it has one that counts.

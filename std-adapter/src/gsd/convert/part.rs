@@ -24,10 +24,15 @@ pub(super) struct Part {
     taken: u64,
 }
 
+/// Whether readers of a file look in frame 0.
+pub(super) fn is_trajectory(file: &File) -> bool {
+    file.header().schema.as_bytes() == schema::NAME.as_bytes()
+}
+
 impl Part {
     /// Those from `start` on; `None` if the file has another schema, of which no reader looks in frame 0.
     pub(super) fn of(file: &File, start: u64) -> Result<Option<Self>, Error> {
-        if file.header().schema.as_bytes() != schema::NAME.as_bytes() {
+        if !is_trajectory(file) {
             return Ok(None);
         }
         let trajectory = Trajectory::new(file.clone())?;
