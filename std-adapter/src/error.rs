@@ -1,6 +1,7 @@
 //! Errors that name the file.
 
 use crate::gsd::hoomd;
+use crate::gsd::verify::Finding as GsdFinding;
 use crate::shown::Shown;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub enum ErrorKind {
     Sion(sion::Error),
     /// The file is no GSD file, or a damaged one; or the caller asked for what is not there.
     Gsd(gsd::Error),
+    /// The GSD file is damaged, as verifying it says: this is what it finds first.
+    Damaged(Box<GsdFinding>),
     /// A chunk of a GSD file is damaged, or does not have what the caller asked for.
     Chunk {
         /// Its frame.
@@ -216,6 +219,7 @@ impl std::fmt::Display for ErrorKind {
             }
             Self::Sion(error) => error.fmt(f),
             Self::Gsd(error) => error.fmt(f),
+            Self::Damaged(finding) => finding.what.fmt(f),
             Self::Chunk { frame, name, error } => {
                 write!(f, "chunk {} of frame {frame}: {error}", Shown::new(name))
             }
@@ -326,9 +330,10 @@ impl From<Error> for io::Error {
             ErrorKind::Sion(_) | ErrorKind::Task { .. } | ErrorKind::Ambiguous { .. } => {
                 io::ErrorKind::InvalidData
             }
-            ErrorKind::Gsd(_) | ErrorKind::Chunk { .. } | ErrorKind::NotText { .. } => {
-                io::ErrorKind::InvalidData
-            }
+            ErrorKind::Gsd(_)
+            | ErrorKind::Damaged(_)
+            | ErrorKind::Chunk { .. }
+            | ErrorKind::NotText { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Ffrecord(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             ErrorKind::Ffrecord(_) | ErrorKind::Sample { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Hoomd(error) if error.blames_caller() => io::ErrorKind::InvalidInput,

@@ -2,8 +2,9 @@
 //!
 //!     gsd_hoomd read FILE
 //!     gsd_hoomd logs FILE PATTERN [scalars]
-//!     gsd_hoomd write FILE create single|double 1.4|2.0     frames on stdin
+//!     gsd_hoomd write FILE create single|double 1.4|2.0|old     frames on stdin
 //!     gsd_hoomd write FILE append single|double
+//!     gsd_hoomd part FILE NEW START END STEP
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,6 +15,8 @@
 )]
 
 use serde_json::{Map, Value, json};
+use std::num::NonZeroU64;
+use striae::gsd::convert::Convert;
 use striae::gsd::hoomd::{
     BondData, Builder, ConfigurationData, ConstraintData, Floats, FrameData, ParticleData,
     Precision, Quantity, Series, Trajectory, Values, Writer,
@@ -28,13 +31,21 @@ fn main() {
             println!("{}", logs(path, pattern, !rest.is_empty()))
         }
         ["write", path, "create", precision, version] => {
-            let builder = Builder::new().file(striae::gsd::Builder::new().overwrite(true));
-            let builder = builder.precision(precision_of(precision));
-            let builder = if version == "1.4" { builder.version_1() } else { builder };
+            let old = striae_core::gsd::Version { major: 1, minor: 0 }; // of the file layer
+            let file = striae::gsd::Builder::new().overwrite(true);
+            let file = if version == "old" { file.layer(old) } else { file };
+            let builder = Builder::new().file(file).precision(precision_of(precision));
+            let builder = if version == "2.0" { builder } else { builder.version_1() };
             write(builder.create(path).unwrap());
         }
         ["write", path, "append", precision] => {
             write(Writer::reopen(path, precision_of(precision)).unwrap());
+        }
+        ["part", path, new, start, end, step] => {
+            let [start, end, step] = [start, end, step].map(|text| text.parse().unwrap());
+            let convert = Convert::new().frames(start..end, NonZeroU64::new(step).unwrap());
+            let file = striae::gsd::File::open(path).unwrap();
+            convert.force(true).run(&file, new.as_ref(), &|_| {}).unwrap();
         }
         _ => panic!("{args:?}"),
     }

@@ -9,7 +9,9 @@ EXAMPLE is the program made of tests/examples/gsd_hoomd.rs, FOLDER is tests/gold
   (a) golden files: what the package reads, what EXAMPLE reads, and FOLDER/hoomd.json, which --expect made;
   (b) random frames that the package wrote, read by both;
   (c) random frames that EXAMPLE wrote, read by the package, with the frames that were meant;
-  (d) files that both append to in turns.
+  (d) files that both append to in turns;
+  (e) parts of all of these that EXAMPLE converted, and of files of any chunks that gsd wrote: they must have the
+      frames of the whole, read by the package with the file layer in C and with the one in Python.
 
 A package before 5.0 knows neither version 2.0 of the schema nor double precision; (a) is left out then, and all
 files are of version 1.4.
@@ -32,6 +34,7 @@ import warnings
 
 import gsd.fl
 import gsd.hoomd
+import gsd.pygsd
 import numpy
 
 KNOWS_2_0 = "precision" in inspect.signature(gsd.hoomd.open).parameters
@@ -202,6 +205,9 @@ class Example:
 
     def write(self, path, frames, *options):
         self.run("write", path, *options, given=frames)
+
+    def part(self, path, new, *frames):
+        self.run("part", path, new, *(str(number) for number in frames))
 
 
 class Tally:
@@ -499,8 +505,108 @@ def write_by_package(path, frames, mode, precision):
             trajectory.append(package_frame(frame))
 
 
+# ---- parts ----
+
+
+def parted_frames(trajectory):
+    """All frames, in which arrays of no values are alike."""
+    frames = [shown_frame(frame) for frame in trajectory]
+    for frame in frames:
+        for group in frame.values():
+            for value in group.values():
+                if isinstance(value, dict) and not value["values"]:
+                    value.pop("type")
+    return frames
+
+
+def has_empty_texts(path):
+    """Whether there is a list of no types, which pygsd's arrays have no columns for."""
+    with gsd.fl.open(path, "r") as file:
+        names = [f"{group}/types" for group in ("particles", *TOPOLOGY)]
+        places = [(i, name) for i in range(file.nframes) for name in names if file.chunk_exists(frame=i, name=name)]
+        return any(len(file.read_chunk(frame=i, name=name)) == 0 for i, name in places)
+
+
+def compare_parts(example, path, maker, tally):
+    """(e) with some parts of a file, also such of which a text would have to come from frame 0 for the package."""
+    with gsd.hoomd.open(path, "r") as trajectory:
+        whole = parted_frames(trajectory)
+    part = path + ".part"
+    for _ in range(3):
+        start = maker.random.randrange(len(whole))
+        end, step = maker.random.randrange(start, len(whole) + 1), maker.random.choice([1, 1, 2, 3])
+        example.part(path, part, start, end, step)
+        what, wanted = f"{path}, {start}..{end}:{step}", whole[start:end:step]
+        with gsd.hoomd.open(part, "r") as trajectory:
+            tally.compare(f"{what}, by the package", parted_frames(trajectory), wanted)
+        if not has_empty_texts(part):
+            with open(part, "rb") as file:
+                trajectory = gsd.hoomd.HOOMDTrajectory(gsd.pygsd.GSDFile(file))
+                tally.compare(f"{what}, by the package and pygsd", parted_frames(trajectory), wanted)
+        read = [frame["log"] for frame in example.read(part)["frames"]]
+        tally.compare(f"{what}, logs by striae", read, [frame["log"] for frame in wanted])
+        os.remove(part)
+
+
+def write_any_chunks(path, maker):
+    """A file in which any chunk of the schema may stand in any frame, also such as no program writes."""
+    random, counts = maker.random, {}
+    paths = ["particles", "constraints", *TOPOLOGY]
+    with gsd.fl.open(path, "w", application="any", schema="hoomd", schema_version=[1, 4]) as file:
+        for frame in range(maker.random.randrange(1, 7)):
+            n = dict(counts)
+            for group in paths:
+                if random.random() < 0.3:
+                    n[group] = random.choice([0, 1, 3])
+                    file.write_chunk(f"{group}/N", numpy.array([n[group]], dtype="uint32"))
+            counts = counts or {group: n.get(group, 0) for group in paths}
+            n = counts | n
+            dense = random.choice([0.1, 0.3, 0.6])
+            for name, value in any_chunks(maker, n):
+                if random.random() < dense:
+                    file.write_chunk(name, value)
+            for name in ["log/a", "log/particles/b"]:
+                if frame == 0 or random.random() < 0.5:
+                    file.write_chunk(name, numpy.array([random.random(), frame]))
+            file.end_frame()
+        file.write_chunk("configuration/step", numpy.array([77], dtype="uint64"))  # or the last would be lost
+        for name in ["log/a", "log/particles/b"] if file.nframes == 0 else []:
+            file.write_chunk(name, numpy.array([0.5]))
+        file.end_frame()
+
+
+def any_chunks(maker, n):
+    """All chunks that a frame of so many members can have."""
+    random = maker.random
+
+    def numbers(rows, columns, *kinds):
+        array = numpy.array([random.randrange(3) for _ in range(rows * columns)], dtype=random.choice(kinds))
+        return array.reshape([rows, columns]) if columns > 1 else array
+
+    def texts():
+        rows = random.sample([b"a", b"bc", b"d"], random.randrange(1, 4))
+        width = random.choice([3, 5])
+        return numpy.array([list(row.ljust(width, b"\0")) for row in rows], dtype=random.choice(["int8", "uint8"]))
+
+    yield "configuration/step", numbers(1, 1, "uint64")
+    yield "configuration/dimensions", numbers(1, 1, "uint8")
+    yield "configuration/box", numbers(6, 1, "float32", "float64")
+    yield "particles/types", texts()
+    yield "particles/type_shapes", numpy.array([list(b"{}\0")], dtype="int8")
+    for name, columns in FLOATS.items():
+        yield f"particles/{name}", numbers(n["particles"], columns, "float32", "float64")
+    for name, columns in INTEGERS.items():
+        yield f"particles/{name}", numbers(n["particles"], columns, "uint32" if name == "typeid" else "int32")
+    yield "constraints/value", numbers(n["constraints"], 1, "float32", "float64")
+    yield "constraints/group", numbers(n["constraints"], 2, "uint32", "int32")
+    for group, columns in TOPOLOGY.items():
+        yield f"{group}/types", texts()
+        yield f"{group}/typeid", numbers(n[group], 1, "uint32")
+        yield f"{group}/group", numbers(n[group], columns, "uint32", "int32")
+
+
 def compare_random(example, folder, seed, tally):
-    """(b), (c) and (d) with the frames of one seed."""
+    """(b), (c), (d) and (e) with the frames of one seed."""
     precision = "double" if KNOWS_2_0 and seed % 2 else "single"
     maker = Maker(seed, precision)
     frames = [maker.frame() for _ in range(maker.random.randrange(1, 7))]
@@ -515,6 +621,7 @@ def compare_random(example, folder, seed, tally):
     tally.compare(f"seed {seed}, by the package", without_types(by_package["frames"]), wanted)
     tally.compare(f"seed {seed}, of the package by striae", example.read(path), by_package)
     compare_series(example, path, maker, tally)
+    compare_parts(example, path, maker, tally)
 
     example.write(path, frames, "create", precision, kind)
     tally.compare(f"seed {seed}, of striae by the package", without_types(read_by_package(path)["frames"]), wanted)
@@ -529,6 +636,12 @@ def compare_random(example, folder, seed, tally):
             write_by_package(path, [frame], "r+", precision)
     tally.compare(f"seed {seed}, of both by the package", without_types(read_by_package(path)["frames"]), wanted)
     tally.compare(f"seed {seed}, of both by striae", example.read(path), read_by_package(path))
+    compare_parts(example, path, maker, tally)
+    if precision == "single" and "text" not in maker.first["log"]:
+        example.write(path, frames, "create", precision, "old")
+        compare_parts(example, path, maker, tally)
+    write_any_chunks(path, maker)
+    compare_parts(example, path, maker, tally)
     os.remove(path)
 
 

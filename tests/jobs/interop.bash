@@ -70,4 +70,5 @@ take_turns 5.0.1 1000
 take_turns 3.3.2 200
 gsd_suite 5.0.1
 trajectories 5.0.1 150
+trajectories 3.4.1 50
 trajectories 3.3.2 50

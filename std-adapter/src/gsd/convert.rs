@@ -1,12 +1,18 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
+mod judge;
+mod part;
+
 use super::Stale;
 use super::file::File;
+use super::hoomd::fallback::Need;
+use super::last_of_each;
 use super::room::Room;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
+use part::{Part, write_default};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::path::Path;
@@ -76,6 +82,9 @@ impl Convert {
     }
 
     /// Only these frames, and of them the first and every `step`th after it. They are numbered anew.
+    ///
+    /// Frames of a trajectory ([`hoomd`](super::hoomd)) get what they took from frame 0, so that they
+    /// are read as they were (`spec/gsd-hoomd.md#parts`).
     #[must_use]
     pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
         self.frames = Some(frames);
@@ -104,15 +113,21 @@ impl Convert {
     /// # Errors
     /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
     /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
-    /// [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
-    /// [`Shared`](striae_core::gsd::Error::Shared); other damage, also two chunks of one name in a
-    /// frame of layer 2;
+    /// [`ErrorKind::Damaged`] if verifying would find damage in header, names or index, unless it is in
+    /// frames that are not copied; [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
+    /// [`Shared`](striae_core::gsd::Error::Shared);
+    /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
+    /// [`Part`](super::hoomd::Error::Part), and those of a [`Trajectory`](super::hoomd::Trajectory);
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
         file.check_names()?;
+        // Frames of a trajectory take values from frame 0.
+        let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
+        let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
+        judge::check(file, &|frame| is_wanted(frame) || is_taken(frame))?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
         let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
@@ -120,15 +135,23 @@ impl Convert {
             if error.path() == hidden { error.renamed(out) } else { error }
         };
         let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
-        let room = Room::new(file.head().file_len);
-        let source =
-            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct);
+        let from = |room| {
+            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct)
+        };
+        let part = match self.frames.is_some() {
+            true => Part::of(file, frames.start)?,
+            false => None,
+        };
         let sums = file.names()?.id(checksums::NAME);
         let mut copy = Copy {
             file,
-            source,
+            source: from(Room::new(file.head().file_len)),
+            taken: part.as_ref().map(|part| from(part.room())),
+            part,
             sums,
             is_checked: self.checksums != Some(false),
+            start: frames.start,
+            step: self.step,
             frames: 0,
             bytes: 0,
         };
@@ -172,37 +195,35 @@ impl Convert {
             .hidden()) // `publish` makes it durable, if anything is replaced
     }
 
+    /// Whether a frame is a step away from the first one, or several.
+    fn is_wanted(&self, frames: &Range<u64>, frame: u64) -> bool {
+        frame.saturating_sub(frames.start) % self.step == 0
+    }
+
     fn copy(
         &self,
         copy: &mut Copy<'_>,
         frames: &Range<u64>,
         writer: &mut FileWriter,
     ) -> Result<(), Error> {
-        let mut present: Vec<Placed> = Vec::new();
-        let number = |frame: u64| frame.saturating_sub(frames.start) / self.step;
-        let is_wanted = |frame: u64| frame.saturating_sub(frames.start) % self.step == 0;
-        let mut chunks = copy.file.chunks_of_frames(frames.clone())?;
-        while let Some(chunk) = chunks.next().transpose()? {
-            let slot = chunks.slot().saturating_sub(1);
-            if !is_wanted(chunk.frame) {
+        let mut present: Vec<Chunk> = Vec::new();
+        for chunk in copy.file.chunks_of_frames(frames.clone())? {
+            let chunk = chunk?;
+            if !self.is_wanted(frames, chunk.frame) {
                 continue;
             }
-            if let Some(first) = present.first().filter(|first| first.chunk.frame != chunk.frame) {
-                let number = number(first.chunk.frame);
-                copy.frame(&mut present, number, writer)?;
+            if present.first().is_some_and(|first| first.frame != chunk.frame) {
+                copy.frame(&mut present, writer)?;
             }
-            match present.last() {
-                // A copy of the last entry, which fills the index.
-                Some(Placed { chunk: last, .. })
-                    if last.id == chunk.id && last.span == chunk.span => {}
-                _ => present.push(Placed { slot, chunk }),
+            // A copy of the last entry fills the index.
+            if present.last() != Some(&chunk) {
+                present.push(chunk);
             }
         }
-        if let Some(first) = present.first() {
-            let number = number(first.chunk.frame);
-            copy.frame(&mut present, number, writer)?;
+        if !present.is_empty() {
+            copy.frame(&mut present, writer)?;
         }
-        Ok(())
+        copy.finish(frames.end, writer)
     }
 }
 
@@ -223,74 +244,98 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     Err(Error::new(file.path(), ErrorKind::Gsd(error)))
 }
 
-/// A chunk, and the slot of the index that has it.
-struct Placed {
-    slot: u64,
-    chunk: Chunk,
-}
-
 /// Frames on their way.
 struct Copy<'a> {
     file: &'a File,
     source: Source<'a>,
+    /// What frames need of others, if they are some of a trajectory; and the file to take it from.
+    part: Option<Part>,
+    taken: Option<Source<'a>>,
     /// The id of the chunks that hold checksums.
     sums: Option<u16>,
     is_checked: bool,
+    /// The frame that becomes the first, and how many are from one to the next.
+    start: u64,
+    step: NonZeroU64,
+    /// Frames and bytes that were written.
     frames: u64,
     bytes: u64,
 }
 
 impl Copy<'_> {
-    /// Writes the frame of these chunks, which has this number in the new file.
-    fn frame(
-        &mut self,
-        chunks: &mut Vec<Placed>,
-        number: u64,
-        writer: &mut FileWriter,
-    ) -> Result<(), Error> {
-        while self.frames < number {
-            writer.end_frame()?; // frames without chunks
-            self.frames = self.frames.saturating_add(1);
+    /// Writes the frame of these chunks.
+    fn frame(&mut self, chunks: &mut Vec<Chunk>, writer: &mut FileWriter) -> Result<(), Error> {
+        let frame = chunks.first().map_or(0, |first| first.frame);
+        while self.next() < frame {
+            self.end(&[], false, writer)?; // a frame without chunks
         }
         if !self.file.header().version.is_sorted() {
-            // Of two of a name, readers of layer 1 find the last.
-            chunks.reverse();
-            chunks.sort_by_key(|placed| placed.chunk.id); // stable
-            chunks.dedup_by_key(|placed| placed.chunk.id);
+            last_of_each(chunks, |chunk| chunk.id);
         }
-        self.check_once(chunks)?;
-        let chunks = chunks.drain(..).map(|placed| placed.chunk);
-        for chunk in chunks.filter(|chunk| Some(chunk.id) != self.sums) {
-            if self.is_checked && self.sums.is_some() {
-                self.check(&chunk)?;
-            }
-            let name = self.file.name(&chunk)?;
-            writer.copy_chunk(name.as_bytes(), &chunk, &mut self.source)?;
+        chunks.retain(|chunk| Some(chunk.id) != self.sums);
+        let own = std::mem::take(chunks);
+        for chunk in &own {
+            self.check(chunk)?;
+            let name = self.file.name(chunk)?;
+            writer.copy_chunk(name.as_bytes(), chunk, &mut self.source)?;
             self.bytes = self.bytes.saturating_add(chunk.span.len());
+        }
+        self.end(&own, false, writer)
+    }
+
+    /// The number that the frame to be written had.
+    const fn next(&self) -> u64 {
+        self.start.saturating_add(self.frames.saturating_mul(self.step.get()))
+    }
+
+    /// Frames without chunks before the one of number `end`: those of a trajectory are as good as others.
+    fn finish(&mut self, end: u64, writer: &mut FileWriter) -> Result<(), Error> {
+        while self.part.is_some() && self.next() < end {
+            let is_last = end.saturating_sub(self.next()) <= self.step.get();
+            self.end(&[], is_last, writer)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a frame of these chunks, which are written.
+    fn end(&mut self, own: &[Chunk], is_last: bool, writer: &mut FileWriter) -> Result<(), Error> {
+        let frame = self.next();
+        if let Some(part) = &mut self.part {
+            let mut needs = part.needs(frame, own)?;
+            if is_last && needs.is_empty() {
+                needs.push(part.step()?); // without a chunk it would be lost
+            }
+            for need in needs {
+                self.give(need, writer)?;
+            }
         }
         writer.end_frame()?;
         self.frames = self.frames.saturating_add(1);
         Ok(())
     }
 
-    /// Finds two chunks of a name in a frame.
-    fn check_once(&self, chunks: &[Placed]) -> Result<(), Error> {
-        if chunks.is_sorted_by(|a, b| a.chunk.id < b.chunk.id) {
-            return Ok(());
-        }
-        let mut places: Vec<_> = chunks.iter().map(|it| (it.chunk.id, it.slot)).collect();
-        places.sort_unstable();
-        let mut pairs = places.iter().zip(places.iter().skip(1));
-        let Some((_, &(id, slot))) = pairs.find(|((first, _), (second, _))| first == second) else {
-            return Ok(());
+    /// Writes what a frame needs besides its own chunks.
+    fn give(&mut self, need: Need, writer: &mut FileWriter) -> Result<(), Error> {
+        let bytes = match need {
+            Need::Copy(chunk) => {
+                self.check(&chunk)?;
+                let name = self.file.name(&chunk)?;
+                let from = self.taken.as_mut().unwrap_or(&mut self.source);
+                writer.copy_chunk(name.as_bytes(), &chunk, from)?;
+                chunk.span.len()
+            }
+            Need::Default(field, rows) => write_default(writer, field, rows)?,
+            Need::Absence(_) => 0, // was refused
         };
-        let (field, entry) = (IndexEntry::id, self.file.head().index().offset_of(slot));
-        let offset = entry.saturating_add(field.offset().into());
-        let (value, min) = (i64::from(id), i64::from(id).saturating_add(1));
-        Err(self.file.error(striae_core::gsd::Error::TooSmall { field, offset, value, min }))
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
     }
 
+    /// Compares a chunk with its checksum, if it has one that counts.
     fn check(&self, chunk: &Chunk) -> Result<(), Error> {
+        if !self.is_checked || self.sums.is_none() {
+            return Ok(());
+        }
         let mut crc = 0;
         self.file.read_pieces(chunk.span, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);

@@ -22,6 +22,7 @@ pub use crate::extract::Extracted;
 pub use element::Element;
 pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
+use names::last_of_each;
 pub use names::{Name, NameList};
 pub use stale::Stale;
 pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

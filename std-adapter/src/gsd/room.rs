@@ -31,6 +31,11 @@ impl Room {
         Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }
     }
 
+    /// The same for this number of bytes.
+    pub(super) const fn most(self, bytes: u64) -> Self {
+        Self { most: bytes, ..self }
+    }
+
     /// Counts a chunk, unless it is a copy of the one before it, as they fill an index.
     ///
     /// # Errors

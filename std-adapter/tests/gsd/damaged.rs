@@ -58,7 +58,7 @@ fn a_name_twice_in_a_frame_is_told_of_the_file_that_has_it() {
     });
     let id = File::open(&path).unwrap().head().index().offset_of(slot) + 28;
     let out = dir.path().join("out.gsd");
-    let says = format!("a.gsd: index.id at offset {id} is 1, must be at least 2");
+    let says = format!("a.gsd: index.id at offset {id} is 1, but frame 1 has a chunk of that name");
     refused(&["convert", path.to_str().unwrap(), out.to_str().unwrap()], 1, &says);
     assert!(!out.exists());
 }

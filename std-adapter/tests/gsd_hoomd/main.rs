@@ -5,15 +5,20 @@
     clippy::as_conversions,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod damaged;
 mod full;
 mod golden;
 mod hostile;
+mod made;
 mod model;
+mod part;
 #[path = "../common/piled.rs"]
 mod piled;
 mod spec;

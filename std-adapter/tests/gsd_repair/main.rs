@@ -14,6 +14,7 @@ mod ahead;
 mod common;
 mod complete;
 mod convert;
+mod converted;
 #[path = "../../../core/tests/growing/mod.rs"]
 mod growing;
 #[path = "../../../core/tests/gsd_files/mod.rs"]

@@ -96,6 +96,8 @@ pub(crate) enum FileVerb {
                       file with one chunk a task; of a GSD file, one without index blocks of \
                       before, of the same layer and alignment. Data with checksums are checked, and \
                       get new ones. The new file or set appears when it is whole.\n\n\
+                      Some frames of a trajectory of the schema hoomd get the values that they took \
+                      from frame 0, so that they are read as they were.\n\n\
                       With --force, OUT may be the old one; of the files of a set, those that the \
                       new one does not have stay where they are.")]
     Convert(ConvertArgs),

@@ -73,8 +73,10 @@ impl Failure {
         match error.kind() {
             ErrorKind::Sion(error) => !error.blames_caller(),
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
+            ErrorKind::Hoomd(error) => !error.blames_caller(),
             ErrorKind::Ffrecord(error) | ErrorKind::Sample { error, .. } => !error.blames_caller(),
             ErrorKind::NoFormat { .. }
+            | ErrorKind::Damaged(_)
             | ErrorKind::NoChunk { .. }
             | ErrorKind::NoName { .. }
             | ErrorKind::NotText { .. }
@@ -139,6 +141,7 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
             | gsd::Error::Outside { .. }
             | gsd::Error::NotTerminated { .. },
         ) => Some("striae recover saves what is left"),
+        ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
         ErrorKind::Exists => Some("--force replaces it"),
         _ => None,
     }

@@ -83,6 +83,25 @@ pub enum Error {
         /// Most that are believed.
         max: u64,
     },
+    /// The file: frames that are to be copied without frame 0 take so much from it, or from the defaults,
+    /// that they would need more room than a file of its length would. Fewer frames at once may be
+    /// copied.
+    Part {
+        /// The bytes of what they take.
+        bytes: u64,
+        /// Most that are believed.
+        max: u64,
+    },
+    /// The file: a logged quantity is not in frame 0, but in the first frame that is to be copied, and not
+    /// in this one, which could only have it as well in a file that starts with the other.
+    Gap {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The frame without it.
+        frame: u64,
+        /// The first frame that is to be copied.
+        first: u64,
+    },
     /// The file: a logged quantity has one type and shape here and another in frame 0, so that it
     /// is no series.
     Varies {
@@ -198,6 +217,17 @@ impl fmt::Display for Error {
                 f,
                 "series of {frames} frames have {bytes} bytes, must be at most {max} in a file of \
                  this length: fewer frames or names at once can be had"
+            ),
+            Self::Part { bytes, max } => write!(
+                f,
+                "the frames take {bytes} bytes from frame 0 or the defaults, must be at most {max} \
+                 in a file of this length: fewer frames at once can be had"
+            ),
+            Self::Gap { name, frame, first } => write!(
+                f,
+                "chunk {} is in frame {first}, and neither in frame 0 nor in frame {frame}, which \
+                 would have it in a file that starts with frame {first}",
+                Name(name)
             ),
             Self::Varies { name, frame, found, want } => {
                 let chunk = Chunk(name, *frame);

@@ -148,8 +148,7 @@ impl<'a> Frame<'a> {
     pub fn state(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, Error> {
         let name = [b"state/", name.as_ref()].concat();
         let Some(chunk) = self.own(&name)? else { return Ok(None) };
-        let field = schema::FIELDS.iter().find(|field| field.name.as_bytes() == name);
-        if let Some(field) = field {
+        if let Some(field) = schema::by_name(&name) {
             self.trajectory.check(chunk, field, 1)?;
         }
         self.quantity(chunk).map(Some)
@@ -190,19 +189,17 @@ impl<'a> Frame<'a> {
 
     /// N of a group.
     fn count(&self, group: Group) -> Result<u64, Error> {
-        match self.trajectory.count_of(&self.chunks, group)? {
-            Some(count) => Ok(count),
-            None => self.trajectory.first_count(group),
-        }
+        self.trajectory.members(&self.chunks, group)
     }
 
     /// Where the values of a field are, checked; and how many rows it has, unless a chunk alone
     /// says so. No chunk: its rows are all the default one.
     pub(super) fn find(&self, field: &Field) -> Result<(u64, Option<Chunk>), Error> {
-        let (n, group) = match field.rows {
-            Rows::Fixed(n) => (n, None),
-            Rows::Each(group) => (self.count(group)?, Some(group)),
-            Rows::Types | Rows::Sum => (0, None),
+        let group = field.rows.group();
+        let n = match field.rows {
+            Rows::Fixed(n) => n,
+            Rows::Each(group) => self.count(group)?,
+            Rows::Types | Rows::Sum => 0,
         };
         let trajectory = self.trajectory;
         let mut chunk = self.own(field.name)?;

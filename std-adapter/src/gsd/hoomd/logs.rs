@@ -129,7 +129,7 @@ impl Logs<'_> {
     /// Refuses series of these chunks of frame 0 that would take memory by the terabyte.
     fn check_bytes<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) -> Result<(), Error> {
         let row = chunks.fold(0_u64, |sum, chunk| sum.saturating_add(memory_of(chunk)));
-        let (frames, max) = (self.len().max(1), self.trajectory.most_of_series());
+        let (frames, max) = (self.len().max(1), self.trajectory.most_of_taken());
         let bytes = row.saturating_mul(frames);
         if bytes <= max {
             return Ok(());

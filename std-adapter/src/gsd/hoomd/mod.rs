@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`schema`] | the chunks: names, types, shapes, defaults |
 //! | [`trajectory`], [`frame`] | reading: [`Trajectory`], [`Frame`] |
+//! | `fallback` | what frames take from frame 0 |
 //! | [`logs`] | logged quantities over many frames ([`Logs`]) |
 //! | [`data`] | frames in memory ([`FrameData`]) |
 //! | [`writer`] | writing: [`Writer`] |
@@ -13,12 +14,13 @@
 
 pub mod data;
 pub mod error;
+pub(super) mod fallback;
 pub mod frame;
 mod glob;
 pub mod logs;
 pub mod schema;
 pub mod trajectory;
-mod value;
+pub(super) mod value;
 pub mod values;
 pub mod writer;
 

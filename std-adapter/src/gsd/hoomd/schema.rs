@@ -92,6 +92,16 @@ pub enum Rows {
     Sum,
 }
 
+impl Rows {
+    /// The group whose N says how many rows there are.
+    pub(in crate::gsd) const fn group(self) -> Option<Group> {
+        match self {
+            Self::Each(group) => Some(group),
+            _ => None,
+        }
+    }
+}
+
 /// What has an N of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Group {
@@ -146,6 +156,16 @@ impl Group {
             Self::Constraints => &CONSTRAINTS_N,
             Self::Pairs => &PAIRS.n,
         }
+    }
+
+    /// The group that a chunk of this name is of.
+    pub(super) fn of_name(name: &[u8]) -> Option<Self> {
+        let folder = name.split_inclusive(|&byte| byte == b'/').next()?;
+        let is_of = |group: &Self| {
+            let count = group.count().name.as_bytes();
+            count.strip_suffix(b"N") == Some(folder)
+        };
+        Self::ALL.into_iter().find(is_of)
     }
 }
 
@@ -228,7 +248,7 @@ macro_rules! topology {
 }
 
 macro_rules! fields {
-    ($($name:ident = $value:expr;)+) => { $( pub(super) const $name: Field = $value; )+ };
+    ($($name:ident = $value:expr;)+) => { $( pub(in crate::gsd) const $name: Field = $value; )+ };
 }
 
 fields! {
@@ -262,6 +282,11 @@ pub(super) const DIHEDRALS: Topology =
 pub(super) const IMPROPERS: Topology =
     topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
 pub(super) const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
+
+/// The chunk of this name, if the schema names it.
+pub(super) fn by_name(name: &[u8]) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.name.as_bytes() == name)
+}
 
 /// All chunks that the schema names; those of logs are the user's.
 pub const FIELDS: &[Field] = &[

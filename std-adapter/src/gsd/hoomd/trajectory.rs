@@ -4,8 +4,8 @@ use super::error::Error as HoomdError;
 use super::frame::Frame;
 use super::schema::{self, Field, Group, Rows};
 use crate::error::{Error, ErrorKind};
-use crate::gsd::File;
 use crate::gsd::room::Room;
+use crate::gsd::{File, last_of_each};
 use std::ops::{Bound, Range, RangeBounds};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -14,11 +14,11 @@ use striae_core::gsd::{self as core_gsd, Chunk, Version};
 /// Members and frames that are believed whatever the length of the file.
 const BELIEVED: u64 = 1 << 20;
 
-/// Bytes of series that are believed for each byte of the file: a value that is as in frame 0 takes
+/// Bytes of taken values that are believed for each byte of the file: a value that is as in frame 0 takes
 /// none of it, and the chunk of a step, which most frames have, takes 40.
-const SERIES: u64 = 16;
+const TAKEN: u64 = 16;
 
-/// Bytes of a file that series may have so many of whatever its length.
+/// Bytes of a file that are believed whatever its length, when it is about taken values.
 const SHORT: u64 = 1 << 24;
 
 /// A file of the schema `hoomd`, open for reading. All of its methods may be called by many threads
@@ -145,16 +145,20 @@ impl Trajectory {
     }
 
     /// An error of this file.
-    pub(super) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
+    pub(in crate::gsd) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
         Error::new(self.file.path(), kind)
     }
 
     fn chunks_of(&self, frame: u64) -> Result<Vec<Chunk>, Error> {
-        self.file.chunks_of(frame)?.collect()
+        let mut chunks = self.file.chunks_of(frame)?.collect::<Result<Vec<_>, _>>()?;
+        if !self.file.header().version.is_sorted() {
+            last_of_each(&mut chunks, |chunk| chunk.id);
+        }
+        Ok(chunks)
     }
 
     /// The chunks of frame 0.
-    pub(super) fn first(&self) -> Result<&[Chunk], Error> {
+    pub(in crate::gsd) fn first(&self) -> Result<&[Chunk], Error> {
         if let Some(chunks) = self.first.get() {
             return Ok(chunks);
         }
@@ -163,7 +167,7 @@ impl Trajectory {
     }
 
     /// The chunk of a name among those of a frame.
-    pub(super) fn named<'a>(
+    pub(in crate::gsd) fn named<'a>(
         &self,
         chunks: &'a [Chunk],
         name: impl AsRef<[u8]>,
@@ -172,8 +176,16 @@ impl Trajectory {
         Ok(id.and_then(|id| chunks.iter().find(|chunk| chunk.id == id)))
     }
 
+    /// N of a group in a frame with these chunks.
+    pub(in crate::gsd) fn members(&self, chunks: &[Chunk], group: Group) -> Result<u64, Error> {
+        match self.count_of(chunks, group)? {
+            Some(count) => Ok(count),
+            None => self.first_count(group),
+        }
+    }
+
     /// N of a group in frame 0.
-    pub(super) fn first_count(&self, group: Group) -> Result<u64, Error> {
+    pub(in crate::gsd) fn first_count(&self, group: Group) -> Result<u64, Error> {
         let place = Group::ALL.iter().position(|&of| of == group);
         let cell = place.and_then(|place| self.counts.get(place));
         if let Some(&count) = cell.and_then(OnceLock::get) {
@@ -216,13 +228,13 @@ impl Trajectory {
 
     /// Most members of a group, and most frames, that are believed without a place in the file for
     /// each: memory that they need is not bounded by the file's length.
-    pub(super) fn most(&self) -> u64 {
+    pub(in crate::gsd) fn most(&self) -> u64 {
         self.file_len().max(BELIEVED)
     }
 
-    /// Most bytes of series that are believed, for the same reason.
-    pub(super) fn most_of_series(&self) -> u64 {
-        self.file_len().max(SHORT).saturating_mul(SERIES)
+    /// Most bytes that are believed of values which frames take from elsewhere, for the same reason.
+    pub(in crate::gsd) fn most_of_taken(&self) -> u64 {
+        self.file_len().max(SHORT).saturating_mul(TAKEN)
     }
 
     /// What the chunks that are read together have room for.

@@ -1,7 +1,7 @@
 //! A quantity of the schema that is to be written, whatever its type.
 
 use super::error::Error as HoomdError;
-use super::schema::{Field, Group, Initial, Rows};
+use super::schema::{Field, Group, Initial, Kind, Rows};
 use super::values::{Floats, Precision, Quantity, Values};
 use crate::gsd::element::{Element, little_endian};
 use std::borrow::Cow;
@@ -10,13 +10,45 @@ use zerocopy::IntoBytes;
 
 /// Values of a [`Field`].
 #[derive(Debug, Clone)]
-pub(super) enum Value<'a> {
+pub(in crate::gsd) enum Value<'a> {
     U8(Cow<'a, [u8]>),
     U32(Cow<'a, [u32]>),
     U64(Cow<'a, [u64]>),
     I32(Cow<'a, [i32]>),
     Floats(Cow<'a, Floats>),
     Texts(Cow<'a, [String]>),
+}
+
+impl Value<'static> {
+    /// The default of a field, and the columns of its chunk: one row, unless it has a number of rows of its
+    /// own. `None` if it has no default.
+    pub(in crate::gsd) fn of_default(field: &Field) -> Option<(Self, u32)> {
+        let row = match field.default {
+            Initial::Values(row) => row,
+            Initial::Texts(texts) => {
+                let texts: Vec<String> = texts.iter().copied().map(String::from).collect();
+                let width = padded(&texts).1;
+                return Some((Self::Texts(Cow::Owned(texts)), width));
+            }
+            Initial::None => return None,
+        };
+        let value = match field.kind {
+            Kind::U8 => Self::U8(Cow::Owned(converted(row))),
+            Kind::U32 | Kind::Tag => Self::U32(Cow::Owned(converted(row))),
+            Kind::U64 => Self::U64(Cow::Owned(converted(row))),
+            Kind::I32 => Self::I32(Cow::Owned(converted(row))),
+            Kind::Float | Kind::F64 | Kind::Text => {
+                let row = row.iter().copied().map(f32::from).collect();
+                Self::Floats(Cow::Owned(Floats::F32(row)))
+            }
+        };
+        Some((value, field.columns.unwrap_or(1)))
+    }
+}
+
+/// As numbers of a type that has them all.
+fn converted<T: TryFrom<i8>>(row: &[i8]) -> Vec<T> {
+    row.iter().filter_map(|&value| T::try_from(value).ok()).collect()
 }
 
 impl Value<'_> {
@@ -43,7 +75,7 @@ impl Value<'_> {
     }
 
     /// Their type and bytes in a file; texts are [`padded`].
-    pub(super) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
+    pub(in crate::gsd) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
         match self {
             Self::U8(values) => (ChunkType::U8, raw(values)),
             Self::U32(values) => (ChunkType::U32, raw(values)),

@@ -40,7 +40,7 @@ mod sums;
 mod write;
 
 use crate::error::{Error, ErrorKind};
-use crate::gsd::verify;
+use crate::gsd::verify::{self, Finding, FindingKind};
 use crate::posix::PosixFile;
 use evidence::Evidence;
 use std::fmt;
@@ -234,7 +234,8 @@ impl Recover {
         evidence.complete(&store).map_err(|error| at(error.into()))?;
         let judged = judge::judge(&store, &evidence, &mut names);
         let judge::Judged { runs, bytes, has_text } = judged.map_err(|error| at(error.into()))?;
-        let is_whole = verify::is_whole(&store, evidence.file_len);
+        let mut counts = |finding: &Finding| !matches!(finding.what, FindingKind::Torn { .. });
+        let is_whole = verify::first_damage(path, &store, &mut counts).is_ok_and(|it| it.is_none());
         let (path, force) = (path.to_owned(), self.force);
         Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, force })
     }

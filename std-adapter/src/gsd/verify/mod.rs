@@ -144,7 +144,10 @@ pub fn sealed_bytes(path: &Path) -> u64 {
 fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
     let file_len = store.size().map_err(DriveError::Store)?;
     let Some(head) = head::check(store, file_len, report)? else { return Ok(()) };
-    let names = names::check(store, &head, report)?;
+    let mut names = names::check(store, &head, report)?;
+    if report.bulk.is_none() {
+        names.sums = None; // with them data are read
+    }
     entries::check(store, &head, names, report)
 }
 
@@ -153,23 +156,26 @@ pub(super) fn look(store: &PosixFile, file_len: u64) -> Result<Option<Head>, Fai
     silent(|report| head::check(store, file_len, report))
 }
 
-/// Whether no damage is found but in data. A header that was torn is none: a shadow has it whole.
-pub(super) fn is_whole(store: &PosixFile, file_len: u64) -> bool {
-    let mut is_whole = true;
+/// The first damage that counts, but in data.
+///
+/// # Errors
+/// The operating system's; a file that becomes shorter.
+pub(super) fn first_damage(
+    path: &Path,
+    store: &PosixFile,
+    counts: &mut dyn FnMut(&Finding) -> bool,
+) -> Result<Option<Finding>, Error> {
+    let mut first = None;
     let mut each = |finding: Finding| {
-        let is_torn = matches!(finding.what, FindingKind::Torn { .. });
-        is_whole &= is_torn || finding.severity == Severity::Note;
+        if first.is_none() && finding.severity == Severity::Damage && counts(&finding) {
+            first = Some(finding);
+        }
     };
-    let (file, summary) = (Arc::from(Path::new("")), Summary::default());
+    let (file, summary) = (Arc::from(path), Summary::default());
     let mut report = Report { file, bulk: None, each: &mut each, progress: &|_| {}, summary };
-    let mut check = || -> Result<bool, Failed> {
-        let Some(head) = head::check(store, file_len, &mut report)? else { return Ok(false) };
-        let mut names = names::check(store, &head, &mut report)?;
-        names.sums = None; // with them data are read
-        entries::check(store, &head, names, &mut report)?;
-        Ok(true)
-    };
-    check().unwrap_or(false) && is_whole
+    let checked = check(store, &mut report);
+    checked.map_err(|error| Error::new(path, error))?;
+    Ok(first)
 }
 
 /// Does what reports findings, without anybody to tell.

@@ -56,7 +56,7 @@ impl<'a> ChunkWriter<'a> {
         &mut self.chunk
     }
 
-    pub(super) fn write_raw(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub(in crate::gsd) fn write_raw(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let (path, frame) = (self.path, self.frame);
         self.chunk.write(bytes).map_err(|error| chunk_error(path, frame, &self.name, error))
     }

@@ -1,0 +1,64 @@
+//! Whether what is to be copied of a file is sound, as verifying it would say.
+
+use crate::error::{Error, ErrorKind};
+use crate::gsd::File;
+use crate::gsd::verify::{self, Finding, FindingKind, Part};
+use striae_core::gsd::check_entry::Finding as Entry;
+use striae_core::gsd::raw::IndexEntry;
+use striae_core::store::ReadAt;
+
+/// Looks before a file is believed to be damaged: what was read while it was being written may be.
+const LOOKS: u32 = 2;
+
+/// Refuses a file with damage but in data, unless it is that of frames which are not `wanted`.
+pub(super) fn check(file: &File, wanted: &dyn Fn(u64) -> bool) -> Result<(), Error> {
+    let mut found = None;
+    for _ in 0..LOOKS {
+        let store = file.store().file();
+        let mut counts = |finding: &Finding| match &finding.what {
+            FindingKind::Torn { .. } => false, // the other half is known
+            what => frames_of(file, what).is_none_or(|frames| frames.into_iter().any(wanted)),
+        };
+        found = verify::first_damage(file.path(), store, &mut counts)?;
+        if found.is_none() {
+            return Ok(());
+        }
+    }
+    match found {
+        Some(finding) => Err(file.error(ErrorKind::Damaged(Box::new(finding)))),
+        None => Ok(()),
+    }
+}
+
+/// The frames that are damaged; `None` if it may be any.
+fn frames_of(file: &File, what: &FindingKind) -> Option<Vec<u64>> {
+    let entry_of = |slot: u64| file.head().index().offset_of(slot);
+    let frame_at = |entry: u64| {
+        let mut frame = [0; 8];
+        let read = file.store().read_at(entry, &mut frame).ok()?;
+        (read == frame.len()).then(|| u64::from_le_bytes(frame))
+    };
+    let location = u64::from(IndexEntry::location.offset());
+    match what {
+        // It may be the one before it whose frame is wrong.
+        FindingKind::Entry(Entry::Order { .. } | Entry::Unsorted { .. }) => None,
+        FindingKind::Entry(entry) => {
+            let entry = entry.offset().checked_sub(entry.field().offset().into())?;
+            Some(vec![frame_at(entry)?])
+        }
+        FindingKind::Repeated { frame, .. } => Some(vec![*frame]),
+        FindingKind::BehindEnd { offset, .. } => {
+            Some(vec![frame_at(offset.checked_sub(location)?)?])
+        }
+        FindingKind::Overlap { first, second, .. } => {
+            let parts = [first, second].into_iter();
+            let slots = parts.filter_map(|part| match part {
+                Part::Chunk(slot) => Some(*slot),
+                _ => None,
+            });
+            let frames: Option<Vec<u64>> = slots.map(|slot| frame_at(entry_of(slot))).collect();
+            frames.filter(|frames| !frames.is_empty())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,126 @@
+//! Frames of a trajectory that become a file of their own: what they took from frame 0 goes with them.
+
+use crate::error::Error;
+use crate::gsd::File;
+use crate::gsd::file::to_u64;
+use crate::gsd::hoomd::fallback::{Fallback, Need};
+use crate::gsd::hoomd::schema::{self, Field, Group};
+use crate::gsd::hoomd::value::Value;
+use crate::gsd::hoomd::{self, Trajectory};
+use crate::gsd::room::Room;
+use crate::gsd::write::FileWriter;
+use striae_core::gsd::{Chunk, checksums};
+
+/// Bytes of default rows that are written at once.
+const PIECE: usize = 1 << 16;
+
+/// Some frames of a trajectory, of which each is asked for after the one before it.
+pub(super) struct Part {
+    trajectory: Trajectory,
+    fallback: Fallback,
+    /// The first frame, when it was asked for.
+    first: Option<u64>,
+    /// Bytes of what frames needed.
+    taken: u64,
+}
+
+/// Whether readers of a file look in frame 0.
+pub(super) fn is_trajectory(file: &File) -> bool {
+    file.header().schema.as_bytes() == schema::NAME.as_bytes()
+}
+
+impl Part {
+    /// Those from `start` on; `None` if the file has another schema, of which no reader looks in frame 0.
+    pub(super) fn of(file: &File, start: u64) -> Result<Option<Self>, Error> {
+        if !is_trajectory(file) {
+            return Ok(None);
+        }
+        let trajectory = Trajectory::new(file.clone())?;
+        let (first, taken) = (None, 0);
+        let mut fallback = Fallback::default();
+        if start > 0 {
+            let names = trajectory.file().names()?;
+            let sums = names.id(checksums::NAME);
+            let name = |id| names.get(id).map_or(&[][..], |name| name.0);
+            let mut chunks = trajectory.first()?.to_vec();
+            chunks.retain(|chunk| Some(chunk.id) != sums);
+            fallback = Fallback::new(&chunks, name, |group| trajectory.first_count(group))?;
+        }
+        Ok(Some(Self { trajectory, fallback, first, taken }))
+    }
+
+    /// What a frame must have besides its own chunks.
+    pub(super) fn needs(&mut self, frame: u64, own: &[Chunk]) -> Result<Vec<Need>, Error> {
+        let Self { trajectory, fallback, .. } = self;
+        let members = |group: Group| trajectory.members(own, group);
+        let needs = fallback.needs(own, members)?;
+        if self.first.is_none() && frame > 0 {
+            let names = trajectory.file().names()?;
+            let name = |id| names.get(id).map_or(&[][..], |name| name.0);
+            fallback.set_first(own, name, members)?;
+        }
+        let first = *self.first.get_or_insert(frame);
+        for need in &needs {
+            self.check(need, frame, first)?;
+        }
+        Ok(needs)
+    }
+
+    /// What a frame gets that would have no chunks: its step, as it has it anyway.
+    pub(super) fn step(&self) -> Result<Need, Error> {
+        let first = self.trajectory.first()?;
+        let chunk = self.trajectory.named(first, schema::STEP.name)?;
+        Ok(chunk.map_or(Need::Default(&schema::STEP, 1), |chunk| Need::Copy(*chunk)))
+    }
+
+    /// Refuses what cannot be written, or takes too much room.
+    fn check(&mut self, need: &Need, frame: u64, first: u64) -> Result<(), Error> {
+        let bytes = match need {
+            Need::Copy(chunk) => chunk.span.len(),
+            Need::Default(field, rows) => rows.saturating_mul(row_len(field)),
+            Need::Absence(id) => {
+                let name = self.trajectory.file().name_of(*id);
+                return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
+            }
+        };
+        let max = self.trajectory.most_of_taken();
+        self.taken = self.taken.saturating_add(bytes);
+        match self.taken <= max {
+            true => Ok(()),
+            false => Err(self.trajectory.error(hoomd::Error::Part { bytes: self.taken, max })),
+        }
+    }
+
+    /// What all that frames need has room for.
+    pub(super) fn room(&self) -> Room {
+        Room::new(self.trajectory.file().head().file_len).most(self.trajectory.most_of_taken())
+    }
+}
+
+/// Bytes of a row.
+fn row_len(field: &Field) -> u64 {
+    let size = field.kind.types().first().map_or(1, |kind| kind.size().get());
+    u64::from(field.columns.unwrap_or(1)).saturating_mul(size)
+}
+
+/// Writes a chunk of so many default rows, and says how long it is.
+pub(super) fn write_default(
+    writer: &mut FileWriter,
+    field: &Field,
+    rows: u64,
+) -> Result<u64, Error> {
+    let Some((value, m)) = Value::of_default(field) else { return Ok(0) };
+    let (kind, row) = value.bytes();
+    if field.rows.group().is_none() {
+        return Ok(writer.write_bytes(field.name, kind, m, &row)?.span.len());
+    }
+    let mut chunk = writer.begin_chunk(field.name, kind, m)?;
+    let piece = row.repeat(PIECE.checked_div(row.len()).unwrap_or(1).max(1));
+    let mut left = rows.saturating_mul(to_u64(row.len()));
+    while left > 0 {
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        chunk.write_raw(piece.get(..len).unwrap_or_default())?;
+        left = left.saturating_sub(to_u64(len));
+    }
+    Ok(chunk.finish()?.span.len())
+}

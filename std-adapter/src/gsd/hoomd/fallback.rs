@@ -1,0 +1,160 @@
+//! What frames take from frame 0, and what they need when another frame becomes frame 0
+//! (`spec/gsd-hoomd.md#parts`).
+//!
+//! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes out.
+
+use super::schema::{Field, Group, Initial, by_name};
+use striae_core::gsd::Chunk;
+
+/// Names of logged quantities start with it.
+const LOG: &[u8] = b"log/";
+
+/// What starts with it stands where it is meant.
+const STATE: &[u8] = b"state/";
+
+/// Frames that were written behind one frame 0 and are to be read behind another.
+///
+/// Behind the same one they need nothing: that is the default.
+#[derive(Debug, Default)]
+pub(in crate::gsd) struct Fallback {
+    shared: Vec<Shared>,
+}
+
+/// A chunk of the old frame 0 or of the new one: what it means for frames without it.
+#[derive(Debug)]
+struct Shared {
+    id: u16,
+    field: Option<&'static Field>,
+    is_log: bool,
+    /// Only frames with as many members of this group take it from frame 0.
+    each: Option<Group>,
+    old: Option<Chunk>,
+    old_n: u64,
+    new: New,
+    new_n: u64,
+}
+
+/// What the new frame 0 has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum New {
+    None,
+    /// What the old one had.
+    Old,
+    Other,
+}
+
+/// What a frame must have besides its own chunks, to be read as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gsd) enum Need {
+    /// A chunk of the old frame 0.
+    Copy(Chunk),
+    /// So many rows, all of them the default one.
+    Default(&'static Field, u64),
+    /// That it has no logged quantity of this id, which no chunk can say.
+    Absence(u16),
+}
+
+impl Fallback {
+    /// For frames whose frame 0 had these chunks, without its checksums. `name` gives names by id,
+    /// `members` the N of frame 0.
+    pub(in crate::gsd) fn new<'n, E>(
+        first: &[Chunk],
+        name: impl Fn(u16) -> &'n [u8],
+        mut members: impl FnMut(Group) -> Result<u64, E>,
+    ) -> Result<Self, E> {
+        let mut shared = Vec::new();
+        for chunk in first {
+            let Some(mut of) = Shared::of(chunk.id, name(chunk.id)) else { continue };
+            of.old_n = of.each.map_or(Ok(0), &mut members)?;
+            if of.field.is_none() && chunk.n != of.old_n {
+                of.each = None; // of a name that the schema does not know, rows may be of anything
+            }
+            of.old = Some(*chunk);
+            shared.push(of);
+        }
+        Ok(Self { shared })
+    }
+
+    /// What a frame with these chunks must have besides them. `members` gives its N.
+    pub(in crate::gsd) fn needs<E>(
+        &self,
+        own: &[Chunk],
+        mut members: impl FnMut(Group) -> Result<u64, E>,
+    ) -> Result<Vec<Need>, E> {
+        let mut needs = Vec::new();
+        for shared in &self.shared {
+            if own.iter().any(|chunk| chunk.id == shared.id) {
+                continue;
+            }
+            let n = shared.each.map_or(Ok(0), &mut members)?;
+            needs.extend(shared.need(n));
+        }
+        Ok(needs)
+    }
+
+    /// The frames to come have this frame as their frame 0: with these chunks, and what it
+    /// [needs](Self::needs) besides.
+    pub(in crate::gsd) fn set_first<'n, E>(
+        &mut self,
+        own: &[Chunk],
+        name: impl Fn(u16) -> &'n [u8],
+        mut members: impl FnMut(Group) -> Result<u64, E>,
+    ) -> Result<(), E> {
+        for shared in &mut self.shared {
+            shared.new_n = shared.each.map_or(Ok(0), &mut members)?;
+            shared.new = match own.iter().any(|chunk| chunk.id == shared.id) {
+                true => New::Other,
+                false if shared.need(shared.new_n).is_some() => New::Old,
+                false => New::None,
+            };
+        }
+        for chunk in own {
+            if self.shared.iter().any(|shared| shared.id == chunk.id) {
+                continue;
+            }
+            let Some(mut of) = Shared::of(chunk.id, name(chunk.id)) else { continue };
+            of.new_n = of.each.map_or(Ok(0), &mut members)?;
+            of.new = New::Other;
+            self.shared.push(of);
+        }
+        // Frames without it have it from either frame 0.
+        self.shared.retain(|shared| shared.each.is_some() || shared.new != New::Old);
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// That of a name; `None` if no frame takes it from frame 0.
+    fn of(id: u16, name: &[u8]) -> Option<Self> {
+        if name.starts_with(STATE) {
+            return None;
+        }
+        let field = by_name(name);
+        let each = match field {
+            Some(field) => field.rows.group(),
+            None => Group::of_name(name),
+        };
+        let is_log = name.starts_with(LOG);
+        let (old, new) = (None, New::None);
+        Some(Self { id, field, is_log, each, old, old_n: 0, new, new_n: 0 })
+    }
+
+    /// What a frame of `n` members must have if it does not have this.
+    fn need(&self, n: u64) -> Option<Need> {
+        let is_alike = |of: u64| self.each.is_none() || of == n;
+        let old = self.old.filter(|_| is_alike(self.old_n));
+        let new = if is_alike(self.new_n) { self.new } else { New::None };
+        match (old, new) {
+            (None, New::None) | (_, New::Old) => None,
+            // No values are no others, and gsd's C library does not read a chunk of no rows.
+            _ if self.each.is_some() && n == 0 => None,
+            (Some(chunk), _) => Some(Need::Copy(chunk)),
+            (None, New::Other) if self.is_log => Some(Need::Absence(self.id)),
+            // Of a name that the schema does not know, nobody looks in frame 0.
+            (None, New::Other) => {
+                let field = self.field.filter(|field| field.default != Initial::None)?;
+                Some(Need::Default(field, n))
+            }
+        }
+    }
+}
