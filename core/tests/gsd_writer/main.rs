@@ -9,6 +9,7 @@
     reason = "a test: a panic fails it"
 )]
 
+mod begin;
 #[path = "../gsd_files/mod.rs"]
 mod gsd_files;
 mod one_sync;
