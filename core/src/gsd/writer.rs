@@ -7,6 +7,7 @@ mod adopt;
 mod begin;
 mod buffer;
 mod commit;
+mod discard;
 mod index;
 mod names;
 mod sums;
@@ -165,6 +166,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             writer.find_name(checksums::NAME)?; // so that no other chunk takes it
         }
         Ok(writer)
+    }
+
+    /// Whether the present frame has no chunks.
+    pub(super) const fn is_frame_empty(&self) -> bool {
+        self.buffer.open_len() == 0
     }
 
     /// Frames that are ended, with those that are not committed.
