@@ -2,17 +2,18 @@
 
 use super::error::Error;
 use super::header::{Header, Label, Version};
-use super::layout::{IndexBlock, NAME_UNIT, NameBlock, SHOWN_SLOTS};
-use super::raw::{self, Shadow};
+use super::layout::{IndexBlock, NAME_UNIT, NameBlock, SHOWN_SLOTS, whole_sectors};
+use super::raw::{self, Image, Shadow};
 use super::record::Record;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
-use crate::span::round_up;
+use crate::span::{Span, round_up};
 use crate::step::{Machine, Step};
+use crate::store::copy_front;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
-use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// Where the shadows are in a file that striae made: the first one in the sector of the header.
 pub const SHADOW: u64 = 256;
@@ -31,7 +32,8 @@ pub struct Attributes<'a> {
     pub schema_version: Version,
     /// Layer of the file: 2.1, or 1.0 for readers of long ago.
     pub layer: Version,
-    /// Chunks start at multiples of this; a power of two, at most 2^30.
+    /// Chunks start at multiples of this; a power of two, at most 2^30. From 512 on nothing that is
+    /// committed shares a sector with what is written next (`spec/gsd.md#erased-sectors`).
     pub align: u64,
     /// Whether frames carry checksums.
     pub checksums: bool,
@@ -126,9 +128,10 @@ impl Attributes<'_> {
         let units = self.names_len.div_ceil(NAME_UNIT);
         let unit = NonZeroU64::new(self.align).unwrap_or(NonZeroU64::MIN);
         let from = SHADOW.saturating_add(Shadow::BOTH_LEN);
-        let slots = self.index_slots.saturating_add(self.shown_slots);
+        let shown = whole_sectors(self.shown_slots, unit);
+        let slots = whole_sectors(self.index_slots, unit).saturating_add(shown);
         let blocks = Blocks::behind(from, unit, units, slots)?;
-        let shown = blocks.index.last(self.shown_slots).unwrap_or(blocks.index);
+        let shown = blocks.index.last(shown).unwrap_or(blocks.index);
         let mut header = raw::Header {
             magic: U64::new(raw::Header::MAGIC),
             index_location: U64::new(shown.location),
@@ -163,8 +166,44 @@ impl Attributes<'_> {
     }
 }
 
+impl Attributes<'_> {
+    /// The first field by which a file of this header is another program's, or of another schema:
+    /// the header speaks for all frames, so whoever adds some must be the one that it names.
+    pub(super) fn differ_from(&self, header: &Header) -> Option<FieldId> {
+        let has_application = header.application.as_bytes() == self.application.as_bytes();
+        let has_schema = header.schema.as_bytes() == self.schema.as_bytes();
+        match (has_application, has_schema, header.schema_version == self.schema_version) {
+            (false, ..) => Some(raw::Header::application),
+            (_, false, _) => Some(raw::Header::schema),
+            (.., false) => Some(raw::Header::schema_version),
+            _ => None,
+        }
+    }
+
+    /// The header of a file of this application and schema that has this image.
+    pub(super) fn restored(&self, image: &Image) -> raw::Header {
+        let mut header = raw::Header::new_zeroed();
+        header.magic = U64::new(raw::Header::MAGIC);
+        copy_front(self.application.as_bytes(), &mut header.application);
+        copy_front(self.schema.as_bytes(), &mut header.schema);
+        header.with_image(image)
+    }
+}
+
 fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
     Error::OutOfRange { field, value, min, max }
+}
+
+/// What all bytes of a sector may be that nobody has written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fills {
+    zeros: bool,
+    ones: bool,
+}
+
+impl Fills {
+    /// All zeros, or all ones as flash is when it is erased.
+    pub(super) const ANY: Self = Self { zeros: true, ones: true };
 }
 
 /// Makes an empty file.
@@ -232,6 +271,48 @@ impl Create {
     #[must_use]
     pub const fn data_end(&self) -> u64 {
         self.data_end
+    }
+
+    /// Refuses bytes at `offset` that a blank store cannot have, also if this file was being made in
+    /// it when the power went; `fills` is what the bytes before it leave possible.
+    ///
+    /// # Errors
+    /// [`Error::NotBlank`].
+    pub(super) fn check_blank(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+        fills: &mut Fills,
+    ) -> Result<(), Error> {
+        for (offset, &value) in (offset..).zip(bytes) {
+            if offset.is_multiple_of(SECTOR.get()) {
+                *fills = Fills::ANY;
+            }
+            // A sector is blank, or has a part of what is written to it, or was erased for that.
+            let is_written = self.written(offset) == Some(value) || (offset < 8 && value == 0);
+            fills.zeros &= is_written || value == 0x00;
+            fills.ones &= is_written || value == 0xFF;
+            if !(fills.zeros || fills.ones) {
+                return Err(Error::NotBlank { offset, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is written at `offset`, if anything is.
+    fn written(&self, offset: u64) -> Option<u8> {
+        let front = [self.header.as_bytes(), self.shadow.as_bytes()];
+        let mut front = front.iter().copied().flatten().copied();
+        let other = Span::new(Shadow::offset_of(SHADOW, 1), Shadow::LEN);
+        let image = self.header.image();
+        let zeros = [other, image.name_block().span(), image.index().span()];
+        let is_zero =
+            zeros.iter().flatten().any(|span| (span.offset()..span.end()).contains(&offset));
+        match usize::try_from(offset) {
+            _ if is_zero => Some(0),
+            Ok(at) => front.nth(at),
+            Err(_) => None,
+        }
     }
 
     fn next(&self) -> Stage {

@@ -218,6 +218,19 @@ pub enum Error {
         /// Bytes that were to be added.
         len: u64,
     },
+    /// The caller: a store that is neither blank nor a file that can be gone on with.
+    NotBlank {
+        /// Where the first byte is that nobody knows.
+        offset: u64,
+        /// The byte.
+        value: u8,
+    },
+    /// The caller: the file is another program's, or has another schema.
+    Another {
+        /// The field that says so: `Header::application`, `Header::schema` or
+        /// `Header::schema_version`; `Commit::ident_crc` if they are erased.
+        field: FieldId,
+    },
     /// The caller: memory that is too small.
     Memory {
         /// Bytes that are needed.
@@ -280,6 +293,8 @@ impl Error {
                 | Self::Layer { .. }
                 | Self::OutOfRange { .. }
                 | Self::FileFull { .. }
+                | Self::NotBlank { .. }
+                | Self::Another { .. }
                 | Self::Memory { .. }
                 | Self::FrameFull { .. }
                 | Self::OpenFrame { .. }
@@ -448,6 +463,12 @@ impl Error {
             }
             Self::FileFull { data_end, len } => {
                 write!(f, "{len} bytes have no place behind the {data_end} that the file has")
+            }
+            Self::NotBlank { offset, value } => {
+                write!(f, "the byte at offset {offset} is {value:#04x}: no GSD file, and not blank")
+            }
+            Self::Another { field } => {
+                write!(f, "{} is not that of the program that would go on", Name(field))
             }
             Self::Memory { need, have } => {
                 write!(f, "{have} bytes of memory are too few, must be at least {need}")

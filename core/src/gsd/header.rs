@@ -3,9 +3,9 @@
 use super::error::Error;
 use super::layout::{IndexBlock, NameBlock};
 use super::raw;
-use crate::integrity::Checksum;
+use crate::integrity::{Checksum, crc32c};
 use crate::store::copy_front;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// A version of the file layer or of a schema (`spec/gsd.md#versions`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -216,6 +216,18 @@ impl raw::Header {
             gsd_version: self.gsd_version,
             commit: zerocopy::transmute!(self.reserved),
         }
+    }
+
+    /// Whether `found` is this header erased: all zeros or all ones, also where a part of it was written
+    /// again. One whose record holds is not: only its magic was taken away.
+    pub(super) fn is_erased_in(&self, found: &Self) -> bool {
+        let image = found.image();
+        if image.has_record() && image.commit.commit_crc.get() == image.commit_crc(crc32c) {
+            return false;
+        }
+        let pairs = || found.as_bytes().iter().zip(self.as_bytes());
+        let is_erased = |fill| pairs().all(|(&it, &own)| it == fill || it == own);
+        is_erased(0x00) || is_erased(0xFF)
     }
 
     /// The same header with what a commit changes as in `image`.

@@ -1,10 +1,12 @@
 //! Where the parts of a GSD file are: numbers in, spans out.
 
+use super::create::SECTOR;
 use super::error::Error;
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry};
 use crate::field::FieldId;
-use crate::span::Span;
+use crate::span::{Span, round_up};
+use core::num::NonZeroU64;
 
 /// Bytes of a slot of the index.
 pub const ENTRY_LEN: u64 = 32;
@@ -164,4 +166,16 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
     if least > most { least } else { most }
 }
 
+/// The slots that `slots` of an index become in a file of such an alignment: where chunks start at
+/// sectors, entries of a commit do, too, so that no sector is written that has committed ones.
+#[must_use]
+pub fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
+    const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
+    match align >= SECTOR {
+        true => round_up(slots, SLOTS).unwrap_or(slots),
+        false => slots,
+    }
+}
+
+const _: () = assert!(SECTOR.get() == 16 * ENTRY_LEN);
 const _: () = assert!(IndexEntry::TABLE.len == 32);

@@ -14,6 +14,33 @@ use crate::store::WriteAt;
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power goes, all frames before it are there and nothing else is.
 ///
+/// A medium that erases a sector before it writes it, as cards and flash do, may lose what shares that
+/// sector: for such a one set [`align`](Attributes::align) to 512, and leave
+/// [`one_sync`](Attributes::one_sync) off. Then any sectors of 512 bytes that are under way may be
+/// erased by a power cut, and no frame is lost.
+///
+/// After an error, a frame is written again like this; it is never there twice:
+///
+/// ```
+/// # use striae_core::gsd::{Attributes, ChunkType, Logger, writer::WriteError};
+/// # use striae_core::store::WriteAt;
+/// fn log<S: WriteAt>(log: &mut Logger<S, 4>, id: u16, value: f32) -> Result<(), WriteError<S>> {
+///     log.chunk(id, ChunkType::F32, 1, &value.to_le_bytes())?;
+///     log.end_frame().map(drop)
+/// }
+/// # fn again<S: WriteAt>(logger: &mut Logger<S, 4>, id: u16) -> Result<(), WriteError<S>> {
+/// let frames = logger.frames();
+/// if log(logger, id, 21.5).is_err() {
+///     if logger.frames() > frames {
+///         logger.commit()?; // it has ended, and is not safe yet
+///     } else {
+///         logger.discard_frame();
+///         log(logger, id, 21.5)?;
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+///
 /// A store is anything that can be read and written by offset: a file on a card by
 /// [`SeekStore`](crate::store::SeekStore), a part of a flash chip. It may be of a fixed size.
 ///
@@ -31,6 +58,8 @@ use crate::store::WriteAt;
 #[derive(Debug)]
 pub struct Logger<S, const N: usize> {
     writer: Writer<S, [Slot; N]>,
+    /// Whether a frame has ended and its commit failed.
+    is_unfinished: bool,
 }
 
 impl<S: WriteAt, const N: usize> Logger<S, N> {
@@ -39,7 +68,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// # Errors
     /// As [`Writer::create`].
     pub fn create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Ok(Self { writer: Writer::create(store, attributes, [Slot::EMPTY; N])? })
+        Writer::create(store, attributes, [Slot::EMPTY; N]).map(Self::of)
     }
 
     /// Goes on with the file in `store`.
@@ -47,19 +76,28 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// # Errors
     /// As [`Writer::open`].
     pub fn open(store: S) -> Result<Self, WriteError<S>> {
-        Ok(Self { writer: Writer::open(store, [Slot::EMPTY; N])? })
+        Writer::open(store, [Slot::EMPTY; N]).map(Self::of)
     }
 
-    /// Goes on with the file in `store`, or makes one if there is none: what a device does when it
-    /// gets power.
+    const fn of(writer: Writer<S, [Slot; N]>) -> Self {
+        Self { writer, is_unfinished: false }
+    }
+
+    /// Goes on with the file in `store`, or makes one if the store is blank: what a device does when
+    /// it gets power.
     ///
-    /// A damaged file is an error and is left alone; only a store that does not begin as a GSD
-    /// file is written anew.
+    /// What is in the store is lost only to [`create`](Self::create). *Blank* is a store whose sectors
+    /// are all zeros or all ones as far as a new file of `attributes` reaches, also where a power cut
+    /// has left a part of one that was being made. A file is gone on with if application, schema and
+    /// schema version are those of `attributes`; what else these say is for a new file only. A
+    /// header that was erased while it was written is brought back if that can be done
+    /// (`spec/gsd.md#erased-sectors`). Whatever else is there is an error, and left alone.
     ///
     /// # Errors
-    /// As [`Writer::open`] and [`Writer::create`].
+    /// [`Error::NotBlank`](super::Error::NotBlank), [`Error::Another`](super::Error::Another); as
+    /// [`Writer::open`] and [`Writer::create`].
     pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Writer::open_or_create(store, attributes, [Slot::EMPTY; N]).map(|writer| Self { writer })
+        Writer::open_or_create(store, attributes, [Slot::EMPTY; N]).map(Self::of)
     }
 
     /// The id of a name, which is added if it is new. Ask once when the device starts.
@@ -99,11 +137,21 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
 
     /// Ends the present frame and commits it; returns its number.
     ///
+    /// After an error it may be called again: a frame that had ended is not ended twice, but
+    /// committed, as by [`commit`](Self::commit).
+    ///
     /// # Errors
-    /// As [`Writer::end_frame`] and [`Writer::commit`]. [`commit`](Self::commit) tries again.
+    /// As [`Writer::end_frame`]: the frame has not ended. As [`Writer::commit`]: it has, and
+    /// [`frames`](Self::frames) counts it.
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
+        let is_unfinished = self.is_unfinished && !self.writer.is_committed();
+        if is_unfinished && self.writer.is_frame_empty() {
+            self.commit()?;
+            return Ok(self.writer.frames().saturating_sub(1));
+        }
         let frame = self.writer.end_frame()?;
-        self.writer.commit()?;
+        self.is_unfinished = true;
+        self.commit()?;
         Ok(frame)
     }
 
@@ -112,7 +160,14 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// # Errors
     /// As [`Writer::commit`].
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        self.writer.commit()
+        self.writer.commit()?;
+        self.is_unfinished = false;
+        Ok(())
+    }
+
+    /// Gives up the chunks of the present frame, as [`Writer::discard_frame`]. One that has ended stays.
+    pub fn discard_frame(&mut self) {
+        self.writer.discard_frame();
     }
 
     /// Frames that are ended.

@@ -119,6 +119,16 @@ impl Shadow {
         is_right.then_some(shadow)
     }
 
+    /// What the header is if its sector was erased while it was written, if this shadow can say so: it is
+    /// the second of those at `both`, and neither its commit nor the one before may have taken one
+    /// sync (`spec/gsd.md#erased-sectors`).
+    pub(super) fn header_of(&self, both: u64) -> Option<&Image> {
+        let takes_two = [&self.old, &self.new].iter().all(|image| image.commit.one_sync == 0);
+        let is_here = self.new.commit.shadow.get() == both;
+        let is_second = Self::offset_of(both, self.new.commit.sequence.get()) != both;
+        Some(&self.new).filter(|_| takes_two && is_here && is_second)
+    }
+
     /// What this commit added to `header`, if it is one of one sync that may be the next.
     #[must_use]
     pub fn added_to(&self, header: &Image) -> Option<Added> {

@@ -4,8 +4,10 @@
 //! 40 bytes a chunk. Bytes of chunks go to the store at once.
 
 mod adopt;
+mod begin;
 mod buffer;
 mod commit;
+mod discard;
 mod index;
 mod names;
 mod sums;
@@ -17,17 +19,17 @@ pub use buffer::Slot;
 
 use super::checksums;
 use super::chunk::Chunk;
-use super::create::{Attributes, Create};
+use super::create::Attributes;
 use super::error::Error;
-use super::header::{Version, begins_header};
+use super::header::Version;
 use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
-use super::open::{InPlace, Open};
+use super::open::Open;
 use super::raw::IndexEntry;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::{Span, round_up};
-use crate::step::{DriveError, drive, drive_read, read_exact};
+use crate::step::DriveError;
 use crate::store::{WriteAt, usize_to_u64};
 use buffer::Buffer;
 use core::num::NonZeroU64;
@@ -45,8 +47,11 @@ pub type WriteError<S> = super::ReadError<S>;
 /// written to the store in between is where nobody looks. Dropped without a commit, what came since
 /// the last one is not in the file.
 ///
-/// An error of the store costs nothing: what failed is not in the file and can be tried again.
-/// After a failed commit the frames are still there for the next one.
+/// An error of the store costs nothing: what failed is not in the file, what was there before it
+/// still is, and the call can be made again. To write a whole frame again that has not ended, call
+/// [`discard_frame`](Self::discard_frame) first: otherwise its chunks that did not fail are there
+/// already. After a failed commit the frames are still there for the next one, and must not be
+/// written again.
 ///
 /// There must be one writer at a time. Readers of any kind may look while it writes.
 ///
@@ -118,7 +123,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         checksum: Checksum,
     ) -> Result<Self, WriteError<S>> {
         let buffer = Buffer::new(memory, attributes.checksums).map_err(DriveError::Format)?;
-        make(&mut store, attributes, checksum)?;
+        begin::make(&mut store, attributes, checksum)?;
         let mut window = [0; Open::WINDOW];
         let mut writer = Self::open_with(store, buffer.into_memory(), checksum, &mut window)?;
         writer.tail.stands = Stands::Durable;
@@ -145,7 +150,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<Self, WriteError<S>> {
-        let tail = read_tail(&store, checksum, window)?;
+        let tail = begin::read_tail(&store, checksum, window, None)?;
         Self::begin(store, memory, checksum, &tail)
     }
 
@@ -163,17 +168,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// Opens the file in `store`, or makes one if it does not begin as a GSD file.
-    pub(super) fn open_or_create(
-        mut store: S,
-        attributes: &Attributes<'_>,
-        mut memory: B,
-    ) -> Result<Self, WriteError<S>> {
-        if !is_begun(&store)? {
-            Buffer::new(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
-            make(&mut store, attributes, crc32c)?;
-        }
-        Self::open(store, memory)
+    /// Whether the present frame has no chunks.
+    pub(super) const fn is_frame_empty(&self) -> bool {
+        self.buffer.open_len() == 0
     }
 
     /// Frames that are ended, with those that are not committed.
@@ -407,44 +404,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.tail.store_len = self.tail.store_len.max(chunk.span.end());
         Ok(())
     }
-}
-
-// Functions of their own, not to be inlined: what they need of the stack is free again before
-// anything else needs it.
-
-/// Makes an empty file in `store`.
-#[inline(never)]
-fn make<S: WriteAt>(
-    store: &mut S,
-    attributes: &Attributes<'_>,
-    checksum: Checksum,
-) -> Result<(), WriteError<S>> {
-    let store_len = store.size().map_err(DriveError::Store)?;
-    let mut create = Create::new(attributes, store_len, checksum).map_err(DriveError::Format)?;
-    drive(&mut create, store, &mut []).map_err(DriveError::infallible)
-}
-
-/// Reads what a writer must know of the file in `store`.
-#[inline(never)]
-fn read_tail<S: WriteAt>(
-    store: &S,
-    checksum: Checksum,
-    window: &mut [u8],
-) -> Result<Tail, WriteError<S>> {
-    let file_len = store.size().map_err(DriveError::Store)?;
-    let mut open = Open::new(file_len);
-    drive_read(&mut InPlace(&mut open), store, window)?;
-    Tail::of(open.head(), checksum).map_err(DriveError::Format)
-}
-
-/// Whether `store` begins as a GSD file.
-fn is_begun<S: WriteAt>(store: &S) -> Result<bool, WriteError<S>> {
-    let mut front = [0; 8];
-    let len = store.size().map_err(DriveError::Store)?;
-    let len = usize::try_from(len).unwrap_or(usize::MAX).min(front.len());
-    let front = front.get_mut(..len).unwrap_or_default();
-    read_exact(store, 0, front)?;
-    Ok(!front.is_empty() && begins_header(front))
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {

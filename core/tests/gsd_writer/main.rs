@@ -9,6 +9,8 @@
     reason = "a test: a panic fails it"
 )]
 
+mod begin;
+mod discard;
 #[path = "../gsd_files/mod.rs"]
 mod gsd_files;
 mod one_sync;

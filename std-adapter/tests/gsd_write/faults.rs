@@ -161,6 +161,24 @@ impl Full<'_> {
         self.ended.push(len);
     }
 
+    /// Writes a frame, and all of it again after each error.
+    fn write_frame_anew(&mut self, file: &mut FileWriter) {
+        let frame = file.frames();
+        let len = self.random.index(9000);
+        let (first, rest) = (values(frame, len), format!("name {frame}"));
+        let write = |file: &mut FileWriter| {
+            file.write("values", &first, 1)?;
+            file.write(&rest, &[value(frame, 0)], 1)?;
+            file.end_frame()
+        };
+        while let Err(error) = write(file) {
+            file.discard_frame();
+            assert_eq!(file.frames(), frame);
+            self.full(&error);
+        }
+        self.ended.push(len);
+    }
+
     fn commit(&mut self, file: &mut FileWriter) {
         self.insist(file, FileWriter::commit);
         self.committed = self.ended.len();
@@ -170,7 +188,10 @@ impl Full<'_> {
     fn write(&mut self) {
         let mut file = self.create();
         for step in 0..24 {
-            self.write_frame(&mut file);
+            match step % 3 {
+                0 => self.write_frame_anew(&mut file),
+                _ => self.write_frame(&mut file),
+            }
             if step % 6 == 5 {
                 self.commit(&mut file);
             }
@@ -230,6 +251,50 @@ fn limited() {
     write_all(Path::new(&folder), Disk::Limit, (0..30_000).step_by(1997));
 }
 
+/// What a frame took that was given up is free again, although the disk stays as full as it is.
+#[test]
+#[ignore = "a process of its own, whose files are limited"]
+fn given_up() {
+    let Some(folder) = argument() else { return };
+    set_limit(200_000);
+    for (number, variant) in VARIANTS.iter().enumerate() {
+        let path = Path::new(&folder).join(format!("{number}.gsd"));
+        let mut file = variant.builder().create(&path).unwrap();
+        for frame in 0..8 {
+            file.write("values", &values(frame, 2000), 1).unwrap();
+            let more = if frame % 2 == 0 {
+                file.write("more", &values(frame, 1 << 17), 1).map(drop)
+            } else {
+                let mut chunk = file.begin_chunk("more", ChunkType::U8, 1).unwrap();
+                // more than is gathered before it is written
+                (0..60).try_for_each(|_| {
+                    chunk
+                        .write_all(&[7; 40_000])
+                        .map_err(|error| *error.into_inner().unwrap().downcast::<Error>().unwrap())
+                })
+            };
+            let full = |error: Error| io::Error::from(error).kind() == io::ErrorKind::FileTooLarge;
+            assert!(more.is_err_and(full), "{variant:?}");
+            file.discard_frame();
+            file.write("values", &values(frame, 1000), 1).unwrap();
+            assert_eq!(file.end_frame().unwrap(), frame);
+            if frame % 3 == 0 {
+                file.commit().unwrap();
+            }
+        }
+        file.close().unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.frames(), 8);
+        for frame in 0..8 {
+            let chunk = file.chunk(frame, "values").unwrap();
+            assert!(file.read::<u32>(&chunk).unwrap() == values(frame, 1000), "{frame}");
+            let chunks = file.chunks_of(frame).unwrap().count();
+            assert_eq!(chunks, 1 + usize::from(variant.checksums));
+        }
+    }
+    println!("full disks: frames given up");
+}
+
 #[test]
 #[ignore = "a process of its own, which has a small file system"]
 fn small() {
@@ -250,6 +315,12 @@ const SAID: &[&str] = &["full disks", "skipped"];
 fn a_writer_goes_on_when_the_limit_is_raised() {
     let folder = tempfile::tempdir().unwrap();
     run(child("faults::limited", folder.path().to_str().unwrap()), SAID);
+}
+
+#[test]
+fn a_frame_that_is_given_up_takes_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    run(child("faults::given_up", folder.path().to_str().unwrap()), SAID);
 }
 
 #[test]

@@ -102,6 +102,16 @@ entries! {
         })
     }
 
+    fn gate_gsd_writer_discard(bytes, m: u32) {
+        let mut log = Logger::<_, 4>::open(Host { file: 0 })?;
+        log.chunk(0, ChunkType::U8, m, bytes)?;
+        log.discard_frame();
+        log.writer().discard_frame();
+        let mut end = 0;
+        log.writer().discard_frame_with(|_, offset| end = offset);
+        Ok(end)
+    }
+
     fn gate_gsd_writer_close(_bytes) {
         opened(|writer| {
             writer.set_one_sync(true);

@@ -19,6 +19,8 @@ pub(super) struct Cell {
     is_cut: bool,
     /// Whether the newest version is one of the current operation.
     pub(super) touched: bool,
+    /// Whether it was written to, and not only cut in the middle.
+    pub(super) is_written: bool,
 }
 
 impl Cell {
@@ -123,6 +125,12 @@ impl Disk {
         self.image[start..start + len].copy_from_slice(&front[..len]);
     }
 
+    /// Shows a cell's sector with all bytes the same, until a version of it is shown again.
+    pub(super) fn show_erased(&mut self, index: usize, fill: u8) {
+        let range = self.range(self.cells[index].sector);
+        self.image[range].fill(fill);
+    }
+
     /// Shows other bytes in a sector, until a version of it is shown again.
     pub(super) fn poke(&mut self, sector: usize, within: usize, byte: u8) {
         self.image[sector * self.unit + within] = byte;
@@ -150,7 +158,8 @@ impl Disk {
                 durable = noise(sector, self.unit);
             }
             let versions = vec![durable];
-            let cell = Cell { sector, versions, doubtful: false, is_cut: false, touched: false };
+            let (doubtful, is_cut, touched, is_written) = (false, false, false, false);
+            let cell = Cell { sector, versions, doubtful, is_cut, touched, is_written };
             self.cells.insert(index, cell);
             self.show(index, 0);
             index
@@ -219,6 +228,7 @@ impl Disk {
             let (index, mut content) = self.newest(sector);
             content[within..within + part.len()].copy_from_slice(part);
             self.push(index, content);
+            self.cells[index].is_written = true;
         }
         if end > self.live_size() && !bytes.is_empty() {
             self.push_size(end);

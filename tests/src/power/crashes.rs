@@ -55,6 +55,9 @@ pub struct Model {
     /// At how many random choices of each moment the disk has written only a front of one more sector,
     /// whose rest is as any earlier moment left it.
     pub torn: usize,
+    /// At how many random choices of each moment one or several of the sectors under way are erased:
+    /// all their bytes are 0xFF, or 0x00.
+    pub erased: usize,
 }
 
 impl Default for Model {
@@ -67,6 +70,7 @@ impl Default for Model {
             exhaustive: 1 << 10,
             random: 16,
             torn: 0,
+            erased: 0,
         }
     }
 }
@@ -84,6 +88,8 @@ pub enum Kind {
     PowerCutWriting,
     /// The power was cut while the disk wrote a sector, see [`Model::torn`].
     PowerCutTorn,
+    /// The power was cut when the medium had erased a sector to write it, see [`Model::erased`].
+    PowerCutErased,
 }
 
 /// A state that a crash could leave.
@@ -112,6 +118,8 @@ pub struct Counts {
     pub power_cut_writing: usize,
     /// [`Kind::PowerCutTorn`].
     pub power_cut_torn: usize,
+    /// [`Kind::PowerCutErased`].
+    pub power_cut_erased: usize,
     /// Moments of which not all states were shown.
     pub sampled: usize,
 }
@@ -121,7 +129,7 @@ impl Counts {
     #[must_use]
     pub const fn total(&self) -> usize {
         let power_cut = self.power_cut + self.power_cut_writing + self.power_cut_torn;
-        power_cut + self.killed + self.killed_writing
+        power_cut + self.power_cut_erased + self.killed + self.killed_writing
     }
 
     const fn of(&mut self, kind: Kind) -> &mut usize {
@@ -131,6 +139,7 @@ impl Counts {
             Kind::KilledWriting => &mut self.killed_writing,
             Kind::PowerCutWriting => &mut self.power_cut_writing,
             Kind::PowerCutTorn => &mut self.power_cut_torn,
+            Kind::PowerCutErased => &mut self.power_cut_erased,
         }
     }
 }
@@ -142,6 +151,7 @@ impl std::ops::AddAssign for Counts {
         self.killed_writing += other.killed_writing;
         self.power_cut_writing += other.power_cut_writing;
         self.power_cut_torn += other.power_cut_torn;
+        self.power_cut_erased += other.power_cut_erased;
         self.sampled += other.sampled;
     }
 }
@@ -253,6 +263,7 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
             self.some_subsets();
         }
         self.torn_sectors();
+        self.erased_sectors();
         self.disk.show_newest();
     }
 
@@ -343,6 +354,28 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
             let len = differing.start + 1 + self.random.below(differing.len());
             self.disk.show_torn(index, front, rest, len);
             self.emit(Kind::PowerCutTorn, size);
+        }
+    }
+
+    /// A medium that erases a sector before it writes it: of those under way, one, or each by chance.
+    fn erased_sectors(&mut self) {
+        for number in 0..self.model.erased {
+            let size = self.show_random();
+            let visible = self.disk.visible(size);
+            let dirty = (0..visible).filter(|&index| self.disk.cells[index].is_written);
+            let dirty: Vec<usize> = dirty.collect();
+            if dirty.is_empty() {
+                return;
+            }
+            let fill = if self.random.below(2) == 0 { 0x00 } else { 0xFF };
+            let one = dirty[self.random.below(dirty.len())];
+            for index in dirty {
+                let is_too = number % 2 == 1 && self.random.below(2) == 0;
+                if index == one || is_too {
+                    self.disk.show_erased(index, fill);
+                }
+            }
+            self.emit(Kind::PowerCutErased, size);
         }
     }
 

@@ -22,8 +22,14 @@ fn images(store: &PowerStore, model: &Model, which: &[Kind]) -> (Images, Counts)
 }
 
 const WHOLE: &[Kind] = &[Kind::Killed, Kind::PowerCut];
-const ALL: &[Kind] =
-    &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting, Kind::PowerCutTorn];
+const ALL: &[Kind] = &[
+    Kind::Killed,
+    Kind::PowerCut,
+    Kind::KilledWriting,
+    Kind::PowerCutWriting,
+    Kind::PowerCutTorn,
+    Kind::PowerCutErased,
+];
 
 fn counts(store: &PowerStore) -> Counts {
     store.crashes(&Model::default(), |_| {})
@@ -410,6 +416,30 @@ fn pages_are_written_all_or_nothing_if_the_model_says_so() {
         image
     };
     assert_eq!(shown, BTreeSet::from([both(0, 0), both(0, 1), both(1, 0), both(1, 1)]));
+}
+
+#[test]
+fn of_the_sectors_under_way_any_may_be_erased_and_no_other() {
+    let mut store = PowerStore::new(&[1; 4 * 512]);
+    store.write_all_at(0, &[2; 512]).unwrap();
+    store.sync().unwrap();
+    let synced = store.ops();
+    store.write_all_at(600, &[3; 600]).unwrap();
+    let model = Model { erased: 400, ..Model::default() };
+    let mut erased = BTreeSet::new();
+    store.crashes_since(synced + 1, &model, |crash| {
+        assert_eq!((crash.image[0], crash.image[4 * 512 - 1]), (2, 1), "not under way");
+        if crash.kind == Kind::PowerCutErased {
+            let of = |sector: usize| {
+                let bytes = &crash.image[sector * 512..][..512];
+                [0x00, 0xFF].into_iter().find(|&fill| bytes.iter().all(|&byte| byte == fill))
+            };
+            erased.insert((of(1), of(2)));
+        }
+    });
+    let one = [0x00, 0xFF].into_iter().flat_map(|fill| [(Some(fill), None), (None, Some(fill))]);
+    let both = [0x00, 0xFF].map(|fill| (Some(fill), Some(fill)));
+    assert_eq!(erased, one.chain(both).collect());
 }
 
 #[test]

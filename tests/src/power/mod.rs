@@ -28,6 +28,10 @@
 //!   [`Tear::Bytes`] names these places, and tears every other write behind each of its bytes.
 //!   [`Model::torn`] is for writers that do without: such sectors are torn while they go to the disk,
 //!   also with several writes in them.
+//! - **An erased sector**: cards and flash erase a sector before they write it. If the power goes in
+//!   between, it reads 0xFF throughout, or 0x00, whatever was in it. [`Model::erased`] shows such
+//!   states, with one sector of those under way erased and with several. A sector that is only cut in
+//!   the middle, by a smaller size, is not one of them.
 //! - **A failed sync** leaves what it should have covered in doubt for good: the kernel reports the
 //!   error once and then takes the pages for clean, so a later sync that succeeds covers a sector only
 //!   if it was written to again ([`FailedSync::Clean`]).

@@ -125,6 +125,8 @@ pub enum Again {
     AtOnce,
     /// It goes on with what comes next.
     Later,
+    /// It gives up what it was about to add, and does all of that again.
+    Anew,
 }
 
 /// What goes wrong while a file is written.

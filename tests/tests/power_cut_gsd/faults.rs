@@ -127,6 +127,16 @@ fn a_writer_tries_again_when_the_disk_is_not_full_any_more() {
 }
 
 #[test]
+fn a_frame_that_failed_is_given_up_and_written_again() {
+    try_all(faults, Again::Anew, 67).conclude("frames that fail once", 5_000);
+}
+
+#[test]
+fn a_frame_that_found_a_full_disk_is_given_up_and_written_again() {
+    try_all(limits, Again::Anew, 37).conclude("frames of disks that are full for a while", 3_000);
+}
+
+#[test]
 fn a_writer_goes_on_after_a_fault() {
     try_all(faults, Again::Later, 59)
         .conclude("operations that fail, and are not made again", 10_000);

@@ -5,7 +5,8 @@ use super::path::{Act, Path, Session};
 use super::run::{Content, Run, State};
 use super::stock::{Stock, append};
 use std::ops::AddAssign;
-use striae_tests::power::{Crash, Kind, Model, Op, check_len, sum_of};
+use striae_core::gsd::Logger;
+use striae_tests::power::{Crash, Kind, Model, Op, PowerStore, check_len, sum_of};
 
 /// How a reader found the states.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +98,14 @@ pub(crate) struct Rate {
 }
 
 /// All kinds of states.
-pub(crate) const ALL: &[Kind] =
-    &[Kind::Killed, Kind::PowerCut, Kind::KilledWriting, Kind::PowerCutWriting, Kind::PowerCutTorn];
+pub(crate) const ALL: &[Kind] = &[
+    Kind::Killed,
+    Kind::PowerCut,
+    Kind::KilledWriting,
+    Kind::PowerCutWriting,
+    Kind::PowerCutTorn,
+    Kind::PowerCutErased,
+];
 
 /// The row that counts states of a kind.
 const fn row_of(kind: Kind) -> usize {
@@ -108,6 +115,7 @@ const fn row_of(kind: Kind) -> usize {
         Kind::KilledWriting => 2,
         Kind::PowerCutWriting => 3,
         Kind::PowerCutTorn => 4,
+        Kind::PowerCutErased => 5,
     }
 }
 
@@ -128,8 +136,9 @@ impl Rate {
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) paths: usize,
-    /// By kind: killed, power cut, killed in a write, power cut in a write, in a sector.
-    pub(crate) rows: [Row; 5],
+    /// By kind: killed, power cut, killed in a write, power cut in a write, in a sector, a sector
+    /// erased.
+    pub(crate) rows: [Row; 6],
     /// States of second crashes.
     pub(crate) again: Row,
     number: usize,
@@ -263,6 +272,8 @@ impl Figures {
                     return;
                 }
             }
+            let mended = (crash.kind == Kind::PowerCutErased).then(|| mend(run, crash.image));
+            let crash = &Crash { image: mended.as_deref().unwrap_or(crash.image), ..*crash };
             let Some(state) = self.try_state(run, crash, true) else { return };
             self.number += 1;
             let kind = row_of(crash.kind);
@@ -319,8 +330,14 @@ impl Figures {
     /// Prints them, and fails if a state was bad or there were too few.
     pub(crate) fn conclude(&self, name: &str, floor: usize) {
         println!("{name}: {} paths\n{}", self.paths, Row::HEAD);
-        let kinds =
-            ["killed", "power cut", "killed in a write", "power cut in a write", "in a sector"];
+        let kinds = [
+            "killed",
+            "power cut",
+            "killed in a write",
+            "power cut in a write",
+            "in a sector",
+            "erased",
+        ];
         for (kind, row) in kinds.iter().zip(self.rows) {
             row.print(kind);
         }
@@ -331,6 +348,15 @@ impl Figures {
         assert_eq!(total.ours.ok, total.states);
         assert!(total.states >= floor, "too few states: {}", total.states);
     }
+}
+
+/// What a device makes of a state when it gets power: the same, but for a header that was erased, and
+/// a file that was never whole.
+fn mend(run: &Run<'_>, image: &[u8]) -> Vec<u8> {
+    let store = PowerStore::new(image);
+    let opened = Logger::<_, 16>::open_or_create(store.clone(), &run.shape.attributes);
+    assert!(opened.is_ok() || store.live().as_ref() == image, "an error, and not left alone");
+    store.live().to_vec()
 }
 
 fn is_power_cut(crash: &Crash<'_>) -> bool {

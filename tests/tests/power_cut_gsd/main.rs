@@ -15,13 +15,14 @@
 mod check;
 mod faults;
 mod figures;
+mod logger;
 mod path;
 mod run;
 mod stock;
 mod table;
 
 use figures::{ALL, Figures, Rate, crash_all};
-use path::{appended, paths};
+use path::{Path, appended, paths};
 use run::{Run, State};
 use striae_tests::power::{Lost, Model, Tear};
 
@@ -57,6 +58,16 @@ fn nothing_depends_on_how_much_a_disk_writes_at_once() {
     let model = Model { sector: 4096, exhaustive: 4096, ..Model::default() };
     let paths = some(paths().into_iter().chain(appended()).collect(), 5);
     crash_all(&paths, &model, Rate::usual()).conclude("power cuts, pages of 4096 bytes", 10_000);
+}
+
+/// As on a card, which erases a sector to write it. Nothing that is committed shares one with what is
+/// written if chunks have sectors of their own; the header does, and is brought back.
+#[test]
+fn an_erased_sector_costs_no_commit_where_chunks_have_sectors_of_their_own() {
+    let model = Model { erased: 12, exhaustive: 0, random: 2, ..Model::default() };
+    let own = |path: &Path| path.shape.attributes.align > 1 && !path.shape.attributes.one_sync;
+    let paths = some(paths().into_iter().filter(own).collect(), 11);
+    crash_all(&paths, &model, Rate::usual()).conclude("power cuts, erased sectors", 5_000);
 }
 
 /// As on a file system that shows what other files left in a block.

@@ -169,18 +169,39 @@ impl<'p> Run<'p> {
             Session::Open(acts) => (self.again(Self::reopen)?, acts),
         };
         let acts = acts.iter().flat_map(|act| act.steps()).collect::<Vec<_>>();
-        for act in acts {
-            let Err(error) = self.act(&mut writer, act) else { continue };
+        let mut frame = 0; // its first act
+        for (number, &act) in acts.iter().enumerate() {
+            let Err(error) = self.act(&mut writer, act) else {
+                frame = if matches!(act, Act::End) { number + 1 } else { frame };
+                continue;
+            };
             if self.again == Again::Never || !matches!(error, DriveError::Store(_)) {
                 return Err(error);
             }
             self.mend();
+            if self.again == Again::Anew {
+                self.anew(&mut writer, &acts[frame..=number])?;
+                continue;
+            }
             // A frame that has not ended goes on; the acts that come are for the next one.
             if self.again == Again::AtOnce || matches!(act, Act::End) {
                 self.act(&mut writer, act)?;
             }
         }
         Ok(())
+    }
+
+    /// Gives up a frame, and does all of its acts again; the last one has failed.
+    fn anew(&mut self, writer: &mut FileWriter, acts: &[Act]) -> Result<(), Failure> {
+        let (&last, before) = acts.split_last().unwrap();
+        if !matches!(last, Act::Chunk(..) | Act::Stream(..) | Act::Dropped(..) | Act::End) {
+            return self.act(writer, last); // frames that have ended stay
+        }
+        let frames = writer.frames();
+        writer.discard_frame();
+        self.open.clear();
+        assert_eq!(writer.frames(), frames);
+        before.iter().chain([&last]).try_for_each(|&act| self.act(writer, act))
     }
 
     /// Notes the first error, and removes what caused it.

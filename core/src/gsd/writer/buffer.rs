@@ -199,6 +199,16 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         (self.open, self.next_id) = (0, 0);
     }
 
+    /// Forgets the present frame; returns where its first chunk starts, if it has any.
+    pub(super) fn discard_open(&mut self) -> Option<u64> {
+        let ended = self.ended;
+        let open = self.entries(0).get(ended..).unwrap_or_default();
+        let starts = open.iter().filter_map(|entry| u64::try_from(entry.location.get()).ok());
+        let start = starts.min();
+        (self.open, self.next_id) = (0, 0);
+        start
+    }
+
     /// The entries of ended frames as they are stored.
     pub(super) fn ended(&mut self) -> &[u8] {
         let len = self.ended.saturating_mul(ENTRY);

@@ -4,7 +4,7 @@ use super::tail::{MAX_LEN, Move};
 use super::{Slot, WriteError, Writer};
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded, whole_sectors};
 use crate::span::{Span, round_up};
 use crate::step::{DriveError, read_exact};
 use crate::store::{WriteAt, copy_front, usize_to_u64};
@@ -65,6 +65,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub(super) fn pad(&mut self) -> Result<(), WriteError<S>> {
         let entries = self.tail.entries;
         let want = padded(entries, self.tail.index_frames, self.tail.shown_slots);
+        let want = whole_sectors(want, self.tail.align());
         if want == entries || entries == 0 {
             return Ok(());
         }

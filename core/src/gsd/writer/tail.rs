@@ -169,6 +169,15 @@ impl Tail {
         Ok(())
     }
 
+    /// The byte behind all blocks, shown or not, and behind what the last commit spoke of.
+    pub(super) fn blocks_end(&self) -> u64 {
+        let before = self.names_before.and_then(|(block, _)| block.span());
+        let from = self.moving.and_then(|moving| moving.from.span());
+        let blocks = [self.index.span(), self.names.span(), before, from];
+        let ends = blocks.into_iter().flatten().map(Span::end);
+        ends.fold(self.image.commit.data_end.get(), u64::max)
+    }
+
     /// Chunks start at multiples of this.
     pub(super) fn align(&self) -> NonZeroU64 {
         let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);

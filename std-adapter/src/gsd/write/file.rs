@@ -34,7 +34,9 @@ const PIECE: usize = 1 << 14;
 /// is written in between is gathered in memory and goes to places where nobody looks.
 ///
 /// An error of the disk costs nothing: what failed is not in the file and can be tried again. What was
-/// accepted before stays for the next commit.
+/// accepted before stays for the next commit: to write a whole frame again that has not ended, call
+/// [`discard_frame`](Self::discard_frame) first, and after an error of [`commit`](Self::commit) or
+/// [`close`](Self::close), only that again, as its frames have ended.
 ///
 /// There is one writer at a time ([`ErrorKind::Locked`]). Readers may look while it writes, those of
 /// gsd too, and [refresh](crate::gsd::File::refresh) to see what was committed.
@@ -253,6 +255,18 @@ impl FileWriter {
         let frame = writer.end_frame().map_err(|error| Error::new(path, error))?;
         self.names.end_frame();
         Ok(frame)
+    }
+
+    /// Gives up the chunks of the frame that is being written: the file is as after the last
+    /// [`end_frame`](Self::end_frame) that succeeded, and what was given up takes no room. After an error
+    /// in the middle of a frame, that is how to write all of it again.
+    ///
+    /// Frames that have ended stay, committed or not, and so do names.
+    pub fn discard_frame(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            writer.discard_frame_with(Target::forget);
+            self.names.end_frame();
+        }
     }
 
     /// Makes all frames that have ended part of the file, as durable as was asked for.

@@ -111,6 +111,14 @@ impl Target {
         Ok(copied)
     }
 
+    /// Drops what was gathered for `offset` and behind it, which nobody needs any more.
+    pub(super) fn forget(&mut self, offset: u64) {
+        let kept = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.run.truncate(kept);
+        let gathered = if self.run.is_empty() { 0 } else { self.end() };
+        self.len = self.len.min(self.file_len.max(gathered));
+    }
+
     /// The byte behind what was gathered.
     fn end(&self) -> u64 {
         self.start.saturating_add(to_u64(self.run.len()))

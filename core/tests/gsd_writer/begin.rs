@@ -1,0 +1,188 @@
+//! A device begins a log only where there is nothing, and goes on only with its own.
+
+use super::{Disk, Failure};
+use striae_core::gsd::raw::Header;
+use striae_core::gsd::{Attributes, ChunkType, Error, Logger, Version};
+use striae_core::step::DriveError;
+
+const ABOUT: Attributes<'static> = Attributes {
+    application: "probe 1.0",
+    schema: "probe",
+    schema_version: Version { major: 1, minor: 2 },
+    layer: Version::LAYER,
+    align: 1,
+    checksums: false,
+    one_sync: false,
+    index_slots: 128,
+    shown_slots: 128,
+    names_len: 1024,
+};
+
+/// Bytes that a new log of these reaches: header, shadows, names, index.
+const REACH: usize = 1024 + 1024 + 256 * 32;
+
+type Log = Logger<Disk, 4>;
+
+fn log_of(about: &Attributes<'_>) -> Vec<u8> {
+    let mut log = Log::create(Disk::new(Vec::new()), about).unwrap();
+    let id = log.name("t").unwrap();
+    log.chunk(id, ChunkType::U8, 1, b"first").unwrap();
+    log.end_frame().unwrap();
+    log.into_store().bytes
+}
+
+/// That `image` is refused, and left as it is.
+fn refused(image: &[u8], about: &Attributes<'_>) -> Error {
+    let mut disk = Disk::new(image.to_vec());
+    let error = Logger::<_, 4>::open_or_create(Borrowed(&mut disk), about).map(drop).unwrap_err();
+    assert!(disk.bytes == image, "{error}");
+    match error {
+        DriveError::Format(error) => error,
+        error => panic!("{error}"),
+    }
+}
+
+/// A disk that can be looked at when the logger is gone.
+struct Borrowed<'a>(&'a mut Disk);
+
+impl striae_core::store::ReadAt for Borrowed<'_> {
+    type Error = striae_core::store::FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        self.0.size()
+    }
+}
+
+impl striae_core::store::WriteAt for Borrowed<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.0.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_left_alone() {
+    let card = vec![0; 1 << 16];
+    let with = |at: usize, bytes: &[u8]| {
+        let mut card = card.clone();
+        card[at..at + bytes.len()].copy_from_slice(bytes);
+        card
+    };
+    let gsd = log_of(&ABOUT);
+    let mut wrong_bit = gsd.clone();
+    wrong_bit[3] ^= 1;
+    let mut without_magic = gsd.clone();
+    without_magic[..8].fill(0xFF);
+    let mut zeroed_magic = gsd;
+    zeroed_magic[..8].fill(0);
+    let unknown: [(&str, u64, Vec<u8>); 9] = [
+        ("a partition table and no boot code", 446, with(446, &[0x80, 1, 1, 0, 0x0C])),
+        ("the signature of a boot sector", 510, with(510, &[0x55, 0xAA])),
+        ("a FAT file system", 0, with(0, &[0xEB, 0x58, 0x90])),
+        ("a file system whose first block is at 1024", 1080, with(1080, &[0x53, 0xEF])),
+        ("the last byte that a log reaches", 10239, with(REACH - 1, &[1])),
+        ("zeros and ones in a sector", 768, with(700, &[0xFF; 9])),
+        ("a log with a wrong bit in its magic", 3, wrong_bit),
+        ("a log with ones for its magic", 9, without_magic),
+        ("a log with zeros for its magic", 9, zeroed_magic),
+    ];
+    for (what, offset, image) in unknown {
+        match refused(&image, &ABOUT) {
+            Error::NotBlank { offset: found, value } => {
+                assert_eq!((found, image[found as usize]), (offset, value), "{what}");
+            }
+            error => panic!("{what}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_log_does_not_reach_is_nothing_to_it() {
+    for fill in [0x00, 0xFF] {
+        let mut card = vec![fill; 1 << 16];
+        card[REACH..].fill(0x65);
+        let mut log = Log::open_or_create(Disk::new(card), &ABOUT).unwrap();
+        log.name("t").unwrap();
+    }
+    assert_eq!(Log::open_or_create(Disk::new(vec![0; 7]), &ABOUT).unwrap().frames(), 0);
+}
+
+#[test]
+fn a_log_of_another_program_or_schema_is_not_gone_on_with() {
+    let own = Log::open_or_create(Disk::new(log_of(&ABOUT)), &ABOUT).unwrap();
+    assert_eq!(own.frames(), 1);
+    let version = |major, minor| Attributes { schema_version: Version { major, minor }, ..ABOUT };
+    for (other, field) in [
+        (Attributes { application: "probe 1.1", ..ABOUT }, Header::application),
+        (Attributes { application: "", ..ABOUT }, Header::application),
+        (Attributes { schema: "probes", ..ABOUT }, Header::schema),
+        (version(2, 2), Header::schema_version),
+        (version(1, 3), Header::schema_version),
+    ] {
+        assert_eq!(refused(&log_of(&other), &ABOUT), Error::Another { field });
+    }
+    // What else they say is for a new file.
+    let other = Attributes { align: 512, checksums: true, index_slots: 1, ..ABOUT };
+    assert_eq!(Log::open_or_create(Disk::new(log_of(&other)), &ABOUT).unwrap().frames(), 1);
+}
+
+/// The present header was erased; the shadow is the older one of two that take turns.
+#[test]
+fn an_erased_header_is_brought_back_as_it_was() {
+    let about = Attributes { align: 512, ..ABOUT };
+    let mut log = Log::create(Disk::new(Vec::new()), &about).unwrap();
+    let id = log.name("t").unwrap();
+    for frame in 0..6 {
+        log.chunk(id, ChunkType::U8, 1, &[frame; 9]).unwrap();
+        log.end_frame().unwrap();
+        let whole = log.writer().store().bytes.clone();
+        for fill in [0x00, 0xFF] {
+            // The second shadow stands in another sector: it has every other commit.
+            let is_latest = frame % 2 == 0;
+            let kept = if is_latest { &[0, 1, 8, 40, 100, 200, 251][..] } else { &[0, 1, 8] };
+            for &kept in kept {
+                let mut image = whole.clone();
+                image[kept..512].fill(fill);
+                let disk = Log::open_or_create(Disk::new(image), &about).unwrap().into_store();
+                let entries = super::shown(&disk.bytes).len();
+                let commit = usize::from(frame) - usize::from(!is_latest);
+                assert_eq!(entries, 128 + 16 * commit, "frame {frame}, {kept} bytes");
+                assert!(!is_latest || disk.bytes[..256] == whole[..256]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_one_sync_is_not_taken_back_by_bringing_back_a_header() {
+    let about = Attributes { one_sync: true, ..ABOUT };
+    let mut log = Log::create(Disk::new(Vec::new()), &about).unwrap();
+    let id = log.name("t").unwrap();
+    for frame in 0..4 {
+        log.chunk(id, ChunkType::U8, 1, &[frame; 9]).unwrap();
+        log.end_frame().unwrap();
+        let mut image = log.writer().store().bytes.clone();
+        image[..512].fill(0xFF);
+        assert!(matches!(refused(&image, &about), Error::NotBlank { offset: 512, .. }));
+    }
+}
+
+#[test]
+fn only_create_writes_over_what_is_there() {
+    let mut card = vec![0x65; 1 << 16];
+    card[..1000].fill(0);
+    refused(&card, &ABOUT);
+    let done: Result<Log, Failure> = Logger::create(Disk::new(card), &ABOUT);
+    assert_eq!(done.unwrap().frames(), 0);
+}
