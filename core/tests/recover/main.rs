@@ -11,8 +11,11 @@
 
 #[path = "../golden_sets/mod.rs"]
 mod golden_sets;
+#[path = "../histories/mod.rs"]
+mod history;
 
 mod golden;
+mod histories;
 mod hostile;
 mod laws;
 mod sealed;

@@ -11,7 +11,10 @@
 
 #[path = "../../../core/tests/golden_sets/mod.rs"]
 mod golden_sets;
+#[path = "../../../core/tests/histories/mod.rs"]
+mod history;
 
+mod histories;
 mod library;
 #[cfg(feature = "cli")]
 mod program;

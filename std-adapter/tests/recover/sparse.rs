@@ -87,9 +87,11 @@ fn holes_inside_streams_stay_holes() {
 fn a_meta2_that_is_a_hole_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     let builder = Builder::new(1).fsblksize(1).chunksize(1);
-    let (first, chunks) = (1104, 1u64 << 28);
+    let (first, chunks) = (1 << 16, 1u64 << 28); // no chunk shares a block with META1
     let start = first + chunks; // where a close puts META2
-    let data: [(u64, &[u8]); 3] = [
+    let data: [(u64, &[u8]); 5] = [
+        (20, &(first as u32).to_le_bytes()),
+        (1084, &1u64.to_le_bytes()),
         (1092, &(chunks as u32).to_le_bytes()),
         (1096, &start.to_le_bytes()),
         (start, &chunks.to_le_bytes()),

@@ -6,7 +6,7 @@
 //!
 //! | what is there | a task's stream is |
 //! |---|---|
-//! | META2 that the commit fields, or a seal, lead to | exact if all of its entries are sound |
+//! | META2 that the commit fields, or a seal, lead to | exact if its entries are sound and no other META2 may be newer |
 //! | a seal with a sound table of checksums | exact only if each chunk has its checksum |
 //! | key-value records | exact if the last record is surely whole |
 //! | else | a guess: each chunk up to its last byte that is not zero |
@@ -21,11 +21,19 @@
 //! Nobody can tell damage from data where no checksum is. Exact holds under these assumptions: what
 //! stands in the file is what somebody wrote there, and a writer that died wrote its bytes in
 //! order. Sealed files need neither, as checksums prove them.
+//!
+//! Damage that shows breaks no promise: one byte of the commit fields, META2 or its seal, sectors of
+//! them that read as zeros, or an end of the file that is lost. An allowed number in META2 that was
+//! changed to another one does not show without a seal.
 
+mod entries;
 mod evidence;
+mod judge;
+mod places;
 mod records;
 mod scan;
 mod task;
+mod trailer;
 
 pub use evidence::Remains;
 pub use scan::{Sparse, first_nonzero, used_len};
@@ -101,8 +109,16 @@ pub enum Doubt {
     ZeroBlocksize,
     /// META2 stands where writers put it, but no commit field leads to it.
     Meta2NotNamed,
+    /// The commit fields lead to a META2 that is not there; the one that is may be an older one.
+    Meta2Lost,
+    /// The commit fields lead to a META2, and nearly so to another that is whole and says more or
+    /// something else: a commit that was being made, or a damaged field.
+    TwoMeta2,
     /// META2 is that of a seal at the end of the file, which may be an older one.
     OldSeal,
+    /// Chunk sizes of 0 stand in a sector of zeros, which may have been lost: chunks may be
+    /// elsewhere.
+    LostSizes,
     /// Chunks are not as they were sealed: their bytes, or how many they are, may be wrong.
     NotAsSealed,
     /// The file ends where more of the stream could be.
@@ -140,6 +156,9 @@ impl fmt::Display for Doubt {
             }
             Self::ZeroBlocksize => "META2 says 0 of a chunk with data, and may be unwritten here",
             Self::Meta2NotNamed => "META2 is there, but META1 does not lead to it",
+            Self::Meta2Lost => "META1 leads to a META2 that is lost, the one found may be older",
+            Self::TwoMeta2 => "there are two META2 that META1 may mean, and they differ",
+            Self::LostSizes => "chunk sizes in META1 are in a sector of zeros and may be lost",
             Self::OldSeal => "META2 is that of a seal that may be an older one",
             Self::NotAsSealed => "chunks are not as they were sealed",
             Self::FileCut => "the file ends where more of it could be",

@@ -7,6 +7,7 @@
 use super::scan::{Room, Sparse, first_nonzero};
 use crate::endian::ByteOrder;
 use crate::sion::ReadError;
+use crate::sion::layout::Chunks;
 use crate::sion::position::{Lengths, Stretch};
 use crate::sion::raw::RecordHeader;
 use crate::sion::stream::Stream;
@@ -126,6 +127,28 @@ pub(super) fn walk<S: Sparse>(
         walked.ends_in_zero = byte == [0];
     }
     Ok(walked)
+}
+
+/// Whether a stream of `len` bytes, whose chunks are full but for the last one, ends where a record
+/// does. A last one of zeros may be none.
+pub(super) fn are_records<S: Sparse>(
+    store: &S,
+    chunks: Chunks,
+    len: u64,
+    order: ByteOrder,
+) -> Result<bool, ReadError<S>> {
+    let header_len = u64::from(RecordHeader::TABLE.len);
+    let mut stream = Stream::new(store, chunks, Full { chunksize: chunks.chunksize, len });
+    let (mut at, mut is_zero) = (0u64, false);
+    while len.saturating_sub(at) >= header_len {
+        let mut header = RecordHeader::new_zeroed();
+        stream.seek_to(at);
+        stream.read_all(header.as_mut_bytes())?;
+        let whole = header_len.saturating_add(header.len.get(order));
+        at = at.saturating_add(whole);
+        is_zero = header.as_bytes().iter().all(|&byte| byte == 0);
+    }
+    Ok(at == len && !is_zero)
 }
 
 /// The stream position of the first byte from `position` on that is not zero.

@@ -1,37 +1,23 @@
 //! The stream of one task.
 
-use super::evidence::{Remains, Word};
-use super::records::{Stop, Walked, walk};
-use super::scan::{Room, Sparse, used_len};
+use super::entries::Entries;
+use super::evidence::{Remains, Rival, Word};
+use super::records::{Stop, Walked, are_records, walk};
+use super::scan::{Room, Sparse, first_nonzero, used_len};
 use super::{Certainty, Doubt, Proof, Recovered, Scratch};
-use crate::endian::{I64, U32};
+use crate::endian::U32;
 use crate::sion::ReadError;
 use crate::sion::error::Error;
 use crate::sion::layout::{CRC_LEN, Chunks, ENTRY_LEN, Varheader};
-use crate::sion::locate::{Task, check_blockcount, check_blocksize};
+use crate::sion::locate::Task;
 use crate::sion::meta1::KeyvalMode;
-use crate::sion::meta2::entry;
 use crate::sion::seal::checksum_of;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
-use crate::store::usize_to_u64;
 
 /// Is told of each chunk with data: its index, and how much of it is used; in order. Of a sealed
 /// file it is also told of chunks of which nothing is left: 0.
 pub type EachChunk<'a> = &'a mut dyn FnMut(u64, u64) -> Result<(), Error>;
-
-/// Bytes that storage writes as a whole, at least.
-const SECTOR: usize = 512;
-
-/// What the entries of a task say.
-enum Entries {
-    /// All of them are there and sound; so many chunks.
-    Sound(u64),
-    /// All are, but a block size of 0 may be one that was never written.
-    Zero,
-    /// Some are not.
-    InPart,
-}
 
 impl Remains {
     /// Judges the stream of `task`, one of [`Remains::tasks`], and tells `each` about its chunks:
@@ -47,12 +33,15 @@ impl Remains {
         each: EachChunk<'_>,
     ) -> Result<Recovered, ReadError<S>> {
         let work = Work { remains: self, store, local: task.local, chunks: task.chunks };
-        if task.chunks.chunksize == 0 {
-            let certainty = Certainty::Exact(Proof::NoRoom);
-            return Ok(Recovered { blockcount: 1, bytes: 0, certainty });
-        }
         let mut tally = Tally { each, bytes: 0, blockcount: 1 };
-        let certainty = work.judge(scratch, &mut tally)?;
+        let certainty = match task.chunks.chunksize {
+            0 => Certainty::Exact(Proof::NoRoom),
+            _ => work.judge(scratch, &mut tally)?,
+        };
+        let certainty = match certainty {
+            Certainty::Exact(proof) => work.unless_contradicted(proof, tally.bytes)?,
+            guess => guess,
+        };
         Ok(Recovered { blockcount: tally.blockcount, bytes: tally.bytes, certainty })
     }
 }
@@ -79,11 +68,11 @@ impl Tally<'_> {
 }
 
 /// One task of a file.
-struct Work<'a, S> {
-    remains: &'a Remains,
-    store: &'a S,
-    local: u32,
-    chunks: Chunks,
+pub(super) struct Work<'a, S> {
+    pub(super) remains: &'a Remains,
+    pub(super) store: &'a S,
+    pub(super) local: u32,
+    pub(super) chunks: Chunks,
 }
 
 impl<S: Sparse> Work<'_, S> {
@@ -108,9 +97,16 @@ impl<S: Sparse> Work<'_, S> {
             Word::Committed | Word::Closed => Some(Proof::Meta2),
             _ => None,
         };
-        if let (Entries::Sound(count), Some(proof)) = (&entries, proof) {
-            self.tell_entries(*count, tally)?;
-            return Ok(Certainty::Exact(proof));
+        if let (Entries::Sound(count), Some(proof), Some(varheader)) =
+            (&entries, proof, &self.remains.varheader)
+        {
+            let more = self.more_than(varheader)?;
+            let (varheader, count) = more.unwrap_or((varheader, *count));
+            self.tell_entries(varheader, count, tally)?;
+            return Ok(match more {
+                Some(_) => Certainty::Guess(Doubt::TwoMeta2),
+                None => Certainty::Exact(proof),
+            });
         }
         let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
         let walked = match is_keyval {
@@ -120,158 +116,78 @@ impl<S: Sparse> Work<'_, S> {
             }
             false => None,
         };
-        let certainty = walked.map(|walked| self.certainty_of(&walked)).transpose()?;
+        let certainty = walked.map(|walked| self.certainty_of(&walked, scratch)).transpose()?;
         match (entries, word, walked.zip(certainty)) {
             (Entries::Sound(count), Word::Doubtful(doubt), walked)
                 if !walked.is_some_and(|(_, certainty)| certainty.is_exact()) =>
             {
-                self.tell_entries(count, tally)?;
+                if let Some(varheader) = &self.remains.varheader {
+                    self.tell_entries(varheader, count, tally)?;
+                }
                 Ok(Certainty::Guess(doubt))
             }
-            (_, _, Some((walked, certainty))) => {
+            (entries, _, Some((walked, certainty))) => {
                 self.tell_full(walked.len, tally)?;
-                Ok(certainty)
+                let Entries::Zero = entries else { return Ok(certainty) };
+                // META2 and the records both say that there is nothing, or they differ.
+                let is_empty = walked.len == 0 && walked.stop == Stop::Zeros;
+                Ok(match &self.remains.varheader {
+                    Some(place) if is_empty && self.bytes_in(place)? == 0 => {
+                        Certainty::Exact(Proof::Records)
+                    }
+                    _ => Certainty::Guess(Doubt::ZeroBlocksize),
+                })
             }
             (entries, _, None) => self.by_data(&entries, scratch, tally),
         }
     }
 
+    /// Another META2 that says more of the stream than the one at `varheader`, and its blockcount.
+    fn more_than(&self, varheader: &Varheader) -> Result<Option<(&Varheader, u64)>, ReadError<S>> {
+        let Some(Rival::Other(other)) = &self.remains.rival else { return Ok(None) };
+        let bytes = self.bytes_in(other)?;
+        let order = self.remains.head.meta1.order();
+        let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
+        let is_more = self.bytes_in(varheader)? < bytes
+            && (!is_keyval || are_records(self.store, self.chunks, bytes, order)?);
+        Ok(self.blockcount(other)?.filter(|_| is_more).map(|count| (other, count)))
+    }
+
+    /// Whether `proof` of a stream of `bytes` bytes stands, whichever META2 is the last commit's.
+    fn unless_contradicted(&self, proof: Proof, bytes: u64) -> Result<Certainty, ReadError<S>> {
+        if self.remains.has_lost_sizes {
+            return Ok(Certainty::Guess(Doubt::LostSizes));
+        }
+        let stands = match &self.remains.rival {
+            None => true,
+            // A stream only grows.
+            Some(Rival::Older(other)) => self.bytes_in(other)? <= bytes,
+            Some(Rival::Other(other)) => self.bytes_in(other)? == bytes,
+            Some(Rival::Many) => false,
+        };
+        Ok(if stands { Certainty::Exact(proof) } else { Certainty::Guess(Doubt::TwoMeta2) })
+    }
+
     /// All chunks of which there may be data.
-    fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Room {
         let limit = self.remains.varheader.map_or(u64::MAX, |place| place.maxchunks.into());
         Room { chunks: self.chunks, end: self.remains.data_end(), limit }
     }
 
-    /// Reads an entry; `None` if the file ends before it does.
-    fn read_entry(&self, place: Option<Span>) -> Result<Option<(i64, u64)>, ReadError<S>> {
-        let Some(place) = place.filter(|place| place.fits(self.remains.head.file_len)) else {
-            return Ok(None);
-        };
-        let mut bytes = [0; 8];
-        read_exact(self.store, place.offset(), &mut bytes)?;
-        Ok(Some((I64::from(bytes).get(self.remains.head.meta1.order()), place.offset())))
-    }
-
-    /// Its block count, if that is there and sound.
-    fn blockcount(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
-        let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
-        Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks).ok()))
-    }
-
-    /// A block size and where it stands, if it is there and sound. It need not be in use.
-    fn blocksize(
-        &self,
-        varheader: &Varheader,
-        chunk: u64,
-    ) -> Result<Option<(u64, Span)>, ReadError<S>> {
-        let place = self.blocksize_place(varheader, chunk);
-        let Some((value, at)) = self.read_entry(place)? else { return Ok(None) };
-        let span = self.chunks.chunk(chunk);
-        let size = check_blocksize(value, at, span, self.remains.head.file_len).ok();
-        Ok(size.zip(place))
-    }
-
-    fn blocksize_place(&self, varheader: &Varheader, chunk: u64) -> Option<Span> {
-        let row = chunk.checked_mul(varheader.ntasks.into())?;
-        let index = row.checked_add(self.local.into())?;
-        varheader.blocksizes().part(index.checked_mul(ENTRY_LEN)?, ENTRY_LEN)
-    }
-
-    /// The first chunk from `chunk` on whose block size may be other than 0, as far as holes of the
-    /// file tell; `None` if its own is not in the file.
-    fn next_blocksize(
-        &self,
-        varheader: &Varheader,
-        chunk: u64,
-    ) -> Result<Option<u64>, ReadError<S>> {
-        let sizes = varheader.blocksizes();
-        let end = sizes.end().min(self.remains.head.file_len);
-        let place = self.blocksize_place(varheader, chunk).filter(|place| place.fits(end));
-        let Some(place) = place else { return Ok(None) };
-        let rest = Span::new(place.offset(), end.saturating_sub(place.offset()));
-        let data = self.store.first_data(rest.unwrap_or(Span::ZERO)).map_err(DriveError::Store)?;
-        let data = data.map_or(end, Span::offset);
-        let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
-        let row = data.saturating_sub(sizes.offset()).checked_div(row_len).unwrap_or(0);
-        Ok(Some(row.max(chunk)))
-    }
-
-    /// Whether one of these chunks holds a byte that is not zero.
-    fn has_data(
-        &self,
-        chunks: core::ops::Range<u64>,
-        scratch: &mut Scratch<'_>,
-    ) -> Result<bool, ReadError<S>> {
-        let (room, mut chunk) = (self.room(), chunks.start);
-        while let Some((found, place)) = room.next(self.store, chunk)? {
-            if found >= chunks.end {
-                break;
-            }
-            if used_len(self.store, place, scratch.window)? > 0 {
-                return Ok(true);
-            }
-            chunk = found.saturating_add(1);
-        }
-        Ok(false)
-    }
-
-    /// What all entries together say.
-    fn entries(&self, scratch: &mut Scratch<'_>) -> Result<Entries, ReadError<S>> {
-        let Some(varheader) = &self.remains.varheader else { return Ok(Entries::InPart) };
-        let Some(count) = self.blockcount(varheader)? else { return Ok(Entries::InPart) };
-        let (mut zero, mut chunk) = (false, 0u64);
-        while chunk < count {
-            let doubts = self.remains.word == Word::Closed && !zero;
-            let next = match self.next_blocksize(varheader, chunk)? {
-                None => return Ok(Entries::InPart),
-                Some(next) if next > chunk => {
-                    let next = next.min(count); // a hole of META2: surely not written
-                    zero |= doubts && self.has_data(chunk..next, scratch)?;
-                    next
-                }
-                Some(_) => match self.blocksize(varheader, chunk)? {
-                    None => return Ok(Entries::InPart),
-                    Some((size, place)) => {
-                        if size == 0 && doubts && (count > 1 || !self.is_written(place)?) {
-                            zero = self.used(chunk, scratch)? > 0;
-                        }
-                        chunk.saturating_add(1)
-                    }
-                },
-            };
-            chunk = next;
-        }
-        Ok(if zero { Entries::Zero } else { Entries::Sound(count) })
-    }
-
-    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it
-    /// in its sector. SIONlib writes the commit fields first and then META2 from front to end, so
-    /// they may lead to a META2 of which the end, or some sectors, were never written.
-    fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
-        let mut sector = [0; SECTOR];
-        let from = place.end();
-        let into = from & usize_to_u64(SECTOR).saturating_sub(1);
-        let left = self.remains.head.file_len.saturating_sub(from);
-        let len = match into {
-            0 => 0, // it ends where its sector does
-            into => usize_to_u64(SECTOR).saturating_sub(into).min(left),
-        };
-        let len = usize::try_from(len).unwrap_or(SECTOR);
-        let bytes = sector.get_mut(..len).unwrap_or_default();
-        read_exact(self.store, from, bytes)?;
-        Ok(bytes.iter().any(|&byte| byte != 0))
-    }
-
     /// Bytes of a chunk up to its last one that is not zero.
-    fn used(&self, chunk: u64, scratch: &mut Scratch<'_>) -> Result<u64, ReadError<S>> {
+    pub(super) fn used(&self, chunk: u64, scratch: &mut Scratch<'_>) -> Result<u64, ReadError<S>> {
         match self.room().place(chunk) {
             Some(place) => used_len(self.store, place, scratch.window),
             None => Ok(0),
         }
     }
 
-    fn tell_entries(&self, count: u64, tally: &mut Tally<'_>) -> Result<(), ReadError<S>> {
-        let Some(varheader) = &self.remains.varheader else { return Ok(()) };
+    fn tell_entries(
+        &self,
+        varheader: &Varheader,
+        count: u64,
+        tally: &mut Tally<'_>,
+    ) -> Result<(), ReadError<S>> {
         let mut chunk = 0;
         while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
             let size = self.blocksize(varheader, next)?;
@@ -295,7 +211,11 @@ impl<S: Sparse> Work<'_, S> {
     }
 
     /// What the records prove.
-    fn certainty_of(&self, walked: &Walked) -> Result<Certainty, ReadError<S>> {
+    fn certainty_of(
+        &self,
+        walked: &Walked,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Certainty, ReadError<S>> {
         let remains = self.remains;
         let guess = |doubt| Ok(Certainty::Guess(doubt));
         if walked.zero_records {
@@ -314,12 +234,32 @@ impl<S: Sparse> Work<'_, S> {
         if walked.ends_in_zero {
             return guess(Doubt::LastRecord);
         }
-        // Behind a commit there may be older records than those that it is of.
-        let is_first_hand = remains.unnamed || remains.word == Word::Closed;
-        if !is_first_hand || !self.agrees(walked.len)? {
-            return guess(Doubt::Meta2InPart);
+        let is_proven = match (&remains.varheader, remains.word) {
+            (None, _) => remains.unnamed,
+            (Some(varheader), Word::Closed) => {
+                let is_lost = self.blockcount(varheader)?.is_none()
+                    && self.may_be_lost(walked.len, scratch)?;
+                !is_lost && self.agrees(walked.len)?
+            }
+            // Behind a commit there may be older records than those that it is of.
+            (Some(varheader), _) => remains.unnamed && self.bytes_in(varheader)? == walked.len,
+        };
+        match is_proven {
+            true => Ok(Certainty::Exact(Proof::Records)),
+            false => guess(Doubt::Meta2InPart),
         }
-        Ok(Certainty::Exact(Proof::Records))
+    }
+
+    /// Whether nothing but zeros stands in the file from the end of a stream of `len` bytes on:
+    /// they may have replaced more of it.
+    fn may_be_lost(&self, len: u64, scratch: &mut Scratch<'_>) -> Result<bool, ReadError<S>> {
+        let chunk = len.checked_div(self.chunks.chunksize).unwrap_or(0);
+        let into = len.checked_rem(self.chunks.chunksize).unwrap_or(0);
+        let file_len = self.remains.head.file_len;
+        let Some(place) = self.chunks.chunk(chunk) else { return Ok(true) };
+        let end = place.offset().saturating_add(into);
+        let rest = Span::new(end, file_len.saturating_sub(end)).unwrap_or(Span::ZERO);
+        Ok(first_nonzero(self.store, rest, scratch.window)?.is_none())
     }
 
     /// Whether the block sizes that are there are those of a stream of `len` bytes.

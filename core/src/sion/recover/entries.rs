@@ -1,0 +1,219 @@
+//! The entries of META2 that are a task's own, and whether they can be believed.
+
+use super::evidence::{SECTOR, Word, is_zero_sector};
+use super::records::are_records;
+use super::task::Work;
+use super::{Scratch, Sparse};
+use crate::endian::I64;
+use crate::sion::ReadError;
+use crate::sion::layout::{ENTRY_LEN, Varheader};
+use crate::sion::locate::{check_blockcount, check_blocksize};
+use crate::sion::meta1::KeyvalMode;
+use crate::sion::meta2::entry;
+use crate::span::Span;
+use crate::step::{DriveError, read_exact};
+use crate::store::usize_to_u64;
+
+/// What the entries of a task say.
+pub(super) enum Entries {
+    /// All of them are there and sound; so many chunks.
+    Sound(u64),
+    /// All are, but a block size of 0 may be one that was never written.
+    Zero,
+    /// Some are not.
+    InPart,
+}
+
+impl<S: Sparse> Work<'_, S> {
+    /// Reads an entry; `None` if the file ends before it does.
+    pub(super) fn read_entry(
+        &self,
+        place: Option<Span>,
+    ) -> Result<Option<(i64, u64)>, ReadError<S>> {
+        let Some(place) = place.filter(|place| place.fits(self.remains.head.file_len)) else {
+            return Ok(None);
+        };
+        let mut bytes = [0; 8];
+        read_exact(self.store, place.offset(), &mut bytes)?;
+        Ok(Some((I64::from(bytes).get(self.remains.head.meta1.order()), place.offset())))
+    }
+
+    /// Its block count, if that is there and sound.
+    pub(super) fn blockcount(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
+        let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
+        Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks).ok()))
+    }
+
+    /// A block size and where it stands, if it is there and sound. It need not be in use.
+    pub(super) fn blocksize(
+        &self,
+        varheader: &Varheader,
+        chunk: u64,
+    ) -> Result<Option<(u64, Span)>, ReadError<S>> {
+        let place = self.blocksize_place(varheader, chunk);
+        let Some((value, at)) = self.read_entry(place)? else { return Ok(None) };
+        let span = self.chunks.chunk(chunk);
+        let size = check_blocksize(value, at, span, self.remains.head.file_len).ok();
+        Ok(size.zip(place))
+    }
+
+    pub(super) fn blocksize_place(&self, varheader: &Varheader, chunk: u64) -> Option<Span> {
+        let row = chunk.checked_mul(varheader.ntasks.into())?;
+        let index = row.checked_add(self.local.into())?;
+        varheader.blocksizes().part(index.checked_mul(ENTRY_LEN)?, ENTRY_LEN)
+    }
+
+    /// The first chunk from `chunk` on whose block size may be other than 0, as far as holes of the
+    /// file tell; `None` if its own is not in the file.
+    pub(super) fn next_blocksize(
+        &self,
+        varheader: &Varheader,
+        chunk: u64,
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let sizes = varheader.blocksizes();
+        let end = sizes.end().min(self.remains.head.file_len);
+        let place = self.blocksize_place(varheader, chunk).filter(|place| place.fits(end));
+        let Some(place) = place else { return Ok(None) };
+        let rest = Span::new(place.offset(), end.saturating_sub(place.offset()));
+        let data = self.store.first_data(rest.unwrap_or(Span::ZERO)).map_err(DriveError::Store)?;
+        let data = data.map_or(end, Span::offset);
+        let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
+        let row = data.saturating_sub(sizes.offset()).checked_div(row_len).unwrap_or(0);
+        Ok(Some(row.max(chunk)))
+    }
+
+    /// The first of these chunks that may have been written to; the others are holes.
+    pub(super) fn first_written(
+        &self,
+        chunks: core::ops::Range<u64>,
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let found = self.room().next(self.store, chunks.start)?;
+        Ok(found.map(|(found, _)| found).filter(|&found| found < chunks.end))
+    }
+
+    /// What all entries together say.
+    pub(super) fn entries(&self, scratch: &mut Scratch<'_>) -> Result<Entries, ReadError<S>> {
+        let Some(varheader) = &self.remains.varheader else { return Ok(Entries::InPart) };
+        let Some(count) = self.blockcount(varheader)? else { return Ok(Entries::InPart) };
+        if matches!(self.remains.word, Word::Sealed | Word::SealedMeta2) {
+            return self.sealed_entries(varheader, count);
+        }
+        let (mut zero, mut chunk, mut bytes, mut is_full) = (false, 0u64, 0u64, true);
+        while chunk < count {
+            let next = match self.next_blocksize(varheader, chunk)? {
+                None => return Ok(Entries::InPart),
+                Some(next) if next > chunk => {
+                    let next = next.min(count); // a hole of META2: surely not written
+                    zero |= self.first_written(chunk..next)?.is_some();
+                    is_full = false;
+                    next
+                }
+                Some(_) => match self.blocksize(varheader, chunk)? {
+                    None => return Ok(Entries::InPart),
+                    Some((size, place)) => {
+                        bytes = bytes.saturating_add(size);
+                        let behind = chunk.saturating_add(1);
+                        zero |= size == 0 && self.may_be_unwritten(chunk, count, place, scratch)?;
+                        is_full &= behind == count || size == self.chunks.chunksize;
+                        behind
+                    }
+                },
+            };
+            chunk = next;
+        }
+        if zero {
+            return Ok(Entries::Zero);
+        }
+        let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
+        let order = self.remains.head.meta1.order();
+        let fits = !is_keyval || is_full && are_records(self.store, self.chunks, bytes, order)?;
+        let is_sound = fits && self.are_unused(varheader, count)?;
+        Ok(if is_sound { Entries::Sound(count) } else { Entries::InPart })
+    }
+
+    /// What the entries of a META2 say that is as it was sealed.
+    pub(super) fn sealed_entries(
+        &self,
+        varheader: &Varheader,
+        count: u64,
+    ) -> Result<Entries, ReadError<S>> {
+        let mut chunk = 0;
+        while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
+            if self.blocksize(varheader, next)?.is_none() {
+                return Ok(Entries::InPart);
+            }
+            chunk = next.saturating_add(1);
+        }
+        Ok(Entries::Sound(count))
+    }
+
+    /// Whether no entry behind the last chunk says that there are more.
+    pub(super) fn are_unused(
+        &self,
+        varheader: &Varheader,
+        count: u64,
+    ) -> Result<bool, ReadError<S>> {
+        let (rows, mut chunk) = (u64::from(varheader.maxchunks), count);
+        while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < rows) {
+            let entry = self.read_entry(self.blocksize_place(varheader, next))?;
+            // SIONlib's mapped writers leave -1 there (sion_filedesc.c:554).
+            if entry.is_some_and(|(value, _)| !matches!(value, 0 | -1)) {
+                return Ok(false);
+            }
+            chunk = next.saturating_add(1);
+        }
+        Ok(true)
+    }
+
+    /// Whether a block size of 0 at `place`, of a chunk of `count`, may never have been written, or
+    /// have been lost.
+    pub(super) fn may_be_unwritten(
+        &self,
+        chunk: u64,
+        count: u64,
+        place: Span,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<bool, ReadError<S>> {
+        let behind = chunk.saturating_add(1);
+        if self.first_written(chunk..behind)?.is_none() {
+            return Ok(false); // nor was the chunk
+        }
+        let file_len = self.remains.head.file_len;
+        // No task leaves a chunk empty and goes on in the next one.
+        if behind < count || is_zero_sector(self.store, place.offset(), file_len)? {
+            return Ok(true);
+        }
+        let doubts = self.remains.word == Word::Closed && (count > 1 || !self.is_written(place)?);
+        Ok(doubts && self.used(chunk, scratch)? > 0)
+    }
+
+    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it
+    /// in its sector. SIONlib writes the commit fields first and then META2 from front to end, so
+    /// they may lead to a META2 of which the end, or some sectors, were never written.
+    pub(super) fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
+        let mut sector = [0; SECTOR];
+        let from = place.end();
+        let into = from & usize_to_u64(SECTOR).saturating_sub(1);
+        let left = self.remains.head.file_len.saturating_sub(from);
+        let len = match into {
+            0 => 0, // it ends where its sector does
+            into => usize_to_u64(SECTOR).saturating_sub(into).min(left),
+        };
+        let len = usize::try_from(len).unwrap_or(SECTOR);
+        let bytes = sector.get_mut(..len).unwrap_or_default();
+        read_exact(self.store, from, bytes)?;
+        Ok(bytes.iter().any(|&byte| byte != 0))
+    }
+
+    /// Bytes of the stream by a META2 that is whole.
+    pub(super) fn bytes_in(&self, varheader: &Varheader) -> Result<u64, ReadError<S>> {
+        let count = self.blockcount(varheader)?.unwrap_or(0);
+        let (mut bytes, mut chunk) = (0u64, 0);
+        while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
+            let size = self.blocksize(varheader, next)?;
+            bytes = bytes.saturating_add(size.map_or(0, |(size, _)| size));
+            chunk = next.saturating_add(1);
+        }
+        Ok(bytes)
+    }
+}

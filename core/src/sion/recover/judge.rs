@@ -1,0 +1,285 @@
+//! Which META2 is that of the last commit, and how sure that is (`spec/sion.md#recovery`).
+//!
+//! Damage is one thing at one place: in the commit fields, where META2 is, or where its seal is; or
+//! the file was cut. So META2 is where the commit fields lead, or where they lead with one byte
+//! changed, and then it is whole.
+
+use super::evidence::{Fields, Remains, Rival, Verdict, Word};
+use super::places::Whole;
+use super::trailer::Sealed;
+use super::{Doubt, Sparse};
+use crate::sion::ReadError;
+use crate::sion::layout::Varheader;
+use crate::sion::raw;
+use crate::store::usize_to_u64;
+
+/// META2 that the commit fields lead to if one of their bytes is another.
+#[derive(Debug, Clone, Copy, Default)]
+struct Near {
+    /// The latest of those that are whole.
+    latest: Option<Whole>,
+    /// Places that were looked at.
+    tries: u32,
+}
+
+/// Places near the commit fields that are looked at: no writer leaves as many.
+const MANY: u32 = 64;
+
+impl Near {
+    fn rival(&self, kind: fn(Varheader) -> Rival) -> Option<Rival> {
+        match self.latest {
+            _ if self.tries >= MANY => Some(Rival::Many),
+            latest => latest.map(|latest| kind(latest.varheader)),
+        }
+    }
+}
+
+impl Remains {
+    /// Finds META2, and says what it is worth.
+    pub(super) fn judge<S: Sparse>(
+        &self,
+        store: &S,
+        fields: Fields,
+        window: &mut [u8],
+    ) -> Result<Verdict, ReadError<S>> {
+        let near = self.near(store, fields, window)?;
+        let Some(named) = self.named(fields) else {
+            return self.judge_unnamed(store, fields, &near, window);
+        };
+        // A natural one counts entry by entry, unless there is another to hold it against.
+        let whole = match self.is_natural(&named) && near.latest.is_none() {
+            true => None,
+            false => self.whole(store, named, window)?,
+        };
+        let seal = self.seal_behind(store, &named, window)?;
+        if whole.is_some() || seal.is_some() {
+            let bytes = whole.map_or(u64::MAX, |whole| whole.bytes);
+            let Some(later) = near.latest.filter(|near| bytes < near.bytes) else {
+                return Ok(self.verdict(named, seal, near.rival(Rival::Older)));
+            };
+            // Both may be proven, and then so is which one is newer.
+            let other = self.seal_behind(store, &later.varheader, window)?;
+            let is_proven = |seal: &Option<Sealed>| {
+                seal.as_ref().is_some_and(|seal| seal.word() == Word::Sealed)
+            };
+            return Ok(match is_proven(&seal) && is_proven(&other) {
+                true => self.verdict(later.varheader, other, Some(Rival::Older(named))),
+                false => self.verdict(named, seal, near.rival(Rival::Other)),
+            });
+        }
+        // Rows that maxchunks does not count are there, and whole.
+        let has_more = |it: &Whole| {
+            it.varheader.start == named.start && it.varheader.maxchunks > named.maxchunks
+        };
+        if let Some(near) = near.latest.filter(has_more) {
+            return self.verdict_of(store, &near, None, window);
+        }
+        // META2 of the last commit is lost, in part or all of it.
+        let has_part = self.has_counts(store, &named, true)?;
+        if self.is_natural(&named) || self.is_commit(&named) && has_part {
+            return Ok(self.verdict(named, None, near.rival(Rival::Other)));
+        }
+        match self.is_commit(&named) {
+            true => self.judge_lost(store, named, &near, window),
+            false => self.judge_unnamed(store, fields, &near, window),
+        }
+    }
+
+    /// What is found if nothing is left of the META2 that the commit fields lead to: any other may
+    /// be older.
+    fn judge_lost<S: Sparse>(
+        &self,
+        store: &S,
+        named: Varheader,
+        near: &Near,
+        window: &mut [u8],
+    ) -> Result<Verdict, ReadError<S>> {
+        let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1 && seal.meta2);
+        let found = near.latest.map(|near| near.varheader).or(seal.map(|seal| seal.varheader));
+        let found = if found.is_some() { found } else { self.search(store, window)? };
+        let word = Word::Doubtful(Doubt::Meta2Lost);
+        Ok(Verdict { varheader: Some(found.unwrap_or(named)), word, rival: None })
+    }
+
+    /// What is found if the commit fields lead to no place that META2 could have.
+    fn judge_unnamed<S: Sparse>(
+        &self,
+        store: &S,
+        fields: Fields,
+        near: &Near,
+        window: &mut [u8],
+    ) -> Result<Verdict, ReadError<S>> {
+        // Commits only go behind what is there, so a META2 that a close left at the end of the file
+        // is that of the last commit.
+        let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1);
+        if let Some(seal) = &seal {
+            if self.is_natural(&seal.varheader) && (seal.meta2 || seal.chunks) {
+                let rival = near.rival(Rival::Older);
+                return Ok(Verdict { varheader: Some(seal.varheader), word: seal.word(), rival });
+            }
+        }
+        for candidate in self.corrected(fields).into_iter().flatten() {
+            if self.is_end(store, &candidate)? && self.whole(store, candidate, window)?.is_some() {
+                return Ok(self.verdict(candidate, None, near.rival(Rival::Older)));
+            }
+        }
+        let doubtful = |varheader, doubt| {
+            let word = Word::Doubtful(doubt);
+            Ok(Verdict { varheader: Some(varheader), word, rival: None })
+        };
+        let (_, start) = fields;
+        match near.latest {
+            Some(near) if start != 0 => return self.verdict_of(store, &near, None, window),
+            Some(near) => return doubtful(near.varheader, Doubt::Meta2NotNamed),
+            None => {}
+        }
+        if let Some(seal) = seal.filter(|seal| seal.meta2) {
+            return doubtful(seal.varheader, Doubt::OldSeal);
+        }
+        match self.search(store, window)? {
+            Some(found) => doubtful(found, Doubt::Meta2NotNamed),
+            None => Ok(Verdict { varheader: None, word: Word::None, rival: None }),
+        }
+    }
+
+    fn verdict_of<S: Sparse>(
+        &self,
+        store: &S,
+        found: &Whole,
+        rival: Option<Rival>,
+        window: &mut [u8],
+    ) -> Result<Verdict, ReadError<S>> {
+        let seal = self.seal_behind(store, &found.varheader, window)?;
+        Ok(self.verdict(found.varheader, seal, rival))
+    }
+
+    /// That META2 at `place` is the last commit's, and what it is worth with this seal.
+    fn verdict(&self, place: Varheader, seal: Option<Sealed>, rival: Option<Rival>) -> Verdict {
+        let (varheader, word) = match seal {
+            Some(seal) => (seal.varheader, seal.word()),
+            None if self.is_natural(&place) => (place, Word::Closed),
+            None => (place, Word::Committed),
+        };
+        Verdict { varheader: Some(varheader), word, rival }
+    }
+
+    /// Looks at all places that the commit fields lead to if one of their bytes is another, and at
+    /// start_of_varheader for a META2 of any number of rows.
+    fn near<S: Sparse>(
+        &self,
+        store: &S,
+        fields: Fields,
+        window: &mut [u8],
+    ) -> Result<Near, ReadError<S>> {
+        let mut near = Near::default();
+        let (maxchunks, start) = fields;
+        let Ok(start) = u64::try_from(start) else { return Ok(near) };
+        if start > 0 {
+            let other = self.by_counts(store, start, window)?;
+            let other = other.filter(|other| i64::from(other.maxchunks) != maxchunks);
+            self.look_at(store, other, &mut near, window)?;
+        }
+        for index in 0..8 {
+            for value in 0..=u8::MAX {
+                let mut bytes = start.to_le_bytes();
+                let Some(byte) = bytes.get_mut(index) else { continue };
+                *byte = value;
+                let other = u64::from_le_bytes(bytes);
+                if other == start || other >= self.head.file_len {
+                    continue; // then it is not whole
+                }
+                let other = self.named((maxchunks, other.cast_signed()));
+                self.look_at(store, other, &mut near, window)?;
+            }
+        }
+        Ok(near)
+    }
+
+    fn look_at<S: Sparse>(
+        &self,
+        store: &S,
+        place: Option<Varheader>,
+        near: &mut Near,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S>> {
+        let is_place = |place: &Varheader| self.is_natural(place) || self.is_commit(place);
+        let place = place.filter(is_place);
+        let place = place.filter(|place| place.span().fits(self.head.file_len));
+        let Some(place) = place.filter(|_| near.tries < MANY) else { return Ok(()) };
+        if !self.has_counts(store, &place, false)? {
+            return Ok(());
+        }
+        near.tries = near.tries.saturating_add(1);
+        let found = self.whole(store, place, window)?;
+        let is_later = |it: &Whole| near.latest.is_none_or(|latest| latest.bytes < it.bytes);
+        if let Some(found) = found.filter(is_later) {
+            near.latest = Some(found);
+        }
+        Ok(())
+    }
+
+    /// META2 where it would be if one of the commit fields was right and the other damaged.
+    fn corrected(&self, (maxchunks, start): Fields) -> [Option<Varheader>; 2] {
+        let by_start = u64::try_from(start).ok().and_then(|start| {
+            let rows = self.blocks.before(start);
+            self.varheader_at(start, u32::try_from(rows).ok().filter(|&rows| rows > 0)?)
+        });
+        let by_rows = u32::try_from(maxchunks)
+            .ok()
+            .filter(|&rows| rows > 0)
+            .and_then(|rows| self.varheader_at(self.blocks.end(rows.into())?, rows));
+        [by_start, by_rows].map(|found| found.filter(|found| self.is_natural(found)))
+    }
+
+    /// Whether the file ends with META2 at `place` and the mapping.
+    fn is_end<S: Sparse>(&self, store: &S, place: &Varheader) -> Result<bool, ReadError<S>> {
+        let Some(behind) = self.head.file_len.checked_sub(place.span().end()) else {
+            return Ok(false);
+        };
+        let size_len = u64::from(raw::MappingSize::TABLE.len);
+        Ok(match self.head.meta1.is_first_of_several() {
+            false => behind == 0 || behind == size_len,
+            true => self.mapping_len(store, place)? == behind,
+        })
+    }
+
+    /// META2 at the end of the file, where a close or a commit would have put it.
+    fn search<S: Sparse>(
+        &self,
+        store: &S,
+        window: &mut [u8],
+    ) -> Result<Option<Varheader>, ReadError<S>> {
+        let table_len = self.head.meta1.layout().table_len();
+        let rows = self.head.file_len.checked_sub(self.blocks.first.saturating_add(table_len));
+        let row_len = self.blocks.globalskip.saturating_add(table_len);
+        let most = rows.and_then(|rows| rows.checked_div(row_len)).unwrap_or(0);
+        // How long the mapping is, only the mapping says.
+        let tries = if self.head.meta1.is_first_of_several() { TRIES } else { 1 };
+        let closed = (1..=most).rev().take(tries);
+        for place in closed.filter_map(|rows| {
+            let maxchunks = u32::try_from(rows).ok()?;
+            self.varheader_at(self.blocks.end(rows)?, maxchunks)
+        }) {
+            if self.is_end(store, &place)? && self.whole(store, place, window)?.is_some() {
+                return Ok(Some(place));
+            }
+        }
+        for back in 1..=usize_to_u64(TRIES) {
+            let end = self.head.file_len & !511;
+            let Some(start) = end.checked_sub(back.saturating_sub(1).saturating_mul(512)) else {
+                break;
+            };
+            let Some(place) = self.by_counts(store, start, window)? else { continue };
+            if self.is_commit(&place)
+                && self.is_end(store, &place)?
+                && self.whole(store, place, window)?.is_some()
+            {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Places that are looked at for META2 of a file that does not say where it is.
+const TRIES: usize = 1024;

@@ -1,0 +1,156 @@
+//! Where META2 can be, and whether it is there.
+
+use super::Sparse;
+use super::evidence::{Fields, Remains};
+use crate::endian::{I32, I64};
+use crate::sion::ReadError;
+use crate::sion::layout::Varheader;
+use crate::sion::locate::check_blockcount;
+use crate::sion::meta2::Meta2;
+use crate::sion::open::Head;
+use crate::sion::raw::{self, CommitFields};
+use crate::sion::tasks::{Tasks, values};
+use crate::step::{DriveError, read_exact};
+use crate::store::usize_to_u64;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// A META2 that is whole: see [`Remains::whole`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whole {
+    pub(super) varheader: Varheader,
+    /// Bytes of all streams. Streams only grow, so that of two commits of a file the later one has
+    /// no fewer.
+    pub(super) bytes: u64,
+}
+
+impl Remains {
+    /// META2 where the commit fields say; it may be behind the end of the file.
+    pub(super) fn named(&self, (maxchunks, start): Fields) -> Option<Varheader> {
+        let start = u64::try_from(start).ok()?;
+        let maxchunks = u32::try_from(maxchunks).ok().filter(|&rows| rows > 0)?;
+        self.varheader_at(start, maxchunks)
+    }
+
+    pub(super) fn varheader_at(&self, start: u64, maxchunks: u32) -> Option<Varheader> {
+        let layout = self.head.meta1.layout();
+        let ntasks = layout.ntasks.get();
+        let shape = Varheader { start: 0, ntasks, maxchunks, mapping_len: 0, sealed: false };
+        shape.at(start).filter(|_| start >= layout.meta1_end())
+    }
+
+    /// Whether it stands where SIONlib puts it.
+    pub(super) fn is_natural(&self, varheader: &Varheader) -> bool {
+        self.blocks.end(varheader.maxchunks.into()) == Some(varheader.start)
+    }
+
+    /// Whether it stands where a commit could have put it.
+    pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
+        let end = self.blocks.end(varheader.maxchunks.into());
+        end.is_some_and(|end| end <= varheader.start) && varheader.start & 511 == 0
+    }
+
+    /// Bytes of the mapping, or of its size, behind META2 at `place`; 0 if there is none.
+    pub(super) fn mapping_len<S: Sparse>(
+        &self,
+        store: &S,
+        place: &Varheader,
+    ) -> Result<u64, ReadError<S>> {
+        let meta1 = &self.head.meta1;
+        let head_len = u64::from(raw::MappingSize::TABLE.len);
+        let at = place.blocksizes().end();
+        if self.head.file_len.saturating_sub(at) < head_len {
+            return Ok(0);
+        }
+        if !meta1.is_first_of_several() {
+            return Ok(if meta1.has_empty_mapping() { head_len } else { 0 });
+        }
+        let mut size = I32::new_zeroed();
+        read_exact(store, at, size.as_mut_bytes())?;
+        let entries = u64::try_from(size.get(meta1.order())).unwrap_or(0);
+        Ok(head_len.saturating_add(entries.saturating_mul(raw::MappingEntry::TABLE.len.into())))
+    }
+
+    /// META2 at `place`, if all of it is in the file and sound: each block count and each block
+    /// size in use is allowed, and there are no more rows than the largest block count says.
+    pub(super) fn whole<S: Sparse>(
+        &self,
+        store: &S,
+        place: Varheader,
+        window: &mut [u8],
+    ) -> Result<Option<Whole>, ReadError<S>> {
+        let fields = self.fields_of(&place);
+        let meta2 = Meta2::parse(fields.as_bytes(), &self.head.meta1, self.head.file_len);
+        let Ok(Some(meta2)) = meta2 else { return Ok(None) };
+        let head = Head { meta2: Some(meta2), ..self.head };
+        let (mut largest, mut bytes) = (0, 0u64);
+        for task in Tasks::new(store, &head, window)? {
+            match task {
+                Ok(listed) => {
+                    largest = listed.task.blockcount.max(largest);
+                    bytes = bytes.saturating_add(listed.bytes);
+                }
+                Err(DriveError::Format(_)) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let is_whole = largest == u64::from(place.maxchunks);
+        Ok(is_whole.then_some(Whole { varheader: place, bytes }))
+    }
+
+    /// META2 at `start` with as many rows as its block counts say.
+    pub(super) fn by_counts<S: Sparse>(
+        &self,
+        store: &S,
+        start: u64,
+        window: &mut [u8],
+    ) -> Result<Option<Varheader>, ReadError<S>> {
+        let Some(place) = self.varheader_at(start, 1) else { return Ok(None) };
+        let counts = place.blockcounts();
+        let (mut at, mut largest) = (counts.offset(), 0);
+        while at < counts.end() && counts.fits(self.head.file_len) {
+            let left = usize::try_from(counts.end().saturating_sub(at)).unwrap_or(usize::MAX);
+            let bytes = window.get_mut(..left.min(window.len() & !7)).unwrap_or_default();
+            read_exact(store, at, bytes)?;
+            for value in values(bytes) {
+                match check_blockcount(value.get(self.head.meta1.order()), at, u32::MAX) {
+                    Ok(count) => largest = count.max(largest),
+                    Err(_) => return Ok(None),
+                }
+            }
+            at = at.saturating_add(usize_to_u64(bytes.len()));
+        }
+        let rows = u32::try_from(largest).ok().filter(|&rows| rows > 0);
+        Ok(rows.and_then(|rows| self.varheader_at(start, rows)))
+    }
+
+    /// Whether a block count of META2 at `place` is in the file and allowed: the first one, or any.
+    pub(super) fn has_counts<S: Sparse>(
+        &self,
+        store: &S,
+        place: &Varheader,
+        any: bool,
+    ) -> Result<bool, ReadError<S>> {
+        let counts = place.blockcounts();
+        for index in 0..if any { u64::from(place.ntasks) } else { 1 } {
+            let Some(entry) = counts.part(index.saturating_mul(8), 8) else { break };
+            if !entry.fits(self.head.file_len) {
+                break;
+            }
+            let mut count = I64::new_zeroed();
+            read_exact(store, entry.offset(), count.as_mut_bytes())?;
+            let count = count.get(self.head.meta1.order());
+            if check_blockcount(count, entry.offset(), place.maxchunks).is_ok() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The commit fields that lead to `place`.
+    pub(super) fn fields_of(&self, place: &Varheader) -> CommitFields {
+        let order = self.head.meta1.order();
+        let maxchunks = I32::new(i32::try_from(place.maxchunks).unwrap_or(i32::MAX), order);
+        let start = I64::new(i64::try_from(place.start).unwrap_or(i64::MAX), order);
+        CommitFields { maxchunks, start_of_varheader: start }
+    }
+}
