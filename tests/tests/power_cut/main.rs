@@ -13,6 +13,7 @@ mod check;
 mod faults;
 mod path;
 mod run;
+mod threads;
 
 use check::check;
 use path::{Act, Path, Session, Shape, paths};
