@@ -238,16 +238,22 @@ impl<'p> Threads<'p> {
 
     /// Runs a publication while others write, if they may. It fails now and then: says whether not.
     fn publish<T: Written>(&mut self, mut publish: Publish<'_, '_, T>, may_write: bool) -> bool {
-        let fails_after = (self.schedule.below(4) == 0).then(|| self.schedule.below(12));
-        for count in 0.. {
+        let fails = (self.schedule.below(3) == 0)
+            .then(|| (self.schedule.below(2) == 0, self.schedule.below(5)));
+        let (mut count, mut syncs) = (0, 0);
+        loop {
             if may_write && self.schedule.below(2) == 0 {
                 let task = self.schedule.task(self.tasks.pens.len());
                 self.meanwhile += self.write(task);
             }
             let step = publish.poll();
-            if !matches!(step, Step::Done(_)) && fails_after == Some(count) {
+            // Either any operation fails, or a sync, of which the last one leaves the outcome unknown.
+            let (is_sync, is_done) = (matches!(step, Step::Sync), matches!(step, Step::Done(_)));
+            let now = fails == Some((false, count)) || is_sync && fails == Some((true, syncs));
+            if now && !is_done {
                 return false; // dropped, as a driver does that gets an error from its store
             }
+            (count, syncs) = (count + 1, syncs + u64::from(is_sync));
             match step {
                 Step::Read { offset, want, .. } => {
                     let mut bytes = vec![0; usize::try_from(want).unwrap().min(150)];
