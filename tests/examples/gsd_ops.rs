@@ -8,7 +8,8 @@
 //! open PATH MEMORY                                                  MEMORY is the writer's, in chunks
 //! chunk NAME TYPE M BYTES
 //! stream NAME TYPE M BYTES BYTES ...                                a chunk that comes in pieces
-//! end_frame, commit, close, upgrade, truncate
+//! end_frame, discard_frame, commit, close, upgrade, truncate
+//! fail OPERATIONS                      behind so many operations of the store one fails; `-` is none
 //! drop                                                              leaves the file without a commit
 //! list PATH                                                         `ok` and all of the file as JSON
 //! rewrite PATH                 the same names and frames in a file of ours, and behind them what is left
@@ -25,6 +26,7 @@
 use std::error::Error;
 use std::io::{BufRead as _, Write as _, stdin, stdout};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use striae::posix::PosixFile;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
 use striae_core::store::{ReadAt, WriteAt};
@@ -94,6 +96,10 @@ impl Driver {
                 chunk.finish()?;
             }
             ["end_frame"] => return Ok(self.writer().end_frame()?.to_string()),
+            ["discard_frame"] => self.writer().discard_frame(),
+            ["fail", operations] => {
+                FUEL.store(operations.parse().unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
             ["commit"] => self.writer().commit()?,
             ["close"] => {
                 self.writer().close()?;
@@ -220,9 +226,21 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
+/// Operations of the store until one fails.
+static FUEL: AtomicU64 = AtomicU64::new(u64::MAX);
+
 /// A file that nobody waits for: nothing here is ever cut.
 #[derive(Debug)]
 struct Unsynced(PosixFile);
+
+impl Unsynced {
+    fn spend() -> std::io::Result<()> {
+        match FUEL.fetch_sub(1, Ordering::Relaxed) {
+            0 => Err(std::io::Error::other("was told to fail")),
+            _ => Ok(()),
+        }
+    }
+}
 
 impl ReadAt for Unsynced {
     type Error = std::io::Error;
@@ -238,14 +256,16 @@ impl ReadAt for Unsynced {
 
 impl WriteAt for Unsynced {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
+        Self::spend()?;
         self.0.write_all_at(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> std::io::Result<()> {
+        Self::spend()?;
         self.0.set_size(len)
     }
 
     fn sync(&mut self) -> std::io::Result<()> {
-        Ok(())
+        Self::spend()
     }
 }

@@ -205,6 +205,31 @@ class Striae:
             operation = "chunk" if len(pieces) == 1 else "stream"
             self.ask(operation, name.encode().hex(), kind, m, *(piece.hex() or "-" for piece in pieces))
 
+    def frame(self, rng, frame):
+        """A frame. Now and then an operation of the store fails, and all of it is written again."""
+
+        def write():
+            self.write(rng, frame)
+            self.ask("end_frame")
+
+        self.insist(rng, write, lambda: self.ask("discard_frame"))
+
+    def commit(self, rng):
+        """A commit, which is asked for again if it fails."""
+        self.insist(rng, lambda: self.ask("commit"), lambda: None)
+
+    def insist(self, rng, work, before_again):
+        if rng.random() < 0.3:
+            self.ask("fail", rng.randrange(12))
+        try:
+            work()
+        except RuntimeError as error:
+            if "was told to fail" not in str(error):
+                raise
+            before_again()
+            work()
+        self.ask("fail", "-")
+
     def read(self, path, contents, maybe=None):
         """A list of what striae says otherwise."""
         listed = json.loads(self.ask("list", path))

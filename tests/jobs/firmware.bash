@@ -11,8 +11,8 @@ readonly defmt_print="$target/tools/bin/defmt-print"
 declare -rA bounds=(
     [logger_4]=560 [logger_8]=720
     [stack_create]=4900 [stack_open]=4900 [stack_name]=900 [stack_chunk]=400 [stack_pieces]=400
-    [stack_end_frame]=1700
-    [code]=33600
+    [stack_end_frame]=1700 [stack_bring_back]=5100
+    [code]=37000
 )
 
 # Builds both programs. Arguments: cargo's.

@@ -86,6 +86,12 @@ impl Card {
         self.chance = Chance(seed.wrapping_mul(2).wrapping_add(1));
     }
 
+    /// Erases the sector of the header, as when the power goes while it is written.
+    pub fn erase_header(&mut self) {
+        self.memory[..SECTOR].fill(0xFF);
+        self.cached[..SECTOR].fill(0xFF);
+    }
+
     /// Gives it power for so many writes and syncs; during the next one it goes.
     pub fn power_on(&mut self, fuel: u32) {
         for sector in 0..SECTORS {

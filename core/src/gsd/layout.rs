@@ -168,8 +168,7 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
 
 /// The slots that `slots` of an index become in a file of such an alignment: where chunks start at
 /// sectors, entries of a commit do, too, so that no sector is written that has committed ones.
-#[must_use]
-pub fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
+pub(super) fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
     match align >= SECTOR {
         true => round_up(slots, SLOTS).unwrap_or(slots),

@@ -34,8 +34,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
             Buffer::new(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
             make_in_blank(&mut store, attributes)?;
         }
-        let mut window = [0; Open::WINDOW];
-        let tail = read_tail(&store, crc32c, &mut window, Some(attributes))?;
+        let tail = read_own_tail(&store, attributes)?;
         Self::begin(store, memory, crc32c, &tail)
     }
 }
@@ -95,8 +94,7 @@ fn is_begun<S: WriteAt>(store: &S) -> Result<bool, WriteError<S>> {
 #[inline(never)]
 fn bring_back<S: WriteAt>(store: &mut S, attributes: &Attributes<'_>) -> Result<(), WriteError<S>> {
     let Some(header) = erased_header(store, attributes)? else { return Ok(()) };
-    let restored = Restored { store: &*store, header: &header };
-    read_tail(&restored, crc32c, &mut [0; Open::WINDOW], Some(attributes))?;
+    check_own(&Restored { store: &*store, header: &header }, attributes)?;
     store.write_all_at(0, header.as_bytes()).map_err(DriveError::Store)?;
     store.sync().map_err(DriveError::Store)
 }
@@ -154,7 +152,20 @@ impl<S: WriteAt> ReadAt for Restored<'_, S> {
     }
 }
 
-/// Reads what a writer must know of the file in `store`, which is to be that of `attributes`.
+/// Whether the file in `store` can be opened, and is that of `attributes`.
+#[inline(never)]
+fn check_own<S: ReadAt>(store: &S, attributes: &Attributes<'_>) -> Result<(), ReadError<S>> {
+    let mut open = Open::new(store.size().map_err(DriveError::Store)?);
+    open_own(&mut open, store, &mut [0; Open::WINDOW], Some(attributes))
+}
+
+/// As [`read_tail`] of a file that is to be that of `attributes`.
+#[inline(never)]
+fn read_own_tail<S: ReadAt>(store: &S, attributes: &Attributes<'_>) -> Result<Tail, ReadError<S>> {
+    read_tail(store, crc32c, &mut [0; Open::WINDOW], Some(attributes))
+}
+
+/// Reads what a writer must know of the file in `store`; with `attributes`, if it is that of these.
 #[inline(never)]
 pub(super) fn read_tail<S: ReadAt>(
     store: &S,
@@ -162,11 +173,20 @@ pub(super) fn read_tail<S: ReadAt>(
     window: &mut [u8],
     attributes: Option<&Attributes<'_>>,
 ) -> Result<Tail, ReadError<S>> {
-    let file_len = store.size().map_err(DriveError::Store)?;
-    let mut open = Open::new(file_len);
-    drive_read(&mut InPlace(&mut open), store, window)?;
-    let head = open.head();
-    let other = attributes.and_then(|attributes| attributes.differ_from(&head.header));
-    other.map_or(Ok(()), |field| Err(DriveError::Format(Error::Another { field })))?;
-    Tail::of(head, checksum).map_err(DriveError::Format)
+    let mut open = Open::new(store.size().map_err(DriveError::Store)?);
+    open_own(&mut open, store, window, attributes)?;
+    Tail::of(open.head(), checksum).map_err(DriveError::Format)
+}
+
+fn open_own<S: ReadAt>(
+    open: &mut Open,
+    store: &S,
+    window: &mut [u8],
+    attributes: Option<&Attributes<'_>>,
+) -> Result<(), ReadError<S>> {
+    drive_read(&mut InPlace(open), store, window)?;
+    match attributes.and_then(|attributes| attributes.differ_from(&open.head().header)) {
+        Some(field) => Err(DriveError::Format(Error::Another { field })),
+        None => Ok(()),
+    }
 }
