@@ -122,6 +122,29 @@ impl Trajectory {
         frame
     }
 
+    /// Gives a chunk of the schema another type or shape, or another text.
+    pub(crate) fn spoil(&mut self, random: &mut Random) {
+        let frame = random.index(self.frames.len());
+        let chunks = self.frames[frame].iter_mut().filter(|(name, _)| {
+            FIELDS.iter().any(|field| field.name == *name && field.until.is_none())
+        });
+        let mut chunks: Vec<_> = chunks.collect();
+        if chunks.is_empty() {
+            return;
+        }
+        let index = random.index(chunks.len());
+        let (kind, m, bytes) = &mut *chunks[index].1;
+        match random.below(4) {
+            0 => bytes.extend(vec![0; *m as usize * kind.size().get() as usize]), // a row more
+            1 if !bytes.is_empty() => bytes[0] = 0xff,
+            2 => *m = bytes.len().max(1) as u32 / kind.size().get() as u32, // one row
+            _ => *kind = [ChunkType::I8, ChunkType::U64][random.index(2)],
+        }
+        let row = (*m as usize).max(1) * kind.size().get() as usize;
+        *m = (*m).max(1);
+        bytes.resize(bytes.len() / row * row, 0);
+    }
+
     pub(crate) fn write(&self, path: &Path) {
         let _ = fs::remove_file(path);
         let builder = Builder::new().schema("hoomd", self.schema_version).layer(self.layer);

@@ -22,6 +22,7 @@ mod part;
 #[path = "../common/piled.rs"]
 mod piled;
 mod spec;
+mod verified;
 mod write;
 
 use std::path::{Path, PathBuf};

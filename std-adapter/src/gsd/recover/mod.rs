@@ -234,7 +234,9 @@ impl Recover {
         evidence.complete(&store).map_err(|error| at(error.into()))?;
         let judged = judge::judge(&store, &evidence, &mut names);
         let judge::Judged { runs, bytes, has_text } = judged.map_err(|error| at(error.into()))?;
-        let mut counts = |finding: &Finding| !matches!(finding.what, FindingKind::Torn { .. });
+        let mut counts = |finding: &Finding| {
+            !matches!(finding.what, FindingKind::Torn { .. } | FindingKind::Hoomd { .. })
+        };
         let is_whole = verify::first_damage(path, &store, &mut counts).is_ok_and(|it| it.is_none());
         let (path, force) = (path.to_owned(), self.force);
         Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, force })
