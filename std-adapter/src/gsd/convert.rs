@@ -1,7 +1,7 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
 mod judge;
-mod part;
+pub(super) mod part;
 
 use super::Stale;
 use super::file::File;
@@ -326,7 +326,7 @@ impl Copy<'_> {
                 chunk.span.len()
             }
             Need::Default(field, rows) => write_default(writer, field, rows)?,
-            Need::Absence(_) => 0, // was refused
+            Need::Absence(_) | Need::Lost => 0, // was refused, and cannot be
         };
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())

@@ -21,6 +21,7 @@ mod model;
 mod part;
 #[path = "../common/piled.rs"]
 mod piled;
+mod recovered;
 mod spec;
 mod verified;
 mod write;

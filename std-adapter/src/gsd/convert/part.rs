@@ -67,11 +67,8 @@ impl Part {
         for need in &needs {
             self.check(need, frame, first)?;
         }
-        let copied = needs.iter().filter_map(|need| match need {
-            Need::Copy(chunk) => Some(chunk.id),
-            _ => None,
-        });
-        for id in own.iter().map(|chunk| chunk.id).chain(copied) {
+        let copied = needs.iter().filter_map(Need::chunk);
+        for id in own.iter().chain(copied).map(|chunk| chunk.id) {
             let name = self.trajectory.file().name_of(id);
             if name.starts_with(b"log/") && is_first {
                 self.logs.insert(id);
@@ -91,16 +88,12 @@ impl Part {
 
     /// Refuses what cannot be written, or takes too much room.
     fn check(&mut self, need: &Need, frame: u64, first: u64) -> Result<(), Error> {
-        let bytes = match need {
-            Need::Copy(chunk) => chunk.span.len(),
-            Need::Default(field, rows) => rows.saturating_mul(row_len(field)),
-            Need::Absence(id) => {
-                let name = self.trajectory.file().name_of(*id);
-                return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
-            }
-        };
+        if let Need::Absence(id) = need {
+            let name = self.trajectory.file().name_of(*id);
+            return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
+        }
         let max = self.trajectory.most_of_taken();
-        self.taken = self.taken.saturating_add(bytes);
+        self.taken = self.taken.saturating_add(need.len());
         match self.taken <= max {
             true => Ok(()),
             false => Err(self.trajectory.error(hoomd::Error::Part { bytes: self.taken, max })),
@@ -113,14 +106,8 @@ impl Part {
     }
 }
 
-/// Bytes of a row.
-fn row_len(field: &Field) -> u64 {
-    let size = field.kind.types().first().map_or(1, |kind| kind.size().get());
-    u64::from(field.columns.unwrap_or(1)).saturating_mul(size)
-}
-
 /// Writes a chunk of so many default rows, and says how long it is.
-pub(super) fn write_default(
+pub(in crate::gsd) fn write_default(
     writer: &mut FileWriter,
     field: &Field,
     rows: u64,
