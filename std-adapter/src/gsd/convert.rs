@@ -1,7 +1,7 @@
 //! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
 
 mod judge;
-mod part;
+pub(super) mod part;
 
 use super::Stale;
 use super::file::File;
@@ -117,6 +117,7 @@ impl Convert {
     /// frames that are not copied; [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
     /// [`Shared`](striae_core::gsd::Error::Shared);
     /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
+    /// [`Late`](super::hoomd::Error::Late),
     /// [`Part`](super::hoomd::Error::Part), and those of a [`Trajectory`](super::hoomd::Trajectory);
     /// the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
@@ -127,7 +128,7 @@ impl Convert {
         // Frames of a trajectory take values from frame 0.
         let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
         let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
-        judge::check(file, &|frame| is_wanted(frame) || is_taken(frame))?;
+        judge::check(file, self.frames.is_some(), &|frame| is_wanted(frame) || is_taken(frame))?;
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
         let replaced = if self.force { lock_replaced(out)? } else { None };
         let hidden = publish.hidden(0);
@@ -325,7 +326,7 @@ impl Copy<'_> {
                 chunk.span.len()
             }
             Need::Default(field, rows) => write_default(writer, field, rows)?,
-            Need::Absence(_) => 0, // was refused
+            Need::Absence(_) | Need::Lost => 0, // was refused, and cannot be
         };
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())

@@ -79,6 +79,12 @@ impl Trajectory {
         made
     }
 
+    /// With checksums, or without.
+    pub(crate) fn sealed(mut self, checksums: bool) -> Self {
+        self.checksums = checksums;
+        self
+    }
+
     fn frame(
         &self,
         random: &mut Random,
@@ -120,6 +126,29 @@ impl Trajectory {
             }
         }
         frame
+    }
+
+    /// Gives a chunk of the schema another type or shape, or another text.
+    pub(crate) fn spoil(&mut self, random: &mut Random) {
+        let frame = random.index(self.frames.len());
+        let chunks = self.frames[frame].iter_mut().filter(|(name, _)| {
+            FIELDS.iter().any(|field| field.name == *name && field.until.is_none())
+        });
+        let mut chunks: Vec<_> = chunks.collect();
+        if chunks.is_empty() {
+            return;
+        }
+        let index = random.index(chunks.len());
+        let (kind, m, bytes) = &mut *chunks[index].1;
+        match random.below(4) {
+            0 => bytes.extend(vec![0; *m as usize * kind.size().get() as usize]), // a row more
+            1 if !bytes.is_empty() => bytes[0] = 0xff,
+            2 => *m = bytes.len().max(1) as u32 / kind.size().get() as u32, // one row
+            _ => *kind = [ChunkType::I8, ChunkType::U64][random.index(2)],
+        }
+        let row = (*m as usize).max(1) * kind.size().get() as usize;
+        *m = (*m).max(1);
+        bytes.resize(bytes.len() / row * row, 0);
     }
 
     pub(crate) fn write(&self, path: &Path) {
@@ -186,14 +215,10 @@ impl Seen {
         let mut mine = self.mine.iter().zip(&other.mine);
         self.known == other.known && mine.all(|(has, had)| had.is_none() || has == had)
     }
-}
 
-pub(crate) fn frames_of(path: &Path) -> Vec<Seen> {
-    let trajectory = striae::gsd::hoomd::Trajectory::open(path).unwrap();
-    let file = trajectory.file();
-    let mut shown = Vec::new();
-    for frame in trajectory.frames(..) {
-        let frame = frame.unwrap();
+    /// What is seen of a frame.
+    pub(crate) fn of(frame: &striae::gsd::hoomd::Frame<'_>) -> Self {
+        let file = frame.trajectory().file();
         let mut data = frame.read().unwrap();
         data.log.sort_by(|a, b| a.0.cmp(&b.0));
         let particles = &mut data.particles;
@@ -218,10 +243,15 @@ pub(crate) fn frames_of(path: &Path) -> Vec<Seen> {
             others.insert(format!("state/{name}"), frame.state(&name).unwrap().unwrap());
         }
         let is_mine = |name: &&&str| !name.starts_with("log/") && !name.starts_with("state/");
-        let mine = OTHERS.iter().filter(is_mine).map(|name| mine(file, &frame, name)).collect();
-        shown.push(Seen { known: format!("{data:?} {others:?}"), mine });
+        let mine = OTHERS.iter().filter(is_mine).map(|name| mine(file, frame, name)).collect();
+        Self { known: format!("{data:?} {others:?}"), mine }
     }
-    shown
+}
+
+/// All frames of a file.
+pub(crate) fn frames_of(path: &Path) -> Vec<Seen> {
+    let trajectory = striae::gsd::hoomd::Trajectory::open(path).unwrap();
+    trajectory.frames(..).map(|frame| Seen::of(&frame.unwrap())).collect()
 }
 
 /// What a reader finds of a name that the schema does not know: as it does with those that it knows.

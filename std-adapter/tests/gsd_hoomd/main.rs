@@ -21,7 +21,9 @@ mod model;
 mod part;
 #[path = "../common/piled.rs"]
 mod piled;
+mod recovered;
 mod spec;
+mod verified;
 mod write;
 
 use std::path::{Path, PathBuf};

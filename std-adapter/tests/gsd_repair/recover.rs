@@ -124,7 +124,11 @@ pub(crate) fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tal
             let got = frames.get(number as usize).unwrap_or(&empty);
             let got: Frame =
                 got.iter().map(|(name, values)| (real(name), values.clone())).collect();
-            let is_right = whole.frames.get(frame as usize) == Some(&got);
+            // The last one of a trajectory gets its step, so that it is in the file.
+            let is_last = number.saturating_add(1) == recovery.frames();
+            let is_step = got.keys().eq([b"configuration/step".as_slice()]) && is_last;
+            let wanted = whole.frames.get(frame as usize);
+            let is_right = wanted == Some(&got) || wanted == Some(&empty) && is_step;
             tally.wrong += u64::from(!is_right);
             if !is_right && tally.wrong == 1 {
                 println!(

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
+use striae::gsd::verify::FindingKind;
 use striae::shown::Shown;
 use striae::sion::buddy_path;
 use striae_core::{gsd, sion};
@@ -141,6 +142,7 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
             | gsd::Error::Outside { .. }
             | gsd::Error::NotTerminated { .. },
         ) => Some("striae recover saves what is left"),
+        ErrorKind::Damaged(finding) if matches!(finding.what, FindingKind::Hoomd { .. }) => None,
         ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
         ErrorKind::Exists => Some("--force replaces it"),
         _ => None,

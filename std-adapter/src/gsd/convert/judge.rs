@@ -1,8 +1,8 @@
 //! Whether what is to be copied of a file is sound, as verifying it would say.
 
 use crate::error::{Error, ErrorKind};
-use crate::gsd::File;
 use crate::gsd::verify::{self, Finding, FindingKind, Part};
+use crate::gsd::{File, hoomd};
 use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::store::ReadAt;
@@ -10,14 +10,17 @@ use striae_core::store::ReadAt;
 /// Looks before a file is believed to be damaged: what was read while it was being written may be.
 const LOOKS: u32 = 2;
 
-/// Refuses a file with damage but in data, unless it is that of frames which are not `wanted`.
-pub(super) fn check(file: &File, wanted: &dyn Fn(u64) -> bool) -> Result<(), Error> {
+/// Refuses a file with damage but in data, unless it is that of frames which are not `wanted`;
+/// `is_part` says whether only some are.
+pub(super) fn check(file: &File, is_part: bool, wanted: &dyn Fn(u64) -> bool) -> Result<(), Error> {
     let mut found = None;
     for _ in 0..LOOKS {
         let store = file.store().file();
         let mut counts = |finding: &Finding| match &finding.what {
             FindingKind::Torn { .. } => false, // the other half is known
-            what => frames_of(file, what).is_none_or(|frames| frames.into_iter().any(wanted)),
+            what => {
+                frames_of(file, is_part, what).is_none_or(|frames| frames.into_iter().any(wanted))
+            }
         };
         found = verify::first_damage(file.path(), store, &mut counts)?;
         if found.is_none() {
@@ -31,7 +34,7 @@ pub(super) fn check(file: &File, wanted: &dyn Fn(u64) -> bool) -> Result<(), Err
 }
 
 /// The frames that are damaged; `None` if it may be any.
-fn frames_of(file: &File, what: &FindingKind) -> Option<Vec<u64>> {
+fn frames_of(file: &File, is_part: bool, what: &FindingKind) -> Option<Vec<u64>> {
     let entry_of = |slot: u64| file.head().index().offset_of(slot);
     let frame_at = |entry: u64| {
         let mut frame = [0; 8];
@@ -46,6 +49,9 @@ fn frames_of(file: &File, what: &FindingKind) -> Option<Vec<u64>> {
             let entry = entry.offset().checked_sub(entry.field().offset().into())?;
             Some(vec![frame_at(entry)?])
         }
+        // Of some frames the first may have it, which is known when they are copied.
+        FindingKind::Hoomd { error: hoomd::Error::Late { .. }, .. } if is_part => Some(Vec::new()),
+        FindingKind::Hoomd { .. } => what.facts().frame.map(|frame| vec![frame]),
         FindingKind::Repeated { frame, .. } => Some(vec![*frame]),
         FindingKind::BehindEnd { offset, .. } => {
             Some(vec![frame_at(offset.checked_sub(location)?)?])

@@ -9,6 +9,7 @@ use crate::gsd::hoomd::value::Value;
 use crate::gsd::hoomd::{self, Trajectory};
 use crate::gsd::room::Room;
 use crate::gsd::write::FileWriter;
+use std::collections::BTreeSet;
 use striae_core::gsd::{Chunk, checksums};
 
 /// Bytes of default rows that are written at once.
@@ -20,6 +21,8 @@ pub(super) struct Part {
     fallback: Fallback,
     /// The first frame, when it was asked for.
     first: Option<u64>,
+    /// Logged quantities of the first frame, in the new file.
+    logs: BTreeSet<u16>,
     /// Bytes of what frames needed.
     taken: u64,
 }
@@ -36,7 +39,7 @@ impl Part {
             return Ok(None);
         }
         let trajectory = Trajectory::new(file.clone())?;
-        let (first, taken) = (None, 0);
+        let (first, logs, taken) = (None, BTreeSet::new(), 0);
         let mut fallback = Fallback::default();
         if start > 0 {
             let names = trajectory.file().names()?;
@@ -46,7 +49,7 @@ impl Part {
             chunks.retain(|chunk| Some(chunk.id) != sums);
             fallback = Fallback::new(&chunks, name, |group| trajectory.first_count(group))?;
         }
-        Ok(Some(Self { trajectory, fallback, first, taken }))
+        Ok(Some(Self { trajectory, fallback, first, logs, taken }))
     }
 
     /// What a frame must have besides its own chunks.
@@ -59,9 +62,19 @@ impl Part {
             let name = |id| names.get(id).map_or(&[][..], |name| name.0);
             fallback.set_first(own, name, members)?;
         }
+        let is_first = self.first.is_none();
         let first = *self.first.get_or_insert(frame);
         for need in &needs {
             self.check(need, frame, first)?;
+        }
+        let copied = needs.iter().filter_map(Need::chunk);
+        for id in own.iter().chain(copied).map(|chunk| chunk.id) {
+            let name = self.trajectory.file().name_of(id);
+            if name.starts_with(b"log/") && is_first {
+                self.logs.insert(id);
+            } else if name.starts_with(b"log/") && !self.logs.contains(&id) {
+                return Err(self.trajectory.error(hoomd::Error::Late { name, frame }));
+            }
         }
         Ok(needs)
     }
@@ -75,16 +88,12 @@ impl Part {
 
     /// Refuses what cannot be written, or takes too much room.
     fn check(&mut self, need: &Need, frame: u64, first: u64) -> Result<(), Error> {
-        let bytes = match need {
-            Need::Copy(chunk) => chunk.span.len(),
-            Need::Default(field, rows) => rows.saturating_mul(row_len(field)),
-            Need::Absence(id) => {
-                let name = self.trajectory.file().name_of(*id);
-                return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
-            }
-        };
+        if let Need::Absence(id) = need {
+            let name = self.trajectory.file().name_of(*id);
+            return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
+        }
         let max = self.trajectory.most_of_taken();
-        self.taken = self.taken.saturating_add(bytes);
+        self.taken = self.taken.saturating_add(need.len());
         match self.taken <= max {
             true => Ok(()),
             false => Err(self.trajectory.error(hoomd::Error::Part { bytes: self.taken, max })),
@@ -97,14 +106,8 @@ impl Part {
     }
 }
 
-/// Bytes of a row.
-fn row_len(field: &Field) -> u64 {
-    let size = field.kind.types().first().map_or(1, |kind| kind.size().get());
-    u64::from(field.columns.unwrap_or(1)).saturating_mul(size)
-}
-
 /// Writes a chunk of so many default rows, and says how long it is.
-pub(super) fn write_default(
+pub(in crate::gsd) fn write_default(
     writer: &mut FileWriter,
     field: &Field,
     rows: u64,

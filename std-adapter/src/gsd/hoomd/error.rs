@@ -65,6 +65,31 @@ pub enum Error {
         /// Most that are believed.
         max: u64,
     },
+    /// The file: a logged quantity is not in frame 0, so that frames without it have no value.
+    Late {
+        /// The chunk's name.
+        name: Box<[u8]>,
+        /// The first frame that has it.
+        frame: u64,
+    },
+    /// The file: a number is none of a type, or of a particle.
+    Number {
+        /// The name of its chunk.
+        name: Box<[u8]>,
+        /// The frame that has it, be it from frame 0.
+        frame: u64,
+        /// The number.
+        value: u32,
+        /// Types or particles of the frame.
+        end: u64,
+    },
+    /// The file: space has neither 2 nor 3 dimensions.
+    Dimensions {
+        /// The frame.
+        frame: u64,
+        /// What it has.
+        value: u8,
+    },
     /// The file: it claims more frames than a file of its length would, most of them empty.
     Frames {
         /// How many.
@@ -210,6 +235,20 @@ impl fmt::Display for Error {
                 let chunk = Chunk(name, *frame);
                 write!(f, "{chunk} is {value}, must be at most {max} in a file of this length")
             }
+            Self::Late { name, frame } => {
+                write!(f, "{} must be in frame 0 as well", Chunk(name, *frame))
+            }
+            Self::Number { name, frame, value, end } => {
+                write!(
+                    f,
+                    "{} has {value}, for HOOMD-blue it must be below {end}",
+                    Chunk(name, *frame)
+                )
+            }
+            Self::Dimensions { frame, value } => {
+                let chunk = Chunk(b"configuration/dimensions", *frame);
+                write!(f, "{chunk} is {value}, for HOOMD-blue it must be 2 or 3")
+            }
             Self::Frames { frames, max } => {
                 write!(f, "there are {frames} frames, must be at most {max} for a series")
             }
@@ -227,7 +266,7 @@ impl fmt::Display for Error {
                 f,
                 "chunk {} is in frame {first}, and neither in frame 0 nor in frame {frame}, which \
                  would have it in a file that starts with frame {first}",
-                Name(name)
+                Shown::new(name)
             ),
             Self::Varies { name, frame, found, want } => {
                 let chunk = Chunk(name, *frame);

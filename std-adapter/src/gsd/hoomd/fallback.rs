@@ -15,13 +15,13 @@ const STATE: &[u8] = b"state/";
 /// Frames that were written behind one frame 0 and are to be read behind another.
 ///
 /// Behind the same one they need nothing: that is the default.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::gsd) struct Fallback {
     shared: Vec<Shared>,
 }
 
 /// A chunk of the old frame 0 or of the new one: what it means for frames without it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Shared {
     id: u16,
     field: Option<&'static Field>,
@@ -29,6 +29,8 @@ struct Shared {
     /// Only frames with as many members of this group take it from frame 0.
     each: Option<Group>,
     old: Option<Chunk>,
+    /// Whether nobody knows its values any more.
+    is_lost: bool,
     old_n: u64,
     new: New,
     new_n: u64,
@@ -52,6 +54,31 @@ pub(in crate::gsd) enum Need {
     Default(&'static Field, u64),
     /// That it has no logged quantity of this id, which no chunk can say.
     Absence(u16),
+    /// A chunk of the old frame 0 that is lost.
+    Lost,
+}
+
+impl Need {
+    /// The chunk that is to be copied.
+    pub(in crate::gsd) const fn chunk(&self) -> Option<&Chunk> {
+        match self {
+            Self::Copy(chunk) => Some(chunk),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the chunk that it is.
+    pub(in crate::gsd) fn len(&self) -> u64 {
+        match self {
+            Self::Copy(chunk) => chunk.span.len(),
+            Self::Default(field, rows) => {
+                let size = field.kind.types().first().map_or(1, |kind| kind.size().get());
+                let row = u64::from(field.columns.unwrap_or(1)).saturating_mul(size);
+                rows.saturating_mul(row)
+            }
+            Self::Absence(_) | Self::Lost => 0,
+        }
+    }
 }
 
 impl Fallback {
@@ -73,6 +100,24 @@ impl Fallback {
             shared.push(of);
         }
         Ok(Self { shared })
+    }
+
+    /// With some chunks of the old frame 0 lost, and with them what their members were.
+    pub(in crate::gsd) fn without<'n>(
+        mut self,
+        first: &[Chunk],
+        name: impl Fn(u16) -> &'n [u8],
+        is_lost: impl Fn(u16) -> bool,
+    ) -> Self {
+        let lost = || first.iter().map(|chunk| chunk.id).filter(|&id| is_lost(id));
+        for shared in &mut self.shared {
+            let count = shared.each.map(|group| group.count().name.as_bytes());
+            shared.is_lost = is_lost(shared.id);
+            if lost().any(|id| count == Some(name(id))) {
+                (shared.is_lost, shared.each) = (true, None);
+            }
+        }
+        self
     }
 
     /// What a frame with these chunks must have besides them. `members` gives its N.
@@ -104,7 +149,7 @@ impl Fallback {
             shared.new_n = shared.each.map_or(Ok(0), &mut members)?;
             shared.new = match own.iter().any(|chunk| chunk.id == shared.id) {
                 true => New::Other,
-                false if shared.need(shared.new_n).is_some() => New::Old,
+                false if matches!(shared.need(shared.new_n), Some(Need::Copy(_))) => New::Old,
                 false => New::None,
             };
         }
@@ -135,8 +180,8 @@ impl Shared {
             None => Group::of_name(name),
         };
         let is_log = name.starts_with(LOG);
-        let (old, new) = (None, New::None);
-        Some(Self { id, field, is_log, each, old, old_n: 0, new, new_n: 0 })
+        let (old, is_lost, new) = (None, false, New::None);
+        Some(Self { id, field, is_log, each, old, is_lost, old_n: 0, new, new_n: 0 })
     }
 
     /// What a frame of `n` members must have if it does not have this.
@@ -148,6 +193,7 @@ impl Shared {
             (None, New::None) | (_, New::Old) => None,
             // No values are no others, and gsd's C library does not read a chunk of no rows.
             _ if self.each.is_some() && n == 0 => None,
+            (Some(_), _) if self.is_lost => Some(Need::Lost),
             (Some(chunk), _) => Some(Need::Copy(chunk)),
             (None, New::Other) if self.is_log => Some(Need::Absence(self.id)),
             // Of a name that the schema does not know, nobody looks in frame 0.

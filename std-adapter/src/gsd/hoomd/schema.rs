@@ -1,6 +1,7 @@
 //! The chunks of the schema: names, types, shapes, defaults (`spec/gsd-hoomd.md#chunks`).
 
-use striae_core::gsd::{ChunkType, Version};
+use super::error::Error;
+use striae_core::gsd::{Chunk, ChunkType, Version};
 
 /// The name that a header has for the schema.
 pub const NAME: &str = "hoomd";
@@ -59,6 +60,27 @@ pub enum Kind {
     Tag,
     /// Texts of one width, padded with NULs: `int8` or `uint8`.
     Text,
+}
+
+impl Field {
+    /// Refuses a chunk of another type or shape; `n` are its rows, if they are known.
+    pub(in crate::gsd) fn check(&self, chunk: &Chunk, n: Option<u64>) -> Result<(), Error> {
+        let (name, frame) = (Box::from(self.name.as_bytes()), chunk.frame);
+        let want = self.kind.types();
+        if !want.contains(&chunk.kind) {
+            return Err(Error::Type { name, frame, found: chunk.kind, want });
+        }
+        let rows = n.filter(|_| matches!(self.rows, Rows::Fixed(_) | Rows::Each(_)));
+        let is_right = rows.is_none_or(|n| n == chunk.n)
+            && self.columns.is_none_or(|columns| columns == chunk.m);
+        match is_right {
+            true => Ok(()),
+            false => {
+                let (found, want) = ((chunk.n, chunk.m), (rows, self.columns));
+                Err(Error::Shape { name, frame, found, want })
+            }
+        }
+    }
 }
 
 impl Kind {
@@ -158,8 +180,13 @@ impl Group {
         }
     }
 
+    /// Its place in [`ALL`](Self::ALL).
+    pub(in crate::gsd) fn place(self) -> usize {
+        Self::ALL.iter().position(|&group| group == self).unwrap_or_default()
+    }
+
     /// The group that a chunk of this name is of.
-    pub(super) fn of_name(name: &[u8]) -> Option<Self> {
+    pub(in crate::gsd) fn of_name(name: &[u8]) -> Option<Self> {
         let folder = name.split_inclusive(|&byte| byte == b'/').next()?;
         let is_of = |group: &Self| {
             let count = group.count().name.as_bytes();
@@ -284,7 +311,7 @@ pub(super) const IMPROPERS: Topology =
 pub(super) const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
 
 /// The chunk of this name, if the schema names it.
-pub(super) fn by_name(name: &[u8]) -> Option<&'static Field> {
+pub(in crate::gsd) fn by_name(name: &[u8]) -> Option<&'static Field> {
     FIELDS.iter().find(|field| field.name.as_bytes() == name)
 }
 

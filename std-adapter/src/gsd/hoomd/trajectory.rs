@@ -2,7 +2,7 @@
 
 use super::error::Error as HoomdError;
 use super::frame::Frame;
-use super::schema::{self, Field, Group, Rows};
+use super::schema::{self, Field, Group};
 use crate::error::{Error, ErrorKind};
 use crate::gsd::room::Room;
 use crate::gsd::{File, last_of_each};
@@ -186,8 +186,7 @@ impl Trajectory {
 
     /// N of a group in frame 0.
     pub(in crate::gsd) fn first_count(&self, group: Group) -> Result<u64, Error> {
-        let place = Group::ALL.iter().position(|&of| of == group);
-        let cell = place.and_then(|place| self.counts.get(place));
+        let cell = self.counts.get(group.place());
         if let Some(&count) = cell.and_then(OnceLock::get) {
             return Ok(count);
         }
@@ -208,22 +207,7 @@ impl Trajectory {
     /// Refuses a chunk of another type or shape than the schema's; `n` are its rows unless they are
     /// as many as there are types.
     pub(super) fn check(&self, chunk: &Chunk, field: &Field, n: u64) -> Result<(), Error> {
-        let (name, frame) = (Box::from(field.name.as_bytes()), chunk.frame);
-        let want = field.kind.types();
-        if !want.contains(&chunk.kind) {
-            return Err(self.error(HoomdError::Type { name, frame, found: chunk.kind, want }));
-        }
-        let rows = match field.rows {
-            Rows::Fixed(_) | Rows::Each(_) => Some(n),
-            Rows::Types | Rows::Sum => None,
-        };
-        let is_right = rows.is_none_or(|n| n == chunk.n)
-            && field.columns.is_none_or(|columns| columns == chunk.m);
-        if !is_right {
-            let (found, want) = ((chunk.n, chunk.m), (rows, field.columns));
-            return Err(self.error(HoomdError::Shape { name, frame, found, want }));
-        }
-        Ok(())
+        field.check(chunk, Some(n)).map_err(|error| self.error(error))
     }
 
     /// Most members of a group, and most frames, that are believed without a place in the file for

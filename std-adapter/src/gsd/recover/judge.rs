@@ -4,6 +4,7 @@ use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
+use super::trajectory::{self, Taken};
 use super::{Certainty, Doubt, Loss, Proof, Run};
 use crate::gsd::room::Room;
 use crate::gsd::torn::{self, Tail};
@@ -20,6 +21,8 @@ pub(super) struct Judged {
     /// Bytes of chunks that are saved.
     pub(super) bytes: u64,
     pub(super) has_text: bool,
+    /// What frames take of a frame 0 that is lost.
+    pub(super) taken: Option<Taken>,
 }
 
 /// A frame that waits for the next one, with which it may share bytes.
@@ -55,7 +58,7 @@ pub(super) fn judge(
     evidence: &Evidence,
     names: &mut Names,
 ) -> Result<Judged, Failed> {
-    let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false };
+    let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false, taken: None };
     let (unknown, window) = (BTreeSet::new(), Vec::new());
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
     let tail = Tail::new();
@@ -66,7 +69,8 @@ pub(super) fn judge(
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
-    let Judged { mut runs, bytes, has_text } = judged;
+    let Judged { runs, bytes, has_text, .. } = judged;
+    let (mut runs, taken) = trajectory::judge(store, evidence, names, runs)?;
     let mut next = 0_u64;
     for run in &mut runs {
         if run.certainty.is_saved() {
@@ -74,7 +78,7 @@ pub(super) fn judge(
             next = next.saturating_add(run.frames.end.saturating_sub(run.frames.start));
         }
     }
-    Ok(Judged { runs, bytes, has_text })
+    Ok(Judged { runs, bytes, has_text, taken })
 }
 
 impl Judge<'_> {

@@ -24,6 +24,7 @@
 //! | `names` | the name list, or one of before |
 //! | `frames` | the entries of a frame, and what is doubtful about them |
 //! | `judge` | which frames are saved, and how certain they are |
+//! | `trajectory` | the schema hoomd: frames take values from frame 0 |
 //! | `sums` | the checksums of a frame |
 //! | `write` | the new file |
 //!
@@ -37,6 +38,7 @@ mod names;
 mod of_gsd;
 mod scan;
 mod sums;
+mod trajectory;
 mod write;
 
 use crate::error::{Error, ErrorKind};
@@ -98,6 +100,8 @@ pub enum Doubt {
     Names,
     /// Its entries were committed, but the chunk with its checksums is damaged.
     Checksums,
+    /// Its schema is hoomd, and what it takes from frame 0 is a guess, or lost.
+    First,
     /// Its entries are followed by such bytes as a crash of gsd leaves of a frame of which it cut
     /// some off.
     Torn,
@@ -156,6 +160,7 @@ impl fmt::Display for Certainty {
             Self::Guess(Doubt::Superseded) => "the index is one of before",
             Self::Guess(Doubt::Checksums) => "the checksums are damaged",
             Self::Guess(Doubt::Names) => "names are not certain",
+            Self::Guess(Doubt::First) => "what they take from frame 0 is not certain",
             Self::Guess(Doubt::Torn) => "perhaps cut by a crash of gsd",
             Self::Lost(Loss::Cut) => "the file ends in front of a chunk's end",
             Self::Lost(Loss::Checksum { id }) => {
@@ -204,6 +209,8 @@ pub struct Recovery {
     is_whole: bool,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
+    /// What frames take of a frame 0 that is lost.
+    taken: Option<trajectory::Taken>,
     force: bool,
 }
 
@@ -233,11 +240,14 @@ impl Recover {
         let mut names = names::Names::find(&store, &evidence).map_err(|error| at(error.into()))?;
         evidence.complete(&store).map_err(|error| at(error.into()))?;
         let judged = judge::judge(&store, &evidence, &mut names);
-        let judge::Judged { runs, bytes, has_text } = judged.map_err(|error| at(error.into()))?;
-        let mut counts = |finding: &Finding| !matches!(finding.what, FindingKind::Torn { .. });
+        let judge::Judged { runs, bytes, has_text, taken } =
+            judged.map_err(|error| at(error.into()))?;
+        let mut counts = |finding: &Finding| {
+            !matches!(finding.what, FindingKind::Torn { .. } | FindingKind::Hoomd { .. })
+        };
         let is_whole = verify::first_damage(path, &store, &mut counts).is_ok_and(|it| it.is_none());
         let (path, force) = (path.to_owned(), self.force);
-        Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, force })
+        Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, taken, force })
     }
 }
 

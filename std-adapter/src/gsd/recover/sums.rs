@@ -125,6 +125,27 @@ fn check_by(
     Ok(Said::Right)
 }
 
+/// The chunks of a frame that are as its checksums say, if these are right and of these chunks.
+pub(super) fn right(
+    store: &PosixFile,
+    chunks: &[Chunk],
+    id: Option<u16>,
+) -> Result<Option<Vec<Chunk>>, Failed> {
+    let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
+    let Some(own) = own.filter(|own| own.span.len() <= MAX_LEN) else { return Ok(None) };
+    let (bytes, mut window) = (read_rows(store, own)?, Vec::new());
+    let sums = Checksums::parse(*own, &bytes, crc32c::crc32c_append);
+    let Some(sums) = sums.ok().filter(|_| are_of(&bytes, own, chunks)) else { return Ok(None) };
+    let mut right = Vec::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
+        let crc = crc_of(store, chunk, &mut window)?;
+        if sums.check(chunk, crc, crc32c::crc32c_append).is_ok() {
+            right.push(*chunk);
+        }
+    }
+    Ok(Some(right))
+}
+
 fn crc_of(store: &PosixFile, chunk: &Chunk, window: &mut Vec<u8>) -> Result<u32, Failed> {
     let mut crc = 0;
     read_pieces(store, chunk.span, window, &mut |piece| {

@@ -1,14 +1,18 @@
 //! The new file.
 
 use super::Recovery;
-use super::frames::{Entries, each_frame};
+use super::frames::each_frame;
+use super::trajectory::Taken;
 use crate::error::{Error, ErrorKind};
+use crate::gsd::convert::part::write_default;
+use crate::gsd::hoomd::fallback::Need;
+use crate::gsd::hoomd::schema;
 use crate::gsd::room::Room;
 use crate::gsd::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::publish::Publish;
 use std::num::NonZeroU32;
 use std::path::Path;
-use striae_core::gsd::Version;
+use striae_core::gsd::{Chunk, Version};
 use striae_core::step::DriveError;
 
 pub(super) fn to_u64(len: usize) -> u64 {
@@ -39,10 +43,13 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
         .hidden(); // `publish` makes it durable, if anything is replaced
     let mut writer = builder.create(&hidden).map_err(|error| error.renamed(out))?;
     let mut runs = recovery.runs.iter().peekable();
-    let mut next = 0_u64;
     let mut failed = None;
+    let from = |room| Source::new(&recovery.path, &recovery.store, progress, room);
     let room = Room::damaged(evidence.file_len);
-    let mut source = Source::new(&recovery.path, &recovery.store, progress, room);
+    let (source, taken_from) = (from(room), from(Room::new(evidence.file_len).most(u64::MAX)));
+    let taken = recovery.taken.clone();
+    let mut new =
+        New { recovery, writer: &mut writer, next: 0, source, taken, taken_from, step: None };
     let copied = each_frame(&recovery.store, evidence, &mut |entries| {
         while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
         let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));
@@ -51,7 +58,13 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
             return Ok(());
         };
         let number = first.0.saturating_add(entries.frame.saturating_sub(first.1));
-        let written = write_frame(recovery, &mut writer, &entries, &mut next, number, &mut source);
+        let mut own = entries.chunks;
+        own.retain(|chunk| Some(chunk.id) != recovery.names.sums);
+        let mut written = Ok(());
+        while written.is_ok() && new.next < number {
+            written = new.frame(&[], false);
+        }
+        let written = written.and_then(|()| new.frame(&own, false));
         written.map_err(|error| {
             failed = Some(error);
             DriveError::ReadOnly // stops it, and is not seen
@@ -61,33 +74,69 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
         return Err(if error.path() == hidden { error.renamed(out) } else { error });
     }
     copied.map_err(|error| Error::new(&recovery.path, ErrorKind::from(error)))?;
+    new.finish()
+        .map_err(|error| if error.path() == hidden { error.renamed(out) } else { error })?;
     writer.close().map_err(|error| error.renamed(out))?;
     publish.finish(recovery.force)?;
     drop(replaced); // what somebody wrote to it meanwhile would be lost
     Ok(())
 }
 
-/// Copies a frame, which gets the number `number`; `next` is that of the next one.
-fn write_frame(
-    recovery: &Recovery,
-    writer: &mut FileWriter,
-    entries: &Entries,
-    next: &mut u64,
-    number: u64,
-    source: &mut Source<'_>,
-) -> Result<(), Error> {
-    while *next < number {
-        writer.end_frame()?; // frames without chunks
-        *next = next.saturating_add(1);
-    }
-    for chunk in &entries.chunks {
-        if Some(chunk.id) == recovery.names.sums {
-            continue;
+/// The frames of the new file.
+struct New<'a> {
+    recovery: &'a Recovery,
+    writer: &'a mut FileWriter,
+    /// The number of the next one.
+    next: u64,
+    source: Source<'a>,
+    /// What frames take of a frame 0 that is lost, and the file to take it from.
+    taken: Option<Taken>,
+    taken_from: Source<'a>,
+    /// The step of the first one, if it is one of a trajectory.
+    step: Option<Chunk>,
+}
+
+impl New<'_> {
+    /// Frames without chunks behind the last one with some: those of a trajectory are as good as others.
+    fn finish(&mut self) -> Result<(), Error> {
+        let end = self.recovery.frames();
+        while self.recovery.evidence.schema == schema::NAME && self.next < end {
+            self.frame(&[], self.next.saturating_add(1) == end)?;
         }
-        let name = recovery.names.get(chunk.id).unwrap_or_default();
-        writer.copy_chunk(name, chunk, source)?;
+        Ok(())
     }
-    writer.end_frame()?;
-    *next = next.saturating_add(1);
-    Ok(())
+
+    /// Copies a frame of these chunks; without any it would be lost if it is the last one.
+    fn frame(&mut self, own: &[Chunk], is_last: bool) -> Result<(), Error> {
+        let Recovery { path, store, names, .. } = self.recovery;
+        let name = |chunk: &Chunk| names.get(chunk.id).unwrap_or_default();
+        let is_step = |chunk: &&Chunk| name(chunk) == schema::STEP.name.as_bytes();
+        for chunk in own {
+            self.writer.copy_chunk(name(chunk), chunk, &mut self.source)?;
+        }
+        let needs = self.taken.as_mut().map(|taken| taken.needs(store, names, own));
+        let needs = needs.transpose().map_err(|error| Error::new(path, error))?;
+        let mut needs = needs.unwrap_or_default();
+        if self.next == 0 {
+            let copied = needs.iter().filter_map(Need::chunk);
+            self.step = own.iter().chain(copied).find(is_step).copied();
+        }
+        if is_last && needs.is_empty() {
+            needs.push(self.step.map_or(Need::Default(&schema::STEP, 1), Need::Copy));
+        }
+        for need in needs {
+            match need {
+                Need::Copy(chunk) => {
+                    self.writer.copy_chunk(name(&chunk), &chunk, &mut self.taken_from)?;
+                }
+                Need::Default(field, rows) => {
+                    write_default(self.writer, field, rows)?;
+                }
+                Need::Absence(_) | Need::Lost => {} // the frame is a guess
+            }
+        }
+        self.writer.end_frame()?;
+        self.next = self.next.saturating_add(1);
+        Ok(())
+    }
 }

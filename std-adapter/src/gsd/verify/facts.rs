@@ -2,6 +2,7 @@
 
 use super::{Finding, FindingKind};
 use crate::finding::{Facts, kind};
+use crate::gsd::hoomd;
 use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::record::header_offset;
@@ -115,8 +116,29 @@ fn of_entry(finding: &Entry) -> Facts {
     }
 }
 
+fn of_hoomd(offset: u64, error: &hoomd::Error) -> Facts {
+    let (name, frame) = match error {
+        hoomd::Error::Type { frame, .. } => ("hoomd_type", *frame),
+        hoomd::Error::Shape { frame, .. } => ("hoomd_shape", *frame),
+        hoomd::Error::NotText { frame, .. } => ("hoomd_text", *frame),
+        hoomd::Error::Late { frame, .. } => ("hoomd_late", *frame),
+        hoomd::Error::Number { frame, .. } => ("hoomd_number", *frame),
+        hoomd::Error::Dimensions { frame, .. } => ("hoomd_dimensions", *frame),
+        _ => ("hoomd", 0),
+    };
+    let facts = Facts { offset: Some(offset), frame: Some(frame), ..kind(name) };
+    match *error {
+        hoomd::Error::Shape { found: (n, _), want: (Some(want), _), .. } => {
+            facts.value(n).expected(want)
+        }
+        hoomd::Error::Number { value, end, .. } => facts.value(value).max(end.saturating_sub(1)),
+        hoomd::Error::Dimensions { value, .. } => facts.value(value).min(2).max(3),
+        _ => facts,
+    }
+}
+
 impl FindingKind {
-    fn facts(&self) -> Facts {
+    pub(in crate::gsd) fn facts(&self) -> Facts {
         match self {
             Self::Wrong(error) => of_error(error),
             Self::Unusual { field: at, offset, value, usual } => {
@@ -150,6 +172,7 @@ impl FindingKind {
             Self::Trailing { offset, len } => kind("trailing").span(*offset, *len),
             Self::Unreadable { .. } => kind("unreadable"),
             Self::Ended { offset } => Facts { offset: Some(*offset), ..kind("ended") },
+            Self::Hoomd { offset, error } => of_hoomd(*offset, error),
             _ => self.index_facts(),
         }
     }

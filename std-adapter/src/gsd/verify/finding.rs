@@ -1,7 +1,8 @@
 //! What verifying finds, and how it says so.
 
+use super::part::Part;
 use crate::finding::Severity;
-use crate::gsd::Stale;
+use crate::gsd::{Stale, hoomd};
 use crate::shown::Shown;
 use std::fmt;
 use std::io;
@@ -20,34 +21,6 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is.
     pub what: FindingKind,
-}
-
-/// A part of a file that has its bytes for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Part {
-    /// The header.
-    Header,
-    /// What the header was before the last commit.
-    Shadow,
-    /// The index block, with slots that nothing shows yet.
-    Index,
-    /// The name list.
-    Names,
-    /// The chunk whose entry is in this slot.
-    Chunk(u64),
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header => f.write_str("the header"),
-            Self::Shadow => f.write_str("the shadow"),
-            Self::Index => f.write_str("the index"),
-            Self::Names => f.write_str("the name list"),
-            Self::Chunk(slot) => write!(f, "the chunk of slot {slot}"),
-        }
-    }
 }
 
 /// What was found.
@@ -276,6 +249,13 @@ pub enum FindingKind {
         /// What the operating system says.
         message: String,
     },
+    /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something else.
+    Hoomd {
+        /// Where the field or the value is.
+        offset: u64,
+        /// What is wrong.
+        error: hoomd::Error,
+    },
     /// Bytes that no part of the file uses: index blocks and name lists of before, most often.
     Unused {
         /// Where the first of them are.
@@ -393,6 +373,7 @@ impl fmt::Display for FindingKind {
                 let bytes = Count(*len, "byte");
                 write!(f, "{bytes} at offset {offset} are behind all that is read, usually 0")
             }
+            Self::Hoomd { offset, error } => write!(f, "{error}, says offset {offset}"),
             Self::Unreadable { message, .. } => f.write_str(message),
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             _ => self.fmt_index(f),

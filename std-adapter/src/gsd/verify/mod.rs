@@ -11,12 +11,14 @@
 //! | `names` | the name list |
 //! | `entries` | every entry of the index, alone and behind the one before it |
 //! | `sums` | the checksums of frames, against the bytes of all their chunks |
+//! | `trajectory` | chunks of the schema hoomd, in a file that is sound so far |
 //! | `overlap` | that no two parts of the file share bytes; what no part uses |
 //!
 //! The index passes through a window of 1 MiB, whatever its length. Of the names, places and
 //! fingerprints are kept, 24 bytes each of at most 65535. Places of chunks are sorted 2^18 at a time:
 //! chunks mostly stand in the order of their frames, so one pass will do; where they do not, the
-//! index is read again for each 2^20 of them. Data are read if frames carry checksums.
+//! index is read again for each 2^20 of them. Data are read if frames carry checksums, and
+//! of the schema hoomd numbers of types and particles, and names of types.
 
 mod entries;
 mod facts;
@@ -24,12 +26,15 @@ mod finding;
 mod head;
 mod names;
 mod overlap;
+mod part;
 mod shadow;
 mod sums;
+mod trajectory;
 
 pub use crate::finding::{Coverage, Facts, Severity, Value};
-pub use finding::{Finding, FindingKind, Part};
+pub use finding::{Finding, FindingKind};
 pub use head::Basis;
+pub use part::Part;
 
 pub(super) use crate::bulk::{read, read_pieces};
 pub(super) use entries::each_entry;
@@ -148,7 +153,11 @@ fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
     if report.bulk.is_none() {
         names.sums = None; // with them data are read
     }
-    entries::check(store, &head, names, report)
+    entries::check(store, &head, names, report)?;
+    match report.summary.is_sound() {
+        true => trajectory::check(store, report),
+        false => Ok(()), // nobody knows what it would be about
+    }
 }
 
 /// What the header says, or should say, whatever is wrong with it; `None` if it is no header.

@@ -1,8 +1,9 @@
 //! That no two parts of a file share bytes, and what no part uses.
 
 use super::entries::each_entry;
-use super::finding::{FindingKind, Part};
+use super::finding::FindingKind;
 use super::head::Head;
+use super::part::Part;
 use super::{Failed, Report};
 use crate::posix::PosixFile;
 use striae_core::gsd::Chunk;

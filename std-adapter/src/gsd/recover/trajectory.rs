@@ -1,0 +1,203 @@
+//! Frames of the schema hoomd: none is more certain than what it takes from frame 0.
+
+use super::evidence::Evidence;
+use super::frames::each_frame;
+use super::names::Names;
+use super::{Certainty, Doubt, Run, sums};
+use crate::gsd::hoomd::fallback::{Fallback, Need};
+use crate::gsd::hoomd::schema::{self, Group};
+use crate::gsd::verify::{Failed, read};
+use crate::posix::PosixFile;
+use std::ops::Range;
+use striae_core::gsd::Chunk;
+
+/// Bytes for each byte of the file, and of a file of 16 MiB, that frames may take of a frame 0 that is lost.
+const TAKEN: u64 = 16;
+const SHORT: u64 = 1 << 24;
+
+/// What is left of a frame 0 that is lost, for the frames that take something from it.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    fallback: Fallback,
+    /// Its chunks that are as they were written.
+    right: Vec<Chunk>,
+    /// Whether a frame was seen, which is frame 0 of the new file.
+    has_first: bool,
+    /// Bytes that may still be taken.
+    left: u64,
+}
+
+impl Taken {
+    /// What a frame of the new file must have besides its own chunks. Each is asked for after the one
+    /// before it.
+    pub(super) fn needs(
+        &mut self,
+        store: &PosixFile,
+        names: &Names,
+        own: &[Chunk],
+    ) -> Result<Vec<Need>, Failed> {
+        let right = &self.right;
+        let members = |group| members(store, names, [own, right], group);
+        let mut needs = self.fallback.needs(own, members)?;
+        if !self.has_first {
+            self.has_first = true;
+            self.fallback.set_first(own, |id| names.get(id).unwrap_or_default(), members)?;
+        }
+        for need in &mut needs {
+            match self.left.checked_sub(need.len()) {
+                Some(left) => self.left = left,
+                None => *need = Need::Lost,
+            }
+        }
+        Ok(needs)
+    }
+}
+
+/// N of a group by the first of these chunks that says so; 0 if that is not known, as it may be in frames
+/// that are a guess.
+fn members(
+    store: &PosixFile,
+    names: &Names,
+    chunks: [&[Chunk]; 2],
+    group: Group,
+) -> Result<u64, Failed> {
+    let field = group.count();
+    let is_it = |chunk: &&Chunk| names.get(chunk.id) == Some(field.name.as_bytes());
+    let chunk = chunks.into_iter().flatten().find(is_it);
+    let Some(chunk) = chunk.filter(|chunk| field.check(chunk, Some(1)).is_ok()) else {
+        return Ok(0);
+    };
+    let mut bytes = [0; 4];
+    read(store, chunk.span.offset(), &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes).into())
+}
+
+/// Judges frames of the schema hoomd by what they take from frame 0, and says what they need of it.
+pub(super) fn judge(
+    store: &PosixFile,
+    evidence: &Evidence,
+    names: &Names,
+    runs: Vec<Run>,
+) -> Result<(Vec<Run>, Option<Taken>), Failed> {
+    let Some(first) = runs.first().filter(|_| evidence.schema == schema::NAME) else {
+        return Ok((runs, None));
+    };
+    let limit = match first.certainty {
+        Certainty::Certain(_) => return Ok((runs, None)),
+        Certainty::AsFound => Certainty::AsFound,
+        Certainty::Guess(_) => Certainty::Guess(Doubt::First),
+        Certainty::Lost(_) => {
+            if let Some(taken) = left_of_first(store, evidence, names)? {
+                let mut weighed = Weighed {
+                    store,
+                    names,
+                    taken: taken.clone(),
+                    old: &runs,
+                    new: Vec::new(),
+                    next: 0,
+                };
+                each_frame(store, evidence, &mut |entries| {
+                    let mut own = entries.chunks;
+                    own.retain(|chunk| Some(chunk.id) != names.sums);
+                    weighed.until(entries.frame, &[])?;
+                    weighed.until(entries.frame.saturating_add(1), &own)
+                })?;
+                weighed.until(u64::MAX, &[])?;
+                return Ok((weighed.new, Some(taken)));
+            }
+            Certainty::Guess(Doubt::First)
+        }
+    };
+    let limited = |run: Run| Run { certainty: at_most(run.certainty, limit), ..run };
+    Ok((runs.into_iter().map(limited).collect(), None))
+}
+
+/// The less certain of both; a frame that is lost stays so.
+const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
+    match certainty {
+        Certainty::Certain(_) | Certainty::AsFound => limit,
+        _ => certainty,
+    }
+}
+
+/// What is left of frame 0, if it is known which chunks it had.
+fn left_of_first(
+    store: &PosixFile,
+    evidence: &Evidence,
+    names: &Names,
+) -> Result<Option<Taken>, Failed> {
+    let mut first = None;
+    each_frame(store, evidence, &mut |entries| {
+        if entries.frame == 0 {
+            first = Some(entries.chunks);
+        }
+        Ok(())
+    })?;
+    let chunks = first.filter(|chunks| {
+        let fits = chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
+        fits && !names.are_doubtful
+    });
+    let Some(chunks) = chunks else { return Ok(None) };
+    let Some(right) = sums::right(store, &chunks, names.sums)? else { return Ok(None) };
+    let is_lost = |id: u16| !right.iter().any(|chunk| chunk.id == id);
+    let own: Vec<Chunk> =
+        chunks.iter().filter(|chunk| Some(chunk.id) != names.sums).copied().collect();
+    let name = |id| names.get(id).unwrap_or_default();
+    let members = |group| members(store, names, [&right, &[]], group);
+    let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
+    let left = evidence.file_len.max(SHORT).saturating_mul(TAKEN);
+    Ok(Some(Taken { fallback, right, has_first: false, left }))
+}
+
+/// Runs that are made of others.
+struct Weighed<'a> {
+    store: &'a PosixFile,
+    names: &'a Names,
+    taken: Taken,
+    /// The run of the frame that comes next, and those after it.
+    old: &'a [Run],
+    new: Vec<Run>,
+    /// The frame that comes next.
+    next: u64,
+}
+
+impl Weighed<'_> {
+    /// Frames up to number `end`, each with these chunks.
+    fn until(&mut self, end: u64, chunks: &[Chunk]) -> Result<(), Failed> {
+        while let Some((run, rest)) =
+            self.old.split_first().filter(|(run, _)| run.frames.start < end)
+        {
+            let frames = run.frames.start.max(self.next)..run.frames.end.min(end);
+            if !run.certainty.is_saved() {
+                self.push(frames.clone(), run.certainty);
+            }
+            for frame in frames.filter(|_| run.certainty.is_saved()) {
+                let needs = self.taken.needs(self.store, self.names, chunks)?;
+                let is_known = |need: &Need| matches!(need, Need::Copy(_) | Need::Default(..));
+                let certainty = match needs.iter().all(is_known) {
+                    true => run.certainty,
+                    false => at_most(run.certainty, Certainty::Guess(Doubt::First)),
+                };
+                self.push(frame..frame.saturating_add(1), certainty);
+            }
+            if run.frames.end > end {
+                break;
+            }
+            self.old = rest;
+        }
+        self.next = self.next.max(end);
+        Ok(())
+    }
+
+    fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
+        if frames.is_empty() {
+            return;
+        }
+        match self.new.last_mut() {
+            Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
+                last.frames.end = frames.end;
+            }
+            _ => self.new.push(Run { frames, first: None, certainty }),
+        }
+    }
+}

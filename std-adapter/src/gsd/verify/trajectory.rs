@@ -1,0 +1,284 @@
+//! The schema hoomd: whether readers of trajectories get what was written (`spec/gsd-hoomd.md#what-is-wrong`).
+
+use super::{Failed, FindingKind, Report, WINDOW, read};
+use crate::gsd::hoomd::error::Error as HoomdError;
+use crate::gsd::hoomd::schema::{self, Field, Group, Kind, Rows};
+use crate::gsd::{NameList, last_of_each};
+use crate::posix::PosixFile;
+use std::ops::Range;
+use striae_core::gsd::open::Open;
+use striae_core::gsd::raw::IndexEntry;
+use striae_core::gsd::{Chunk, Reader};
+
+/// A chunk, and where its entry is.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    entry: u64,
+    chunk: Chunk,
+}
+
+/// A number of a chunk: the largest one, and where it is.
+type Most = Option<(u32, u64)>;
+
+/// What numbers of a frame are checked against, its own or those of frame 0.
+#[derive(Debug, Clone)]
+struct Known {
+    /// N of each group; `None` where its chunk is wrong.
+    members: [Option<u64>; Group::ALL.len()],
+    /// The number of its types.
+    types: [u64; Group::ALL.len()],
+    /// The largest number of a type, and of a particle.
+    typeids: [Most; Group::ALL.len()],
+    tags: [Most; Group::ALL.len()],
+}
+
+impl Known {
+    /// What a frame has without any chunks, if frame 0 is one.
+    fn defaults() -> Self {
+        let types = Group::ALL.map(|group| u64::from(group == Group::Particles));
+        let (typeids, tags) = ([None; Group::ALL.len()], [None; Group::ALL.len()]);
+        Self { members: [Some(0); Group::ALL.len()], types, typeids, tags }
+    }
+}
+
+struct Check<'r, 'a> {
+    store: &'r PosixFile,
+    /// The field of each id, and whether it is a logged quantity.
+    fields: Vec<(Option<&'static Field>, bool)>,
+    names: &'r NameList,
+    first: Known,
+    /// Logged quantities of frame 0, and those that others have besides.
+    logs: Vec<u16>,
+    told: Vec<u16>,
+    report: &'r mut Report<'a>,
+}
+
+/// Checks a file whose header, names and index are sound; nothing if it is none of the schema.
+pub(super) fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
+    let reader = Reader::open(store, &mut [0; Open::WINDOW])?;
+    let header = &reader.head().header;
+    if header.schema.as_bytes() != schema::NAME.as_bytes()
+        || !schema::is_readable(header.schema_version)
+    {
+        return Ok(());
+    }
+    let names = NameList::read(&reader)?;
+    let field = |name: &[u8]| (schema::by_name(name), name.starts_with(b"log/"));
+    let fields = names.iter().map(|name| field(name.0)).collect();
+    let (names, first) = (&names, Known::defaults());
+    let (logs, told) = (Vec::new(), Vec::new());
+    let mut check = Check { store, fields, names, first, logs, told, report };
+    let (index, is_sorted) = (reader.head().index(), header.version.is_sorted());
+    let mut frame: Vec<Placed> = Vec::new();
+    let mut chunks = reader.chunks(vec![0; WINDOW.min(1 << 16)]);
+    loop {
+        let entry = index.offset_of(chunks.slot());
+        let chunk = chunks.next().transpose()?;
+        let is_next = |chunk: &Chunk| frame.first().is_none_or(|it| it.chunk.frame == chunk.frame);
+        if !chunk.as_ref().is_some_and(is_next) {
+            if !is_sorted {
+                last_of_each(&mut frame, |placed| placed.chunk.id);
+            }
+            check.frame(&frame)?;
+            frame.clear();
+        }
+        let Some(chunk) = chunk else { return Ok(()) };
+        if frame.last().is_none_or(|last| last.chunk != chunk) {
+            frame.push(Placed { entry, chunk });
+        }
+    }
+}
+
+impl Check<'_, '_> {
+    fn frame(&mut self, chunks: &[Placed]) -> Result<(), Failed> {
+        let Some(number) = chunks.first().map(|placed| placed.chunk.frame) else { return Ok(()) };
+        let mut known = self.first.clone();
+        for group in Group::ALL {
+            self.count(chunks, group, &mut known)?;
+        }
+        for placed in chunks {
+            self.chunk(placed, &mut known, number)?;
+        }
+        for group in Group::ALL {
+            self.numbers(chunks, group, &known);
+        }
+        if number == 0 {
+            self.first = known;
+        }
+        Ok(())
+    }
+
+    /// N of a group in a frame; values of frame 0 are no longer its if it is another.
+    fn count(&mut self, chunks: &[Placed], group: Group, known: &mut Known) -> Result<(), Failed> {
+        let field = group.count();
+        let place = group.place();
+        let Some(placed) = self.find(chunks, field.name) else { return Ok(()) };
+        let mut bytes = [0; 4];
+        let is_right = field.check(&placed.chunk, Some(1)).is_ok();
+        if is_right {
+            read(self.store, placed.chunk.span.offset(), &mut bytes)?;
+        }
+        let n = is_right.then(|| u64::from(u32::from_le_bytes(bytes)));
+        let [members, before] = [&mut known.members, &mut self.first.members];
+        let (Some(of), Some(first)) = (members.get_mut(place), before.get(place)) else {
+            return Ok(());
+        };
+        *of = n;
+        if n != *first || n.is_none() {
+            for of in [&mut known.typeids, &mut known.tags] {
+                of.get_mut(place).into_iter().for_each(|most| *most = None);
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, chunks: &[Placed], name: &str) -> Option<Placed> {
+        let id = self.names.id(name)?;
+        chunks.iter().find(|placed| placed.chunk.id == id).copied()
+    }
+
+    /// A chunk alone, and against the N of its frame.
+    fn chunk(&mut self, placed: &Placed, known: &mut Known, frame: u64) -> Result<(), Failed> {
+        let Placed { entry, chunk } = *placed;
+        let (field, is_log) =
+            self.fields.get(usize::from(chunk.id)).copied().unwrap_or((None, false));
+        if is_log && frame == 0 {
+            self.logs.push(chunk.id);
+        } else if is_log && !self.logs.contains(&chunk.id) && !self.told.contains(&chunk.id) {
+            self.told.push(chunk.id);
+            let name = self.names.get(chunk.id).map_or(&[][..], |name| name.0).into();
+            self.tell(entry, HoomdError::Late { name, frame });
+        }
+        let Some(field) = field else { return Ok(()) };
+        let rows = match field.rows {
+            Rows::Fixed(n) => Some(n),
+            Rows::Each(group) => known.members.get(group.place()).copied().flatten(),
+            Rows::Types | Rows::Sum => None,
+        };
+        if let Err(error) = field.check(&chunk, rows) {
+            let at = match error {
+                HoomdError::Type { .. } => IndexEntry::kind,
+                _ => IndexEntry::n,
+            };
+            self.tell(entry.saturating_add(at.offset().into()), error);
+            return Ok(());
+        }
+        let place = Group::of_name(field.name.as_bytes()).map_or(usize::MAX, Group::place);
+        let put = |to: &mut [Most], most| to.get_mut(place).into_iter().for_each(|to| *to = most);
+        if field.name.ends_with("/typeid") {
+            put(&mut known.typeids, self.largest(&chunk)?);
+        } else if field.kind == Kind::Tag {
+            put(&mut known.tags, self.largest(&chunk)?);
+        } else if field.kind == Kind::Text {
+            let types = known.types.get_mut(place).filter(|_| field.name.ends_with("/types"));
+            types.into_iter().for_each(|types| *types = chunk.n);
+            self.texts(&chunk, field)?;
+        } else if field.name == schema::DIMENSIONS.name {
+            let mut value = [0];
+            read(self.store, chunk.span.offset(), &mut value)?;
+            let [value] = value;
+            if !matches!(value, 2 | 3) {
+                self.tell(chunk.span.offset(), HoomdError::Dimensions { frame, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether numbers of types and particles are below what there are; told where either changes.
+    fn numbers(&mut self, chunks: &[Placed], group: Group, known: &Known) {
+        let frame = chunks.first().map_or(0, |placed| placed.chunk.frame);
+        let folder = group.count().name.trim_end_matches('N');
+        let place = group.place();
+        let at = |most: &[Most]| most.get(place).copied().flatten();
+        // Without names of types nobody knows how many there are.
+        let types = known.types.get(place).copied().filter(|&types| types > 0);
+        let particles = known.members.first().copied().flatten();
+        let n = schema::PARTICLES_N.name;
+        for (name, of, most, end) in [
+            ("typeid", format!("{folder}types"), at(&known.typeids), types),
+            ("group", n.to_owned(), at(&known.tags), particles),
+        ] {
+            let name = format!("{folder}{name}");
+            let (Some((value, offset)), Some(end)) = (most, end) else { continue };
+            let is_new = self.find(chunks, &name).or_else(|| self.find(chunks, &of)).is_some();
+            if is_new && u64::from(value) >= end {
+                let name = name.into_bytes().into();
+                self.tell(offset, HoomdError::Number { name, frame, value, end });
+            }
+        }
+    }
+
+    /// The largest of whole numbers of 32 bits.
+    fn largest(&mut self, chunk: &Chunk) -> Result<Most, Failed> {
+        let mut most: Most = None;
+        self.pieces(chunk, 4, &mut |offset, bytes| {
+            for (number, bytes) in (0..).zip(bytes.chunks_exact(4)) {
+                let value = u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+                if most.is_none_or(|(most, _)| value > most) {
+                    most = Some((value, offset.saturating_add(4_u64.saturating_mul(number))));
+                }
+            }
+        })?;
+        Ok(most)
+    }
+
+    /// Whether texts are UTF-8, and such as gsd's Python package can read.
+    fn texts(&mut self, chunk: &Chunk, field: &Field) -> Result<(), Failed> {
+        let (name, frame) = (Box::from(field.name.as_bytes()), chunk.frame);
+        if chunk.m == 1 && chunk.n > 0 {
+            let (found, want) = ((chunk.n, chunk.m), (None, Some(2)));
+            self.tell(chunk.span.offset(), HoomdError::Shape { name, frame, found, want });
+            return Ok(());
+        }
+        let width = usize::try_from(chunk.m).unwrap_or(usize::MAX);
+        let mut wrong = None;
+        self.pieces(chunk, width, &mut |offset, bytes| {
+            for (row, text) in (0..).zip(bytes.chunks(width.max(1))) {
+                let len = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+                let text = text.get(..len).unwrap_or_default();
+                if let Err(error) = std::str::from_utf8(text) {
+                    let at = super::to_u64(error.valid_up_to());
+                    let start = offset.saturating_add(u64::from(chunk.m).saturating_mul(row));
+                    wrong.get_or_insert((start, at));
+                }
+            }
+        })?;
+        if let Some((start, at)) = wrong {
+            let row = start.saturating_sub(chunk.span.offset());
+            let row = row.checked_div(chunk.m.into()).unwrap_or(0);
+            let offset = start.saturating_add(at);
+            self.tell(offset, HoomdError::NotText { name, frame, row, at });
+        }
+        Ok(())
+    }
+
+    /// Hands over whole rows of `width` bytes, and where they are; none if one is too long to be a text.
+    fn pieces(
+        &self,
+        chunk: &Chunk,
+        width: usize,
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Failed> {
+        let rows = WINDOW.checked_div(width).unwrap_or(0);
+        let most = super::to_u64(rows.saturating_mul(width));
+        let Range { mut start, end } = chunk.span.offset()..chunk.span.end();
+        let mut window = Vec::new();
+        while start < end && most > 0 {
+            let len = end.saturating_sub(start).min(most);
+            window.resize(usize::try_from(len).unwrap_or(0), 0);
+            read(self.store, start, &mut window)?;
+            each(start, &window);
+            start = start.saturating_add(len);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, offset: u64, error: HoomdError) {
+        let is_read = matches!(error, HoomdError::Number { .. } | HoomdError::Dimensions { .. });
+        let finding = FindingKind::Hoomd { offset, error };
+        match is_read {
+            true => self.report.note(finding), // only HOOMD-blue refuses to go on from it
+            false => self.report.damage(finding),
+        }
+    }
+}
