@@ -162,12 +162,16 @@ fn what_sionlib_wrote_and_closed_is_sound_and_not_even_unusual() {
         assert_eq!(findings, [], "{name}");
         assert!(summary.is_sound() && summary.files >= 1 && summary.tasks >= 1, "{name}");
     }
-    let set = |name: &str| found(&golden_dir().join(name)).0;
-    let expect = |files, tasks| Summary { files, tasks, damage: 0, notes: 0 };
-    assert_eq!(set(M05), expect(3, 8));
-    assert_eq!(set("m05_np8_3files.sion.000002"), expect(1, 4));
-    assert_eq!(set("m11_np4_buddy.sion_BUDDY_00"), expect(2, 8));
-    assert_eq!(set("s13_100_tasks_meta1_3blocks.sion"), expect(1, 100));
+    let set = |name: &str| {
+        let Summary { files, tasks, data, part_of_set, damage, notes, .. } =
+            found(&golden_dir().join(name)).0;
+        assert_eq!((damage, notes, data.checked), (0, 0, 0), "{name}");
+        (files, tasks, part_of_set.map(|part| (part.file, part.files)))
+    };
+    assert_eq!(set(M05), (3, 8, None));
+    assert_eq!(set("m05_np8_3files.sion.000002"), (1, 4, Some((2, 3))));
+    assert_eq!(set("m11_np4_buddy.sion_BUDDY_00"), (2, 8, None));
+    assert_eq!(set("s13_100_tasks_meta1_3blocks.sion"), (1, 100, None));
 }
 
 #[test]
