@@ -1,7 +1,9 @@
 //! What checking a file finds, as values with stable names: for programs, whatever the format.
 
 use std::fmt;
-use striae_core::field::{FieldId, Table};
+use striae_core::field::Table;
+
+pub use striae_core::field::FieldId;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -55,7 +55,9 @@ pub mod sion;
 
 pub use error::Error;
 pub use format::Format;
-pub use striae_core; // its types are in this crate's interfaces
+pub use striae_core; // what its types need besides those that have a name here
+pub use striae_core::span::Span;
+pub use striae_core::store::{ReadAt, WriteAt};
 
 /// The README's examples compile.
 #[cfg(doctest)]

@@ -133,3 +133,36 @@ fn one_file_of_a_set_can_be_opened_alone() {
     assert_eq!(opened.files().len(), 1);
     assert_eq!(opened.tasks().unwrap().count(), 2);
 }
+
+/// Compiles if what these interfaces take and give has a name in striae alone.
+#[test]
+fn what_interfaces_need_has_a_name_here() {
+    use striae::direct::Alignment;
+    use striae::error::ErrorKind;
+    use striae::finding::FieldId;
+    use striae::posix::PosixFile;
+    use striae::{ReadAt, Span, WriteAt, ffrecord, gsd, sion};
+
+    let _: fn(sion::Builder, sion::ByteOrder) -> sion::Builder = sion::Builder::order;
+    let _: fn(sion::Builder, sion::ChunkRule) -> sion::Builder = sion::Builder::rule;
+    let _: fn(&File) -> sion::KeyvalMode = File::keyval;
+    let _: fn(&sion::Head) -> sion::Meta1 = |head| head.meta1;
+    let _: fn(&sion::TaskEntry) -> sion::Task = |entry| entry.place;
+    let _: fn(sion::Record) -> u64 = |record| record.key;
+    let _: fn(sion::Error) -> ErrorKind = ErrorKind::Sion;
+    let _: fn(&sion::Grouping, &sion::SealState) = |_, _| ();
+    let _: fn(&gsd::File) -> &gsd::Head = gsd::File::head;
+    let _: fn(&gsd::File) -> &gsd::Header = gsd::File::header;
+    let _: fn(&gsd::Header) -> (gsd::Label, gsd::Version) =
+        |header| (header.schema, header.version);
+    let _: fn(&gsd::Head) -> gsd::State = |head| head.state;
+    let _: fn(gsd::Chunk) -> (gsd::ChunkType, Span) = |chunk| (chunk.kind, chunk.span);
+    let _: fn(gsd::Error) -> ErrorKind = ErrorKind::Gsd;
+    let _: fn(&ffrecord::File) -> &ffrecord::Head = ffrecord::File::head;
+    let _: fn(ffrecord::Sample) -> Span = |sample| sample.span;
+    let _: fn(ffrecord::Error) -> ErrorKind = ErrorKind::Ffrecord;
+    let _: fn(FieldId) -> u16 = FieldId::offset;
+    let _: fn(Alignment) = |_| ();
+    fn store<S: ReadAt + WriteAt>() {}
+    let _: fn() = store::<PosixFile>;
+}

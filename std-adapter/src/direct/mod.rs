@@ -56,4 +56,5 @@ pub use file::DirectFile;
 pub use options::OpenOptions;
 pub use standing::{Policy, Rung, Step};
 pub use stream::{Order, Piece, Stream};
+pub use striae_core::align::Alignment;
 pub use writer::Writer;

@@ -31,6 +31,7 @@ pub use crate::extract::Extracted;
 pub use extract::Extract;
 pub use file::{File, Samples};
 pub use pack::Pack;
+pub use striae_core::ffrecord::{Error, Head, Sample};
 pub use write::{Builder, Writer, Written};
 
 pub(crate) use recognize::is_ffrecord;

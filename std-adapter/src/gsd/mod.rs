@@ -1,4 +1,22 @@
 //! GSD files: open, find chunks, read their values, follow a writer; write.
+//!
+//! ```
+//! use striae::gsd::{Builder, Chunk, ChunkType, File, Version};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("run.gsd");
+//! let schema = Version { major: 1, minor: 0 };
+//! let mut writer = Builder::new().application("example").schema("none", schema).create(&path)?;
+//! writer.write("position", &[0.5_f32; 6], 3)?;
+//! writer.end_frame()?;
+//! writer.close()?;
+//!
+//! let file = File::open(&path)?;
+//! let chunk: Chunk = file.chunk(0, "position")?;
+//! assert_eq!((chunk.kind, chunk.n, chunk.m), (ChunkType::F32, 2, 3));
+//! assert_eq!(file.header().schema_version, schema);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod checked;
 pub mod convert;
@@ -25,4 +43,5 @@ pub use file::{Chunks, File, OpenOptions};
 use names::last_of_each;
 pub use names::{Name, NameList};
 pub use stale::Stale;
+pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
 pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

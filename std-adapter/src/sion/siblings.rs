@@ -20,8 +20,7 @@ pub struct PartOfSet {
 
 impl PartOfSet {
     /// What a file says of itself; `None` if it is the only one of its set, or does not say which.
-    #[must_use]
-    pub fn of(meta1: &Meta1) -> Option<Self> {
+    pub(crate) fn of(meta1: &Meta1) -> Option<Self> {
         let (file, files) = (meta1.filenumber()?, meta1.files_in_set());
         (files > 1).then_some(Self { file, files })
     }

@@ -15,6 +15,9 @@ use striae_core::step::DriveError;
 const MAX_CHUNKS: u64 = 1 << 24;
 
 /// The stream of one task. It owns what it needs, so that it may go to another thread.
+///
+/// Each read asks the operating system: whoever reads a few bytes at a time puts it into a
+/// [`BufReader`](io::BufReader). Reads of some KiB or more gain nothing by that.
 #[derive(Debug, Clone)]
 pub struct TaskStream {
     store: FileStore,
@@ -226,6 +229,8 @@ impl Seek for TaskStream {
 }
 
 /// The value of a key: its records, one after another.
+///
+/// Small reads want a [`BufReader`](io::BufReader), as those of [`TaskStream`].
 #[derive(Debug)]
 pub struct KeyReader {
     stream: TaskStream,

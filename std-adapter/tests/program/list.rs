@@ -128,3 +128,28 @@ fn one_file_is_read_alone_when_its_siblings_are_gone() {
     assert_eq!(alone["ntasks"], 2);
     assert_eq!(output(&["cat", "--alone", copy.main(), "--task", "1"]).len(), 610);
 }
+
+#[test]
+fn info_says_of_the_writer_only_what_the_file_shows() {
+    let info = |path: &str| String::from_utf8(output(&["info", path])).unwrap();
+    let set = golden_set("s02_three_unequal_noncontig");
+    let theirs = info(main_file(&set));
+    assert!(theirs.contains("version fields      SIONlib 1.7 patch 6\n"), "{theirs}");
+    assert!(!theirs.contains("written by") && !theirs.contains("striae"), "{theirs}");
+    // A file of striae that has nothing that SIONlib's have not shows no more than these.
+    let folder = Folder::new();
+    let out = folder.path("out.sion");
+    output(&["convert", main_file(&set), &out]);
+    let ours = info(&out);
+    assert!(ours.contains("version fields      SIONlib 1.7 patch 6\n"), "{ours}");
+    assert!(!ours.contains("marks of striae"), "{ours}");
+    output(&["convert", "--force", "--seal", main_file(&set), &out]);
+    assert!(info(&out).contains("marks of striae     a seal\n"));
+    let writer = striae::sion::Reopen::new().sealed(false).open(&out).unwrap();
+    std::io::Write::write_all(&mut writer.task(0).unwrap(), &[7; 5000]).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    let committed = info(&out);
+    let says = "marks of striae     META2 not where a close puts it, as by a commit\n";
+    assert!(committed.contains(says), "{committed}");
+}

@@ -107,7 +107,9 @@ fn a_set_of_which_one_file_is_not_closed_is_refused() {
     assert!(matches!(sion(&error), SionError::NotClosed { .. }));
     std::fs::remove_file(folder.path().join("a.sion.000001")).unwrap();
     let error = FileWriter::reopen(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
+    let kind = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    let is_lost = matches!(error.kind(), ErrorKind::Sibling { error, .. } if kind(error));
+    assert!(is_lost, "{error}");
 }
 
 #[test]

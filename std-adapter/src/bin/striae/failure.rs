@@ -10,6 +10,9 @@ use striae::error::ErrorKind;
 use striae::gsd::verify::FindingKind;
 use striae::shown::Shown;
 use striae::sion::buddy_path;
+use striae_core::sion::raw::{
+    self, BlockcountEntry, BlocksizeEntry, CommitFields, MappingEntry, MappingSize,
+};
 use striae_core::{gsd, sion};
 
 /// Whether what was asked for is sound.
@@ -50,7 +53,9 @@ impl Failure {
     /// Of a verb of which status 1 says that there is a new file: without one it is 2, whatever the
     /// reason.
     pub(crate) fn nothing_made(error: &Error) -> Self {
-        Self::Usage(with_advice(error))
+        // That verb is what the advice would be.
+        let blames_file = Self::blames_file(error);
+        Self::Usage(if blames_file { error.to_string() } else { with_advice(error) })
     }
 
     /// Says why, in one line, and gives the exit status.
@@ -65,12 +70,12 @@ impl Failure {
             Self::Stdout(error) => format!("standard output: {error}"),
         };
         complain(&text);
-        ExitCode::from(if self.blames_file() { 1 } else { 2 })
+        let is_no = matches!(&self, Self::File(error) if Self::blames_file(error));
+        ExitCode::from(if is_no { 1 } else { 2 })
     }
 
     /// Whether the file is to blame, or the answer is no.
-    fn blames_file(&self) -> bool {
-        let Self::File(error) = self else { return false };
+    fn blames_file(error: &Error) -> bool {
         match error.kind() {
             ErrorKind::Sion(error) => !error.blames_caller(),
             ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
@@ -132,6 +137,7 @@ fn without_sibling(first: &Path) -> String {
 
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
+<<<<<<< HEAD
         ErrorKind::Sion(sion::Error::NotClosed { .. }) => {
             Some("striae recover makes a closed copy")
         }
@@ -144,9 +150,37 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
         ) => Some("striae recover saves what is left"),
         ErrorKind::Damaged(finding) if matches!(finding.what, FindingKind::Hoomd { .. }) => None,
         ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
+=======
+>>>>>>> h/words
         ErrorKind::Exists => Some("--force replaces it"),
+        ErrorKind::Sion(error) if is_of_meta2(error) => Some("striae recover makes a closed copy"),
+        // Of a file that is no longer than a part of its header nothing is left.
+        ErrorKind::Gsd(gsd::Error::Cut { .. }) => None,
+        ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
+        ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if !error.blames_caller() => {
+            Some("striae recover saves what is left")
+        }
         _ => None,
     }
+}
+
+/// Whether META2 or the way to it is not there or damaged: recover makes both anew.
+fn is_of_meta2(error: &sion::Error) -> bool {
+    const TABLES: [&str; 5] = [
+        CommitFields::TABLE.name,
+        BlockcountEntry::TABLE.name,
+        BlocksizeEntry::TABLE.name,
+        MappingSize::TABLE.name,
+        MappingEntry::TABLE.name,
+    ];
+    let field = match error {
+        sion::Error::NotClosed { .. } => return true,
+        sion::Error::Cut { field, .. }
+        | sion::Error::TooSmall { field, .. }
+        | sion::Error::TooLarge { field, .. } => field,
+        _ => return false,
+    };
+    field.find(raw::TABLES).is_some_and(|(table, _)| TABLES.contains(&table.name))
 }
 
 /// One line on standard error.

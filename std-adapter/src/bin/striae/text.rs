@@ -3,6 +3,8 @@
 use crate::failure::{Failure, Sound};
 use serde::Serialize;
 use std::io::{BufWriter, StdoutLock, Write};
+use std::path::Path;
+use striae::shown::Shown;
 
 /// Standard output with a buffer.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -20,6 +22,11 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
 /// Text from a file or a name, without characters that a terminal would obey.
 pub(crate) fn printable(text: &str) -> String {
     printable_but(text, &[])
+}
+
+/// The name of a file, in words that people read.
+pub(crate) fn printable_path(path: &Path) -> String {
+    printable(&Shown::path(path).to_string())
 }
 
 /// The same, but for some characters that may be in it.

@@ -4,7 +4,7 @@ use crate::args::VerifyArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::sion::{PartOfSet, complain_of_part};
-use crate::text::{print_json, printable, unless_gone};
+use crate::text::{print_json, printable, printable_path, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::Write;
@@ -327,7 +327,7 @@ fn write_finding(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
         Severity::Damage => AnsiColor::Red.on_default().bold(),
         Severity::Note => AnsiColor::Yellow.on_default(),
     };
-    let text = printable(&format!("{}: {}", told.file, told.text));
+    let text = printable(&format!("{}: {}", Shown::new(&told.file), told.text));
     writeln!(out, "{style}{:<6}{style:#} {text}", told.severity)
 }
 
@@ -339,7 +339,7 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
     writeln!(
         out,
         "{}: {}: {}, {}, {} damage, {} notes",
-        printable(&Shown::path(&args.file).to_string()),
+        printable_path(&args.file),
         sum.verdict(),
         sum.counts,
         sum.data,

@@ -240,6 +240,11 @@ impl Part {
         Ok(())
     }
 
+    /// Whether it was committed or closed once.
+    pub(super) fn is_published(&self) -> bool {
+        lock(&self.book).published().is_some()
+    }
+
     /// Commits of unknown outcome that turned out to be visible.
     pub(super) fn settled(&self) -> u64 {
         lock(&self.book).settled()

@@ -10,6 +10,7 @@ use crate::sion::file::{OpenOptions, Opened};
 use crate::sion::siblings::sibling_path;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
     self as core_sion, Blocks, Book, KeyvalMode, Meta1, Physical, SealState, Varheader,
@@ -20,18 +21,40 @@ use striae_core::step::DriveError;
 /// A set of physical files that is written. All of its methods may be called by many threads at once.
 ///
 /// Tasks are numbered from 0 over (file, local rank). Each has a [`TaskWriter`], for one thread at a
-/// time. [`FileWriter::commit`] makes all that they wrote part of the files, [`FileWriter::close`]
-/// does so for the last time.
+/// time. [`FileWriter::commit`] makes all that they wrote part of the files, [`TaskWriter::commit`]
+/// what one of them wrote, and [`FileWriter::close`] does so for the last time.
 ///
 /// Dropped without a close, the files are as the last commit left them, or unclosed if there was
 /// none; a warning says so through the crate `log`.
 #[derive(Debug)]
 pub struct FileWriter {
     path: PathBuf,
-    parts: Vec<Arc<Part>>,
+    parts: Arc<Parts>,
     /// First task of each physical file.
     firsts: Vec<u64>,
     ntasks: u64,
+}
+
+/// The physical files of a set that is written.
+#[derive(Debug)]
+pub(super) struct Parts {
+    parts: Vec<Arc<Part>>,
+    /// Whether each of them is known to have been committed, so that the set can be opened.
+    are_published: AtomicBool,
+}
+
+impl Parts {
+    /// Commits all but `own` that never were: without one of them nobody can open the set.
+    pub(super) fn publish_others(&self, own: &Arc<Part>) -> Result<(), Error> {
+        if self.are_published.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let others = self.parts.iter().filter(|part| !Arc::ptr_eq(part, own));
+        let mut unpublished = others.filter(|part| !part.is_published());
+        unpublished.try_for_each(|part| part.commit())?;
+        self.are_published.store(own.is_published(), Ordering::Release);
+        Ok(())
+    }
 }
 
 impl FileWriter {
@@ -43,6 +66,7 @@ impl FileWriter {
             ntasks = ntasks.saturating_add(part.meta1().ntasks().into());
         }
         let parts = parts.into_iter().map(Arc::new).collect();
+        let parts = Arc::new(Parts { parts, are_published: AtomicBool::new(false) });
         Self { path: path.to_owned(), parts, firsts, ntasks }
     }
 
@@ -57,7 +81,7 @@ impl FileWriter {
 
     #[cfg(test)]
     pub(super) fn parts(&self) -> &[Arc<Part>] {
-        &self.parts
+        &self.parts.parts
     }
 
     /// The name of the first file.
@@ -75,7 +99,7 @@ impl FileWriter {
     /// Whether the streams are key-value records.
     #[must_use]
     pub fn keyval(&self) -> KeyvalMode {
-        self.parts.first().map_or(KeyvalMode::None, |part| part.meta1().keyval())
+        self.parts.parts.first().map_or(KeyvalMode::None, |part| part.meta1().keyval())
     }
 
     /// A writer of the stream of task `task`, which goes on where the last one stopped.
@@ -87,8 +111,10 @@ impl FileWriter {
         let file = self.firsts.partition_point(|&first| first <= task).saturating_sub(1);
         let first = self.firsts.get(file).copied().unwrap_or(0);
         let local = u32::try_from(task.saturating_sub(first)).ok();
-        match (self.parts.get(file), local) {
-            (Some(part), Some(local)) if task < self.ntasks => TaskWriter::new(part, local, task),
+        match (self.parts.parts.get(file), local) {
+            (Some(part), Some(local)) if task < self.ntasks => {
+                TaskWriter::new((&self.parts, part), local, task)
+            }
             _ => {
                 let ntasks = self.ntasks;
                 Err(Error::new(&self.path, core_sion::Error::NoTask { task, ntasks }))
@@ -106,7 +132,7 @@ impl FileWriter {
     /// then, and this one can be tried again, unless the disk failed to make something durable
     /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
-        self.parts.iter().try_for_each(|part| part.commit())
+        self.parts.parts.iter().try_for_each(|part| part.commit())
     }
 
     /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers of
@@ -117,13 +143,13 @@ impl FileWriter {
     /// # Errors
     /// As [`FileWriter::commit`].
     pub fn close(&mut self) -> Result<(), Error> {
-        self.parts.iter().try_for_each(|part| part.close())
+        self.parts.parts.iter().try_for_each(|part| part.close())
     }
 }
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        for part in &self.parts {
+        for part in &self.parts.parts {
             if part.abandon() {
                 log::warn!(
                     "{}: dropped without a close: what was written since the last commit is lost",

@@ -2,6 +2,7 @@
 
 use super::Durability;
 use super::part::{Part, lock};
+use super::set::Parts;
 use super::stream::Stream;
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
@@ -25,6 +26,7 @@ use zerocopy::IntoBytes;
 /// whether it is in the file: then it is part of the next commit.
 #[derive(Debug)]
 pub struct TaskWriter {
+    set: Arc<Parts>,
     part: Arc<Part>,
     stream: Arc<Mutex<Stream>>,
     task: u64,
@@ -34,7 +36,11 @@ pub struct TaskWriter {
 }
 
 impl TaskWriter {
-    pub(super) fn new(part: &Arc<Part>, local: u32, task: u64) -> Result<Self, Error> {
+    pub(super) fn new(
+        (set, part): (&Arc<Parts>, &Arc<Part>),
+        local: u32,
+        task: u64,
+    ) -> Result<Self, Error> {
         let stream = part.stream(local)?;
         let mut state = lock(&stream);
         if state.closed {
@@ -46,7 +52,26 @@ impl TaskWriter {
         drop(state);
         let is_plain = !part.is_keyval();
         let commits_each = part.durability() == Durability::EveryRecord;
-        Ok(Self { part: Arc::clone(part), stream, task, is_plain, commits_each })
+        let (set, part) = (Arc::clone(set), Arc::clone(part));
+        Ok(Self { set, part, stream, task, is_plain, commits_each })
+    }
+
+    /// Makes all that this task has written so far part of the file, as durable as was asked for, and
+    /// with it what all other tasks of its physical file have written. Threads that commit at once
+    /// share commits.
+    ///
+    /// Other physical files of the set are committed only if they never were, without which the set
+    /// could not be opened: [`FileWriter::commit`](super::FileWriter::commit) commits all of them.
+    /// After the close of the set there is nothing left to do.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) if the set was dropped without a close; the operating system's, or
+    /// that a file was removed while it was written. The last commit holds then, and this one can be
+    /// tried again, unless the disk failed to make something durable
+    /// ([`SyncFailed`](ErrorKind::SyncFailed)).
+    pub fn commit(&self) -> Result<(), Error> {
+        self.set.publish_others(&self.part)?;
+        self.part.commit()
     }
 
     /// Number of the task in its set.

@@ -2,7 +2,7 @@
 
 use super::{Bench, Turn, Way};
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json, printable, stdout};
+use crate::text::{print_json, printable, printable_path, stdout};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -136,7 +136,7 @@ impl Bench<'_> {
         let args = self.args;
         let kind = if args.sequential { "sequential" } else { "random" };
         let crc = if args.crc { ", with CRC-32C" } else { "" };
-        let path = printable(&args.file.to_string_lossy());
+        let path = printable_path(&args.file);
         let (len, count, size) = (self.file_len, args.count, args.size);
         writeln!(out, "{path}: {len} bytes; {count} {kind} spans of {size}{crc}")?;
         let (batch, turns, seed) = (args.batch, args.turns, args.seed);

@@ -3,7 +3,7 @@
 use crate::args::RecoverArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use crate::text::{print_json, printable, unless_gone};
+use crate::text::{print_json, printable_path, unless_gone};
 use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
@@ -116,7 +116,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         writeln!(
             lines,
             "{}: {verdict}: {} frames, {} bytes, {} guesses; {} lost",
-            printable(&args.out.to_string_lossy()),
+            printable_path(&args.out),
             recovery.frames(),
             recovery.bytes(),
             recovery.guesses(),

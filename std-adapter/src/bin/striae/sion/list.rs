@@ -367,6 +367,16 @@ fn words_of_seal(states: &[State]) -> String {
     }
 }
 
+/// What no other writer leaves, in words. Files of striae need not have any of it.
+fn marks_of_striae(states: &[State]) -> Option<String> {
+    let has = |mark: fn(&State) -> bool| states.iter().any(mark);
+    let seal = has(|state| state.sealing != Sealing::None);
+    let commit = has(|state| state.ending == Ending::Committed);
+    let marks = [(seal, "a seal"), (commit, "META2 not where a close puts it, as by a commit")];
+    let marks: Vec<_> = marks.iter().filter(|(has, _)| *has).map(|(_, mark)| *mark).collect();
+    (!marks.is_empty()).then(|| marks.join("; "))
+}
+
 fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(), Failure> {
     let files = set.0.files();
     let Some((_, head)) = files.first() else { return Ok(()) };
@@ -383,9 +393,9 @@ fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(
     };
     let blocks = files.iter().filter_map(|(_, head)| head.meta2).map(|meta2| meta2.maxchunks());
     let number = |n: usize| n.to_string();
-    let lines = [
+    let mut lines = vec![
         ("format", format!("SIONlib, fileformat_version {}", summary.fileformat_version)),
-        ("written by", format!("SIONlib {main}.{sub}p{patch}")),
+        ("version fields", format!("SIONlib {main}.{sub} patch {patch}")),
         ("created as", printable(&String::from_utf8_lossy(&set.0.prefix()?))),
         ("closed", words_of_ending(states).to_owned()),
         ("sealed", words_of_seal(states)),
@@ -398,6 +408,9 @@ fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(
         ("order of metadata", summary.meta_order.clone()),
         ("order of data", summary.data_order.clone()),
     ];
+    if let Some(marks) = marks_of_striae(states) {
+        lines.insert(2, ("marks of striae", marks));
+    }
     let mut out = stdout();
     for (name, value) in lines {
         writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;

@@ -4,7 +4,7 @@ use super::{PartOfSet, complain_of_part};
 use crate::args::RecoverArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use crate::text::{print_json, printable, unless_gone};
+use crate::text::{print_json, printable_path, unless_gone};
 use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
@@ -95,7 +95,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         writeln!(
             lines,
             "{}: {} physical files, {} tasks, {} bytes, {} guesses",
-            printable(&args.out.to_string_lossy()),
+            printable_path(&args.out),
             recovery.files().len(),
             recovery.tasks().count(),
             recovery.bytes(),
