@@ -1,6 +1,7 @@
 //! Errors that name the file.
 
 use crate::gsd::hoomd;
+use crate::posix::SyncFailed;
 use crate::shown::Shown;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -275,7 +276,10 @@ impl std::error::Error for Error {
 
 impl From<io::Error> for ErrorKind {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        match error.get_ref() {
+            Some(inner) if inner.is::<SyncFailed>() => Self::SyncFailed,
+            _ => Self::Io(error),
+        }
     }
 }
 
@@ -306,7 +310,7 @@ impl From<hoomd::Error> for ErrorKind {
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
     fn from(error: DriveError<io::Error, F>) -> Self {
         match error {
-            DriveError::Store(error) => Self::Io(error),
+            DriveError::Store(error) => error.into(),
             DriveError::Format(error) => error.into(),
             DriveError::Ended { offset } => Self::Ended { offset },
             error => Self::Io(io::Error::other(error.to_string())),
