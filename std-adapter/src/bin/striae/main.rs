@@ -9,8 +9,10 @@ mod failure;
 mod ffrecord;
 mod flags;
 mod gsd;
+mod leftovers;
 mod log;
 mod progress;
+mod signals;
 mod sion;
 mod text;
 mod verify;
@@ -26,7 +28,12 @@ use striae::shown::Shown;
 fn main() -> ExitCode {
     let args = Args::parse();
     log::start(args.verbose);
+    if let Some(folder) = leftovers::folder_of(&args.verb) {
+        signals::start();
+        leftovers::name_those_in(&folder);
+    }
     let outcome = run(&args);
+    signals::hold();
     match outcome {
         Ok(Sound::Yes) => ExitCode::SUCCESS,
         Ok(Sound::No) => ExitCode::from(1),
