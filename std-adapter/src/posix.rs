@@ -1,5 +1,8 @@
 //! One file, read and written by offset.
 
+mod pin;
+
+pub(crate) use pin::Pin;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
@@ -112,13 +115,15 @@ impl PosixFile {
         let mode = Mode::from_raw_mode(0o666); // less umask
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
         let stat = rustix::fs::fstat(&fd)?;
+        let identity = (stat.st_dev, stat.st_ino);
+        pin::check(path, identity)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
                 if flags.contains(OFlags::DIRECT) {
                     // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
                     rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
                 }
-                let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
+                let limit = AtomicU64::new(limit);
                 Ok(Self { fd, identity, limit, syncs: Arc::default() })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),

@@ -23,6 +23,7 @@ use failure::{Failure, Sound};
 use std::io::Write;
 use std::process::ExitCode;
 use striae::Format;
+use striae::format::Recognized;
 use striae::shown::Shown;
 
 fn main() -> ExitCode {
@@ -57,20 +58,20 @@ fn run(args: &Args) -> Result<Sound, Failure> {
 
 /// Leaves it to the format of the file what is to be done.
 fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
-    let format = match Format::of_file(verb.path()) {
-        Ok(format) => format,
+    let recognized = match Recognized::new(verb.path()) {
+        Ok(recognized) => recognized,
         // Its status 1 says that there is a copy, so without one it is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {
             return Err(Failure::Usage(error.to_string()));
         }
         Err(error) => return Err(error.into()),
     };
-    flags::check(verb, format)?;
-    match format {
+    // It lives until the verb has ended: so what was recognized is what is read.
+    flags::check(verb, recognized.format())?;
+    match recognized.format() {
         Format::Sion => sion::run(verb),
         Format::Gsd => gsd::run(verb),
         Format::Ffrecord => ffrecord::run(verb),
-        format => Err(Failure::Usage(format!("{format} files are of no use here"))),
     }
 }
 
