@@ -172,6 +172,9 @@ impl WriteAt for [u8] {
 
 /// A store out of anything that reads and seeks, such as a file on an SD card.
 ///
+/// Its sync is the device's `flush`, and what that says is passed on each time: a device that forgets
+/// what it failed to write must itself go on failing (see [`WriteAt::sync`]).
+///
 /// It keeps the device in a [`RefCell`]: shared within one thread, not between threads.
 #[derive(Debug)]
 pub struct SeekStore<T>(RefCell<T>);

@@ -31,6 +31,8 @@ struct Card {
     /// Bytes that there is room for.
     room: usize,
     flushes: usize,
+    /// Numbers, counted from 1, of the flushes that fail.
+    bad_flushes: core::ops::Range<usize>,
 }
 
 impl Card {
@@ -69,7 +71,10 @@ impl Write for Card {
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
         self.flushes += 1;
-        Ok(())
+        match self.bad_flushes.contains(&self.flushes) {
+            true => Err(ErrorKind::Other),
+            false => Ok(()),
+        }
     }
 }
 
@@ -132,6 +137,21 @@ fn a_seek_store_grows_by_zeros() {
     store.sync().unwrap();
     let card = store.into_inner();
     assert_eq!((card.bytes.as_slice(), card.flushes), (b"abXYef".as_slice(), 1));
+}
+
+#[test]
+fn a_seek_store_is_as_durable_as_its_device_says_each_time() {
+    // One that goes on failing, and one that keeps what it could not write, and can write it later.
+    for (bad_flushes, later) in [(2..usize::MAX, false), (2..4, true)] {
+        let mut store = SeekStore::new(Card { bad_flushes, ..Card::of(b"abc") });
+        assert_eq!(store.sync(), Ok(()));
+        for _ in 2..4 {
+            assert_eq!(store.sync(), Err(SeekStoreError::Device(ErrorKind::Other)));
+            store.write_all_at(0, b"x").unwrap();
+        }
+        assert_eq!(store.sync().is_ok(), later);
+        assert_eq!(store.into_inner().flushes, 4);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::gsd::hoomd;
 use crate::gsd::verify::Finding as GsdFinding;
+use crate::posix::SyncFailed;
 use crate::shown::Shown;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -279,7 +280,10 @@ impl std::error::Error for Error {
 
 impl From<io::Error> for ErrorKind {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        match error.get_ref() {
+            Some(inner) if inner.is::<SyncFailed>() => Self::SyncFailed,
+            _ => Self::Io(error),
+        }
     }
 }
 
@@ -310,7 +314,7 @@ impl From<hoomd::Error> for ErrorKind {
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
     fn from(error: DriveError<io::Error, F>) -> Self {
         match error {
-            DriveError::Store(error) => Self::Io(error),
+            DriveError::Store(error) => error.into(),
             DriveError::Format(error) => error.into(),
             DriveError::Ended { offset } => Self::Ended { offset },
             error => Self::Io(io::Error::other(error.to_string())),

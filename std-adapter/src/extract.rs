@@ -1,11 +1,11 @@
 //! Folders that are filled when all that goes into them is whole.
 
 use crate::error::Error;
-use crate::publish::{Hidden, give_mode};
-use std::ffi::OsString;
+use crate::publish::{Hidden, Unfinished, give_mode};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,22 +26,10 @@ pub(crate) fn fill(
     check: impl FnOnce() -> Result<(), Error>,
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<u64, Error> {
-    let made_dir = make_dir(dir)?;
-    let done = check().and_then(|()| make_and_publish(dir, force, make));
-    if done.is_err() && made_dir {
-        // Only an empty one goes; if it cannot, there is nothing better to do.
-        let _ = fs::remove_dir(dir);
-    }
-    done
-}
-
-fn make_and_publish(
-    dir: &Path,
-    force: bool,
-    make: impl FnOnce(&Path) -> Result<(), Error>,
-) -> Result<u64, Error> {
     let at = |error| Error::new(dir, error);
-    let hidden = Hidden::new(dir).map_err(at)?;
+    let made_dir = make_dir(dir).map_err(at)?;
+    check()?;
+    let hidden = Hidden::new(dir, dir).map_err(at)?;
     make(hidden.path())?;
     // All names first: what a folder lists while files leave it is not certain.
     let entries = fs::read_dir(hidden.path()).and_then(Iterator::collect);
@@ -51,18 +39,28 @@ fn make_and_publish(
     for file in &files {
         give_mode(&hidden.path().join(&file.name), &file.to, None)?;
     }
-    hidden.publish(&files, force, false)?;
+    let publishing = hidden.publishing()?;
+    hidden.publish(&publishing, &files, force, false)?;
+    if let Some(dir) = &made_dir {
+        dir.keep();
+    }
     Ok(u64::try_from(files.len()).unwrap_or(u64::MAX))
 }
 
-/// Makes the folder if it is not there, and says whether it did.
-fn make_dir(dir: &Path) -> Result<bool, Error> {
-    match fs::create_dir(dir) {
-        Ok(()) => Ok(true),
+/// Makes the folder if it is not there.
+fn make_dir(dir: &Path) -> io::Result<Option<Unfinished>> {
+    match Unfinished::folder(dir) {
+        Ok(made) => Ok(Some(made)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.is_dir() {
-            true => Ok(false),
-            false => Err(Error::new(dir, io::Error::from(io::ErrorKind::NotADirectory))),
+            true => Ok(None),
+            false => Err(io::Error::from(io::ErrorKind::NotADirectory)),
         },
-        Err(error) => Err(Error::new(dir, error)),
+        Err(error) => Err(error),
     }
+}
+
+/// The path that a file in the hidden folder of [`fill`] will have.
+pub(crate) fn path_of(hidden: &Path, name: impl AsRef<OsStr>) -> PathBuf {
+    let folder = hidden.parent().and_then(Path::parent);
+    folder.unwrap_or(hidden).join(name.as_ref())
 }

@@ -2,15 +2,16 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
-use crate::posix::PosixFile;
+use crate::posix::{Pin, PosixFile};
 use std::fmt;
 use std::path::Path;
 use striae_core::gsd;
 use striae_core::store::ReadAt;
 
 /// A format of files.
+///
+/// Not `non_exhaustive`: whoever does something for each format must see when there is one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Format {
     /// SIONlib: a set of physical files; each starts with `sion`.
     Sion,
@@ -33,8 +34,13 @@ impl Format {
     /// # Errors
     /// [`ErrorKind::NoFormat`] if it has none of them; the operating system's.
     pub fn of_file(path: &Path) -> Result<Self, Error> {
+        let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        Self::of_open(path, &file)
+    }
+
+    /// The format of an open file.
+    fn of_open(path: &Path, file: &PosixFile) -> Result<Self, Error> {
         let at = |kind| Error::new(path, kind);
-        let file = PosixFile::open(path).map_err(|error| at(error.into()))?;
         let mut start = [0; Self::LEN];
         let mut len = 0;
         while let Some(rest) = start.get_mut(len..).filter(|rest| !rest.is_empty()) {
@@ -49,7 +55,7 @@ impl Format {
             return Ok(format);
         }
         // Last, since it looks at more than what a file starts with.
-        match is_ffrecord(path, &file).map_err(|error| at(error.into()))? {
+        match is_ffrecord(path, file).map_err(|error| at(error.into()))? {
             true => Ok(Self::Ffrecord),
             false => Err(at(ErrorKind::NoFormat { start: bytes.into() })),
         }
@@ -103,6 +109,35 @@ impl Format {
             Self::Gsd => "gsd",
             Self::Ffrecord => "ffrecord",
         }
+    }
+}
+
+/// A file whose format was found.
+///
+/// While this lives, whatever this crate opens by this path is this file, or an error: another file that got
+/// the name meanwhile is not taken for it. That holds for functions that open a path several times, too.
+/// It is meant for programs that do one thing with one file.
+#[derive(Debug)]
+pub struct Recognized {
+    format: Format,
+    /// Another file cannot have its inode's number as long as it is open.
+    _pin: Pin,
+}
+
+impl Recognized {
+    /// Finds the format of the file at `path`, as [`Format::of_file`] does.
+    ///
+    /// # Errors
+    /// As [`Format::of_file`].
+    pub fn new(path: &Path) -> Result<Self, Error> {
+        let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
+        Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
+    }
+
+    /// Its format.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
     }
 }
 

@@ -39,6 +39,9 @@
 
 mod bulk;
 pub mod copy;
+#[cfg(test)]
+#[path = "../tests/common/denying.rs"]
+mod denying;
 pub mod direct;
 mod dump;
 pub mod error;

@@ -1,12 +1,16 @@
 //! One file, read and written by offset.
 
+mod pin;
+
+pub(crate) use pin::Pin;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// A regular file, read and written by offset; many threads may do both at once.
@@ -27,7 +31,32 @@ pub struct PosixFile {
     identity: (u64, u64),
     /// Where writing must stop; nowhere if the file is only read, as the kernel refuses that.
     limit: AtomicU64,
+    /// Shared by all descriptors that were made from one another.
+    syncs: Arc<Syncs>,
 }
+
+/// What the disk said when it was asked to make a file durable.
+#[derive(Debug, Default)]
+struct Syncs {
+    failed: AtomicBool,
+    /// Held while it is asked: of two calls at once, the kernel tells only one of a failure.
+    asking: Mutex<()>,
+}
+
+/// The error of every [`PosixFile::sync`] after one that failed.
+///
+/// The kernel reports a write that failed once, and takes the bytes for written from then on: whether
+/// they are on the disk, no later call can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncFailed;
+
+impl std::fmt::Display for SyncFailed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the disk failed to make earlier writes durable")
+    }
+}
+
+impl std::error::Error for SyncFailed {}
 
 impl PosixFile {
     /// Opens the file at `path` for reading.
@@ -75,7 +104,8 @@ impl PosixFile {
     /// A regular file that is open already.
     #[cfg(test)]
     pub(crate) fn of(file: std::fs::File) -> Self {
-        Self { fd: file.into(), identity: (0, 0), limit: AtomicU64::new(u64::MAX) }
+        let (identity, limit) = ((0, 0), AtomicU64::new(u64::MAX));
+        Self { fd: file.into(), identity, limit, syncs: Arc::default() }
     }
 
     /// Opens what must be a regular file, without waiting for anything.
@@ -85,14 +115,16 @@ impl PosixFile {
         let mode = Mode::from_raw_mode(0o666); // less umask
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
         let stat = rustix::fs::fstat(&fd)?;
+        let identity = (stat.st_dev, stat.st_ino);
+        pin::check(path, identity)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
                 if flags.contains(OFlags::DIRECT) {
                     // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
                     rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
                 }
-                let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
-                Ok(Self { fd, identity, limit })
+                let limit = AtomicU64::new(limit);
+                Ok(Self { fd, identity, limit, syncs: Arc::default() })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
@@ -110,13 +142,15 @@ impl PosixFile {
     /// The operating system's, also where there is no `/proc`.
     pub(crate) fn reopen(&self, flags: OFlags) -> io::Result<Self> {
         let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { u64::MAX };
-        Self::opened(&self.proc_path(), flags, limit)
+        let reopened = Self::opened(&self.proc_path(), flags, limit)?;
+        Ok(Self { syncs: Arc::clone(&self.syncs), ..reopened })
     }
 
     /// The same file by one more descriptor, which may do what this one may.
     pub(crate) fn same(&self) -> io::Result<Self> {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
-        Ok(Self { fd: self.fd.try_clone()?, identity: self.identity, limit })
+        let syncs = Arc::clone(&self.syncs);
+        Ok(Self { fd: self.fd.try_clone()?, identity: self.identity, limit, syncs })
     }
 
     /// A name of the open file itself.
@@ -193,9 +227,20 @@ impl PosixFile {
     ///
     /// # Errors
     /// The operating system's. What was written since the last success may be durable or lost, and
-    /// calling this again does not tell: the kernel reports a failed write once.
+    /// nothing can tell: so from then on the error is [`SyncFailed`], until the file is opened anew.
     pub fn sync(&self) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::fdatasync(&self.fd))?)
+        let _asking = self.syncs.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_syncs()?;
+        let failed = |_: &Errno| self.syncs.failed.store(true, Ordering::Release);
+        Ok(retry_on_intr(|| rustix::fs::fdatasync(&self.fd)).inspect_err(failed)?)
+    }
+
+    /// That the disk has not failed yet to make the file durable.
+    pub(crate) fn check_syncs(&self) -> io::Result<()> {
+        match self.syncs.failed.load(Ordering::Acquire) {
+            true => Err(io::Error::other(SyncFailed)),
+            false => Ok(()),
+        }
     }
 
     /// Length of the blocks in which the file system likes to be written, at least 1.
@@ -331,5 +376,32 @@ impl WriteAt for &PosixFile {
 
     fn sync(&mut self) -> io::Result<()> {
         PosixFile::sync(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::denying::on_a_failing_disk;
+
+    #[test]
+    fn a_failed_sync_is_that_of_all_descriptors_of_an_open_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let first = PosixFile::create(&path, false).unwrap();
+        let second = first.same().unwrap();
+        let third = second.reopen(OFlags::RDWR).unwrap();
+        for file in [&first, &second, &third] {
+            file.sync().unwrap();
+        }
+        let error = on_a_failing_disk(|| second.sync().unwrap_err());
+        assert_eq!(Errno::from_io_error(&error), Some(Errno::IO));
+        let fourth = third.reopen(OFlags::RDWR).unwrap();
+        for file in [&first, &second, &third, &fourth] {
+            let error = file.sync().unwrap_err();
+            assert!(error.get_ref().unwrap().is::<SyncFailed>(), "{error}");
+        }
+        // Whoever opens it anew looks at what there is.
+        PosixFile::open_rw(&path).unwrap().sync().unwrap();
     }
 }

@@ -1,10 +1,16 @@
 //! Files that get their names when they are whole.
 
+mod hidden;
+mod leftover;
+mod unfinished;
+
 use crate::error::{Error, ErrorKind};
-use crate::posix::{PosixFile, sync_folder};
+use crate::posix::PosixFile;
+use hidden::File;
+pub(crate) use hidden::Hidden;
+pub use leftover::{Leftover, leftovers};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -12,13 +18,15 @@ use std::num::NonZeroU32;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use striae_core::sion::filename::Sibling;
-use tempfile::TempDir;
+pub(crate) use unfinished::Unfinished;
+pub use unfinished::abandon_all;
 
 /// An output file, or a set of them (`NAME`, `NAME.000001`, ...), that is made out of sight.
 ///
 /// The files are made in a hidden folder (`.striae-` and some letters) next to the name that they
 /// shall get, each under the last part of its later name: so a set can be opened there, too.
-/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them.
+/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them, and a program
+/// that is to end by a signal calls [`abandon_all`].
 ///
 /// # What has the names already
 /// It is refused, both at the start, before any work is done, and at the end, when it may have
@@ -29,7 +37,8 @@ use tempfile::TempDir;
 /// are not part of the new one stay.
 ///
 /// # What a kill leaves
-/// A kill before `finish` leaves the hidden folder and nothing else. Within `finish`:
+/// A kill before `finish` leaves the hidden folder, which [`leftovers`] finds, and nothing else. Within
+/// `finish`:
 /// - One file gets its name at once: the name means the old file, or none, or the new one, whole.
 /// - The later files of a set get their names first and the file by which the set is opened last.
 ///   Until then nothing has that name: with `force` the files that are replaced are moved into the
@@ -67,8 +76,7 @@ impl Publish {
         }
         let first = destination(&folder.join(&name), force)?;
         let place = first.parent().unwrap_or(folder);
-        let mut hidden = Hidden::new(place).map_err(|error| Error::new(path, error))?;
-        hidden.folder = folder.to_owned();
+        let hidden = Hidden::new(place, folder).map_err(|error| Error::new(path, error))?;
         if are_links {
             let names = (0..nfiles.get()).map(|number| sibling(&name, number));
             hidden.destinations(names, force)?;
@@ -110,12 +118,13 @@ impl Publish {
             give_mode(&from, to, self.mode)?;
             file.map_or(Ok(()), |file| file.sync()).map_err(at)?;
         }
+        let publishing = self.hidden.publishing()?;
         if !self.force || nfiles == 1 {
-            return self.hidden.publish(&files, self.force, durable);
+            return self.hidden.publish(&publishing, &files, self.force, durable);
         }
-        let aside = self.hidden.path().join("replaced");
+        let aside = self.hidden.replaced();
         let (moved, result) = self.set_aside(&aside, &files);
-        let result = result.and_then(|()| self.hidden.publish(&files, false, durable));
+        let result = result.and_then(|()| self.hidden.publish(&publishing, &files, false, durable));
         if result.is_err() {
             let back = |file: &File| rename(&aside.join(&file.name), &file.to, false);
             // Later files first, as always: without one of them the first stays away, too.
@@ -130,7 +139,7 @@ impl Publish {
     fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
         let mut moved = Vec::new();
         if let Err(error) = fs::create_dir(aside) {
-            return (moved, Err(Error::new(&self.hidden.folder, error)));
+            return (moved, Err(Error::new(self.hidden.folder(), error)));
         }
         for file in files.iter().rev() {
             let File { name, to } = file;
@@ -149,128 +158,6 @@ impl Publish {
 
 fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
-}
-
-/// A file in the hidden folder.
-#[derive(Debug)]
-pub(crate) struct File {
-    /// The last part of its name.
-    pub(crate) name: OsString,
-    /// Where it goes: to that name, or to what a symbolic link of that name points to.
-    pub(crate) to: PathBuf,
-}
-
-/// A hidden folder on the file system where its files will be; it is removed with what is in it.
-#[derive(Debug)]
-pub(crate) struct Hidden {
-    dir: TempDir,
-    /// Where the names are that its files get.
-    folder: PathBuf,
-}
-
-impl Hidden {
-    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix(".striae-").tempdir_in(folder);
-        let dir = dir.map_err(|error| match error.kind() {
-            // Without the hidden folder's path, which says nothing to the reader.
-            io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder does not exist"),
-            kind @ (io::ErrorKind::NotADirectory
-            | io::ErrorKind::PermissionDenied
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::StorageFull) => io::Error::from(kind),
-            _ => error,
-        })?;
-        Ok(Self { dir, folder: folder.to_owned() })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Where the files with these names go.
-    ///
-    /// # Errors
-    /// As [`destination`]; what cannot be renamed to, and two names of one file.
-    pub(crate) fn destinations(
-        &self,
-        names: impl Iterator<Item = OsString>,
-        replace: bool,
-    ) -> Result<Vec<File>, Error> {
-        let (mut files, mut are_links) = (Vec::new(), false);
-        for name in names {
-            let path = self.folder.join(&name);
-            let to = destination(&path, replace)?;
-            if to != path {
-                are_links = true;
-                let device = |path: &Path| fs::metadata(path).map(|folder| folder.dev()).ok();
-                if to.parent().map(device) != Some(device(self.path())) {
-                    let text = "is a symbolic link to another file system";
-                    return Err(Error::new(&path, io::Error::other(text)));
-                }
-            }
-            files.push(File { name, to });
-        }
-        let mut seen = BTreeSet::new();
-        let mut is_seen = |file: &File| fs::canonicalize(&file.to).is_ok_and(|to| !seen.insert(to));
-        match files.iter().find(|file| are_links && is_seen(file)) {
-            Some(file) => {
-                let text = "is by a symbolic link the same file as another one that is made";
-                Err(Error::new(&self.folder.join(&file.name), io::Error::other(text)))
-            }
-            None => Ok(files),
-        }
-    }
-
-    /// Moves these files out to where they go, in order, and replaces what is there if `replace` is
-    /// set; else it takes back what it did when one of them cannot be moved.
-    pub(crate) fn publish(
-        &self,
-        files: &[File],
-        replace: bool,
-        durable: bool,
-    ) -> Result<(), Error> {
-        for file in files {
-            check_free(&file.to, replace)?;
-        }
-        let mut moved: Vec<&Path> = Vec::new();
-        let published = self.publish_each(files, replace, durable, &mut moved);
-        if published.is_err() && !replace {
-            for to in moved.into_iter().rev() {
-                // Made by this call; if it cannot be removed, the error is told all the same.
-                let _ = fs::remove_file(to);
-            }
-        }
-        published
-    }
-
-    fn publish_each<'a>(
-        &self,
-        files: &'a [File],
-        replace: bool,
-        durable: bool,
-        moved: &mut Vec<&'a Path>,
-    ) -> Result<(), Error> {
-        let folders: BTreeSet<_> = files.iter().filter_map(|file| file.to.parent()).collect();
-        let sync = || match durable {
-            true => folders.iter().try_for_each(|folder| {
-                sync_folder(folder).map_err(|error| Error::new(folder, error))
-            }),
-            false => Ok(()),
-        };
-        for (index, File { name, to }) in files.iter().enumerate() {
-            if index > 0 && index.saturating_add(1) == files.len() {
-                sync()?; // A power cut must not keep the last name and lose another.
-            }
-            rename(&self.path().join(name), to, replace)?;
-            moved.push(to);
-        }
-        sync()
-    }
-
-    /// Leaves the hidden folder where it is.
-    fn keep(self) {
-        let _ = self.dir.keep();
-    }
 }
 
 /// Where a new file of this name goes: with `replace`, a symbolic link stays, and what it points to is

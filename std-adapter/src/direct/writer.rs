@@ -35,8 +35,6 @@ pub struct Writer {
     gathered: Span,
     /// Length of the file, without what was gathered.
     file_len: u64,
-    /// Whether the disk has failed: it does not say so twice.
-    sync_failed: bool,
 }
 
 impl Writer {
@@ -62,16 +60,7 @@ impl Writer {
         let align = usize::try_from(alignment.memory).unwrap_or(usize::MAX).max(4096);
         let memory = Pool::new(align).take(BUFFER).ok_or(io::ErrorKind::OutOfMemory)?;
         let file_len = file.size()?;
-        Ok(Self {
-            file,
-            direct,
-            why,
-            alignment,
-            memory,
-            gathered: Span::ZERO,
-            file_len,
-            sync_failed: false,
-        })
+        Ok(Self { file, direct, why, alignment, memory, gathered: Span::ZERO, file_len })
     }
 
     /// Whether the page cache is passed by.
@@ -209,13 +198,10 @@ impl Writer {
     /// Makes all that was written durable, and the file's length.
     ///
     /// # Errors
-    /// As [`PosixFile::sync`], and then always; as [`flush`](Self::flush).
+    /// As [`PosixFile::sync`]; as [`flush`](Self::flush).
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
-        if self.sync_failed {
-            return Err(io::Error::other("the disk has failed before, and does not say so twice"));
-        }
-        self.file.sync().inspect_err(|_| self.sync_failed = true)
+        self.file.sync()
     }
 }
 

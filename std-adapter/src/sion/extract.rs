@@ -4,7 +4,7 @@ use super::each::{all_processors, for_each};
 use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
-use crate::extract::{Extracted, fill};
+use crate::extract::{Extracted, fill, path_of};
 use crate::files::FileStore;
 use crate::posix::PosixFile;
 use std::fs;
@@ -166,7 +166,7 @@ impl<'a> Output<'a> {
     /// Opens the file with this name, which may be there already, to go on at its end.
     fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
         let hidden = dir.join(name);
-        let path = dir.parent().unwrap_or(dir).join(name); // as it will be called
+        let path = path_of(dir, name);
         let (source, _, _) = set.address(task.task)?;
         let to = match PosixFile::create(&hidden, false) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

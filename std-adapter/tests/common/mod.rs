@@ -1,6 +1,7 @@
 //! What tests of writers share, whatever the format: child processes, folders, numbers, warnings.
 #![allow(dead_code, reason = "shared by several test programs; each uses a part")]
 
+pub(crate) mod denying;
 pub(crate) mod killed;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

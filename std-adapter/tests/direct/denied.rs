@@ -2,14 +2,12 @@
 //!
 //! Each case is a process of its own, as what was denied cannot be allowed again.
 
+use crate::common::denying::{deny, deny_if};
 use crate::*;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
-};
+use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use std::os::fd::AsRawFd;
 
 /// Something is denied, and so a file that is read stands on a lower rung.
@@ -103,20 +101,6 @@ const ENTER: i64 = libc::SYS_io_uring_enter;
 const REGISTER: i64 = libc::SYS_io_uring_register;
 const STATX: i64 = libc::SYS_statx;
 const PREADV2: i64 = libc::SYS_preadv2;
-
-/// From now on, a call fails.
-fn deny(call: i64, errno: Errno) {
-    deny_if(call, vec![], errno);
-}
-
-/// From now on, calls with such arguments fail.
-fn deny_if(call: i64, rules: Vec<SeccompRule>, errno: Errno) {
-    let action = SeccompAction::Errno(errno.raw_os_error() as u32);
-    let target = std::env::consts::ARCH.try_into().unwrap();
-    let rules = [(call, rules)].into_iter().collect();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target).unwrap();
-    apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
-}
 
 fn no_direct() {
     no_direct_by(libc::SYS_openat, 2);

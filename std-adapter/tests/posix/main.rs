@@ -1,15 +1,22 @@
 //! Files: made, written by offset, copied with their holes, published.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod copy;
 mod file;
 mod publish;
+mod sync;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::Command;

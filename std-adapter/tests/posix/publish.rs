@@ -1,5 +1,6 @@
 //! `publish`.
 
+use crate::common::{argument, child, names, run};
 use rustix::fs::{CWD, FileType, Mode, inotify};
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use std::num::NonZeroU32;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use striae::error::{Error, ErrorKind};
-use striae::publish::Publish;
+use striae::publish::{Publish, abandon_all};
 
 const NAMES: [&str; 3] = ["a", "a.000001", "a.000002"];
 
@@ -70,6 +71,43 @@ fn what_is_dropped_leaves_nothing_behind() {
 }
 
 #[test]
+#[ignore = "a process of its own, which can make nothing more"]
+fn given_up() {
+    let Some(_) = argument() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    publish(&path("a"), 3, false).unwrap().finish(false).unwrap();
+    fs::create_dir(path("below")).unwrap();
+    let unfinished = publish(&path("b"), 3, true).unwrap();
+    let dropped = publish(&path("below/c"), 1, false).unwrap();
+    let inside = publish(&dropped.hidden(1), 1, false).unwrap();
+    // One with so many files that it is still being published when all is given up.
+    let many = publish(&path("d"), 2000, false).unwrap();
+    std::thread::scope(|scope| {
+        let published = scope.spawn(|| many.finish(false));
+        while !path("d.000001").exists() && !published.is_finished() {
+            std::thread::yield_now();
+        }
+        let threads = [(); 2].map(|()| scope.spawn(abandon_all));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(names(dir.path()).len(), 3 + 1 + 2000);
+        published.join().unwrap().unwrap();
+    });
+    assert!(listing(&path("below")).is_empty());
+    assert!(unfinished.finish(false).is_err());
+    drop((inside, dropped));
+    assert!(publish(&path("e"), 1, false).is_err());
+    abandon_all();
+    assert_eq!(names(dir.path()).len(), 3 + 1 + 2000);
+    println!("given up");
+}
+
+#[test]
+fn what_is_given_up_leaves_nothing_and_what_is_being_published_is_whole() {
+    run(child("publish::given_up", "all"), &["given up"]);
+}
+
+#[test]
 fn a_name_that_is_taken_is_refused_at_the_start() {
     for taken in NAMES {
         let dir = tempfile::tempdir().unwrap();
@@ -126,6 +164,18 @@ fn files_are_replaced_when_forced() {
         let mut expected = files(names, "new");
         expected.entry("a.000002".to_owned()).or_insert_with(|| b"old".to_vec());
         assert_eq!(listing(dir.path()), expected);
+    }
+}
+
+#[test]
+fn any_name_may_be_that_of_a_set() {
+    for name in ["new", "replaced", "lock"] {
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            publish(&dir.path().join(name), 3, true).unwrap().finish(false).unwrap();
+        }
+        let names = [name, &format!("{name}.000001"), &format!("{name}.000002")];
+        assert_eq!(listing(dir.path()), files(&names, "new"));
     }
 }
 

@@ -20,7 +20,9 @@ use striae::direct::OpenOptions;
                   guess, 2 usage or I/O error.\nThe format of a file is found from its first bytes, \
                   that of an ffrecord file from its name, NAME.ffr, or its tables. \
                   Of a SIONlib set, the file is the first physical one; the others are found from \
-                  its name."
+                  its name.\nOutput is made out of sight, in a folder .striae-* where it will be. \
+                  SIGINT, SIGTERM and SIGHUP remove it; what a kill or a power cut leaves is named \
+                  by the next run there."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -85,7 +87,7 @@ pub(crate) enum FileVerb {
                       particles.position@00012.npy in frame 12. In names, / becomes a dot, and what \
                       a file's name should not have becomes %2E, as a dot does.\n\n\
                       Of an ffrecord file: sample_00000 and so on.\n\n\
-                      Nothing is left behind if anything fails.")]
+                      Nothing is left behind if anything fails or ends the program.")]
     Extract(ExtractArgs),
     /// Write a file anew: packed, with or without checksums, laid out otherwise, or a part of it.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \

@@ -110,6 +110,6 @@ fn refuse((path, verb): (&Path, &str), format: Format, given: &[Flags]) -> Resul
 fn article(format: Format) -> String {
     match format {
         Format::Ffrecord => format!("an {format} file"),
-        _ => format!("a {format} file"),
+        Sion | Gsd => format!("a {format} file"),
     }
 }

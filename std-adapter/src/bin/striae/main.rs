@@ -9,8 +9,10 @@ mod failure;
 mod ffrecord;
 mod flags;
 mod gsd;
+mod leftovers;
 mod log;
 mod progress;
+mod signals;
 mod sion;
 mod text;
 mod verify;
@@ -21,12 +23,18 @@ use failure::{Failure, Sound};
 use std::io::Write;
 use std::process::ExitCode;
 use striae::Format;
+use striae::format::Recognized;
 use striae::shown::Shown;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     log::start(args.verbose);
+    if let Some(folder) = leftovers::folder_of(&args.verb) {
+        signals::start();
+        leftovers::name_those_in(&folder);
+    }
     let outcome = run(&args);
+    signals::hold();
     match outcome {
         Ok(Sound::Yes) => ExitCode::SUCCESS,
         Ok(Sound::No) => ExitCode::from(1),
@@ -50,20 +58,20 @@ fn run(args: &Args) -> Result<Sound, Failure> {
 
 /// Leaves it to the format of the file what is to be done.
 fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
-    let format = match Format::of_file(verb.path()) {
-        Ok(format) => format,
+    let recognized = match Recognized::new(verb.path()) {
+        Ok(recognized) => recognized,
         // Its status 1 says that there is a copy, so without one it is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {
             return Err(Failure::Usage(error.to_string()));
         }
         Err(error) => return Err(error.into()),
     };
-    flags::check(verb, format)?;
-    match format {
+    // It lives until the verb has ended: so what was recognized is what is read.
+    flags::check(verb, recognized.format())?;
+    match recognized.format() {
         Format::Sion => sion::run(verb),
         Format::Gsd => gsd::run(verb),
         Format::Ffrecord => ffrecord::run(verb),
-        format => Err(Failure::Usage(format!("{format} files are of no use here"))),
     }
 }
 

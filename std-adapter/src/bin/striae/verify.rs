@@ -181,8 +181,8 @@ impl Row {
     }
 }
 
-pub(crate) fn verify(args: &VerifyArgs) -> Result<Sound, Failure> {
-    if args.json { verify_json(args) } else { verify_text(args) }
+pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
+    if args.json { verify_json(args, how) } else { verify_text(args, how) }
 }
 
 fn verify_sion(
@@ -207,7 +207,7 @@ fn verify_sion(
 fn verify_gsd(
     (path, direct): (&Path, Option<OpenOptions>),
     each: &mut dyn FnMut(Told),
-    progress: &dyn Fn(u64),
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
     let mut tell = |finding: gsd::verify::Finding| {
         each(Told {
@@ -233,7 +233,7 @@ fn verify_gsd(
 fn verify_ffrecord(
     (path, direct): (&Path, Option<OpenOptions>),
     each: &mut dyn FnMut(Told),
-    progress: &dyn Fn(u64),
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
     let mut tell = |finding: ffrecord::verify::Finding| {
         each(Told {
@@ -252,22 +252,37 @@ fn verify_ffrecord(
     Ok(Summary { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes })
 }
 
+/// Verifies a file, hands over what is found, and tells the progress.
+type Verify = fn(
+    (&Path, Option<OpenOptions>),
+    &mut dyn FnMut(Told),
+    &(dyn Fn(u64) + Sync),
+) -> Result<Summary, Error>;
+
+/// How files of a format are verified.
+#[derive(Clone, Copy)]
+pub(crate) struct Verifier {
+    verify: Verify,
+    /// Bytes of data that are checked, for the bar.
+    total: fn(&Path) -> u64,
+}
+
+pub(crate) const SION: Verifier =
+    Verifier { verify: verify_sion, total: sion::verify::sealed_bytes };
+pub(crate) const GSD: Verifier = Verifier { verify: verify_gsd, total: gsd::verify::sealed_bytes };
+pub(crate) const FFRECORD: Verifier =
+    Verifier { verify: verify_ffrecord, total: ffrecord::verify::checked_bytes };
+
 /// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
-fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary, Error> {
+fn verify_shown(
+    args: &VerifyArgs,
+    how: Verifier,
+    each: &mut dyn FnMut(Told),
+) -> Result<Summary, Error> {
     let (path, direct) = (&args.file, args.direct.options());
-    let format = Format::of_file(path)?;
-    let verify = |each: &mut dyn FnMut(Told), progress: &(dyn Fn(u64) + Sync)| match format {
-        Format::Gsd => verify_gsd((path, direct), each, progress),
-        Format::Ffrecord => verify_ffrecord((path, direct), each, progress),
-        _ => verify_sion((path, direct), each, progress),
-    };
-    let total = match format {
-        Format::Gsd => gsd::verify::sealed_bytes(path),
-        Format::Ffrecord => ffrecord::verify::checked_bytes(path),
-        _ => sion::verify::sealed_bytes(path),
-    };
+    let total = (how.total)(path);
     if total == 0 {
-        return verify(each, &|_| {});
+        return (how.verify)((path, direct), each, &|_| {});
     }
     let mut held = Vec::new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
@@ -276,15 +291,15 @@ fn verify_shown(args: &VerifyArgs, each: &mut dyn FnMut(Told)) -> Result<Summary
             held.push(told);
         }
     };
-    let summary = with_bar(total, |progress| verify(hold, progress));
+    let summary = with_bar(total, |progress| (how.verify)((path, direct), hold, progress));
     held.into_iter().for_each(each);
     summary
 }
 
-fn verify_json(args: &VerifyArgs) -> Result<Sound, Failure> {
+fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut findings = Vec::new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    let summary = verify_shown(args, &mut |told| {
+    let summary = verify_shown(args, how, &mut |told| {
         if findings.len() < limit {
             findings.push(Row::new(told));
         }
@@ -307,11 +322,11 @@ fn verify_json(args: &VerifyArgs) -> Result<Sound, Failure> {
     Ok(if sound { Sound::Yes } else { Sound::No })
 }
 
-fn verify_text(args: &VerifyArgs) -> Result<Sound, Failure> {
+fn verify_text(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut out = anstream::stdout().lock();
     let mut printed = Ok(());
     let mut left = args.limit;
-    let summary = verify_shown(args, &mut |told| {
+    let summary = verify_shown(args, how, &mut |told| {
         if left > 0 && printed.is_ok() {
             left = left.saturating_sub(1);
             printed = write_finding(&mut out, &told);

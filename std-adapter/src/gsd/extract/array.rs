@@ -4,6 +4,7 @@ use super::Found;
 use super::npy::{file_name, header, shape};
 use super::source::{LONG, Source};
 use crate::error::Error;
+use crate::extract::path_of;
 use crate::gsd::NameList;
 use crate::gsd::file::to_u64;
 use crate::posix::PosixFile;
@@ -159,7 +160,7 @@ impl Output {
 
     /// Its name in errors.
     fn path(&self, hidden: &Path) -> PathBuf {
-        hidden.parent().unwrap_or(hidden).join(&self.name)
+        path_of(hidden, &self.name)
     }
 
     fn error(&self, hidden: &Path) -> impl Fn(std::io::Error) -> Error {

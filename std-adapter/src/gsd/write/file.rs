@@ -334,17 +334,17 @@ impl FileWriter {
     fn open(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         match &mut self.writer {
             None => Err(Error::new(&self.path, ErrorKind::Closed)),
-            Some(writer) if writer.store().sync_failed() => {
-                Err(Error::new(&self.path, ErrorKind::SyncFailed))
-            }
-            Some(writer) => Ok((writer, &self.path)),
+            Some(writer) => match writer.store().file().check_syncs() {
+                Ok(()) => Ok((writer, &self.path)),
+                Err(error) => Err(Error::new(&self.path, error)),
+            },
         }
     }
 
     /// The same, if the file can be found by those who want to read it.
     fn open_named(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         let (writer, path) = self.open()?;
-        if writer.store().is_removed().map_err(|error| Error::new(path, error))? {
+        if writer.store().file().is_removed().map_err(|error| Error::new(path, error))? {
             let removed =
                 io::Error::new(io::ErrorKind::NotFound, "was removed while it was written");
             return Err(Error::new(path, removed));
@@ -359,7 +359,8 @@ impl FileWriter {
     /// The id of a name, which is added to the file if it is new.
     #[inline]
     fn id(&mut self, name: &[u8]) -> Result<u16, Error> {
-        let is_usable = self.writer.as_ref().is_some_and(|writer| !writer.store().sync_failed());
+        let store = self.writer.as_ref().map(CoreWriter::store);
+        let is_usable = store.is_some_and(|store| store.file().check_syncs().is_ok());
         match self.names.id(name).filter(|_| is_usable) {
             Some(id) => Ok(id),
             None => self.new_id(name),

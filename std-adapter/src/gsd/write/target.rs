@@ -10,7 +10,6 @@ use crate::posix::PosixFile;
 use ahead::Ahead;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// What is as long as this is not copied into the buffer first.
@@ -50,8 +49,6 @@ pub(super) struct Target {
     /// Length of the file. Behind `len`, it has zeros.
     file_len: u64,
     ahead: Ahead,
-    /// Set when the disk failed: it does not say so twice.
-    sync_failed: AtomicBool,
 }
 
 impl Target {
@@ -63,23 +60,12 @@ impl Target {
         let front = read.is_ok().then_some(front);
         let ahead = Ahead::new(len);
         let (run, start, file_len) = (Vec::new(), 0, len);
-        let sync_failed = AtomicBool::new(false);
-        Ok(Self { file, syncs, capacity, run, start, front, len, file_len, ahead, sync_failed })
+        Ok(Self { file, syncs, capacity, run, start, front, len, file_len, ahead })
     }
 
-    /// Whether what was written may be lost, and nothing tells.
-    pub(super) fn sync_failed(&self) -> bool {
-        self.sync_failed.load(Ordering::Relaxed)
-    }
-
-    #[cfg(test)]
-    pub(super) fn fail(&self) {
-        self.sync_failed.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the file has no name any more.
-    pub(super) fn is_removed(&self) -> io::Result<bool> {
-        self.file.is_removed()
+    /// The file, which has what was not gathered.
+    pub(super) const fn file(&self) -> &PosixFile {
+        &self.file
     }
 
     /// Cuts off what was written ahead.
@@ -356,13 +342,10 @@ impl WriteAt for Target {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.sync_failed() {
-            return Err(io::Error::other("an earlier sync failed, and what it lost is not known"));
-        }
+        self.file.check_syncs()?;
         self.flush()?;
         if self.syncs {
-            let failed = |_: &io::Error| self.sync_failed.store(true, Ordering::Relaxed);
-            self.file.sync().inspect_err(failed)?;
+            self.file.sync()?;
             self.ahead.synced(self.len);
         }
         Ok(())

@@ -68,8 +68,6 @@ pub(super) struct Part {
     book: Mutex<Book>,
     /// [`Book::entered`], for those who do not hold the lock.
     entered: AtomicU64,
-    /// Set when the disk failed to make something durable: it will not say so twice.
-    sync_failed: AtomicBool,
     /// Whether chunks that nobody wrote to may hold bytes.
     rubbish: AtomicBool,
     closed: AtomicBool,
@@ -102,7 +100,6 @@ impl Part {
             wishes: AtomicU64::new(0),
             book: Mutex::new(book),
             entered: AtomicU64::new(book.entered()),
-            sync_failed: AtomicBool::new(false),
             rubbish: AtomicBool::new(book.published().is_some()),
             closed: AtomicBool::new(false),
         }

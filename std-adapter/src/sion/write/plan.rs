@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use striae_core::integrity::Checksum;
 use striae_core::sion::create::{Create, TaskTable};
 use striae_core::sion::{Blocks, Book, Error as SionError};
@@ -52,8 +51,7 @@ impl Plan {
         let checksum: Option<Checksum> = book.is_sealed().then_some(crc32c::crc32c_append);
         let create = Create::new(book.meta1(), prefix, &table, checksum, &mut window);
         let (mut create, _) = create.map_err(|error| Error::new(&path, error))?;
-        let sync_failed = AtomicBool::new(false); // then there is no file
-        let mut target = Target::new(&file, settings.durability, &sync_failed);
+        let mut target = Target::new(&file, settings.durability);
         let meta1_crc = drive(&mut create, &mut target, &mut []).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&path, error)

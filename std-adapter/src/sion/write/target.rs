@@ -3,7 +3,6 @@
 use super::Durability;
 use crate::posix::PosixFile;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::store::{ReadAt, WriteAt};
 
 /// A file, as durable as it is to be.
@@ -11,17 +10,11 @@ use striae_core::store::{ReadAt, WriteAt};
 pub(super) struct Target<'a> {
     file: &'a PosixFile,
     durability: Durability,
-    /// Set when the disk fails.
-    sync_failed: &'a AtomicBool,
 }
 
 impl<'a> Target<'a> {
-    pub(super) const fn new(
-        file: &'a PosixFile,
-        durability: Durability,
-        sync_failed: &'a AtomicBool,
-    ) -> Self {
-        Self { file, durability, sync_failed }
+    pub(super) const fn new(file: &'a PosixFile, durability: Durability) -> Self {
+        Self { file, durability }
     }
 }
 
@@ -49,10 +42,7 @@ impl WriteAt for Target<'_> {
     fn sync(&mut self) -> io::Result<()> {
         match self.durability {
             Durability::None => Ok(()),
-            Durability::OnCommit | Durability::EveryRecord => {
-                let failed = |_: &io::Error| self.sync_failed.store(true, Ordering::Release);
-                self.file.sync().inspect_err(failed)
-            }
+            Durability::OnCommit | Durability::EveryRecord => self.file.sync(),
         }
     }
 }

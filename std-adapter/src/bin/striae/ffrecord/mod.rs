@@ -20,7 +20,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Cat(args) => cat::cat(args),
         FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Verify(args) => verify::verify(args),
+        FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
         FileVerb::Convert(_) => Err(none(verb, "extract takes it apart and pack makes a new one")),
         FileVerb::Recover(_) => Err(none(verb, "verify tells which of its samples are whole")),
     }

@@ -26,7 +26,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Dump(args) => dump::dump(args, striae::gsd::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args),
+        FileVerb::Verify(args) => verify::verify(args, verify::GSD),
         FileVerb::Convert(args) => convert::convert(args),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args),
+        FileVerb::Verify(args) => verify::verify(args, verify::SION),
     }
 }
 

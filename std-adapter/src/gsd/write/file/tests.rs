@@ -1,6 +1,7 @@
 //! What real disks do too rarely for a test of the whole library.
 #![allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
 
+use crate::denying::on_a_failing_disk;
 use crate::error::ErrorKind;
 use crate::gsd::{Builder, File, FileWriter};
 use striae_core::gsd::ChunkType;
@@ -21,7 +22,7 @@ fn nothing_is_promised_after_the_disk_failed_once() {
             file.commit().unwrap();
         }
         let bytes = std::fs::read(&path).unwrap();
-        file.writer.as_ref().unwrap().store().fail();
+        on_a_failing_disk(|| file.writer.as_ref().unwrap().store().file().sync().unwrap_err());
         for _ in 0..2 {
             assert!(is_lost(file.write("a", &[2_u8], 1)));
             assert!(is_lost(file.write("b", &[2_u8], 1)));

@@ -1,7 +1,7 @@
 //! Publishing META2, on a disk that may fail or be too small.
 
 use super::{Part, WINDOW};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::sion::write::target::Target;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -15,10 +15,7 @@ use striae_core::store::ReadAt;
 impl Part {
     /// That the disk still says the truth.
     pub(in crate::sion::write) fn check_disk(&self) -> Result<(), Error> {
-        match self.sync_failed.load(Ordering::Acquire) {
-            true => Err(Error::new(&self.path, ErrorKind::SyncFailed)),
-            false => Ok(()),
-        }
+        self.file.check_syncs().map_err(|error| Error::new(&self.path, error))
     }
 
     /// That somebody will find what is committed.
@@ -63,6 +60,6 @@ impl Part {
     }
 
     pub(super) const fn target(&self) -> Target<'_> {
-        Target::new(&self.file, self.settings.durability, &self.sync_failed)
+        Target::new(&self.file, self.settings.durability)
     }
 }

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: a panic fails it")]
 
 use super::lock;
+use crate::denying::on_a_failing_disk;
 use crate::error::ErrorKind;
 use crate::sion::{Builder, Durability, File, FileWriter};
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use striae_core::sion::visible::Outcome;
 
 fn builder() -> Builder {
@@ -35,7 +35,7 @@ fn nothing_is_promised_nor_written_after_the_disk_failed_once() {
             file.commit().unwrap();
         }
         let bytes = std::fs::read(&path).unwrap();
-        file.parts()[0].sync_failed.store(true, Ordering::Release);
+        on_a_failing_disk(|| file.parts()[0].file().sync().unwrap_err());
 
         assert!(is_lost(file.commit()) && is_lost(file.close()));
         assert!(is_lost(writer.write_record(&[2; 90])));

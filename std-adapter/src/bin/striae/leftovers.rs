@@ -1,0 +1,69 @@
+//! What a kill left in the folder that a verb is about to fill.
+
+use crate::args::{FileVerb, Verb};
+use crate::failure::complain;
+use indicatif::BinaryBytes;
+use std::path::{Path, PathBuf};
+use striae::publish::{Leftover, leftovers};
+
+/// Names what was left in a folder, a line each.
+pub(crate) fn name_those_in(folder: &Path) {
+    // If the folder cannot be listed, the verb will say so, or need not.
+    for leftover in leftovers(folder).unwrap_or_default() {
+        complain(&words(&leftover));
+    }
+}
+
+/// Where the verb makes something, if it does.
+pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
+    let out = match verb {
+        Verb::File(FileVerb::Extract(args)) => return Some(args.dir.clone()),
+        Verb::File(FileVerb::Convert(args)) => &args.out,
+        Verb::File(FileVerb::Recover(args)) => &args.out,
+        Verb::Pack(args) => &args.out,
+        Verb::File(
+            FileVerb::Info(_)
+            | FileVerb::Ls(_)
+            | FileVerb::Dump(_)
+            | FileVerb::Cat(_)
+            | FileVerb::Verify(_),
+        )
+        | Verb::Bench { .. }
+        | Verb::Completions { .. }
+        | Verb::Man { .. } => return None,
+    };
+    // Behind a symbolic link, it is made where that points to.
+    let is_link = std::fs::symlink_metadata(out).is_ok_and(|out| out.is_symlink());
+    let target = std::fs::canonicalize(out).ok().filter(|_| is_link);
+    let out = target.as_ref().unwrap_or(out);
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Some(parent.unwrap_or(Path::new(".")).to_owned())
+}
+
+fn words(leftover: &Leftover) -> String {
+    let path = leftover.path.display();
+    let who = match leftover.is_certain {
+        true => "was left by a run that was killed",
+        false => "was left by a run that was killed, or belongs to one that is at work",
+    };
+    let (files, bytes) = (leftover.files, BinaryBytes(leftover.bytes));
+    let replaced = match leftover.replaced {
+        0 => String::new(),
+        n => {
+            format!(" and, in its folder replaced, {n} that were there before, look at them first")
+        }
+    };
+    let remove = quoted(&leftover.path);
+    format!("{path} {who}: {files} files{replaced}, {bytes}; rm -r {remove} removes it")
+}
+
+/// A path as a shell takes it for one word.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    let dash = if text.starts_with('-') { "./" } else { "" };
+    match text.chars().all(is_plain) {
+        true => format!("{dash}{text}"),
+        false => format!("'{dash}{}'", text.replace('\'', r"'\''")),
+    }
+}

@@ -1,0 +1,183 @@
+//! Folders out of sight.
+
+use super::unfinished::{Publishing, Unfinished, What};
+use super::{check_free, destination, rename};
+use crate::error::Error;
+use crate::posix::sync_folder;
+use rustix::fs::FlockOperation;
+use rustix::io::retry_on_intr;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What the names of hidden folders start with.
+pub(super) const PREFIX: &str = ".striae-";
+
+/// The folder in a hidden one that new files are made in.
+pub(super) const NEW: &str = "new";
+
+/// The one with the files of a set that were replaced.
+pub(super) const REPLACED: &str = "replaced";
+
+/// The file that is locked while somebody needs the hidden folder.
+pub(super) const LOCK: &str = "lock";
+
+/// A file in the hidden folder.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// The last part of its name.
+    pub(crate) name: OsString,
+    /// Where it goes: to that name, or to what a symbolic link of that name points to.
+    pub(crate) to: PathBuf,
+}
+
+/// A hidden folder on the file system where its files will be; it is removed with what is in it.
+#[derive(Debug)]
+pub(crate) struct Hidden {
+    unfinished: Unfinished,
+    /// Where files are made.
+    new: PathBuf,
+    /// Where the names are that its files get.
+    folder: PathBuf,
+}
+
+impl Hidden {
+    /// A hidden folder in `place`, for files that get names in `folder`.
+    pub(crate) fn new(place: &Path, folder: &Path) -> io::Result<Self> {
+        let mut new = PathBuf::new();
+        let made = Unfinished::new(|| {
+            let hidden = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
+            let lock = fs::File::create_new(hidden.path().join(LOCK))?;
+            // Where there are no locks, nobody can tell whether it is needed.
+            let _ = retry_on_intr(|| {
+                rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            });
+            // Last: a hidden folder without it is not complete.
+            new = hidden.path().join(NEW);
+            fs::create_dir(&new)?;
+            Ok(What::Hidden(hidden.keep(), lock))
+        });
+        let unfinished = made.map_err(|error| match error.kind() {
+            // Without the hidden folder's path, which says nothing to the reader.
+            io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder does not exist"),
+            kind @ (io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull) => io::Error::from(kind),
+            _ => error,
+        })?;
+        Ok(Self { unfinished, new, folder: folder.to_owned() })
+    }
+
+    /// Where files are made.
+    pub(crate) fn path(&self) -> &Path {
+        &self.new
+    }
+
+    /// Where the names are that they get.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where files go that are replaced.
+    pub(super) fn replaced(&self) -> PathBuf {
+        self.new.with_file_name(REPLACED)
+    }
+
+    /// Begins to publish the files.
+    ///
+    /// # Errors
+    /// That all was given up.
+    pub(crate) fn publishing(&self) -> Result<Publishing<'_>, Error> {
+        self.unfinished.publishing().map_err(|error| Error::new(&self.folder, error))
+    }
+
+    /// Where the files with these names go.
+    ///
+    /// # Errors
+    /// As [`destination`]; what cannot be renamed to, and two names of one file.
+    pub(crate) fn destinations(
+        &self,
+        names: impl Iterator<Item = OsString>,
+        replace: bool,
+    ) -> Result<Vec<File>, Error> {
+        let (mut files, mut are_links) = (Vec::new(), false);
+        for name in names {
+            let path = self.folder.join(&name);
+            let to = destination(&path, replace)?;
+            if to != path {
+                are_links = true;
+                let device = |path: &Path| fs::metadata(path).map(|folder| folder.dev()).ok();
+                if to.parent().map(device) != Some(device(&self.new)) {
+                    let text = "is a symbolic link to another file system";
+                    return Err(Error::new(&path, io::Error::other(text)));
+                }
+            }
+            files.push(File { name, to });
+        }
+        let mut seen = BTreeSet::new();
+        let mut is_seen = |file: &File| fs::canonicalize(&file.to).is_ok_and(|to| !seen.insert(to));
+        match files.iter().find(|file| are_links && is_seen(file)) {
+            Some(file) => {
+                let text = "is by a symbolic link the same file as another one that is made";
+                Err(Error::new(&self.folder.join(&file.name), io::Error::other(text)))
+            }
+            None => Ok(files),
+        }
+    }
+
+    /// Moves these files out to where they go, in order, and replaces what is there if `replace` is
+    /// set; else it takes back what it did when one of them cannot be moved.
+    pub(crate) fn publish(
+        &self,
+        _: &Publishing<'_>,
+        files: &[File],
+        replace: bool,
+        durable: bool,
+    ) -> Result<(), Error> {
+        for file in files {
+            check_free(&file.to, replace)?;
+        }
+        let mut moved: Vec<&Path> = Vec::new();
+        let published = self.publish_each(files, replace, durable, &mut moved);
+        if published.is_err() && !replace {
+            for to in moved.into_iter().rev() {
+                // Made by this call; if it cannot be removed, the error is told all the same.
+                let _ = fs::remove_file(to);
+            }
+        }
+        published
+    }
+
+    fn publish_each<'a>(
+        &self,
+        files: &'a [File],
+        replace: bool,
+        durable: bool,
+        moved: &mut Vec<&'a Path>,
+    ) -> Result<(), Error> {
+        let folders: BTreeSet<_> = files.iter().filter_map(|file| file.to.parent()).collect();
+        let sync = || match durable {
+            true => folders.iter().try_for_each(|folder| {
+                sync_folder(folder).map_err(|error| Error::new(folder, error))
+            }),
+            false => Ok(()),
+        };
+        for (index, File { name, to }) in files.iter().enumerate() {
+            if index > 0 && index.saturating_add(1) == files.len() {
+                sync()?; // A power cut must not keep the last name and lose another.
+            }
+            rename(&self.new.join(name), to, replace)?;
+            moved.push(to);
+        }
+        sync()
+    }
+
+    /// Leaves the hidden folder where it is.
+    pub(super) fn keep(&self) {
+        self.unfinished.keep();
+    }
+}

@@ -1,0 +1,86 @@
+//! What a kill left.
+
+use super::hidden::{LOCK, NEW, PREFIX, REPLACED};
+use rustix::fs::FlockOperation;
+use rustix::io::{Errno, retry_on_intr};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A hidden folder that was left by a program that was killed, or by a power cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Files in it that never got their names.
+    pub files: u64,
+    /// Files in it that were moved there to be replaced. They may be all that there is of their data.
+    pub replaced: u64,
+    /// Bytes that all of them take on the disk.
+    pub bytes: u64,
+    /// Whether it is certain that nobody is about to publish it. It is not where the file system has no
+    /// locks.
+    pub is_certain: bool,
+}
+
+/// What kills have left in a folder: hidden folders that [`Publish`](super::Publish) or an extraction made
+/// there and that no program needs any more. One that is needed is not among them, nor is one of another
+/// user who does not let it be read.
+///
+/// They can be removed with all that is in them. This removes nothing.
+///
+/// # Errors
+/// The operating system's, if the folder cannot be listed.
+pub fn leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if name.as_bytes().starts_with(PREFIX.as_bytes()) {
+            found.extend(leftover(&folder.join(name)));
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+fn leftover(path: &Path) -> Option<Leftover> {
+    let path = path.to_owned();
+    // Made last and removed first: whoever needs it has locked it meanwhile.
+    if !fs::symlink_metadata(path.join(NEW)).is_ok_and(|new| new.is_dir()) {
+        return None;
+    }
+    let lock = File::open(path.join(LOCK)).ok()?;
+    let is_certain =
+        match retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared)) {
+            Ok(()) => true,
+            Err(Errno::WOULDBLOCK) => return None,
+            Err(_) => false,
+        };
+    let (files, new_bytes) = count(&path.join(NEW));
+    let (replaced, old_bytes) = count(&path.join(REPLACED));
+    let bytes = new_bytes.saturating_add(old_bytes);
+    Some(Leftover { path, files, replaced, bytes, is_certain })
+}
+
+/// Files in a folder and below, and the bytes that they take on the disk.
+fn count(folder: &Path) -> (u64, u64) {
+    let (mut files, mut bytes) = (0_u64, 0_u64);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        // What cannot be listed is not counted.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(there) if there.is_dir() => folders.push(entry.path()),
+                Ok(there) => {
+                    files = files.saturating_add(1);
+                    bytes = bytes.saturating_add(there.blocks().saturating_mul(512));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    (files, bytes)
+}
