@@ -137,25 +137,11 @@ fn without_sibling(first: &Path) -> String {
 
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
-<<<<<<< HEAD
-        ErrorKind::Sion(sion::Error::NotClosed { .. }) => {
-            Some("striae recover makes a closed copy")
-        }
-        // The search for the end of the index met it, so that nothing of the file can be read.
-        ErrorKind::Gsd(
-            gsd::Error::ChunkCut { .. }
-            | gsd::Error::Order { .. }
-            | gsd::Error::Outside { .. }
-            | gsd::Error::NotTerminated { .. },
-        ) => Some("striae recover saves what is left"),
-        ErrorKind::Damaged(finding) if matches!(finding.what, FindingKind::Hoomd { .. }) => None,
-        ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
-=======
->>>>>>> h/words
         ErrorKind::Exists => Some("--force replaces it"),
         ErrorKind::Sion(error) if is_of_meta2(error) => Some("striae recover makes a closed copy"),
         // Of a file that is no longer than a part of its header nothing is left.
         ErrorKind::Gsd(gsd::Error::Cut { .. }) => None,
+        ErrorKind::Damaged(finding) if matches!(finding.what, FindingKind::Hoomd { .. }) => None,
         ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
         ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if !error.blames_caller() => {
             Some("striae recover saves what is left")
