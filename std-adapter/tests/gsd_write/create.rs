@@ -34,14 +34,15 @@ fn what_has_the_name_is_refused_or_replaced() {
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     drop(builder().overwrite(true).create(&path).unwrap());
     check_frames(&path, 0);
-    // A link is replaced, and not what it points to.
+    // A link stays, and what it points to is replaced.
     let link = folder.path().join("link.gsd");
     symlink(&path, &link).unwrap();
     let mut file = builder().overwrite(true).create(&link).unwrap();
     write_frame(&mut file).unwrap();
     file.close().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     check_frames(&link, 1);
-    check_frames(&path, 0);
+    check_frames(&path, 1);
     let error = builder().overwrite(true).create(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(io) if io.kind() == io::ErrorKind::IsADirectory));
 }

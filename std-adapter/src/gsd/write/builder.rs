@@ -89,8 +89,8 @@ impl Builder {
         self
     }
 
-    /// Replaces a file that has the name already, instead of refusing it. A symbolic link is
-    /// replaced, too, and not what it points to.
+    /// Replaces a file that has the name already, instead of refusing it. A symbolic link stays, and
+    /// what it points to is replaced.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
