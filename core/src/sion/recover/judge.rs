@@ -67,13 +67,6 @@ impl Remains {
                 false => self.verdict(named, seal, near.rival(Rival::Other)),
             });
         }
-        // Rows that maxchunks does not count are there, and whole.
-        let has_more = |it: &Whole| {
-            it.varheader.start == named.start && it.varheader.maxchunks > named.maxchunks
-        };
-        if let Some(near) = near.latest.filter(has_more) {
-            return self.verdict_of(store, &near, None, window);
-        }
         // META2 of the last commit is lost, in part or all of it.
         let has_part = self.has_counts(store, &named, true)?;
         if self.is_natural(&named) || self.is_commit(&named) && has_part {
