@@ -67,6 +67,13 @@ impl Remains {
                 false => self.verdict(named, seal, near.rival(Rival::Other)),
             });
         }
+        // Another maxchunks, and a seal that proves it.
+        if let Some(near) = near.latest.filter(|near| near.varheader.start == named.start) {
+            let seal = self.seal_behind(store, &near.varheader, window)?;
+            if seal.as_ref().is_some_and(|seal| seal.meta1 && seal.meta2) {
+                return Ok(self.verdict(near.varheader, seal, None));
+            }
+        }
         // META2 of the last commit is lost, in part or all of it.
         let has_part = self.has_counts(store, &named, true)?;
         if self.is_natural(&named) || self.is_commit(&named) && has_part {
