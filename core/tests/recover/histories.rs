@@ -5,7 +5,7 @@ use crate::recover;
 use std::cell::RefCell;
 use std::rc::Rc;
 use striae_core::endian::ByteOrder;
-use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Slot, Writer};
+use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt};
 
@@ -169,9 +169,9 @@ impl Run {
         acts: usize,
         dies: Option<usize>,
     ) -> Result<End, Failure> {
-        let (mut slots, mut ledger) = ([Slot::EMPTY; 128], vec![Finished::EMPTY; 4096]);
+        let (mut pens, mut ledger) = ([Pen::EMPTY; 128], vec![Finished::EMPTY; 4096]);
         let mut window = vec![0; 2048];
-        let memory = Memory { slots: &mut slots, ledger: &mut ledger, window: &mut window };
+        let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
         let Plan { sealed, ahead, ref mapping, ref attributes, ref tasks } = self.plan;
         let options = Options { sealed, ahead, mapping, ..Options::default() };
         let store = self.store.clone();
