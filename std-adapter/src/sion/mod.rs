@@ -71,6 +71,7 @@ pub mod dump;
 mod each;
 mod extract;
 mod file;
+mod mapping;
 mod new_set;
 mod pack;
 pub mod recover;

@@ -9,7 +9,7 @@ use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
 use striae::sion::verify::verify;
 use striae::sion::{Builder, File, OpenOptions};
 
-fn is_sound(path: &Path) -> bool {
+pub(crate) fn is_sound(path: &Path) -> bool {
     let mut findings = Vec::new();
     let summary = verify(path, &mut |finding| findings.push(finding.to_string())).unwrap();
     assert!(summary.is_sound(), "{}: {findings:?}", path.display());
@@ -17,7 +17,7 @@ fn is_sound(path: &Path) -> bool {
 }
 
 /// Length of META1 without the commit fields, and where META2 starts.
-fn places(path: &Path) -> (usize, Option<u64>) {
+pub(crate) fn places(path: &Path) -> (usize, Option<u64>) {
     let opened = OpenOptions::new().alone(true).open(path).unwrap();
     let (_, head) = opened.files()[0];
     let meta1 = head.meta1.layout().commit_fields().offset();

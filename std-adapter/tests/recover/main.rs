@@ -16,6 +16,7 @@ mod history;
 
 mod histories;
 mod library;
+mod mapping;
 #[cfg(feature = "cli")]
 mod program;
 mod sealed;

@@ -103,7 +103,11 @@ impl Remains {
             varheader: None,
             word: Word::None,
             rival: None,
-            unnamed: fields == (0, 0),
+            // No writer leaves a file that ends inside them.
+            unnamed: fields == (0, 0) && {
+                let place = head.meta1.layout().commit_fields();
+                place.fits(file_len) || file_len <= place.offset()
+            },
             has_lost_sizes: false,
             checksum,
         };

@@ -67,12 +67,12 @@ impl Remains {
                 false => self.verdict(named, seal, near.rival(Rival::Other)),
             });
         }
-        // Rows that maxchunks does not count are there, and whole.
-        let has_more = |it: &Whole| {
-            it.varheader.start == named.start && it.varheader.maxchunks > named.maxchunks
-        };
-        if let Some(near) = near.latest.filter(has_more) {
-            return self.verdict_of(store, &near, None, window);
+        // Another maxchunks, and a seal that proves it.
+        if let Some(near) = near.latest.filter(|near| near.varheader.start == named.start) {
+            let seal = self.seal_behind(store, &near.varheader, window)?;
+            if seal.as_ref().is_some_and(|seal| seal.meta1 && seal.meta2) {
+                return Ok(self.verdict(near.varheader, seal, None));
+            }
         }
         // META2 of the last commit is lost, in part or all of it.
         let has_part = self.has_counts(store, &named, true)?;

@@ -3,7 +3,7 @@
 use super::entries::Entries;
 use super::evidence::{Remains, Rival, Word};
 use super::records::{Stop, Walked, are_records, walk};
-use super::scan::{Room, Sparse, first_nonzero, used_len};
+use super::scan::{Room, Sparse, used_len};
 use super::{Certainty, Doubt, Proof, Recovered, Scratch};
 use crate::endian::U32;
 use crate::sion::ReadError;
@@ -116,7 +116,7 @@ impl<S: Sparse> Work<'_, S> {
             }
             false => None,
         };
-        let certainty = walked.map(|walked| self.certainty_of(&walked, scratch)).transpose()?;
+        let certainty = walked.map(|walked| self.certainty_of(&walked)).transpose()?;
         match (entries, word, walked.zip(certainty)) {
             (Entries::Sound(count), Word::Doubtful(doubt), walked)
                 if !walked.is_some_and(|(_, certainty)| certainty.is_exact()) =>
@@ -211,11 +211,7 @@ impl<S: Sparse> Work<'_, S> {
     }
 
     /// What the records prove.
-    fn certainty_of(
-        &self,
-        walked: &Walked,
-        scratch: &mut Scratch<'_>,
-    ) -> Result<Certainty, ReadError<S>> {
+    fn certainty_of(&self, walked: &Walked) -> Result<Certainty, ReadError<S>> {
         let remains = self.remains;
         let guess = |doubt| Ok(Certainty::Guess(doubt));
         if walked.zero_records {
@@ -236,12 +232,10 @@ impl<S: Sparse> Work<'_, S> {
         }
         let is_proven = match (&remains.varheader, remains.word) {
             (None, _) => remains.unnamed,
-            (Some(varheader), Word::Closed) => {
-                let is_lost = self.blockcount(varheader)?.is_none()
-                    && self.may_be_lost(walked.len, scratch)?;
-                !is_lost && self.agrees(walked.len)?
-            }
             // Behind a commit there may be older records than those that it is of.
+            (Some(varheader), Word::Closed | Word::Committed) => {
+                self.last_end(varheader)? == Some(walked.len)
+            }
             (Some(varheader), _) => remains.unnamed && self.bytes_in(varheader)? == walked.len,
         };
         match is_proven {
@@ -250,32 +244,12 @@ impl<S: Sparse> Work<'_, S> {
         }
     }
 
-    /// Whether nothing but zeros stands in the file from the end of a stream of `len` bytes on:
-    /// they may have replaced more of it.
-    fn may_be_lost(&self, len: u64, scratch: &mut Scratch<'_>) -> Result<bool, ReadError<S>> {
-        let chunk = len.checked_div(self.chunks.chunksize).unwrap_or(0);
-        let into = len.checked_rem(self.chunks.chunksize).unwrap_or(0);
-        let file_len = self.remains.head.file_len;
-        let Some(place) = self.chunks.chunk(chunk) else { return Ok(true) };
-        let end = place.offset().saturating_add(into);
-        let rest = Span::new(end, file_len.saturating_sub(end)).unwrap_or(Span::ZERO);
-        Ok(first_nonzero(self.store, rest, scratch.window)?.is_none())
-    }
-
-    /// Whether the block sizes that are there are those of a stream of `len` bytes.
-    fn agrees(&self, len: u64) -> Result<bool, ReadError<S>> {
-        let Some(varheader) = &self.remains.varheader else { return Ok(true) };
-        let chunksize = self.chunks.chunksize;
-        let last = len.checked_div(chunksize).unwrap_or(0).min(varheader.maxchunks.into());
-        for chunk in 0..=last {
-            let before = chunk.saturating_mul(chunksize);
-            let here = len.saturating_sub(before).min(chunksize);
-            let size = self.blocksize(varheader, chunk)?.map_or(0, |(size, _)| size);
-            if size > 0 && size != here {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Where the stream ends by the block size of its last chunk, if all others are full.
+    fn last_end(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
+        let count = self.blockcount(varheader)?;
+        let Some(last) = count.and_then(|count| count.checked_sub(1)) else { return Ok(None) };
+        let size = self.blocksize(varheader, last)?.map(|(size, _)| size).filter(|&size| size > 0);
+        Ok(size.and_then(|size| last.checked_mul(self.chunks.chunksize)?.checked_add(size)))
     }
 
     /// Chunks as far as their bytes are not zero, unless META2 says what they are.

@@ -3,6 +3,7 @@
 use super::Identity;
 use super::source::Source;
 use crate::error::{Error, ErrorKind};
+use crate::sion::mapping::Address;
 use std::path::{Path, PathBuf};
 use striae_core::endian::U32;
 use striae_core::sion::mapping::Mapping;
@@ -136,8 +137,9 @@ impl Part {
         Error::new(self.path(), ErrorKind::TooManyChunks { blockcount, limit })
     }
 
-    /// The mapping as it stands in the file; `None` if it is not there, or not sound by itself.
-    pub(super) fn mapping(&self) -> Result<Option<Vec<(u32, u32)>>, Error> {
+    /// The mapping as it stands in the file; `None` if it is not there, is empty, or leads to files
+    /// or tasks that there are not.
+    pub(super) fn mapping(&self) -> Result<Option<Vec<Address>>, Error> {
         let head = self.remains.head();
         let Some(varheader) = self.remains.varheader() else { return Ok(None) };
         let at = varheader.blocksizes().end();
@@ -152,8 +154,12 @@ impl Part {
         let len = usize::try_from(mapping.len()).unwrap_or(usize::MAX);
         let mut bytes = vec![0; len.saturating_mul(Mapping::ENTRY_LEN)];
         self.read(&source, entries, &mut bytes)?;
-        let addresses = bytes.chunks_exact(Mapping::ENTRY_LEN).map(|entry| mapping.address(entry));
-        Ok(addresses.collect())
+        let nfiles = head.meta1.nfiles();
+        let is_there =
+            |(file, local): &Address| *file < nfiles && (*file > 0 || *local < head.meta1.ntasks());
+        let entries = bytes.chunks_exact(Mapping::ENTRY_LEN);
+        let addresses = entries.map(|entry| mapping.address(entry).filter(is_there));
+        Ok(addresses.collect::<Option<Vec<_>>>().filter(|mapping| !mapping.is_empty()))
     }
 
     /// The checksums that the used chunks were sealed with; none if the file has no sound ones.

@@ -1,11 +1,12 @@
 //! Writing what was recovered.
 
-use super::part::{Part, Used, WINDOW};
+use super::part::{Part, TaskPart, Used, WINDOW};
 use super::source::Source;
 use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -37,36 +38,27 @@ pub(super) fn write(
     publish.finish(force)
 }
 
-/// Where each global rank is: as META1 says of all files, or, if it does not, as the mapping does.
-fn mapping(parts: &[Part]) -> Result<Vec<(u32, u32)>, Error> {
+/// Where each global rank of the set is. Collectors of a buddy set have negative ones, no data and
+/// no entry. Of a first file alone it is as the file has it, if that makes sense.
+fn mapping(parts: &[Part]) -> Result<Vec<Address>, Error> {
     let Some(first) =
         parts.first().filter(|part| part.remains().head().meta1.is_first_of_several())
     else {
         return Ok(Vec::new());
     };
-    let is_set = parts.len() > 1;
-    match is_set.then(|| by_globalranks(parts)).flatten() {
-        Some(mapping) => Ok(mapping),
-        None => Ok(first.mapping()?.unwrap_or_default()),
+    if let ([_], Some(mapping)) = (parts, first.mapping()?) {
+        return Ok(mapping);
     }
-}
-
-/// The mapping, if global ranks that are not negative are all numbers from 0, each once. Tasks of
-/// collectors in a buddy set have negative ones.
-fn by_globalranks(parts: &[Part]) -> Option<Vec<(u32, u32)>> {
-    let tasks = || {
-        (0..).zip(parts).flat_map(|(file, part)| {
-            let tasks = (0..).zip(part.tasks());
-            tasks.map(move |(local, task)| (task.globalrank, (file, local)))
-        })
-    };
-    let count = tasks().filter(|(rank, _)| *rank >= 0).count();
-    let mut mapping = vec![None; count];
-    for (rank, address) in tasks().filter(|(rank, _)| *rank >= 0) {
-        let place = usize::try_from(rank).ok().and_then(|rank| mapping.get_mut(rank))?;
-        *place = Some(address);
-    }
-    mapping.into_iter().collect()
+    let tasks = (0..).zip(parts).flat_map(|(file, part)| {
+        let tasks = (0..).zip(part.tasks());
+        tasks.map(move |(local, task)| (task, (file, local)))
+    });
+    let is_collector = |task: &TaskPart| task.globalrank < 0 && task.recovered.bytes == 0;
+    let all: Vec<_> = tasks.clone().map(|(task, at)| (task.globalrank, at)).collect();
+    let others = tasks.filter(|(task, _)| !is_collector(task));
+    let others: Vec<_> = others.map(|(task, at)| (task.globalrank, at)).collect();
+    let is_buddy = !others.is_empty() && are_all_ranks(others.iter().map(|(rank, _)| *rank));
+    Ok(mapping_of(if is_buddy { &others } else { &all }))
 }
 
 /// What META2 shall say.
@@ -74,7 +66,7 @@ struct Lengths<'a> {
     part: &'a Part,
     /// Of each used chunk, if the file is sealed: those of the old seal.
     crcs: Vec<u32>,
-    mapping: &'a [(u32, u32)],
+    mapping: &'a [Address],
 }
 
 impl Written for Lengths<'_> {
@@ -125,7 +117,7 @@ fn write_part(
     part: &Part,
     hidden: &Path,
     out: &Path,
-    mapping: &[(u32, u32)],
+    mapping: &[Address],
     progress: &dyn Fn(u64),
 ) -> Result<(), Error> {
     let source = Source::open_again(part.identity())?;

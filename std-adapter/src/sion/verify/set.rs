@@ -164,13 +164,17 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
 }
 
 /// The mapping names no more tasks than there are, and all that have a global rank. Those who only
-/// collected the data of a buddy set have a negative one, and no entry.
+/// collected the data of a buddy set have a negative one, and no entry. SIONlib's programs end by a
+/// segmentation fault if it names none.
 fn check_mapping_size(head: &Head, mapping: &Mapping, tasks: &Tasks, report: &mut Report<'_>) {
+    let field = raw::MappingSize::mapping_size;
+    let offset = head.meta2.map_or(0, |meta2| meta2.end());
+    if mapping.is_empty() {
+        return report.wrong(Error::TooSmall { field, offset, value: 0, min: 1 });
+    }
     if !tasks.is_complete() {
         return;
     }
-    let field = raw::MappingSize::mapping_size;
-    let offset = head.meta2.map_or(0, |meta2| meta2.end());
     let [value, max] = [mapping.len(), tasks.ntasks].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     if value > max {
         report.wrong(Error::TooLarge { field, offset, value, max });

@@ -6,6 +6,7 @@ use super::plan::{Made, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
+use crate::sion::mapping::{are_all_ranks, mapping_of};
 use crate::sion::siblings::sibling_path;
 use std::io;
 use std::num::NonZeroU32;
@@ -93,6 +94,11 @@ impl Builder {
     }
 
     /// A number for each task; any numbers. Without them they are counted from 0.
+    ///
+    /// SIONlib's mapped parallel reader (`sion_paropen_mapped_mpi`) takes them for indices and ends by
+    /// a segmentation fault if they are not all numbers from 0 to below the number of tasks, each
+    /// once. Its other readers, its tools and striae read any. A set of several files of which that is
+    /// not so is made with a warning of the crate `log`.
     #[must_use]
     pub fn globalranks(mut self, globalranks: Vec<i64>) -> Self {
         self.globalranks = Some(globalranks);
@@ -262,20 +268,19 @@ impl Builder {
             (0u32..).zip(tasks.clone()).map(move |(local, _)| (file, local))
         });
         let addresses: Vec<_> = addresses.collect();
-        let Some(ranks) = &self.globalranks else { return addresses };
-        // SIONlib lists the tasks of a set by its mapping, so each task has an entry: at the index
-        // that is its rank, if it is the first one with such a rank, else where there is room.
-        let mut mapping = vec![None; addresses.len()];
-        let mut others = Vec::new();
-        for (rank, address) in ranks.iter().zip(addresses) {
-            let entry = usize::try_from(*rank).ok().and_then(|index| mapping.get_mut(index));
-            match entry.filter(|entry| entry.is_none()) {
-                Some(entry) => *entry = Some(address),
-                None => others.push(address),
+        match &self.globalranks {
+            Some(ranks) => {
+                if !are_all_ranks(ranks.iter().copied()) {
+                    log::warn!(
+                        "global ranks are not 0 to {}: SIONlib cannot read the set mapped",
+                        ranks.len().saturating_sub(1),
+                    );
+                }
+                let tasks: Vec<_> = ranks.iter().copied().zip(addresses).collect();
+                mapping_of(&tasks)
             }
+            None => addresses,
         }
-        let mut others = others.into_iter(); // as many as there is room for
-        mapping.into_iter().filter_map(|entry| entry.or_else(|| others.next())).collect()
     }
 
     /// Finds or makes the file, and whether it can be what is asked for. What is there already stays

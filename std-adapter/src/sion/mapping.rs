@@ -1,0 +1,33 @@
+//! The mapping of a set that is written: where each global rank is.
+
+/// Physical file and rank in it.
+pub(super) type Address = (u32, u32);
+
+/// The mapping of tasks with these global ranks.
+///
+/// SIONlib lists the tasks of a set by its mapping, and ends by a signal if that is empty, so each
+/// task has an entry: at the index that is its rank, if it is the first one with such a rank, else
+/// where there is room.
+pub(super) fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
+    let mut mapping = vec![None; tasks.len()];
+    let mut others = Vec::new();
+    for (rank, address) in tasks {
+        let entry = usize::try_from(*rank).ok().and_then(|index| mapping.get_mut(index));
+        match entry.filter(|entry| entry.is_none()) {
+            Some(entry) => *entry = Some(*address),
+            None => others.push(*address),
+        }
+    }
+    let mut others = others.into_iter(); // as many as there is room for
+    mapping.into_iter().filter_map(|entry| entry.or_else(|| others.next())).collect()
+}
+
+/// Whether these ranks are all numbers from 0 on, each once: what parallel readers of SIONlib need.
+pub(super) fn are_all_ranks(ranks: impl Iterator<Item = i64> + Clone) -> bool {
+    let mut seen = vec![false; ranks.clone().count()];
+    let is_new = |rank: i64| {
+        let place = usize::try_from(rank).ok().and_then(|rank| seen.get_mut(rank));
+        place.is_some_and(|seen| !std::mem::replace(seen, true))
+    };
+    ranks.map(is_new).all(|is_new| is_new)
+}
