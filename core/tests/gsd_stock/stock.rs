@@ -118,7 +118,7 @@ impl Stock {
         }
         self.sync();
         if !entries.is_empty() {
-            entries.sort_by_key(|entry| (entry[..8].to_vec(), entry[28..30].to_vec()));
+            entries.sort_by_key(|entry| key(entry));
             self.add_entries(&entries.concat());
         }
     }
@@ -184,10 +184,7 @@ impl Stock {
         let (location, used) = (self.number(8), self.used());
         let slots = self.file[location..location + 32 * used].chunks(32);
         let mut entries: Vec<_> = slots.map(<[u8]>::to_vec).collect();
-        entries.sort_by_key(|entry| {
-            let frame = u64::from_le_bytes(entry[..8].try_into().unwrap());
-            (frame, u16::from_le_bytes(entry[28..30].try_into().unwrap()))
-        });
+        entries.sort_by_key(|entry| key(entry));
         self.file[location..location + 32 * used].copy_from_slice(&entries.concat());
         self.kept();
         let (names, _) = self.names();
@@ -220,6 +217,12 @@ impl Stock {
         self.file[44..48].copy_from_slice(&[1, 0, 2, 0]);
         self.kept();
     }
+}
+
+/// The frame and the id of an entry, by which they are sorted.
+fn key(entry: &[u8]) -> (u64, u16) {
+    let frame = u64::from_le_bytes(entry[..8].try_into().unwrap());
+    (frame, u16::from_le_bytes(entry[28..30].try_into().unwrap()))
 }
 
 fn entry(frame: u64, n: usize, location: usize, id: usize) -> [u8; 32] {

@@ -10,6 +10,7 @@
 )]
 
 mod ahead;
+mod certain;
 #[path = "../common/mod.rs"]
 mod common;
 mod complete;
@@ -21,6 +22,7 @@ mod growing;
 mod gsd_files;
 #[path = "../../../core/tests/gsd_stock/stock.rs"]
 mod gsd_stock;
+mod histories;
 mod made;
 #[cfg(feature = "cli")]
 mod program;

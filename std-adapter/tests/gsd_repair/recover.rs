@@ -335,6 +335,22 @@ fn of_damaged_golden_files_just_the_frames_that_are_whole_are_saved() {
     }
 }
 
+/// Such a name cannot be written again.
+#[test]
+fn a_name_that_fills_its_slot_costs_no_frame() {
+    let v1 = Version { major: 1, minor: 0 };
+    let mut bytes = Made::new(Shape { layer: v1, ..Shape::default() }).bytes;
+    let names = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    bytes[names..names + 64].fill(b'x');
+    let (dir, path) = file_of(&bytes);
+    let recovery = Recover::new().examine(&path).unwrap();
+    let out = dir.path().join("out.gsd");
+    recovery.write(&out, &|_| {}).unwrap();
+    assert_eq!((frames_of(&out).unwrap().len(), recovery.lost()), (3, 0));
+    assert!(!recovery.is_complete());
+    assert_eq!(recovery.invented().map(|(id, _)| id).collect::<Vec<_>>(), [0]);
+}
+
 #[test]
 fn a_sound_file_is_recovered_as_it_is() {
     for shape in [Shape::small(), Shape { frames: 200, commit: 9, ..Shape::default() }] {

@@ -39,8 +39,14 @@ pub(super) struct Index {
     pub(super) patches: BTreeMap<u64, IndexEntry>,
     /// Slots that no frame goes on in: where blocks of before end.
     pub(super) ends: BTreeSet<u64>,
+    /// Whether nothing is left of the one that the header shows: this one may be of a file that was
+    /// truncated since.
+    pub(super) is_unrelated: bool,
     /// Entries from this one on are proven.
     pub(super) proven_from: Option<u64>,
+    /// Whether which commit the file is of is guessed: a later one may have truncated it, and a shadow
+    /// may be of one that was cut off.
+    is_guess: bool,
     /// What its slots are, if gsd has added to them, one after another, and nothing proves them.
     pub(super) of_gsd: Option<OfGsd>,
     /// What else is to be said of entries, if they are not just as found.
@@ -58,6 +64,8 @@ pub(super) struct Evidence {
     pub(super) record: Option<Record>,
     /// What frames had before gsd appended.
     pub(super) stale: Option<Stale>,
+    /// The record that says so.
+    pub(super) stale_commit: Option<raw::Commit>,
     /// The name list that the header shows, as far as it lies in the file.
     pub(super) names: NameBlock,
     /// Whether all of it does.
@@ -106,6 +114,7 @@ impl Evidence {
             schema: label(&raw.schema),
             record: head.record,
             stale: Stale::in_image(&raw.image()).filter(|_| head.basis == Basis::Appended),
+            stale_commit: Some(raw.image().commit).filter(|_| head.basis == Basis::Appended),
             names: head.names,
             names_are_whole: claimed > 0 && head.names.units == claimed,
             more_names,
@@ -217,6 +226,7 @@ impl Evidence {
                 self.index.block = IndexBlock { location: most.location, slots: most.entries };
                 self.index.has_end = most.has_end;
                 self.index.of_gsd = None;
+                self.index.is_unrelated = present == 0;
                 self.index.doubt = Some(Doubt::Superseded);
                 if self.record.is_none() {
                     self.index.entries = self.index.entries.max(most.entries);
@@ -330,7 +340,9 @@ impl Index {
             has_end: true,
             patches: BTreeMap::new(),
             ends: BTreeSet::new(),
+            is_unrelated: false,
             proven_from: None,
+            is_guess: head.wrong_bytes > 1,
             of_gsd: None,
             doubt: (head.basis == Basis::Damaged && head.record.is_none()).then_some(Doubt::Header),
         };
@@ -399,6 +411,9 @@ impl Index {
 
     /// Why the entries in these slots are to be believed, or not.
     pub(super) fn belief(&self, slots: std::ops::Range<u64>) -> Certainty {
+        if self.is_guess {
+            return Certainty::Guess(Doubt::Header);
+        }
         if self.proven_from.is_some_and(|from| slots.start >= from) {
             return Certainty::Certain(Proof::Committed);
         }

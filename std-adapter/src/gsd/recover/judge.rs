@@ -12,7 +12,7 @@ use crate::gsd::verify::Failed;
 use crate::posix::PosixFile;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use striae_core::gsd::ChunkType;
+use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 
 /// All that was found out about frames.
@@ -162,7 +162,7 @@ impl Judge<'_> {
         let said = sums::check(self.store, &entries.chunks, id, &mut self.window)?;
         match said {
             Said::Right if self.names.are_doubtful => return Ok(Certainty::Guess(Doubt::Names)),
-            Said::Right => return Ok(Certainty::Certain(Proof::Checksums)),
+            Said::Right => return Ok(self.by_checksums(entries, belief)),
             Said::Damaged if belief.is_certain() => return Ok(Certainty::Guess(Doubt::Checksums)),
             Said::Damaged => return lost(Loss::Checksums),
             Said::Wrong(loss) => return lost(loss),
@@ -193,6 +193,21 @@ impl Judge<'_> {
             Certainty::AsFound if self.may_lack(entries) => Certainty::Guess(Doubt::Torn),
             belief => belief,
         })
+    }
+
+    /// A frame all of whose checksums are right, which prove all but its names.
+    fn by_checksums(&self, entries: &Entries, belief: Certainty) -> Certainty {
+        let is_named = |chunk: &Chunk| u32::from(chunk.id) < self.names.proven;
+        // Frames of a file that was truncated, or that were never committed, may be left, too.
+        let data_end = self.evidence.record.map_or(0, |record| record.data_end);
+        let is_behind = entries.chunks.iter().any(|chunk| chunk.span.end() > data_end);
+        let is_unrelated = self.evidence.index.is_unrelated || is_behind;
+        match belief {
+            Certainty::Guess(Doubt::Header) => belief,
+            Certainty::Guess(Doubt::Superseded) if is_unrelated => belief,
+            _ if entries.chunks.iter().all(is_named) => Certainty::Certain(Proof::Checksums),
+            _ => Certainty::AsFound,
+        }
     }
 
     /// Whether a crash of gsd may have cut the frame.

@@ -24,6 +24,8 @@ pub(super) struct Names {
     names: Vec<Box<[u8]>>,
     /// Whether something speaks against them.
     pub(super) are_doubtful: bool,
+    /// Those of so many first ids have a checksum, which fits.
+    pub(super) proven: u32,
     /// How many there were, if that is known.
     pub(super) total: Option<u32>,
     /// The id of the chunks that hold checksums.
@@ -39,11 +41,16 @@ impl Names {
                 let mut names = Self::committed(store, evidence, len, crc)?;
                 names.total = Some(record.names);
                 names.names.truncate(usize::try_from(record.names).unwrap_or(usize::MAX));
+                names.proven = if names.are_doubtful { 0 } else { record.names };
                 names
             }
-            None => Self::plain(store, evidence)?,
+            None => {
+                let mut names = Self::plain(store, evidence)?;
+                names.proven = Self::proven(store, evidence)?;
+                names
+            }
         };
-        names.drop_repeated();
+        names.drop_unusable(evidence.version);
         names.sums = names.id(checksums::NAME);
         Ok(names)
     }
@@ -116,8 +123,21 @@ impl Names {
         Ok(Self::new(best, true))
     }
 
+    /// How many names of a file that gsd has appended to are those of the last commit: it adds new ones
+    /// behind them, also where it moves the list.
+    fn proven(store: &PosixFile, evidence: &Evidence) -> Result<u32, Failed> {
+        let Some(commit) = evidence.stale_commit else { return Ok(0) };
+        let len = u64::from(commit.names_len.get());
+        let bytes = read_some(store, evidence.names.location, len, evidence.file_len)?;
+        let is_proven = super::write::to_u64(bytes.len()) == len
+            && crc32c::crc32c(&bytes) == commit.names_crc.get();
+        let names = if is_proven { parse(&bytes, evidence.version) } else { Vec::new() };
+        Ok(u32::try_from(names.len()).unwrap_or(0))
+    }
+
     const fn new(names: Vec<Box<[u8]>>, are_doubtful: bool) -> Self {
-        Self { names, are_doubtful, total: None, sums: None, invented: BTreeMap::new() }
+        let invented = BTreeMap::new();
+        Self { names, are_doubtful, proven: 0, total: None, sums: None, invented }
     }
 
     fn len(&self) -> u32 {
@@ -129,11 +149,16 @@ impl Names {
         u16::try_from(at).ok()
     }
 
-    /// Of names that stand twice, only the first counts.
-    fn drop_repeated(&mut self) {
+    /// Of names that stand twice, only the first counts; and what fills a slot of layer 1, so that its
+    /// NUL is lost, is none that can be written again.
+    fn drop_unusable(&mut self, version: Version) {
         let mut seen = HashSet::new();
         let mut are_doubtful = false;
         for name in &mut self.names {
+            if !version.is_sorted() && name.len() > 63 {
+                *name = Box::default();
+                are_doubtful = true;
+            }
             if !name.is_empty() && !seen.insert(name.clone()) {
                 *name = Box::default();
                 are_doubtful = true;

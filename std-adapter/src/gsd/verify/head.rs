@@ -64,6 +64,8 @@ pub(in crate::gsd) struct Head {
     pub(in crate::gsd) are_names_cut: bool,
     /// Slots that the header claims.
     pub(in crate::gsd) allocated: u64,
+    /// Bytes of the header's image that are not as they should be, if damage has changed it.
+    pub(in crate::gsd) wrong_bytes: usize,
 }
 
 /// What the commit record and the shadow come to.
@@ -107,6 +109,9 @@ pub(super) fn check(
     }
     check_labels(&header, said.record.as_ref(), report);
     let mut head = blocks(&said, version, file_len, report);
+    if said.basis == Basis::Damaged {
+        head.wrong_bytes = differing(&header.image(), &said.image);
+    }
     if let Some(record) = head.record.filter(|record| record.entries < head.shown.slots) {
         // Nobody but gsd uses a slot that it can see and that is not committed.
         let mut entry = IndexEntry::new_zeroed();
@@ -128,7 +133,8 @@ impl Head {
     pub(in crate::gsd) fn of_image(image: &Image, file_len: u64, report: &mut Report<'_>) -> Self {
         let record = image.record(u64::MAX).ok().flatten();
         let said = Said { basis: Basis::Damaged, image: *image, record };
-        blocks(&said, Version::from_number(image.gsd_version.get()), file_len, report)
+        let version = Version::from_number(image.gsd_version.get());
+        Self { wrong_bytes: Image::LEN, ..blocks(&said, version, file_len, report) }
     }
 }
 
@@ -283,6 +289,11 @@ fn has_lost_magic(image: &mut Image, report: &mut Report<'_>) -> bool {
     false
 }
 
+/// How many bytes of two images are not the same.
+pub(super) fn differing(one: &Image, other: &Image) -> usize {
+    one.as_bytes().iter().zip(other.as_bytes()).filter(|(a, b)| a != b).count()
+}
+
 /// Reports each field of `image` that is not as it was published.
 pub(super) fn report_differing(
     image: &Image,
@@ -368,5 +379,17 @@ fn blocks(said: &Said, version: Version, file_len: u64, report: &mut Report<'_>)
     let are_names_cut = names.units > fitting(names.location, 64);
     names.units = names.units.min(fitting(names.location, 64));
     let index = IndexBlock { slots: index.slots.min(fitting(index.location, 32)), ..index };
-    Head { file_len, version, basis, record, shown, index, names, are_names_cut, allocated }
+    let wrong_bytes = 0;
+    Head {
+        file_len,
+        version,
+        basis,
+        record,
+        shown,
+        index,
+        names,
+        are_names_cut,
+        allocated,
+        wrong_bytes,
+    }
 }

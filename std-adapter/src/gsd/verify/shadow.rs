@@ -1,7 +1,7 @@
 //! What the shadows of the header say of it.
 
 use super::finding::FindingKind;
-use super::head::{Basis, Said, report_differing};
+use super::head::{Basis, Said, differing, report_differing};
 use super::{Failed, Report, read};
 use crate::posix::PosixFile;
 use striae_core::gsd::open::{Head as CoreHead, Open, State};
@@ -60,7 +60,29 @@ pub(super) fn of_record(
     }
     let basis = Basis::Committed(record.sequence);
     let said = Said { basis, image, record: Some(record) };
-    Ok(or_ahead(store, file_len, &image, said, report))
+    let said = or_ahead(store, file_len, &image, said, report)?;
+    or_later(store, file_len, said, report)
+}
+
+/// What is in a file whose header is as `said`, unless a shadow knows of a later commit that was durable:
+/// the one in front of which it was written. No crash leaves such a header.
+fn or_later(
+    store: &PosixFile,
+    file_len: u64,
+    said: Said,
+    report: &mut Report<'_>,
+) -> Result<Said, Failed> {
+    let Some(record) = said.record else { return Ok(said) };
+    let shadows = read_shadows(store, record.shadow, file_len)?;
+    let later = shadows.first().and_then(|shadow| {
+        let later = shadow.old.record(u64::MAX).ok().flatten()?;
+        let ahead = later.sequence.wrapping_sub(record.sequence);
+        let is_later = (1..=u32::MAX / 2).contains(&ahead) && later.shadow == record.shadow;
+        is_later.then_some((shadow.old, later))
+    });
+    let Some((image, later)) = later else { return Ok(said) };
+    report_differing(&said.image, &image, "as the shadow says", report);
+    Ok(Said { basis: Basis::Damaged, image, record: Some(later) })
 }
 
 /// What is in a file whose header is, or was to be, as `said`: that, or the commit that comes next.
@@ -70,9 +92,9 @@ fn or_ahead(
     found: &Image,
     said: Said,
     report: &mut Report<'_>,
-) -> Said {
+) -> Result<Said, Failed> {
     if !said.record.is_some_and(|record| record.one_sync) {
-        return said;
+        return Ok(said);
     }
     let mut window = vec![0; 1 << 16];
     match drive_read(&mut Open::new(file_len), store, &mut window) {
@@ -80,10 +102,42 @@ fn or_ahead(
             let (shown, proven) = (found.commit.sequence.get(), record.sequence);
             let offset = Shadow::offset_of(record.shadow, proven);
             report.note(FindingKind::Ahead { offset, shown, proven });
-            Said { basis: Basis::Ahead(proven), image, record: Some(record) }
+            Ok(Said { basis: Basis::Ahead(proven), image, record: Some(record) })
         }
-        _ => said,
+        _ => {
+            report_lost(store, file_len, &said, report)?;
+            Ok(said)
+        }
     }
+}
+
+/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere else.
+fn report_lost(
+    store: &PosixFile,
+    file_len: u64,
+    said: &Said,
+    report: &mut Report<'_>,
+) -> Result<(), Failed> {
+    let is_there = |record: &Record| {
+        Span::new(record.shadow, Shadow::BOTH_LEN).is_some_and(|span| span.fits(file_len))
+    };
+    let Some(record) = said.record.filter(is_there) else { return Ok(()) };
+    let at = |number| Shadow::offset_of(record.shadow, number);
+    let next = record.sequence.wrapping_add(1);
+    let (mut own, mut other) = ([0; 256], [0; 256]);
+    read(store, at(record.sequence), &mut own)?;
+    read(store, at(next), &mut other)?;
+    // The first commit has none in front of it, and zeros there.
+    let is_first = Shadow::parse(&own).is_some_and(|own| own.old == own.new);
+    let is_empty = is_first && other.iter().all(|&byte| byte == 0);
+    let Some((covered, stored)) = other.split_last_chunk() else { return Ok(()) };
+    if is_empty || Shadow::parse(&other).is_some() {
+        return Ok(());
+    }
+    let (stored, computed) = (u32::from_le_bytes(*stored), crc32c::crc32c(covered));
+    let offset = at(next).saturating_add(Shadow::crc.offset().into());
+    report.wrong(Error::Checksum { field: Shadow::crc, offset, stored, computed });
+    Ok(())
 }
 
 /// What a header is whose commit record has a wrong checksum, if the shadows at `both` know.
@@ -97,10 +151,12 @@ pub(super) fn settle(
     let shadows = read_shadows(store, both, file_len)?;
     let best = shadows.iter().min_by_key(|shadow| shadow.settle(image));
     let said = best.map(|shadow| by_shadow(image, shadow, report));
-    Ok(said.map(|said| match said.basis {
-        Basis::Torn(_) => or_ahead(store, file_len, image, said, report),
-        _ => said,
-    }))
+    match said {
+        Some(said) if matches!(said.basis, Basis::Torn(_)) => {
+            or_ahead(store, file_len, image, said, report).map(Some)
+        }
+        said => Ok(said),
+    }
 }
 
 /// What a header is whose commit record has a wrong checksum.
@@ -122,10 +178,7 @@ fn by_shadow(image: &Image, shadow: &Shadow, report: &mut Report<'_>) -> Said {
         }
         Settled::Appended => Said { basis: Basis::Appended, image: *image, record: None },
         Settled::Damaged => {
-            let differing = |other: &Image| {
-                image.as_bytes().iter().zip(other.as_bytes()).filter(|(a, b)| a != b).count()
-            };
-            let nearer = match differing(&shadow.old) < differing(&shadow.new) {
+            let nearer = match differing(image, &shadow.old) < differing(image, &shadow.new) {
                 true => shadow.old,
                 false => shadow.new,
             };
