@@ -23,11 +23,11 @@ pub(super) fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
 }
 
 /// Whether these ranks are all numbers from 0 on, each once: what parallel readers of SIONlib need.
-pub(super) fn are_all_ranks(ranks: impl Iterator<Item = i64> + Clone) -> bool {
+pub(super) fn are_all_ranks(mut ranks: impl Iterator<Item = i64> + Clone) -> bool {
     let mut seen = vec![false; ranks.clone().count()];
     let is_new = |rank: i64| {
         let place = usize::try_from(rank).ok().and_then(|rank| seen.get_mut(rank));
         place.is_some_and(|seen| !std::mem::replace(seen, true))
     };
-    ranks.map(is_new).all(|is_new| is_new)
+    ranks.all(is_new)
 }
