@@ -52,7 +52,10 @@ pub enum Step<'a, T> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// Make all earlier writes durable before anything else is written.
+    /// Let nobody who reads the store see a later write without all earlier ones. They need not be
+    /// durable.
+    Order,
+    /// Make all earlier writes durable before anything else is written. It orders them, too.
     Sync,
     /// Cut the store to `len` bytes, or grow it by zeros.
     SetSize {
@@ -69,6 +72,7 @@ impl<'a, T> Step<'a, T> {
         match self {
             Self::Read { offset, need, want } => Step::Read { offset, need, want },
             Self::Write { offset, bytes } => Step::Write { offset, bytes },
+            Self::Order => Step::Order,
             Self::Sync => Step::Sync,
             Self::SetSize { len } => Step::SetSize { len },
             Self::Done(output) => Step::Done(map(output)),
@@ -83,8 +87,8 @@ pub trait Machine {
     /// Why the bytes that it was fed cannot be used.
     type Error;
 
-    /// The next step. Asking again assumes that the last `Write`, `Sync` or `SetSize` succeeded; a
-    /// `Read` is asked for again until it is fed.
+    /// The next step. Asking again assumes that the last `Write`, `Order`, `Sync` or `SetSize`
+    /// succeeded; a `Read` is asked for again until it is fed.
     fn poll(&mut self) -> Step<'_, Self::Output>;
 
     /// Hands over the bytes of the last [`Step::Read`]: at least its `need`, at most its `want`.
@@ -202,6 +206,10 @@ pub fn drive<M: Machine, S: WriteAt>(
                 store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
                 continue;
             }
+            Step::Order => {
+                store.order().map_err(DriveError::Store)?;
+                continue;
+            }
             Step::Sync => {
                 store.sync().map_err(DriveError::Store)?;
                 continue;
@@ -228,7 +236,7 @@ pub fn drive_read<M: Machine, S: ReadAt + ?Sized>(
     loop {
         let (offset, need, want) = match machine.poll() {
             Step::Read { offset, need, want } => (offset, need, want),
-            Step::Write { .. } | Step::Sync | Step::SetSize { .. } => {
+            Step::Write { .. } | Step::Order | Step::Sync | Step::SetSize { .. } => {
                 return Err(DriveError::ReadOnly);
             }
             Step::Done(output) => return Ok(output),

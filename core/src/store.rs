@@ -63,7 +63,16 @@ pub trait WriteAt: ReadAt {
     /// The store's own, also if it cannot do that.
     fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
 
-    /// Makes all earlier writes durable.
+    /// Lets nobody who reads what is stored see a later write without all earlier ones. A store that
+    /// hands on each write at once does so anyway; one that gathers writes must hand them on.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn order(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Makes all earlier writes durable, and orders them as [`order`](Self::order) does.
     ///
     /// # Errors
     /// The store's own. What was written since the last success may or may not be durable. A store
@@ -103,6 +112,10 @@ impl<S: WriteAt + ?Sized> WriteAt for &mut S {
 
     fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
         (**self).set_size(len)
+    }
+
+    fn order(&mut self) -> Result<(), Self::Error> {
+        (**self).order()
     }
 
     fn sync(&mut self) -> Result<(), Self::Error> {

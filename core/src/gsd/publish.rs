@@ -32,6 +32,7 @@ enum Stage {
     Before,
     Fields,
     Record,
+    /// The header is durable, or, of a commit of one sync, to be seen before what comes later.
     Behind,
     Done,
 }
@@ -76,15 +77,16 @@ impl Machine for Publish {
             Stage::Shadow => (Stage::Shadow, Stage::Before),
             Stage::Before => (Stage::Before, Stage::Fields),
             Stage::Fields => (Stage::Fields, Stage::Record),
-            Stage::Record if self.is_of_one_sync() => (Stage::Record, Stage::Done),
             Stage::Record => (Stage::Record, Stage::Behind),
             Stage::Behind | Stage::Done => (self.stage, Stage::Done),
         };
         self.stage = next;
+        let is_of_one_sync = self.is_of_one_sync();
         let new = self.shadow.new.as_bytes();
         let (fields, record) = new.split_at_checked(40).unwrap_or((new, &[]));
         match stage {
             Stage::Shadow => Step::Write { offset: self.offset, bytes: self.shadow.as_bytes() },
+            Stage::Behind if is_of_one_sync => Step::Order,
             Stage::Before | Stage::Behind => Step::Sync,
             Stage::Fields => Step::Write { offset: FIELDS, bytes: fields },
             Stage::Record => Step::Write { offset: OFFSET, bytes: record },

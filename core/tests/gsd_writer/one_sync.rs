@@ -199,3 +199,65 @@ fn the_first_commit_makes_what_was_found_durable() {
         assert_eq!(syncs, 1, "who wrote it may have been killed before its sync");
     }
 }
+
+/// A store that gathers: others see its bytes when writes are ordered or synced.
+struct Gathering<'a> {
+    disk: &'a mut Disk,
+    seen: &'a mut Vec<u8>,
+}
+
+impl Gathering<'_> {
+    fn show(&mut self) {
+        self.seen.clone_from(&self.disk.bytes);
+    }
+}
+
+impl ReadAt for Gathering<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.disk.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.disk.size()
+    }
+}
+
+impl WriteAt for Gathering<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        self.disk.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.disk.set_size(len)
+    }
+
+    fn order(&mut self) -> Result<(), FixedSize> {
+        self.show();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        self.show();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_commit_is_seen_by_all_readers_when_it_returns_also_if_the_store_gathers() {
+    for attributes in [ONE_SYNC, Attributes::default()] {
+        let (mut disk, mut seen) = (Disk::new(Vec::new()), Vec::new());
+        let store = Gathering { disk: &mut disk, seen: &mut seen };
+        let mut writer = Writer::create(store, &attributes, [Slot::EMPTY; 4]).unwrap();
+        let id = writer.name(b"step").unwrap();
+        for frame in 0..6_u64 {
+            writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
+            writer.end_frame().unwrap();
+            writer.commit().unwrap();
+            let bytes = writer.store().seen.clone();
+            let reader = Reader::open(bytes.as_slice(), &mut [0; 4096]).unwrap();
+            assert_eq!(reader.frames(), frame + 1);
+        }
+    }
+}

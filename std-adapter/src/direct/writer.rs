@@ -277,6 +277,10 @@ impl WriteAt for Writer {
         Self::set_size(self, len)
     }
 
+    fn order(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         Self::sync(self)
     }

@@ -261,6 +261,7 @@ impl<'p> Threads<'p> {
                     publish.feed(&bytes).unwrap();
                 }
                 Step::Write { offset, bytes } => self.store.write_all_at(offset, bytes).unwrap(),
+                Step::Order => self.store.order().unwrap(),
                 Step::Sync => self.store.sync().unwrap(),
                 Step::SetSize { len } => self.store.set_size(len).unwrap(),
                 Step::Done(done) => {

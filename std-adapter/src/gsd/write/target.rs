@@ -23,14 +23,14 @@ const PIECE: usize = 1 << 16;
 /// that what comes in front of it and behind it is written at once.
 const GAP: u64 = 1 << 12;
 
-/// Bytes at the front of the file that are kept in memory: the header.
+/// Bytes at the front of the file that are kept in memory, where formats have what they change most.
 const FRONT: usize = 256;
 
 /// A file that is written in long pieces.
 ///
 /// Writes that follow one another are gathered; what was gathered is written when something comes
-/// that does not belong behind it, before a sync, and with the end of a header, since that is what
-/// others look at. Whoever reads sees it as if it were in the file. What cannot be written stays here
+/// that does not belong behind it, and when writes are to be ordered or synced. Whoever reads by this
+/// sees it as if it were in the file. What cannot be written stays here
 /// and is tried again.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -41,8 +41,8 @@ pub(super) struct Target {
     /// What was gathered, which belongs at `start`.
     run: Vec<u8>,
     start: u64,
-    /// The front of the file as the writer sees it, if it is known: a commit changes what stands on
-    /// both sides of application and schema, and is written at once with them in between.
+    /// The front of the file as the writer sees it, if it is known: changes that are near each other
+    /// there are written at once, with what is in between.
     front: Option<[u8; FRONT]>,
     /// Length of the file as the writer sees it, with what was gathered.
     len: u64,
@@ -180,10 +180,7 @@ impl Target {
         let front = self.front.as_mut().map_or(&mut [][..], |front| front);
         let places = front.iter_mut().skip(skip);
         places.zip(bytes).for_each(|(place, byte)| *place = *byte);
-        match skip.saturating_add(bytes.len()) == FRONT {
-            true => self.flush(),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     fn gather(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
@@ -339,6 +336,10 @@ impl WriteAt for Target {
         let front = self.front.as_mut().and_then(|front| front.get_mut(cut..));
         front.unwrap_or_default().fill(0);
         Ok(())
+    }
+
+    fn order(&mut self) -> io::Result<()> {
+        self.flush()
     }
 
     fn sync(&mut self) -> io::Result<()> {

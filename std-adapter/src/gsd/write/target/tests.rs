@@ -18,6 +18,7 @@ enum Operation {
     Follow(u64, usize, u8),
     Write(u64, usize, u8),
     Size(u64),
+    Order,
     Sync,
     Read(u64, usize),
 }
@@ -31,6 +32,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (offset(), len, 1..=255_u8)
             .prop_map(|(offset, len, byte)| Operation::Write(offset, len, byte)),
         1 => offset().prop_map(Operation::Size),
+        1 => Just(Operation::Order),
         2 => Just(Operation::Sync),
         3 => (offset(), 0..5000_usize).prop_map(|(offset, len)| Operation::Read(offset, len)),
     ]
@@ -67,10 +69,13 @@ fn run(capacity: usize, operations: &[Operation]) {
                 target.set_size(len).unwrap();
                 model.resize(len as usize, 0);
             }
-            Operation::Sync => {
-                target.sync().unwrap();
+            Operation::Order | Operation::Sync => {
+                match operation {
+                    Operation::Order => target.order().unwrap(),
+                    _ => target.sync().unwrap(),
+                }
                 let bytes = fs::read(&path).unwrap();
-                assert!(bytes[..model.len()] == model, "a sync left something");
+                assert!(bytes[..model.len()] == model, "something was left");
                 assert!(bytes[model.len()..].iter().all(|&byte| byte == 0));
             }
             Operation::Read(offset, len) => {
@@ -129,7 +134,7 @@ fn short_commits_let_the_file_grow_in_steps_and_trimming_takes_the_rest() {
 }
 
 #[test]
-fn a_header_is_seen_when_its_end_is_written_with_what_stands_in_its_middle() {
+fn changes_of_the_front_are_one_write_with_what_is_between_them_and_seen_when_ordered() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, [1; 700]).unwrap();
@@ -137,6 +142,7 @@ fn a_header_is_seen_when_its_end_is_written_with_what_stands_in_its_middle() {
     target.write_all_at(100, &[2; 4]).unwrap();
     target.write_all_at(8, &[3; 40]).unwrap();
     target.write_all_at(176, &[4; 80]).unwrap();
+    target.order().unwrap();
     let mut expected = [1; 700];
     expected[100..104].fill(2);
     expected[8..48].fill(3);
