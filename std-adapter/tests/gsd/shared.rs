@@ -52,13 +52,16 @@ fn more_bytes_of_chunks_than_the_file_has_are_neither_converted_nor_extracted() 
         let (old, out) = (File::open(&path).unwrap(), dir.path().join("out"));
         // The second chunk has no room, next to the index.
         let wanted = (2 * LEN, bytes.len() as u64);
-        assert_eq!(sums_of(&Convert::new().run(&old, &out, &|_| {}).unwrap_err()), wanted);
+        let error = Convert::new().run(&old, &out, &|_| {}).unwrap_err();
+        let ErrorKind::Damaged(finding) = error.kind() else { panic!("{error}") };
+        assert!(matches!(finding.what, FindingKind::Overlap { .. }), "{error}");
         assert_eq!(sums_of(&Extract::new().run(&old, &out, &|_| {}).unwrap_err()), wanted);
         assert_eq!(sums_of(&Extract::new().bytes(&old).unwrap_err()), wanted);
         assert_eq!(names_in(dir.path()), 1);
-        // A frame at a time they are.
+        // Nor is one of the frames that share them converted, but its bytes can be had.
         let one = Convert::new().frames(8..9, std::num::NonZeroU64::MIN);
-        assert_eq!(one.run(&old, &out, &|_| {}).unwrap().bytes, LEN);
+        let error = one.run(&old, &out, &|_| {}).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");
         let folder = dir.path().join("arrays");
         let extracted = Extract::new().frames(8..9).run(&old, &folder, &|_| {}).unwrap();
         assert_eq!(extracted.bytes, LEN);
@@ -71,14 +74,15 @@ fn the_program_says_what_is_too_much_and_what_helps() {
     let bytes = plain(Version::LAYER);
     let path = put(&dir, &bytes);
     let out = dir.path().join("out");
-    let says = format!(
+    let shared = format!(
         "chunks have {} bytes together, but the file has {}, so that some share bytes: verify tells \
          which, and fewer frames or names at once can be had",
         2 * LEN,
         bytes.len()
     );
-    for command in ["convert", "extract"] {
-        refused(&[command, path.to_str().unwrap(), out.to_str().unwrap()], 1, &says);
+    let overlaps = "must not overlap the chunk of slot 0 from";
+    for (command, says) in [("convert", overlaps), ("extract", shared.as_str())] {
+        refused(&[command, path.to_str().unwrap(), out.to_str().unwrap()], 1, says);
         assert_eq!(names_in(dir.path()), 1);
     }
 }
