@@ -15,7 +15,7 @@
 //! exact.
 //!
 //! [`Remains`] is what is known of a file; [`Remains::recover`] judges one task. Nothing allocates:
-//! memory is the caller's window. Nothing is written: see [`super::close::Close`] for that.
+//! memory is the caller's window. Nothing is written: see [`super::publish`] for that.
 //!
 //! # What exact means
 //! Nobody can tell damage from data where no checksum is. Exact holds under these assumptions: what
