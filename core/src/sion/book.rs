@@ -122,7 +122,7 @@ impl Book {
         }
     }
 
-    /// The same Book of a file whose META1 has this CRC-32C before its commit fields. A seal needs it.
+    /// Knows the CRC-32C of META1 before its commit fields, which a seal needs.
     #[must_use]
     pub const fn with_meta1_crc(self, meta1_crc: u32) -> Self {
         Self { meta1_crc, ..self }
