@@ -122,7 +122,7 @@ impl Book {
         }
     }
 
-    /// With the CRC-32C of META1 before its commit fields, which a seal needs.
+    /// Knows the CRC-32C of META1 before its commit fields, which a seal needs.
     #[must_use]
     pub const fn with_meta1_crc(self, meta1_crc: u32) -> Self {
         Self { meta1_crc, ..self }

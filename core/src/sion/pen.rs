@@ -47,7 +47,7 @@ impl Pen {
         Self { cursor, local, since: cursor.chunk(), crc, sealed, dirty: false }
     }
 
-    /// With chunks so many bytes apart, which a list of tasks knows only at its end.
+    /// Sets how many bytes chunks are apart, which a list of tasks knows only at its end.
     pub(super) const fn with_globalskip(self, globalskip: u64) -> Self {
         Self { cursor: self.cursor.with_globalskip(globalskip), ..self }
     }

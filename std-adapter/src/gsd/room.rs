@@ -31,7 +31,7 @@ impl Room {
         Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }
     }
 
-    /// The same for this number of bytes.
+    /// Sets the number of bytes that there is room for.
     pub(super) const fn most(self, bytes: u64) -> Self {
         Self { most: bytes, ..self }
     }

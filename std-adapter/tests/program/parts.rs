@@ -94,3 +94,28 @@ fn a_lost_file_is_told_with_what_there_is_without_it() {
         }
     }
 }
+
+#[test]
+fn without_its_first_file_a_set_is_told_with_its_buddy_set() {
+    for (name, has_buddy) in [("m05_np8_3files", false), ("m11_np4_buddy", true)] {
+        let copy = Copy::of(name);
+        let (out, buddy) = (copy.path("out"), format!("{}_BUDDY_00", copy.main()));
+        if has_buddy {
+            fs::copy(golden_dir().join(format!("{name}.sion_BUDDY_00")), &buddy).unwrap();
+        }
+        fs::remove_file(copy.main()).unwrap();
+        let main = copy.main();
+        for args in [
+            &["ls", main][..],
+            &["verify", main],
+            &["extract", main, &out],
+            &["recover", main, &out],
+        ] {
+            let assert = striae(args).assert().code(2);
+            let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+            assert!(stderr.contains(&format!("{main}: No such file")), "{stderr}");
+            assert_eq!(stderr.contains(&buddy), has_buddy, "{stderr}");
+            assert!(!stderr.contains("--alone"), "{stderr}");
+        }
+    }
+}

@@ -113,26 +113,23 @@ impl FirstError {
 
 /// What went wrong, and what helps.
 fn with_advice(error: &Error) -> String {
-    if let ErrorKind::Sibling { first, .. } = error.kind() {
-        return format!("{error}; {}", without_sibling(first));
-    }
-    match advice(error.kind()) {
-        Some(advice) => format!("{error}; {advice}"),
-        None => error.to_string(),
-    }
+    let (buddy, advice) = match error.kind() {
+        ErrorKind::Sibling { first, .. } => {
+            (buddy_of(first), Some("--alone opens one file without the others"))
+        }
+        ErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound => (buddy_of(error.path()), None),
+        kind => (None, advice(kind)),
+    };
+    let advice = buddy.into_iter().chain(advice.map(str::to_owned));
+    advice.fold(error.to_string(), |text, advice| format!("{text}; {advice}"))
 }
 
-/// What there is of a set without one of its files.
-fn without_sibling(first: &Path) -> String {
-    let buddy = buddy_path(first, 0);
-    let alone = "--alone opens one file without the others";
-    match buddy.exists() {
-        true => {
-            let buddy = Shown::path(&buddy);
-            format!("{buddy} is there, a buddy set, in which SIONlib keeps a copy; {alone}")
-        }
-        false => alone.to_owned(),
-    }
+/// The copy that there is of a set without one of its files.
+fn buddy_of(first: &Path) -> Option<String> {
+    let path = buddy_path(first, 0);
+    let buddy = Shown::path(&path);
+    let text = format!("{buddy} is there, a buddy set, in which SIONlib keeps a copy");
+    path.exists().then_some(text)
 }
 
 fn advice(kind: &ErrorKind) -> Option<&'static str> {

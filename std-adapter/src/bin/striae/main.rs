@@ -62,7 +62,7 @@ fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
         Ok(recognized) => recognized,
         // Its status 1 says that there is a copy, so without one it is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {
-            return Err(Failure::Usage(error.to_string()));
+            return Err(Failure::nothing_made(&error));
         }
         Err(error) => return Err(error.into()),
     };

@@ -4,6 +4,7 @@
 //! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes out.
 
 use super::schema::{Field, Group, Initial, by_name};
+use std::collections::BTreeSet;
 use striae_core::gsd::Chunk;
 
 /// Names of logged quantities start with it.
@@ -12,9 +13,9 @@ const LOG: &[u8] = b"log/";
 /// What starts with it stands where it is meant.
 const STATE: &[u8] = b"state/";
 
-/// Frames that were written behind one frame 0 and are to be read behind another.
+/// Frames that were written with one frame 0 and are to be read with another.
 ///
-/// Behind the same one they need nothing: that is the default.
+/// With the one that they were written with they need nothing: that is the default.
 #[derive(Debug, Clone, Default)]
 pub(in crate::gsd) struct Fallback {
     shared: Vec<Shared>,
@@ -87,12 +88,12 @@ impl Fallback {
     pub(in crate::gsd) fn new<'n, E>(
         first: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],
-        mut members: impl FnMut(Group) -> Result<u64, E>,
+        members: impl FnMut(Group) -> Result<u64, E>,
     ) -> Result<Self, E> {
-        let mut shared = Vec::new();
+        let (mut shared, mut members) = (Vec::new(), once(members));
         for chunk in first {
             let Some(mut of) = Shared::of(chunk.id, name(chunk.id)) else { continue };
-            of.old_n = of.each.map_or(Ok(0), &mut members)?;
+            of.old_n = members(of.each)?;
             if of.field.is_none() && chunk.n != of.old_n {
                 of.each = None; // of a name that the schema does not know, rows may be of anything
             }
@@ -109,11 +110,14 @@ impl Fallback {
         name: impl Fn(u16) -> &'n [u8],
         is_lost: impl Fn(u16) -> bool,
     ) -> Self {
-        let lost = || first.iter().map(|chunk| chunk.id).filter(|&id| is_lost(id));
+        let is_count_lost = |group: &Group| {
+            let count = group.count().name.as_bytes();
+            first.iter().any(|chunk| name(chunk.id) == count && is_lost(chunk.id))
+        };
+        let lost: Vec<_> = Group::ALL.into_iter().filter(is_count_lost).collect();
         for shared in &mut self.shared {
-            let count = shared.each.map(|group| group.count().name.as_bytes());
             shared.is_lost = is_lost(shared.id);
-            if lost().any(|id| count == Some(name(id))) {
+            if shared.each.is_some_and(|group| lost.contains(&group)) {
                 (shared.is_lost, shared.each) = (true, None);
             }
         }
@@ -124,15 +128,11 @@ impl Fallback {
     pub(in crate::gsd) fn needs<E>(
         &self,
         own: &[Chunk],
-        mut members: impl FnMut(Group) -> Result<u64, E>,
+        members: impl FnMut(Group) -> Result<u64, E>,
     ) -> Result<Vec<Need>, E> {
-        let mut needs = Vec::new();
-        for shared in &self.shared {
-            if own.iter().any(|chunk| chunk.id == shared.id) {
-                continue;
-            }
-            let n = shared.each.map_or(Ok(0), &mut members)?;
-            needs.extend(shared.need(n));
+        let (mut needs, mut members, own) = (Vec::new(), once(members), ids_of(own));
+        for shared in self.shared.iter().filter(|shared| !own.contains(&shared.id)) {
+            needs.extend(shared.need(members(shared.each)?));
         }
         Ok(needs)
     }
@@ -143,28 +143,47 @@ impl Fallback {
         &mut self,
         own: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],
-        mut members: impl FnMut(Group) -> Result<u64, E>,
+        members: impl FnMut(Group) -> Result<u64, E>,
     ) -> Result<(), E> {
+        let (mut members, own_ids) = (once(members), ids_of(own));
+        let mut known: BTreeSet<_> = self.shared.iter().map(|shared| shared.id).collect();
         for shared in &mut self.shared {
-            shared.new_n = shared.each.map_or(Ok(0), &mut members)?;
-            shared.new = match own.iter().any(|chunk| chunk.id == shared.id) {
+            shared.new_n = members(shared.each)?;
+            shared.new = match own_ids.contains(&shared.id) {
                 true => New::Other,
                 false if matches!(shared.need(shared.new_n), Some(Need::Copy(_))) => New::Old,
                 false => New::None,
             };
         }
-        for chunk in own {
-            if self.shared.iter().any(|shared| shared.id == chunk.id) {
-                continue;
-            }
+        for chunk in own.iter().filter(|chunk| known.insert(chunk.id)) {
             let Some(mut of) = Shared::of(chunk.id, name(chunk.id)) else { continue };
-            of.new_n = of.each.map_or(Ok(0), &mut members)?;
+            of.new_n = members(of.each)?;
             of.new = New::Other;
             self.shared.push(of);
         }
         // Frames without it have it from either frame 0.
         self.shared.retain(|shared| shared.each.is_some() || shared.new != New::Old);
         Ok(())
+    }
+}
+
+fn ids_of(chunks: &[Chunk]) -> BTreeSet<u16> {
+    chunks.iter().map(|chunk| chunk.id).collect()
+}
+
+/// `members`, asked once for each group, since it may read a file; 0 for what has no group.
+fn once<E>(
+    mut members: impl FnMut(Group) -> Result<u64, E>,
+) -> impl FnMut(Option<Group>) -> Result<u64, E> {
+    let mut known = Vec::new();
+    move |group| {
+        let Some(group) = group else { return Ok(0) };
+        if let Some((_, n)) = known.iter().find(|(known, _)| *known == group) {
+            return Ok(*n);
+        }
+        let n = members(group)?;
+        known.push((group, n));
+        Ok(n)
     }
 }
 
@@ -202,5 +221,35 @@ impl Shared {
                 Some(Need::Default(field, n))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use striae_core::gsd::ChunkType;
+    use striae_core::span::Span;
+
+    #[test]
+    fn the_members_of_a_group_are_asked_for_once_a_frame_however_many_chunks_there_are() {
+        let span = Span::new(256, 4).unwrap();
+        let kind = ChunkType::F32;
+        let first = (0..100).map(|id| Chunk { id, frame: 0, n: 1, m: 1, kind, span });
+        let first: Vec<_> = first.collect();
+        let asked = Cell::new(0);
+        let members = |_| {
+            asked.set(asked.get() + 1);
+            Ok::<_, ()>(1)
+        };
+        let name = |_| &b"particles/other"[..];
+        let mut fallback = Fallback::new(&first, name, members).unwrap();
+        assert_eq!(asked.replace(0), 1);
+        assert_eq!(fallback.needs(&[], members).unwrap().len(), 100);
+        assert_eq!(asked.replace(0), 1);
+        fallback.set_first(&first[..50], name, members).unwrap();
+        assert_eq!(asked.replace(0), 1);
+        assert_eq!(fallback.needs(&first[..10], members).unwrap().len(), 40);
+        assert_eq!(asked.replace(0), 1);
     }
 }

@@ -5,6 +5,7 @@ use crate::gsd::hoomd::error::Error as HoomdError;
 use crate::gsd::hoomd::schema::{self, Field, Group, Kind, Rows};
 use crate::gsd::{NameList, last_of_each};
 use crate::posix::PosixFile;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::IndexEntry;
@@ -48,8 +49,8 @@ struct Check<'r, 'a> {
     names: &'r NameList,
     first: Known,
     /// Logged quantities of frame 0, and those that others have besides.
-    logs: Vec<u16>,
-    told: Vec<u16>,
+    logs: BTreeSet<u16>,
+    told: BTreeSet<u16>,
     report: &'r mut Report<'a>,
 }
 
@@ -66,7 +67,7 @@ pub(super) fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Fa
     let field = |name: &[u8]| (schema::by_name(name), name.starts_with(b"log/"));
     let fields = names.iter().map(|name| field(name.0)).collect();
     let (names, first) = (&names, Known::defaults());
-    let (logs, told) = (Vec::new(), Vec::new());
+    let (logs, told) = (BTreeSet::new(), BTreeSet::new());
     let mut check = Check { store, fields, names, first, logs, told, report };
     let (index, is_sorted) = (reader.head().index(), header.version.is_sorted());
     let mut frame: Vec<Placed> = Vec::new();
@@ -143,9 +144,8 @@ impl Check<'_, '_> {
         let (field, is_log) =
             self.fields.get(usize::from(chunk.id)).copied().unwrap_or((None, false));
         if is_log && frame == 0 {
-            self.logs.push(chunk.id);
-        } else if is_log && !self.logs.contains(&chunk.id) && !self.told.contains(&chunk.id) {
-            self.told.push(chunk.id);
+            self.logs.insert(chunk.id);
+        } else if is_log && !self.logs.contains(&chunk.id) && self.told.insert(chunk.id) {
             let name = self.names.get(chunk.id).map_or(&[][..], |name| name.0).into();
             self.tell(entry, HoomdError::Late { name, frame });
         }

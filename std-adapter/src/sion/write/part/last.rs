@@ -36,7 +36,7 @@ impl Part {
         let chunks = self.chunks(local)?;
         let cursor = *self.end_of(local)?.cursor();
         let published = lock(&self.book).published().copied();
-        let mut finished = Vec::new();
+        let (mut finished, mut window) = (Vec::new(), vec![0; WINDOW]);
         for chunk in 0..=cursor.chunk() {
             let used = match &published {
                 Some(old) => self.used_of(old, local, chunk, &chunks)?,
@@ -44,7 +44,6 @@ impl Part {
             };
             let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
             let place = place.unwrap_or(Span::ZERO); // `used_of` checked it
-            let mut window = vec![0; WINDOW];
             let crc = striae_core::sion::seal::checksum_of(
                 &self.file,
                 place,
