@@ -76,7 +76,14 @@ impl Format {
     /// The format that a name promises by its ending, in whatever case: `.sion`, `.gsd`, `.ffr`.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
-        let ending = path.extension()?;
+        let numbered = path.extension()?;
+        // NAME.000001 is a later file of the set NAME.
+        let is_number =
+            numbered.len() == 6 && numbered.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let ending = match is_number {
+            true => Path::new(path.file_stem()?).extension()?,
+            false => numbered,
+        };
         Self::ALL.into_iter().find(|format| ending.eq_ignore_ascii_case(format.ending()))
     }
 

@@ -104,7 +104,9 @@ fn recover_of_a_sound_file_of_gsd_is_status_0_and_says_that_it_is_as_found() {
     assert_eq!(frames_of(&folder.path("out.gsd")).unwrap(), frames);
     // What was made of it has a commit record.
     let again = Folder::new(fs::read(folder.path("out.gsd")).unwrap());
-    let says = predicate::str::contains("certain: as they were committed\nout.gsd: complete: ");
+    let says = predicate::str::contains(
+        "certain: as they were committed, their data not checked\nout.gsd: complete: ",
+    );
     again.run("recover", &["out.gsd"], 0).stderr("").stdout(says);
 }
 

@@ -26,6 +26,8 @@ fn a_name_that_promises_another_format_is_refused() {
             "x.sion",
             "name of a SIONlib file does, and what is written is a GSD file",
         ),
+        (&["convert", &set], "x.gsd.000001", "is written is a SIONlib file"),
+        (&["recover", &gsd], "x.sion.000001", "is written is a GSD file"),
         (&["recover", &set], "x.gsd", "is written is a SIONlib file"),
         (&["recover", &gsd], "x.sion", "is written is a GSD file"),
         (&["pack"], "x.gsd", "is written is a SIONlib file"),

@@ -152,7 +152,8 @@ impl fmt::Display for Certainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self {
             Self::Certain(Proof::Checksums) => "as their checksums say",
-            Self::Certain(Proof::Committed) => "as they were committed",
+            // Of a file without checksums: what was committed is which chunks there are, and where.
+            Self::Certain(Proof::Committed) => "as they were committed, their data not checked",
             Self::AsFound => "no checksum covers them",
             Self::Guess(Doubt::Header) => "the header is damaged",
             Self::Guess(Doubt::Index) => "the index is not as it was committed",

@@ -280,11 +280,18 @@ impl Part {
         }
         let closed = self.snapshot(true).and_then(|snapshot| {
             self.check_name()?;
-            self.publish(&mut lock(&self.book), |book, terms, window| {
+            let mut book = lock(&self.book);
+            let before = [book.published().copied(), book.unsettled().copied()];
+            let done = self.publish(&mut book, |book, terms, window| {
                 Publish::close(book, snapshot.maxchunks(), Since(&snapshot), terms, window)
-            })?;
-            self.committed(&snapshot);
-            Ok(())
+            });
+            // Also a close that failed may have published it, aside of where it was to be.
+            let is_there = !before.contains(&book.published().copied());
+            drop(book);
+            if done.is_ok() || is_there {
+                self.committed(&snapshot);
+            }
+            done
         });
         match closed {
             Ok(()) => {
