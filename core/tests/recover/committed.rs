@@ -11,6 +11,9 @@ type Act = Option<(u32, usize)>;
 
 const COMMIT: Act = None;
 
+/// Damaged versions of a file.
+type Damage = fn(&[u8], &Facts) -> Vec<Vec<u8>>;
+
 struct Plan {
     chunks: Vec<(i64, u64)>,
     keyval: bool,
@@ -63,7 +66,7 @@ impl Plan {
 
     /// Holds what is exact, of the file killed at each write and then damaged, against what was
     /// committed. Answers how many streams were exact.
-    fn check(&self, damage: &dyn Fn(&[u8], &Facts) -> Vec<Vec<u8>>) -> usize {
+    fn check(&self, damage: Damage) -> usize {
         let mut exact = 0;
         for writes in 0..12 {
             let Committed { bytes, streams } = self.killed_after(writes);
@@ -113,7 +116,7 @@ fn sizes_are_no_counts_if_the_start_of_meta2_is_shifted() {
             options: Options { sealed, ahead: 40, ..Options::default() },
             acts: vec![Some((0, 1)), COMMIT, COMMIT],
         };
-        assert!(plan.check(&starts) > 0);
+        assert!(plan.check(starts) > 0);
     }
 }
 
@@ -125,7 +128,7 @@ fn a_seal_proves_nothing_of_meta2_that_was_being_written_in_front_of_it() {
         options: Options { sealed: true, ahead: 5, ..Options::default() },
         acts: vec![COMMIT, Some((37, 1500)), Some((23, 300)), COMMIT, COMMIT],
     };
-    assert!(plan.check(&starts) > 0);
+    assert!(plan.check(starts) > 0);
 }
 
 #[test]
@@ -140,5 +143,5 @@ fn meta2_that_no_field_leads_to_is_not_taken_for_records() {
         ]
         .concat(),
     };
-    plan.check(&zeros);
+    plan.check(zeros);
 }
