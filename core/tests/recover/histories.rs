@@ -274,3 +274,17 @@ fn what_is_exact_was_committed_whatever_the_history_and_the_damage() {
     }
     ledger.close();
 }
+
+#[test]
+fn meta2_that_no_field_leads_to_is_not_taken_for_records() {
+    let mut ledger = Ledger::default();
+    for seed in [830, 5464, 6437] {
+        let history = Run::history(seed); // killed in a commit, with an older META2 in the blocks
+        damages(&history, &mut Dice(!seed), &mut |damaged| {
+            if damaged.kind == "zeros for the commit fields" {
+                ledger.enter(&history, damaged, &found(&damaged.bytes));
+            }
+        });
+    }
+    ledger.close();
+}
