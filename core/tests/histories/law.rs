@@ -50,8 +50,8 @@ impl Ledger {
                 continue;
             }
             count.exact += 1;
-            if !is_right && !is_beyond_proof(history, &facts, damaged, task) {
-                self.broken.push(format!(
+            if !is_right && !is_beyond_proof(history, &facts, damaged, task, found) {
+                let broken = format!(
                     "{}; {} {}; task {task}: {} of {} bytes are called exact: {}",
                     history.what,
                     damaged.kind,
@@ -59,7 +59,9 @@ impl Ledger {
                     found.bytes.len(),
                     committed.len(),
                     found.why,
-                ));
+                );
+                println!("{broken}");
+                self.broken.push(broken);
             }
         }
     }
@@ -83,7 +85,13 @@ impl Ledger {
 
 /// Whether the damaged file is one that a writer could have left: without a seal nobody can tell
 /// another number that is allowed, nor other data.
-fn is_beyond_proof(history: &History, facts: &Facts, damaged: &Damaged, task: usize) -> bool {
+fn is_beyond_proof(
+    history: &History,
+    facts: &Facts,
+    damaged: &Damaged,
+    task: usize,
+    found: &Found,
+) -> bool {
     if facts.is_sealed(&history.bytes) {
         return false;
     }
@@ -97,13 +105,23 @@ fn is_beyond_proof(history: &History, facts: &Facts, damaged: &Damaged, task: us
                 && is_allowed
                 && ends_in_a_record(history, facts, entry, task)
         }
-        // Zeros in place of data are data.
+        // Zeros in place of a task's data are its data, but a commit said how many.
         "zeroed sector" | "zeros to the end" => {
-            let end = damaged.place.end.min(facts.start);
-            facts.start == 0 || damaged.place.start < end && damaged.place.start > facts.fields
+            let lens = [&history.committed, &history.live].map(|streams| streams[task].len());
+            let is_as_long = facts.start == 0 || lens.contains(&found.bytes.len());
+            is_as_long && is_hit(history, facts, damaged, task)
         }
         _ => false,
     }
+}
+
+/// Whether bytes in chunks of `task` were changed.
+fn is_hit(history: &History, facts: &Facts, damaged: &Damaged, task: usize) -> bool {
+    let size = |task| chunksize(facts, &history.bytes, task) as usize;
+    let first = facts.first + (0..task).map(size).sum::<usize>();
+    let row: usize = (0..facts.ntasks).map(size).sum();
+    let mut changed = damaged.place.clone().filter(|&at| damaged.bytes[at] != history.bytes[at]);
+    changed.any(|at| at.checked_sub(first).is_some_and(|into| into % row.max(1) < size(task)))
 }
 
 fn chunksize(facts: &Facts, bytes: &[u8], task: usize) -> i64 {

@@ -32,6 +32,8 @@ pub(crate) struct Facts {
     pub(crate) keyval: bool,
     /// Offset of the commit fields.
     pub(crate) fields: usize,
+    /// Where the first chunk stands.
+    pub(crate) first: usize,
     pub(crate) maxchunks: usize,
     pub(crate) start: usize,
 }
@@ -47,7 +49,8 @@ impl Facts {
         let fields = meta1.layout().commit_fields().offset() as usize;
         let keyval = meta1.keyval() == striae_core::sion::KeyvalMode::Inline;
         let (order, ntasks) = (meta1.order(), meta1.ntasks() as usize);
-        let mut facts = Self { order, ntasks, keyval, fields, maxchunks: 0, start: 0 };
+        let first = meta1.layout().first_chunk() as usize;
+        let mut facts = Self { order, ntasks, keyval, fields, first, maxchunks: 0, start: 0 };
         facts.maxchunks = facts.i32_at(bytes, fields) as usize;
         facts.start = facts.i64_at(bytes, fields + 4) as usize;
         Some(facts)
@@ -116,7 +119,12 @@ impl Dice {
     }
 }
 
-/// Histories that a test looks at: `few` of them, or all with `STRIAE_EXHAUSTIVE`.
-pub(crate) fn count(few: u64, all: u64) -> u64 {
-    if std::env::var_os("STRIAE_EXHAUSTIVE").is_some() { all } else { few }
+/// Numbers of histories that a test looks at: `few` of them, or all with `STRIAE_EXHAUSTIVE`; from
+/// `STRIAE_SEED` on, or as many as `STRIAE_COUNT` says.
+pub(crate) fn seeds(few: u64, all: u64) -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
+    let is_all = std::env::var_os("STRIAE_EXHAUSTIVE").is_some();
+    let count = number("STRIAE_COUNT").unwrap_or(if is_all { all } else { few });
+    let first = number("STRIAE_SEED").unwrap_or(0);
+    first..first + count
 }

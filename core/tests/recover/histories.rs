@@ -1,6 +1,6 @@
 //! Files of core's writer after random histories, damaged: see [`crate::history`].
 
-use crate::history::{Dice, Facts, Found, History, Ledger, count, damages};
+use crate::history::{Dice, Facts, Found, History, Ledger, damages, seeds};
 use crate::recover;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,13 +11,13 @@ use striae_core::store::{ReadAt, WriteAt};
 
 /// A file in memory whose writer may be killed: after so many writes all fail.
 #[derive(Debug, Clone, Default)]
-struct Mortal {
-    bytes: Rc<RefCell<Vec<u8>>>,
-    writes: Rc<RefCell<Option<usize>>>,
+pub(crate) struct Mortal {
+    pub(crate) bytes: Rc<RefCell<Vec<u8>>>,
+    pub(crate) writes: Rc<RefCell<Option<usize>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Killed;
+pub(crate) struct Killed;
 
 impl core::fmt::Display for Killed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -261,8 +261,7 @@ fn found(bytes: &[u8]) -> Vec<Found> {
 #[test]
 fn what_is_exact_was_committed_whatever_the_history_and_the_damage() {
     let mut ledger = Ledger::default();
-    let first: u64 = std::env::var("STRIAE_SEED").map_or(0, |seed| seed.parse().unwrap());
-    for seed in first..first + count(60, 10_000) {
+    for seed in seeds(60, 10_000) {
         let history = Run::history(seed);
         if Facts::try_of(&history.bytes).is_none() {
             continue; // killed before META1 was whole
@@ -271,6 +270,20 @@ fn what_is_exact_was_committed_whatever_the_history_and_the_damage() {
         let mut dice = Dice(!seed);
         damages(&history, &mut dice, &mut |damaged| {
             ledger.enter(&history, damaged, &found(&damaged.bytes));
+        });
+    }
+    ledger.close();
+}
+
+#[test]
+fn meta2_that_no_field_leads_to_is_not_taken_for_records() {
+    let mut ledger = Ledger::default();
+    for seed in [830, 5464, 6437] {
+        let history = Run::history(seed); // killed in a commit, with an older META2 in the blocks
+        damages(&history, &mut Dice(!seed), &mut |damaged| {
+            if damaged.kind == "zeros for the commit fields" {
+                ledger.enter(&history, damaged, &found(&damaged.bytes));
+            }
         });
     }
     ledger.close();

@@ -7,7 +7,8 @@ use striae_core::sion::{Attributes, Meta1};
 use striae_core::span::Span;
 use zerocopy::IntoBytes;
 
-/// An unclosed file whose tasks wrote these streams, filling chunks of these sizes.
+/// An unclosed file whose tasks wrote these streams, filling chunks of these sizes. It has all of
+/// its commit fields.
 fn unclosed(order: ByteOrder, keyval: bool, tasks: &[(u64, &[u8])]) -> Vec<u8> {
     let attributes = Attributes { order, keyval, ..Attributes::default() };
     let meta1 = Meta1::new(&attributes, tasks.len() as u64).unwrap();
@@ -20,6 +21,7 @@ fn unclosed(order: ByteOrder, keyval: bool, tasks: &[(u64, &[u8])]) -> Vec<u8> {
     file.extend(tasks.iter().flat_map(|task| i64_of(task.0)));
     let (first, skip) =
         (meta1.layout().first_chunk(), tasks.iter().map(|task| task.0).sum::<u64>());
+    file.resize(meta1.layout().meta1_end() as usize, 0);
     let mut start = first;
     for (chunksize, stream) in tasks {
         for (chunk, bytes) in stream.chunks((*chunksize as usize).max(1)).enumerate() {
@@ -133,6 +135,19 @@ fn nothing_written_is_exact_only_where_records_would_be() {
     let no_room = empty(false)[1].recovered;
     assert_eq!(no_room.certainty, Certainty::Exact(Proof::NoRoom));
     assert_eq!((no_room.blockcount, no_room.bytes), (1, 0));
+}
+
+#[test]
+fn a_file_that_ends_before_its_commit_fields_do_may_be_cut() {
+    let order = ByteOrder::HOST;
+    for keyval in [false, true] {
+        let file = unclosed(order, keyval, &[(64, b""), (0, b"")]);
+        let fields = file.len() - 12;
+        for end in fields..file.len() {
+            let found = recover(&file[..end]).unwrap();
+            assert_eq!(certainty(&found), Certainty::Guess(Doubt::FileCut), "{end}");
+        }
+    }
 }
 
 #[test]

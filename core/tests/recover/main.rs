@@ -14,6 +14,7 @@ mod golden_sets;
 #[path = "../histories/mod.rs"]
 mod history;
 
+mod committed;
 mod golden;
 mod histories;
 mod hostile;

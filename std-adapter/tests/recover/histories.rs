@@ -1,6 +1,6 @@
 //! Sets that the writer for many threads left after random histories, damaged.
 
-use crate::history::{Dice, Facts, Found, History, Ledger, count, damages};
+use crate::history::{Dice, Facts, Found, History, Ledger, damages, seeds};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ fn write(
 #[test]
 fn what_is_exact_was_committed_whatever_the_history_of_a_set() {
     let (folder, mut ledger) = (tempfile::tempdir().unwrap(), Ledger::default());
-    for seed in 0..count(15, 1000) {
+    for seed in seeds(15, 1500) {
         for history in histories(seed, folder.path()) {
             ledger.histories += 1;
             let mut dice = Dice(!seed);

@@ -1,6 +1,6 @@
 //! Sets of several files: their mapping, and that what is recovered is sound.
 
-use crate::history::{Dice, count};
+use crate::history::{Dice, seeds};
 use crate::library::{is_sound, places};
 use crate::{Copy, golden_sets};
 use std::fs;
@@ -148,7 +148,7 @@ fn what_is_recovered_is_sound_whatever_it_was_made_of() {
         }
     }
     let (mut recovered, mut refused) = (0, 0);
-    for round in 0..count(5, 300) {
+    for round in seeds(5, 300) {
         for set in &sets {
             for (path, bytes) in set {
                 fs::write(path, bytes).unwrap();

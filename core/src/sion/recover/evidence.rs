@@ -26,7 +26,7 @@ pub struct Remains {
     pub(super) word: Word,
     /// Another META2 that may be that of the last commit.
     pub(super) rival: Option<Rival>,
-    /// Whether the commit fields are zero or missing: the file was never closed or committed.
+    /// Whether the commit fields are zero: the file was never closed or committed.
     pub(super) unnamed: bool,
     /// Whether chunk sizes of 0 stand in a sector of zeros, which may be a lost one.
     pub(super) has_lost_sizes: bool,
@@ -103,19 +103,15 @@ impl Remains {
             varheader: None,
             word: Word::None,
             rival: None,
-            // No writer leaves a file that ends inside them.
-            unnamed: fields == (0, 0) && {
-                let place = head.meta1.layout().commit_fields();
-                place.fits(file_len) || file_len <= place.offset()
-            },
+            unnamed: fields == (0, 0) && head.meta1.layout().commit_fields().fits(file_len),
             has_lost_sizes: false,
             checksum,
         };
         let Verdict { varheader, word, rival } = remains.judge(store, fields, window)?;
         (remains.varheader, remains.word, remains.rival) = (varheader, word, rival);
         // A seal has a checksum of the chunk sizes, and META2 behind the last block their sum.
-        let is_proven = matches!(word, Word::Sealed | Word::SealedMeta2 | Word::SealedChunks)
-            || varheader.is_some_and(|varheader| remains.is_natural(&varheader));
+        let is_proven =
+            matches!(word, Word::Sealed | Word::SealedMeta2 | Word::SealedChunks | Word::Closed);
         remains.has_lost_sizes = has_zeros && !is_proven;
         Ok(remains)
     }
@@ -164,9 +160,12 @@ impl Remains {
         start.min(self.head.file_len)
     }
 
-    /// Whether the file ends in front of META2, and perhaps of data.
+    /// Whether the file ends in front of META2, and perhaps of data; or of the commit fields, as
+    /// one may that SIONlib opened and never wrote to.
     pub(super) fn is_cut(&self) -> bool {
-        self.varheader.is_some_and(|varheader| varheader.start > self.head.file_len)
+        let file_len = self.head.file_len;
+        self.varheader.is_some_and(|varheader| varheader.start > file_len)
+            || !self.head.meta1.layout().commit_fields().fits(file_len)
     }
 }
 

@@ -10,22 +10,28 @@ use super::trailer::Sealed;
 use super::{Doubt, Sparse};
 use crate::sion::ReadError;
 use crate::sion::layout::Varheader;
-use crate::sion::raw;
-use crate::store::usize_to_u64;
+use crate::sion::meta1::KeyvalMode;
 
-/// META2 that the commit fields lead to if one of their bytes is another.
+/// META2 that the commit fields lead to if one of their bytes is another, or if they are lost.
 #[derive(Debug, Clone, Copy, Default)]
-struct Near {
-    /// The latest of those that are whole.
-    latest: Option<Whole>,
+pub(super) struct Near {
+    /// The latest of those that are whole, and as sealed if there is a seal.
+    pub(super) latest: Option<Whole>,
     /// Places that were looked at.
-    tries: u32,
+    pub(super) tries: u32,
 }
 
 /// Places near the commit fields that are looked at: no writer leaves as many.
-const MANY: u32 = 64;
+pub(super) const MANY: u32 = 64;
 
 impl Near {
+    /// Takes the later one of two.
+    pub(super) fn add(&mut self, found: Whole) {
+        if self.latest.is_none_or(|latest| latest.bytes < found.bytes) {
+            self.latest = Some(found);
+        }
+    }
+
     fn rival(&self, kind: fn(Varheader) -> Rival) -> Option<Rival> {
         match self.latest {
             _ if self.tries >= MANY => Some(Rival::Many),
@@ -43,7 +49,9 @@ impl Remains {
         window: &mut [u8],
     ) -> Result<Verdict, ReadError<S>> {
         let near = self.near(store, fields, window)?;
-        let Some(named) = self.named(fields) else {
+        // No writer puts META2 at another place, where near is whole at one of those.
+        let is_writers = |named: &Varheader| near.latest.is_none() || self.is_place(named);
+        let Some(named) = self.named(fields).filter(is_writers) else {
             return self.judge_unnamed(store, fields, &near, window);
         };
         // A natural one counts entry by entry, unless there is another to hold it against.
@@ -136,9 +144,20 @@ impl Remains {
         if let Some(seal) = seal.filter(|seal| seal.meta2) {
             return doubtful(seal.varheader, Doubt::OldSeal);
         }
-        match self.search(store, window)? {
-            Some(found) => doubtful(found, Doubt::Meta2NotNamed),
-            None => Ok(Verdict { varheader: None, word: Word::None, rival: None }),
+        if let Some(found) = self.search(store, window)? {
+            return doubtful(found, Doubt::Meta2NotNamed);
+        }
+        // Records may only prove what they are if the file was never committed.
+        let found = match self.head.meta1.keyval() {
+            KeyvalMode::Inline => self.search_all(store, window)?,
+            _ => Near::default(),
+        };
+        match found.latest {
+            Some(found) => doubtful(found.varheader, Doubt::Meta2NotNamed),
+            None => {
+                let rival = found.rival(Rival::Other);
+                Ok(Verdict { varheader: None, word: Word::None, rival })
+            }
         }
     }
 
@@ -175,7 +194,7 @@ impl Remains {
         let (maxchunks, start) = fields;
         let Ok(start) = u64::try_from(start) else { return Ok(near) };
         if start > 0 {
-            let other = self.by_counts(store, start, window)?;
+            let other = self.by_counts(store, start, &mut { u64::MAX }, window)?;
             let other = other.filter(|other| i64::from(other.maxchunks) != maxchunks);
             self.look_at(store, other, &mut near, window)?;
         }
@@ -202,18 +221,19 @@ impl Remains {
         near: &mut Near,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        let is_place = |place: &Varheader| self.is_natural(place) || self.is_commit(place);
-        let place = place.filter(is_place);
+        let place = place.filter(|place| self.is_place(place));
         let place = place.filter(|place| place.span().fits(self.head.file_len));
         let Some(place) = place.filter(|_| near.tries < MANY) else { return Ok(()) };
         if !self.has_counts(store, &place, false)? {
             return Ok(());
         }
         near.tries = near.tries.saturating_add(1);
-        let found = self.whole(store, place, window)?;
-        let is_later = |it: &Whole| near.latest.is_none_or(|latest| latest.bytes < it.bytes);
-        if let Some(found) = found.filter(is_later) {
-            near.latest = Some(found);
+        let Some(found) = self.whole(store, place, window)? else { return Ok(()) };
+        // If the commit fields are damaged, then META2 of the last commit and its seal are not: one
+        // that is not as sealed was being written where an older one had been.
+        let seal = self.seal_behind(store, &place, window)?;
+        if seal.is_none_or(|seal| seal.word() == Word::Sealed) {
+            near.add(found);
         }
         Ok(())
     }
@@ -230,56 +250,4 @@ impl Remains {
             .and_then(|rows| self.varheader_at(self.blocks.end(rows.into())?, rows));
         [by_start, by_rows].map(|found| found.filter(|found| self.is_natural(found)))
     }
-
-    /// Whether the file ends with META2 at `place` and the mapping.
-    fn is_end<S: Sparse>(&self, store: &S, place: &Varheader) -> Result<bool, ReadError<S>> {
-        let Some(behind) = self.head.file_len.checked_sub(place.span().end()) else {
-            return Ok(false);
-        };
-        let size_len = u64::from(raw::MappingSize::TABLE.len);
-        Ok(match self.head.meta1.is_first_of_several() {
-            false => behind == 0 || behind == size_len,
-            true => self.mapping_len(store, place)? == behind,
-        })
-    }
-
-    /// META2 at the end of the file, where a close or a commit would have put it.
-    fn search<S: Sparse>(
-        &self,
-        store: &S,
-        window: &mut [u8],
-    ) -> Result<Option<Varheader>, ReadError<S>> {
-        let table_len = self.head.meta1.layout().table_len();
-        let rows = self.head.file_len.checked_sub(self.blocks.first.saturating_add(table_len));
-        let row_len = self.blocks.globalskip.saturating_add(table_len);
-        let most = rows.and_then(|rows| rows.checked_div(row_len)).unwrap_or(0);
-        // How long the mapping is, only the mapping says.
-        let tries = if self.head.meta1.is_first_of_several() { TRIES } else { 1 };
-        let closed = (1..=most).rev().take(tries);
-        for place in closed.filter_map(|rows| {
-            let maxchunks = u32::try_from(rows).ok()?;
-            self.varheader_at(self.blocks.end(rows)?, maxchunks)
-        }) {
-            if self.is_end(store, &place)? && self.whole(store, place, window)?.is_some() {
-                return Ok(Some(place));
-            }
-        }
-        for back in 1..=usize_to_u64(TRIES) {
-            let end = self.head.file_len & !511;
-            let Some(start) = end.checked_sub(back.saturating_sub(1).saturating_mul(512)) else {
-                break;
-            };
-            let Some(place) = self.by_counts(store, start, window)? else { continue };
-            if self.is_commit(&place)
-                && self.is_end(store, &place)?
-                && self.whole(store, place, window)?.is_some()
-            {
-                return Ok(Some(place));
-            }
-        }
-        Ok(None)
-    }
 }
-
-/// Places that are looked at for META2 of a file that does not say where it is.
-const TRIES: usize = 1024;

@@ -32,6 +32,7 @@ mod judge;
 mod places;
 mod records;
 mod scan;
+mod search;
 mod task;
 mod trailer;
 

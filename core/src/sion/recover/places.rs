@@ -2,6 +2,7 @@
 
 use super::Sparse;
 use super::evidence::{Fields, Remains};
+use super::records::are_records;
 use crate::endian::{I32, I64};
 use crate::sion::ReadError;
 use crate::sion::layout::Varheader;
@@ -22,6 +23,9 @@ pub(super) struct Whole {
     /// no fewer.
     pub(super) bytes: u64,
 }
+
+/// Bytes of the first read of block counts: few places are META2.
+const FIRST_READ: usize = 512;
 
 impl Remains {
     /// META2 where the commit fields say; it may be behind the end of the file.
@@ -47,6 +51,11 @@ impl Remains {
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
         let end = self.blocks.end(varheader.maxchunks.into());
         end.is_some_and(|end| end <= varheader.start) && varheader.start & 511 == 0
+    }
+
+    /// Whether it stands where a close or a commit could have put it.
+    pub(super) fn is_place(&self, varheader: &Varheader) -> bool {
+        self.is_natural(varheader) || self.is_commit(varheader)
     }
 
     /// Bytes of the mapping, or of its size, behind META2 at `place`; 0 if there is none.
@@ -97,20 +106,48 @@ impl Remains {
         Ok(is_whole.then_some(Whole { varheader: place, bytes }))
     }
 
-    /// META2 at `start` with as many rows as its block counts say.
+    /// Whether each stream, as META2 at `place` says it, ends where a record does.
+    pub(super) fn has_records<S: Sparse>(
+        &self,
+        store: &S,
+        place: Varheader,
+        window: &mut [u8],
+    ) -> Result<bool, ReadError<S>> {
+        let (fields, order) = (self.fields_of(&place), self.head.meta1.order());
+        let meta2 = Meta2::parse(fields.as_bytes(), &self.head.meta1, self.head.file_len);
+        let Ok(meta2) = meta2 else { return Ok(false) };
+        let head = Head { meta2, ..self.head };
+        for task in Tasks::new(store, &head, window)? {
+            let listed = task?;
+            let (chunks, bytes) = (listed.task.chunks, listed.bytes);
+            // All chunks but the last are full.
+            let rows = bytes.div_ceil(chunks.chunksize.max(1));
+            let is_full = bytes == 0 || rows == listed.task.blockcount;
+            if !is_full || !are_records(store, chunks, bytes, order)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// META2 at `start` with as many rows as its block counts say. Takes what it reads from `budget`.
     pub(super) fn by_counts<S: Sparse>(
         &self,
         store: &S,
         start: u64,
+        budget: &mut u64,
         window: &mut [u8],
     ) -> Result<Option<Varheader>, ReadError<S>> {
         let Some(place) = self.varheader_at(start, 1) else { return Ok(None) };
         let counts = place.blockcounts();
-        let (mut at, mut largest) = (counts.offset(), 0);
+        let (mut at, mut largest, mut most) = (counts.offset(), 0, FIRST_READ);
         while at < counts.end() && counts.fits(self.head.file_len) {
             let left = usize::try_from(counts.end().saturating_sub(at)).unwrap_or(usize::MAX);
-            let bytes = window.get_mut(..left.min(window.len() & !7)).unwrap_or_default();
+            let len = left.min(most).min(window.len() & !7);
+            let bytes = window.get_mut(..len).unwrap_or_default();
             read_exact(store, at, bytes)?;
+            *budget = budget.saturating_sub(usize_to_u64(len));
+            most = most.saturating_mul(2);
             for value in values(bytes) {
                 match check_blockcount(value.get(self.head.meta1.order()), at, u32::MAX) {
                     Ok(count) => largest = count.max(largest),
