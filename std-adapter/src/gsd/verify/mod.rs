@@ -39,7 +39,7 @@ pub use part::Part;
 pub(super) use crate::bulk::{read, read_pieces};
 pub(super) use entries::each_entry;
 pub(super) use head::Head;
-pub(super) use shadow::read_shadows;
+pub(super) use shadow::{read_shadows, unproven};
 
 use crate::bulk::Bulk;
 use crate::direct;

@@ -102,7 +102,10 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         match recovery.lost_entries() {
             Some(0) => {}
             Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
-            None => writeln!(lines, "the index is cut off: there may have been more frames")?,
+            None => writeln!(
+                lines,
+                "the end of the index is not known: there may have been more frames"
+            )?,
         }
         let is_all = (recovery.guesses(), recovery.lost(), recovery.lost_entries());
         if !recovery.is_whole() && is_all == (0, 0, Some(0)) {
