@@ -230,6 +230,9 @@ fn judge(history: &History, damage: Damage, random: &mut Random, what: &str, tal
 fn what_is_certain_was_committed_and_what_is_complete_is_all_of_it_in_random_histories() {
     let mut tallies = BTreeMap::<Damage, Tally>::new();
     for seed in seeds(25, 12_000) {
+        if seed % 1000 == 0 {
+            println!("history {seed}"); // all take an hour
+        }
         let mut random = Random(seed);
         let history = History::new(&mut random);
         for damage in Damage::ALL {
@@ -294,6 +297,28 @@ fn a_file_whose_next_commit_may_have_been_in_a_damaged_shadow_is_not_complete() 
     assert!(!runs(&file).0);
     let (_dir, path) = file_of(&file);
     assert!(!verify(&path, &mut |_| {}).unwrap().is_sound());
+}
+
+/// gsd may find the end of the index behind them, and its next append brings them to life.
+#[test]
+fn what_a_crash_of_gsd_has_left_behind_the_committed_entries_is_damage() {
+    let about = Attributes::default();
+    let writer = Writer::create(Growing::default(), &about, [Slot::EMPTY; 16]).unwrap();
+    let file = writer.into_store().0;
+    let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+    let (index, slots) = (number(8), number(16));
+    let mut entry = [0; 32];
+    (entry[16], entry[17], entry[24], entry[30]) = (0, 1, 1, 1);
+    assert_eq!(runs(&file), (true, vec![]));
+    for slot in [1, 2, 77, slots - 1] {
+        let mut file = file.clone();
+        file[index + 32 * slot..][..32].copy_from_slice(&entry);
+        let (_dir, path) = file_of(&file);
+        let mut found = Vec::new();
+        verify(&path, &mut |finding| found.push(finding.facts().kind)).unwrap();
+        assert!(found.contains(&"hole"), "slot {slot}: {found:?}");
+        assert_eq!(runs(&file), (false, vec![]), "slot {slot}");
+    }
 }
 
 /// The last commit may have been cut off, so that data of it are missing, or a later one have truncated
