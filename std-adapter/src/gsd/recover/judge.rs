@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
-use super::trajectory::{self, Taken};
+use super::trajectory::{self, Taken, at_most};
 use super::{Certainty, Doubt, Loss, Proof, Run};
 use crate::gsd::room::Room;
 use crate::gsd::torn::{self, Tail};
@@ -69,7 +69,11 @@ pub(super) fn judge(
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
-    let Judged { runs, bytes, has_text, .. } = judged;
+    let Judged { mut runs, bytes, has_text, .. } = judged;
+    if has_text && !evidence.version.is_sorted() && names.replace_cut() {
+        let limit = Certainty::Guess(Doubt::Names);
+        runs.iter_mut().for_each(|run| run.certainty = at_most(run.certainty, limit));
+    }
     let (mut runs, taken) = trajectory::judge(store, evidence, names, runs)?;
     let mut next = 0_u64;
     for run in &mut runs {
