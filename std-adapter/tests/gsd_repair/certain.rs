@@ -326,6 +326,27 @@ fn what_a_crash_of_gsd_has_left_behind_the_committed_entries_is_damage() {
     }
 }
 
+/// What striae adopts of gsd has no checksum: an entry that says another frame leaves its own one empty.
+#[test]
+fn a_frame_without_chunks_is_certain_only_if_the_entries_on_both_sides_are() {
+    let mut stock = Stock::open(&[0; 256], 1);
+    stock.truncate();
+    let chunk = |frame| Chunk { frame, name: b"step", bytes: b"1" };
+    stock.flush(&[chunk(0), chunk(1), chunk(3)], None);
+    let mut writer = Writer::open(Growing(stock.file), [Slot::EMPTY; 16]).unwrap();
+    for frame in 4..6 {
+        write_frame(&mut writer, &frame_of(frame));
+    }
+    writer.close().unwrap();
+    let mut file = writer.into_store().0;
+    let index = u64::from_le_bytes(file[8..16].try_into().unwrap()) as usize;
+    let committed = Certainty::Certain(Proof::Committed);
+    assert_eq!(runs(&file).1, [(0..4, Certainty::AsFound), (4..6, committed)]);
+    assert_eq!(file[index + 64], 3);
+    file[index + 64] = 2;
+    assert_eq!(runs(&file).1, [(0..4, Certainty::AsFound), (4..6, committed)]);
+}
+
 /// The last commit may have been cut off, so that data of it are missing, or a later one have truncated
 /// the file.
 #[test]

@@ -231,8 +231,8 @@ impl History {
                 // What has nothing to commit leaves the file as the crash did.
                 let (_dir, path) = file_of(&self.disk.file);
                 let file = striae::gsd::File::open(&path).unwrap();
-                self.is_crashed &= file.head().state.record().is_none();
                 self.has_hole &= !verify(&path, &mut |_| {}).unwrap().is_sound();
+                self.is_crashed &= self.has_hole || file.head().state.record().is_none();
                 self.disk.fuel = None;
                 true
             }

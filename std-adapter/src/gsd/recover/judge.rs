@@ -146,7 +146,8 @@ impl Judge<'_> {
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
-            false => self.belief(entries.slots.clone()),
+            // They are only as certain as the entry in front of them: it may have been one of theirs.
+            false => self.belief(entries.slots.start.saturating_sub(1)..entries.slots.end),
         };
         self.push(start..entries.frame, certainty);
     }
