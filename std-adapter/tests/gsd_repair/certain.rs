@@ -214,21 +214,29 @@ fn judge(history: &History, damage: Damage, random: &mut Random, what: &str, tal
         // What gsd wrote has no checksum, also where striae goes on.
         _ => is_covered(&history.disk.file),
     };
-    if is_proven {
-        let is_all = |commit: &Vec<Frame>| {
-            let mut pairs = commit.iter().zip(&found).zip(0..);
-            commit.len() == found.len()
-                && pairs.all(|((truth, got), frame)| is_equal(frame, got, truth, false))
-        };
-        let is_front = |commit: &Vec<Frame>| {
-            let front = commit.len().min(found.len());
-            found.len() >= history.commits[history.now].len() && is_all(&commit[..front].to_vec())
-        };
-        // gsd's flush is cut off after any frame.
-        let is_cut = history.is_crashed && !is_covered(&history.disk.file);
-        let is_there = |commit| is_all(commit) || is_cut && is_front(commit);
-        assert!(history.commits[from..].iter().any(is_there), "{}: not all is there", what());
-    }
+    let is_equal: IsEqual<'_> = &|frame, got, truth| is_equal(frame, got, truth, false);
+    let is_all = !is_proven || is_all_there(history, from, &found, is_equal);
+    assert!(is_all, "{}: not all is there", what());
+}
+
+/// Whether a frame is what it must be.
+type IsEqual<'a> = &'a dyn Fn(u64, &Frame, &Frame) -> bool;
+
+/// Whether these are all frames of a commit that may be the last one, the first of which is `from`.
+fn is_all_there(history: &History, from: usize, found: &[Frame], is_equal: IsEqual<'_>) -> bool {
+    let is_all = |commit: &[Frame]| {
+        let mut pairs = commit.iter().zip(found).zip(0..);
+        commit.len() == found.len()
+            && pairs.all(|((truth, got), frame)| is_equal(frame, got, truth))
+    };
+    let is_front = |commit: &[Frame]| {
+        let front = commit.len().min(found.len());
+        found.len() >= history.commits[history.now].len() && is_all(&commit[..front])
+    };
+    // gsd's flush is cut off after any frame.
+    let is_cut = history.is_crashed && !is_covered(&history.disk.file);
+    let mut commits = history.commits[from..].iter();
+    commits.any(|commit| is_all(commit) || is_cut && is_front(commit))
 }
 
 #[test]
@@ -326,7 +334,8 @@ fn what_a_crash_of_gsd_has_left_behind_the_committed_entries_is_damage() {
     }
 }
 
-/// What striae adopts of gsd has no checksum: an entry that says another frame leaves its own one empty.
+/// What striae adopts of gsd has no checksum: an entry that says another frame leaves its own one
+/// empty.
 #[test]
 fn a_frame_without_chunks_is_certain_only_if_the_entries_on_both_sides_are() {
     let mut stock = Stock::open(&[0; 256], 1);

@@ -1,5 +1,5 @@
-//! What recover writes passes `verify`, whatever it was given, but for what the schema forbids and the
-//! frames have: such a file is never called complete.
+//! What recover writes passes `verify`, whatever it was given, but for what the schema forbids and
+//! the frames have: such a file is never called complete.
 
 use super::*;
 use certain::Damage;

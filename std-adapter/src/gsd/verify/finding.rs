@@ -75,8 +75,8 @@ pub enum FindingKind {
         /// Number of the commit that is proven.
         proven: u32,
     },
-    /// A shadow has a commit that the header does not show yet, and not all of it is in the file. Commits
-    /// take one sync: the power went before that was done, or what it had was lost later.
+    /// A shadow has a commit that the header does not show yet, and not all of it is in the file.
+    /// Commits take one sync: the power went before that was done, or what it had was lost later.
     Unproven {
         /// Where the shadow is.
         offset: u64,
@@ -355,11 +355,7 @@ impl fmt::Display for FindingKind {
                 write!(f, "first, commit {proven} is lost")
             }
             Self::Unproven { offset, number } => {
-                write!(
-                    f,
-                    "the shadow at offset {offset} has commit {number}, not all of which is in "
-                )?;
-                f.write_str("the file: it was cut off, or what it had is lost")
+                write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged")
             }
             Self::Appended { stale } => {
                 f.write_str("the commit record at offset 176 is older than what gsd has appended")?;

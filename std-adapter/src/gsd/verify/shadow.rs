@@ -111,8 +111,8 @@ fn or_ahead(
     }
 }
 
-/// Where the shadow of the commit after `record` is, if commits take one sync and the shadow is right: where
-/// `record` is the last commit that is proven, that one is not.
+/// Where the shadow of the commit after `record` is, if commits take one sync and the shadow is
+/// right: where `record` is the last commit that is proven, that one is not.
 pub(in crate::gsd) fn unproven(
     store: &PosixFile,
     file_len: u64,
@@ -127,8 +127,8 @@ pub(in crate::gsd) fn unproven(
     Ok(is_there.then(|| Shadow::offset_of(record.shadow, next)))
 }
 
-/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere else;
-/// or if it is right: not all of its commit is there.
+/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere
+/// else; or if it is right: not all of its commit is there.
 fn report_lost(
     store: &PosixFile,
     file_len: u64,
