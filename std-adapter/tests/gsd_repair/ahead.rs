@@ -155,8 +155,9 @@ fn a_header_that_is_torn_and_behind_is_verified_and_recovered_as_it_is_read() {
     }
 }
 
+/// It was cut off, or is damaged: nobody knows.
 #[test]
-fn a_commit_of_which_a_byte_is_missing_is_none_to_verify_and_recover() {
+fn a_commit_of_which_a_byte_is_missing_is_noted_and_the_one_before_it_is_not_called_complete() {
     let commits = commits(true);
     let [before, behind] = [&commits[3], &commits[4]];
     let file = with_image(behind, &image(before));
@@ -170,8 +171,12 @@ fn a_commit_of_which_a_byte_is_missing_is_none_to_verify_and_recover() {
         let (summary, findings) = found(&path);
         assert_eq!((summary.basis, summary.frames), (Some(Basis::Committed(4)), 4), "byte {at}");
         assert!(summary.is_sound(), "byte {at}: {findings:?}");
+        let mut unproven = findings.iter().filter(|finding| finding.facts().kind == "unproven");
+        let shown = unproven.next().unwrap().facts().value;
+        assert_eq!(shown, Some(striae::finding::Value::Integer(5)), "byte {at}");
         let recovery = Recover::new().examine(&path).unwrap();
-        assert!(recovery.is_exact(), "byte {at}");
+        assert_eq!((recovery.is_complete(), recovery.lost_entries()), (false, None), "byte {at}");
+        assert!(recovery.runs().all(|run| run.certainty.is_certain()), "byte {at}");
         assert_eq!(recovery.frames(), 4);
     }
 }

@@ -104,6 +104,8 @@ pub(crate) struct History {
     pub(crate) now: usize,
     /// Whether a crash has cut off a writer, and nobody wrote since.
     pub(crate) is_crashed: bool,
+    /// Whether a crash has left damage that is still there.
+    has_hole: bool,
     /// What was done, for messages.
     pub(crate) acts: String,
     count: u64,
@@ -208,11 +210,12 @@ impl History {
             return false; // it is judged as it is
         }
         let (_dir, path) = file_of(&self.disk.file);
-        // Behind a hole frames come to life again when gsd appends: nobody knows what is there then.
-        let is_sound = verify(&path, &mut |_| {}).unwrap().is_sound();
-        let frames = frames_of(&path).ok().filter(|_| is_sound);
-        let Some(frames) = frames else { return false };
-        self.commit(trimmed(&frames));
+        let Ok(frames) = frames_of(&path) else { return false };
+        self.has_hole = !verify(&path, &mut |_| {}).unwrap().is_sound();
+        match self.has_hole {
+            true => self.commits.push(trimmed(&frames)),
+            false => self.commit(trimmed(&frames)),
+        }
         true
     }
 
@@ -228,7 +231,8 @@ impl History {
                 // What has nothing to commit leaves the file as the crash did.
                 let (_dir, path) = file_of(&self.disk.file);
                 let file = striae::gsd::File::open(&path).unwrap();
-                self.is_crashed &= file.head().state.record().is_none();
+                self.has_hole &= !verify(&path, &mut |_| {}).unwrap().is_sound();
+                self.is_crashed &= self.has_hole || file.head().state.record().is_none();
                 self.disk.fuel = None;
                 true
             }
@@ -297,8 +301,9 @@ impl History {
         let (_dir, path) = file_of(&self.disk.file);
         let is_ahead = striae::gsd::File::open(&path)
             .is_ok_and(|file| matches!(file.head().state, State::Ahead(_)));
-        if is_ahead {
-            return true; // gsd would lose a commit, as is documented
+        // It would lose a commit, as is documented; and frames behind a hole would come to life.
+        if is_ahead || self.has_hole {
+            return true;
         }
         for _ in 0..1 + random.below(3) {
             let first = all.len() as u64;
@@ -335,6 +340,9 @@ impl History {
     }
 
     fn truncate_or_upgrade_by_gsd(&mut self, random: &mut Random) -> bool {
+        if self.has_hole {
+            return true;
+        }
         let mut stock = Stock::open(&self.disk.file, 1);
         if self.is_layer_1() && random.below(2) == 0 {
             stock.upgrade();

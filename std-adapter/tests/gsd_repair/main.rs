@@ -24,6 +24,7 @@ mod gsd_files;
 mod gsd_stock;
 mod histories;
 mod made;
+mod output;
 #[cfg(feature = "cli")]
 mod program;
 mod recover;

@@ -110,6 +110,30 @@ fn recover_of_a_sound_file_of_gsd_is_status_0_and_says_that_it_is_as_found() {
     again.run("recover", &["out.gsd"], 0).stderr("").stdout(says);
 }
 
+/// Its frames are saved as they are, so the new file is no better.
+#[test]
+fn recover_of_what_the_schema_forbids_is_status_1_and_says_what_it_is() {
+    let mut bytes = fs::read(golden_dir().join("v21_hoomd_varying_N.gsd")).unwrap();
+    let (_dir, path) = file_of(&bytes);
+    let file = File::open(&path).unwrap();
+    let position = file.chunk(0, "particles/position").unwrap();
+    let slot = file.chunks().position(|chunk| chunk.unwrap() == position);
+    let entry = file.head().index().offset_of(slot.unwrap() as u64) as usize;
+    assert_eq!(bytes[entry + 30], 9); // float32
+    bytes[entry + 30] = 3; // uint32
+    let folder = Folder::new(bytes);
+    let says =
+        predicate::str::contains("\nforbidden by the schema: chunk particles/position of frame 0 ")
+            .and(predicate::str::contains("\nout.gsd: not complete, or a guess: "));
+    folder.run("recover", &["out.gsd"], 1).stderr("").stdout(says);
+    let report = folder.json("recover", &["out.gsd", "--force"], 1);
+    assert_eq!((&report["complete"], &report["guesses"]), (&json!(false), &json!(0)));
+    let (forbidden, _place) = report["forbidden"].as_str().unwrap().split_once(", says").unwrap();
+    assert!(forbidden.starts_with("chunk particles/position of frame 0 "), "{forbidden}");
+    let again = Folder::new(fs::read(folder.path("out.gsd")).unwrap());
+    again.run("verify", &[], 1).stderr("").stdout(predicate::str::contains(forbidden));
+}
+
 #[test]
 fn recover_says_of_each_frame_how_it_fared() {
     let folder = Folder::golden("bad_entry3_type_12");

@@ -3,7 +3,9 @@
 use super::of_gsd::OfGsd;
 use super::scan::{self, Block};
 use super::{Certainty, Doubt, Proof};
-use crate::gsd::verify::{self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows};
+use crate::gsd::verify::{
+    self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows, unproven,
+};
 use crate::gsd::{Stale, wrong_bit};
 use crate::posix::PosixFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +107,11 @@ impl Evidence {
         let claimed = raw.namelist_allocated_entries.get();
         let images = shadows.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
         let more_names = images.map(|image| image.name_block()).collect();
-        let index = Index::of_head(store, &head)?;
+        let mut index = Index::of_head(store, &head)?;
+        if let Some(record) = head.record {
+            // What a later commit had was never durable, or is lost.
+            index.is_counted &= unproven(store, file_len, &record)?.is_none();
+        }
         Ok(Self {
             file_len,
             version: head.version,

@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
-use super::trajectory::{self, Taken};
+use super::trajectory::{self, Taken, at_most};
 use super::{Certainty, Doubt, Loss, Proof, Run};
 use crate::gsd::room::Room;
 use crate::gsd::torn::{self, Tail};
@@ -69,7 +69,11 @@ pub(super) fn judge(
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
-    let Judged { runs, bytes, has_text, .. } = judged;
+    let Judged { mut runs, bytes, has_text, .. } = judged;
+    if has_text && !evidence.version.is_sorted() && names.replace_cut() {
+        let limit = Certainty::Guess(Doubt::Names);
+        runs.iter_mut().for_each(|run| run.certainty = at_most(run.certainty, limit));
+    }
     let (mut runs, taken) = trajectory::judge(store, evidence, names, runs)?;
     let mut next = 0_u64;
     for run in &mut runs {
@@ -142,7 +146,8 @@ impl Judge<'_> {
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
-            false => self.belief(entries.slots.clone()),
+            // They are only as certain as the entry in front of them: it may have been one of theirs.
+            false => self.belief(entries.slots.start.saturating_sub(1)..entries.slots.end),
         };
         self.push(start..entries.frame, certainty);
     }

@@ -208,6 +208,8 @@ pub struct Recovery {
     bytes: u64,
     /// Whether `verify` finds no damage but in data.
     is_whole: bool,
+    /// What it finds that the schema forbids.
+    forbidden: Option<Finding>,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
     /// What frames take of a frame 0 that is lost.
@@ -243,12 +245,30 @@ impl Recover {
         let judged = judge::judge(&store, &evidence, &mut names);
         let judge::Judged { runs, bytes, has_text, taken } =
             judged.map_err(|error| at(error.into()))?;
-        let mut counts = |finding: &Finding| {
-            !matches!(finding.what, FindingKind::Torn { .. } | FindingKind::Hoomd { .. })
+        let mut forbidden = None;
+        let mut counts = |finding: &Finding| match finding.what {
+            FindingKind::Torn { .. } => false,
+            FindingKind::Hoomd { .. } => {
+                forbidden.get_or_insert_with(|| finding.clone());
+                false
+            }
+            _ => true,
         };
         let is_whole = verify::first_damage(path, &store, &mut counts).is_ok_and(|it| it.is_none());
         let (path, force) = (path.to_owned(), self.force);
-        Ok(Recovery { path, store, evidence, names, runs, bytes, is_whole, has_text, taken, force })
+        Ok(Recovery {
+            path,
+            store,
+            evidence,
+            names,
+            runs,
+            bytes,
+            is_whole,
+            forbidden,
+            has_text,
+            taken,
+            force,
+        })
     }
 }
 
@@ -312,15 +332,23 @@ impl Recovery {
         self.is_whole
     }
 
-    /// Whether all that the file shows is saved: its header, names and index are whole, and all chunks
-    /// of all frames lie in the file. Whether it is as it was written only checksums can say.
+    /// What the schema hoomd forbids, the first that `verify` finds: chunks are saved as they are,
+    /// so the new file has it, too. `None` also if header, names or index are damaged.
+    #[must_use]
+    pub const fn forbidden(&self) -> Option<&Finding> {
+        self.forbidden.as_ref()
+    }
+
+    /// Whether all that the file shows is saved: its header, names and index are whole, all chunks
+    /// of all frames lie in the file, and nothing is [forbidden](Self::forbidden). Whether it is as
+    /// it was written only checksums can say.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_found =
             |certainty: &Certainty| matches!(certainty, Certainty::Certain(_) | Certainty::AsFound);
         let all = self.runs.iter().all(|run| is_found(&run.certainty));
         let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
-        all && is_all && self.names.invented().next().is_none()
+        all && is_all && self.forbidden.is_none() && self.names.invented().next().is_none()
     }
 
     /// Whether it is [complete](Self::is_complete), and all frames are certain.

@@ -149,13 +149,16 @@ impl Names {
         u16::try_from(at).ok()
     }
 
-    /// Of names that stand twice, only the first counts; and what fills a slot of layer 1, so that its
-    /// NUL is lost, is none that can be written again.
+    /// Of names that stand twice, only the first counts; and none can be written again that is not
+    /// UTF-8, or fills a slot of layer 1, so that its NUL is lost.
     fn drop_unusable(&mut self, version: Version) {
         let mut seen = HashSet::new();
         let mut are_doubtful = false;
         for name in &mut self.names {
-            if !version.is_sorted() && name.len() > 63 {
+            // gsd's layer 1 cuts names, also inside a character.
+            let is_cut = !version.is_sorted() && name.len() == 63;
+            let fills_slot = !version.is_sorted() && name.len() > 63;
+            if fills_slot || !is_cut && std::str::from_utf8(name).is_err() {
                 *name = Box::default();
                 are_doubtful = true;
             }
@@ -165,6 +168,20 @@ impl Names {
             }
         }
         self.are_doubtful |= are_doubtful;
+    }
+
+    /// Invents names for those that layer 1 has cut inside a character, which layer 2 cannot have;
+    /// whether there are any.
+    pub(super) fn replace_cut(&mut self) -> bool {
+        let mut cut = Vec::new();
+        for (id, name) in (0..).zip(&mut self.names) {
+            if std::str::from_utf8(name).is_err() {
+                *name = Box::default();
+                cut.push(id);
+            }
+        }
+        cut.iter().for_each(|&id| self.invent(id));
+        !cut.is_empty()
     }
 
     /// The name with this id, if it is known or was invented.

@@ -113,7 +113,7 @@ pub(super) fn judge(
 }
 
 /// The less certain of both; a frame that is lost stays so.
-const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
+pub(super) const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
     match certainty {
         Certainty::Certain(_) | Certainty::AsFound => limit,
         _ => certainty,

@@ -109,11 +109,11 @@ pub(super) fn check(
 /// How many entries there are.
 fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64, Failed> {
     let shown = head.shown;
-    if let Some(record) = head.record {
-        return Ok(record.entries.min(shown.slots));
-    }
+    // Nobody but gsd uses slots that are shown and not committed; the first of these is empty here.
+    let committed = head.record.map(|record| record.entries.min(shown.slots));
+    let slots = committed.unwrap_or(0)..shown.slots;
     let (mut hole, mut stale, mut half) = (None, 0_u64, None);
-    each_entry(store, shown, 0..shown.slots, &mut |slot, entry| {
+    each_entry(store, shown, slots, &mut |slot, entry| {
         match (hole, entry.is_used()) {
             (None, false) => hole = Some(slot),
             (Some(_), true) => stale = stale.saturating_add(1),
@@ -130,7 +130,7 @@ fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64,
     } else if let Some(slot) = half {
         report.damage(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
     }
-    Ok(hole.unwrap_or(shown.slots))
+    Ok(committed.or(hole).unwrap_or(shown.slots))
 }
 
 impl Entries<'_, '_> {

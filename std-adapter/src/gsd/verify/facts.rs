@@ -157,6 +157,10 @@ impl FindingKind {
             Self::Ahead { shown, proven, .. } => {
                 field("ahead", raw::Commit::sequence, 224).value(*shown).expected(*proven)
             }
+            Self::Unproven { offset, number } => {
+                let at = offset.saturating_add(raw::Shadow::new.offset().into());
+                field("unproven", raw::Shadow::new, at).value(*number)
+            }
             Self::Appended { .. } => field("appended", raw::Commit::magic, 176),
             Self::Overlap { second_span, .. } => {
                 kind("overlap").span(second_span.offset(), second_span.len())

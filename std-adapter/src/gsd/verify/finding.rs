@@ -75,6 +75,14 @@ pub enum FindingKind {
         /// Number of the commit that is proven.
         proven: u32,
     },
+    /// A shadow has a commit that the header does not show yet, and not all of it is in the file.
+    /// Commits take one sync: the power went before that was done, or what it had was lost later.
+    Unproven {
+        /// Where the shadow is.
+        offset: u64,
+        /// Number of the commit.
+        number: u32,
+    },
     /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody goes
     /// on with what the stale commit record says of alignment and checksums.
     Appended {
@@ -345,6 +353,9 @@ impl fmt::Display for FindingKind {
                 write!(f, "the shadow at offset {offset} proves commit {proven}: gsd sees the ")?;
                 f.write_str("one before it until striae writes to the file, and if it appends ")?;
                 write!(f, "first, commit {proven} is lost")
+            }
+            Self::Unproven { offset, number } => {
+                write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged")
             }
             Self::Appended { stale } => {
                 f.write_str("the commit record at offset 176 is older than what gsd has appended")?;

@@ -111,7 +111,24 @@ fn or_ahead(
     }
 }
 
-/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere else.
+/// Where the shadow of the commit after `record` is, if commits take one sync and the shadow is
+/// right: where `record` is the last commit that is proven, that one is not.
+pub(in crate::gsd) fn unproven(
+    store: &PosixFile,
+    file_len: u64,
+    record: &Record,
+) -> Result<Option<u64>, Failed> {
+    if !record.one_sync {
+        return Ok(None);
+    }
+    let next = record.sequence.wrapping_add(1);
+    let shadows = read_shadows(store, record.shadow, file_len)?;
+    let is_there = shadows.iter().any(|shadow| shadow.new.commit.sequence.get() == next);
+    Ok(is_there.then(|| Shadow::offset_of(record.shadow, next)))
+}
+
+/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere
+/// else; or if it is right: not all of its commit is there.
 fn report_lost(
     store: &PosixFile,
     file_len: u64,
@@ -131,6 +148,9 @@ fn report_lost(
     let is_first = Shadow::parse(&own).is_some_and(|own| own.old == own.new);
     let is_empty = is_first && other.iter().all(|&byte| byte == 0);
     let Some((covered, stored)) = other.split_last_chunk() else { return Ok(()) };
+    if let Some(offset) = unproven(store, file_len, &record)? {
+        report.note(FindingKind::Unproven { offset, number: next });
+    }
     if is_empty || Shadow::parse(&other).is_some() {
         return Ok(());
     }

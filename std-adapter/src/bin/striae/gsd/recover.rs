@@ -23,6 +23,9 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_entries: Option<u64>,
     bytes: u64,
+    /// What the schema forbids, if it is in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forbidden: Option<String>,
     invented: Vec<Invented>,
     runs: Vec<Row>,
 }
@@ -83,6 +86,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         lost: recovery.lost(),
         lost_entries: recovery.lost_entries(),
         bytes: recovery.bytes(),
+        forbidden: recovery.forbidden().map(|finding| finding.what.to_string()),
         invented: invented.collect(),
         runs: recovery.runs().map(row).collect(),
     })?;
@@ -102,11 +106,17 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         match recovery.lost_entries() {
             Some(0) => {}
             Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
-            None => writeln!(lines, "the index is cut off: there may have been more frames")?,
+            None => writeln!(
+                lines,
+                "the end of the index is not known: there may have been more frames"
+            )?,
         }
         let is_all = (recovery.guesses(), recovery.lost(), recovery.lost_entries());
         if !recovery.is_whole() && is_all == (0, 0, Some(0)) {
             writeln!(lines, "header, names or index are damaged, as verify says")?;
+        }
+        if let Some(finding) = recovery.forbidden() {
+            writeln!(lines, "forbidden by the schema: {}", finding.what)?;
         }
         let verdict = match (recovery.is_exact(), recovery.is_complete()) {
             (true, _) => "complete",
