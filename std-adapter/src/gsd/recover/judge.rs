@@ -29,6 +29,8 @@ pub(super) struct Judged {
 struct Held {
     frame: u64,
     certainty: Certainty,
+    /// Whether its checksums prove its chunks, whatever else is doubtful.
+    is_right: bool,
     data: Option<Range<u64>>,
     bytes: u64,
     ids: Vec<u16>,
@@ -110,7 +112,10 @@ impl Judge<'_> {
 
     fn take(&mut self, entries: &Entries) -> Result<(), Failed> {
         entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));
-        let mut certainty = self.certainty(entries)?;
+        let said = self.said(entries)?;
+        let is_right = matches!(said, Ok(Said::Right));
+        let mut certainty =
+            said.map_or_else(Certainty::Lost, |said| self.certainty(entries, &said));
         let filled = entries.chunks.iter().filter(|chunk| !chunk.span.is_empty());
         let start = filled.clone().map(|chunk| chunk.span.offset()).min();
         let end = filled.map(|chunk| chunk.span.end()).max();
@@ -122,7 +127,9 @@ impl Judge<'_> {
         let behind = self.data_end.max(held_end.unwrap_or(0));
         if certainty.is_saved() && data.as_ref().is_some_and(|data| data.start < behind) {
             self.doubt_held();
-            doubt(&mut certainty);
+            if !is_right {
+                doubt(&mut certainty);
+            }
         }
         let before = self.held.as_ref().map(|held| (held.frame, held.lost_after));
         self.release();
@@ -131,6 +138,7 @@ impl Judge<'_> {
         self.held = Some(Held {
             frame: entries.frame,
             certainty,
+            is_right,
             data,
             bytes: own.clone().fold(0, |sum, chunk| sum.saturating_add(chunk.span.len())),
             has_text: own.clone().any(|chunk| chunk.kind == ChunkType::Character),
@@ -152,30 +160,35 @@ impl Judge<'_> {
         self.push(start..entries.frame, certainty);
     }
 
-    fn certainty(&mut self, entries: &Entries) -> Result<Certainty, Failed> {
-        let lost = |loss| Ok(Certainty::Lost(loss));
-        let Evidence { file_len, version, .. } = *self.evidence;
-        if entries.chunks.iter().any(|chunk| !chunk.span.fits(file_len)) {
-            return lost(Loss::Cut);
+    /// What the checksums of a frame say, or why they cannot be asked.
+    fn said(&mut self, entries: &Entries) -> Result<Result<Said, Loss>, Failed> {
+        if entries.chunks.iter().any(|chunk| !chunk.span.fits(self.evidence.file_len)) {
+            return Ok(Err(Loss::Cut));
         }
-        let belief = self.belief(entries.slots.clone());
         let id = self.names.sums;
         let has_sums = entries.chunks.iter().any(|chunk| Some(chunk.id) == id);
         if has_sums && entries.chunks.iter().any(|chunk| self.room.take(chunk).is_err()) {
-            return lost(Loss::Overlap); // as nothing else makes sound chunks that many
+            return Ok(Err(Loss::Overlap)); // as nothing else makes sound chunks that many
         }
-        let said = sums::check(self.store, &entries.chunks, id, &mut self.window)?;
-        match said {
-            Said::Right if self.names.are_doubtful => return Ok(Certainty::Guess(Doubt::Names)),
-            Said::Right => return Ok(self.by_checksums(entries, belief)),
-            Said::Damaged if belief.is_certain() => return Ok(Certainty::Guess(Doubt::Checksums)),
+        sums::check(self.store, &entries.chunks, id, &mut self.window).map(Ok)
+    }
+
+    fn certainty(&self, entries: &Entries, said: &Said) -> Certainty {
+        let lost = Certainty::Lost;
+        let belief = self.belief(entries.slots.clone());
+        match *said {
+            Said::Right if self.names.are_doubtful => return Certainty::Guess(Doubt::Names),
+            Said::Right => return self.by_checksums(entries, belief),
+            Said::Damaged if belief.is_certain() => return Certainty::Guess(Doubt::Checksums),
             Said::Damaged => return lost(Loss::Checksums),
             Said::Wrong(loss) => return lost(loss),
-            Said::Nothing if self.is_sealed() && id.is_none() => return lost(Loss::Checksums),
+            Said::Nothing if self.is_sealed() && self.names.sums.is_none() => {
+                return lost(Loss::Checksums);
+            }
             Said::Nothing => {}
         }
         if belief == Certainty::Certain(Proof::Committed) {
-            return Ok(belief);
+            return belief;
         }
         if entries.has_lost {
             return lost(Loss::Entry);
@@ -183,7 +196,7 @@ impl Judge<'_> {
         if entries.is_disordered {
             return lost(Loss::Order);
         }
-        if !entries.are_all(self.names.total, version.is_sorted()) {
+        if !entries.are_all(self.names.total, self.evidence.version.is_sorted()) {
             return lost(Loss::Neighbour);
         }
         let mut spans: Vec<Span> = entries.chunks.iter().map(|chunk| chunk.span).collect();
@@ -194,10 +207,10 @@ impl Judge<'_> {
         if shares {
             return lost(Loss::Overlap);
         }
-        Ok(match belief {
+        match belief {
             Certainty::AsFound if self.may_lack(entries) => Certainty::Guess(Doubt::Torn),
             belief => belief,
-        })
+        }
     }
 
     /// A frame all of whose checksums are right, which prove all but its names.
@@ -252,7 +265,7 @@ impl Judge<'_> {
     }
 
     fn doubt_held(&mut self) {
-        if let Some(held) = &mut self.held {
+        if let Some(held) = self.held.as_mut().filter(|held| !held.is_right) {
             doubt(&mut held.certainty);
         }
     }
