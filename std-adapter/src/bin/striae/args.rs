@@ -469,7 +469,7 @@ pub(crate) struct RecoverArgs {
     pub(crate) path: PathBuf,
     /// The first file of the new set.
     pub(crate) out: PathBuf,
-    /// Of a SIONlib set: recover this file alone, even if it is the first of several.
+    /// Of a SIONlib set: recover this file alone, as a set of one file if it is the first of several.
     #[arg(long)]
     pub(crate) alone: bool,
     /// Replace files that exist already.

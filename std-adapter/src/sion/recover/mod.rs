@@ -69,7 +69,8 @@ impl Recover {
         Self::default()
     }
 
-    /// Recovers only the named physical file, even if it is the first of several.
+    /// Recovers only the named physical file, even if it is the first of several. It is a set of one
+    /// file then.
     #[must_use]
     pub const fn alone(mut self, alone: bool) -> Self {
         self.alone = alone;

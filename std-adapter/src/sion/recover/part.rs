@@ -3,10 +3,8 @@
 use super::Identity;
 use super::source::Source;
 use crate::error::{Error, ErrorKind};
-use crate::sion::mapping::Address;
 use std::path::{Path, PathBuf};
 use striae_core::endian::U32;
-use striae_core::sion::mapping::Mapping;
 use striae_core::sion::recover::{Recovered, Remains, Scratch};
 use striae_core::sion::{Error as SionError, ReadError, raw};
 use striae_core::span::Span;
@@ -137,31 +135,6 @@ impl Part {
         Error::new(self.path(), ErrorKind::TooManyChunks { blockcount, limit })
     }
 
-    /// The mapping as it stands in the file; `None` if it is not there, is empty, or leads to files
-    /// or tasks that there are not.
-    pub(super) fn mapping(&self) -> Result<Option<Vec<Address>>, Error> {
-        let head = self.remains.head();
-        let Some(varheader) = self.remains.varheader() else { return Ok(None) };
-        let at = varheader.blocksizes().end();
-        let mut size = [0; Mapping::HEAD_LEN];
-        if !head.meta1.is_first_of_several() || !span_of(at, size.len()).fits(head.file_len) {
-            return Ok(None);
-        }
-        let source = Source::open_again(&self.identity)?;
-        self.read(&source, at, &mut size)?;
-        let Ok(mapping) = Mapping::parse(&size, at, head) else { return Ok(None) };
-        let entries = at.saturating_add(raw::MappingSize::TABLE.len.into());
-        let len = usize::try_from(mapping.len()).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; len.saturating_mul(Mapping::ENTRY_LEN)];
-        self.read(&source, entries, &mut bytes)?;
-        let nfiles = head.meta1.nfiles();
-        let is_there =
-            |(file, local): &Address| *file < nfiles && (*file > 0 || *local < head.meta1.ntasks());
-        let entries = bytes.chunks_exact(Mapping::ENTRY_LEN);
-        let addresses = entries.map(|entry| mapping.address(entry).filter(is_there));
-        Ok(addresses.collect::<Option<Vec<_>>>().filter(|mapping| !mapping.is_empty()))
-    }
-
     /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
     pub(super) fn sealed_crcs(&self, source: &Source) -> Result<Vec<u32>, Error> {
         let len = u64::from(raw::ChunkCrcEntry::TABLE.len);
@@ -201,8 +174,4 @@ impl Part {
 /// The checksum at `skip`, if all of it is in `window`.
 fn entry_in(window: &[u8], skip: u64) -> Option<[u8; 4]> {
     window.get(usize::try_from(skip).ok()?..)?.first_chunk().copied()
-}
-
-fn span_of(offset: u64, len: usize) -> Span {
-    Span::new(offset, u64::try_from(len).unwrap_or(u64::MAX)).unwrap_or(Span::ZERO)
 }

@@ -3,19 +3,21 @@
 use super::part::{Part, TaskPart, Used, WINDOW};
 use super::source::Source;
 use crate::copy::{Copier, Place};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
 use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
-use striae_core::sion::Book;
+use striae_core::endian::I32;
 use striae_core::sion::publish::{Publish as Close, Terms};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{Column, Entries, Written};
+use striae_core::sion::{Book, Meta1, raw};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, WriteAt};
+use zerocopy::IntoBytes;
 
 /// Writes the set that `parts` are of.
 pub(super) fn write(
@@ -30,7 +32,7 @@ pub(super) fn write(
         Some(part) => publish.like(part.path()),
         None => publish,
     };
-    let mapping = mapping(parts)?;
+    let mapping = mapping(parts);
     for (number, part) in (0..).zip(parts) {
         write_part(part, &publish.hidden(number), out, &mapping, progress)?;
     }
@@ -39,15 +41,10 @@ pub(super) fn write(
 }
 
 /// Where each global rank of the set is. Collectors of a buddy set have negative ones, no data and
-/// no entry. Of a first file alone it is as the file has it, if that makes sense.
-fn mapping(parts: &[Part]) -> Result<Vec<Address>, Error> {
-    let Some(first) =
-        parts.first().filter(|part| part.remains().head().meta1.is_first_of_several())
-    else {
-        return Ok(Vec::new());
-    };
-    if let ([_], Some(mapping)) = (parts, first.mapping()?) {
-        return Ok(mapping);
+/// no entry.
+fn mapping(parts: &[Part]) -> Vec<Address> {
+    if parts.len() < 2 {
+        return Vec::new();
     }
     let tasks = (0..).zip(parts).flat_map(|(file, part)| {
         let tasks = (0..).zip(part.tasks());
@@ -58,7 +55,25 @@ fn mapping(parts: &[Part]) -> Result<Vec<Address>, Error> {
     let others = tasks.filter(|(task, _)| !is_collector(task));
     let others: Vec<_> = others.map(|(task, at)| (task.globalrank, at)).collect();
     let is_buddy = !others.is_empty() && are_all_ranks(others.iter().map(|(rank, _)| *rank));
-    Ok(mapping_of(if is_buddy { &others } else { &all }))
+    mapping_of(if is_buddy { &others } else { &all })
+}
+
+/// Makes a first file of several that was recovered alone the only one: the others will not be next
+/// to it. Returns its META1.
+fn without_others(file: &PosixFile, meta1: &Meta1, out: &Path) -> Result<Meta1, Error> {
+    let (nfiles, mut fixed) = (I32::new(1, meta1.order()), [0; Meta1::MAX_LEN]);
+    file.write_all_at(raw::Meta1::nfiles.offset().into(), nfiles.as_bytes())
+        .map_err(|error| Error::new(out, error))?;
+    let len = file.size().map_err(|error| Error::new(out, error))?;
+    let read = usize::try_from(len).unwrap_or(usize::MAX).min(fixed.len());
+    let fixed = fixed.get_mut(..read).unwrap_or_default();
+    file.read_exact_at(0, fixed).map_err(|error| match error {
+        embedded_io::ReadExactError::Other(error) => Error::new(out, error),
+        embedded_io::ReadExactError::UnexpectedEof => {
+            Error::new(out, ErrorKind::Ended { offset: len })
+        }
+    })?;
+    Meta1::parse(fixed, len).map_err(|error| Error::new(out, error))
 }
 
 /// What META2 shall say.
@@ -127,6 +142,10 @@ fn write_part(
     let meta1 = part.remains().head().meta1;
     let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
     copy.span(tables, &|_| {})?;
+    let meta1 = match meta1.is_first_of_several() && mapping.is_empty() {
+        true => without_others(&file, &meta1, out)?,
+        false => meta1,
+    };
     let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
     copy.chunks(part, progress)?;
     // Checksums of what is there now would hide what was altered since it was sealed.
