@@ -16,7 +16,8 @@ fn stopped(work: &Work, input: &Path, out: &Path) -> (Run, PathBuf) {
                 rustix::process::WaitOptions::UNTRACED,
             )
             .unwrap();
-            if let Some(new) = hidden(out) {
+            // By now it may have given its files their names.
+            if let Some(new) = hidden(out).filter(|new| has_file(new)) {
                 return (run, new.parent().unwrap().to_owned());
             }
         }
@@ -25,6 +26,11 @@ fn stopped(work: &Work, input: &Path, out: &Path) -> (Run, PathBuf) {
         fs::remove_dir_all(out).unwrap();
     }
     panic!("{} is always faster", work.name);
+}
+
+fn has_file(folder: &Path) -> bool {
+    let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.any(|path| path.is_file() || path.is_dir() && has_file(&path))
 }
 
 fn stderr(output: &Output) -> String {
