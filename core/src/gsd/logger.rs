@@ -88,7 +88,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     ///
     /// What is in the store is lost only to [`create`](Self::create). *Blank* is a store whose sectors
     /// are all zeros or all ones as far as a new file of `attributes` reaches, also where a power cut
-    /// has left a part of one that was being made. A file is gone on with if application, schema and
+    /// has left a part of one that was being made. A file is continued if application, schema and
     /// schema version are those of `attributes`; what else these say is for a new file only. A
     /// header that was erased while it was written is brought back if that can be done
     /// (`spec/gsd.md#erased-sectors`). Whatever else is there is an error, and left alone.

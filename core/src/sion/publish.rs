@@ -20,7 +20,7 @@ use core::convert::Infallible;
 pub struct Terms {
     /// Blocks that stay free in front of META2, but for a close.
     pub ahead: Ahead,
-    /// Length of the file in bytes: what an older commit left may stand in it.
+    /// Length of the file in bytes: it may hold what an older commit left.
     pub file_len: u64,
     /// CRC-32C, if there is a faster one than core's.
     pub checksum: Checksum,

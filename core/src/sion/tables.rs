@@ -135,7 +135,7 @@ pub struct Publication {
     pub old: Option<Varheader>,
     /// The place of what this one writes.
     pub new: Varheader,
-    /// Length of the file in bytes: what an older commit left may stand in it.
+    /// Length of the file in bytes: it may hold what an older commit left.
     pub file_len: u64,
     /// CRC-32C; only used for a seal.
     pub checksum: Checksum,

@@ -18,7 +18,7 @@ use crate::step::{DriveError, drive, drive_read, read_exact};
 use crate::store::{ReadAt, WriteAt, copy_front, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// The shadow that does not stand in the sector of the header.
+/// The shadow that is not in the sector of the header.
 const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {

@@ -198,7 +198,7 @@ fn blocks<S: Sparse>(
             let size =
                 sum.add(value.get(head.meta1.order())).map_err(DriveError::<_, Error>::Format)?;
             for at in [place.offset(), place.end().saturating_sub(1)] {
-                // A sector is looked at once: no chunk size stands at offset 0.
+                // A sector is looked at once: no chunk size is at offset 0.
                 let sector = at & !SECTOR_MASK;
                 if size == 0 && !has_zeros && sector != seen {
                     has_zeros = is_zero_sector(store, at, head.file_len)?;

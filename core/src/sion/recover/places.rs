@@ -42,18 +42,18 @@ impl Remains {
         shape.at(start).filter(|_| start >= layout.meta1_end())
     }
 
-    /// Whether it stands where SIONlib puts it.
+    /// Whether it is where SIONlib puts it.
     pub(super) fn is_natural(&self, varheader: &Varheader) -> bool {
         self.blocks.end(varheader.maxchunks.into()) == Some(varheader.start)
     }
 
-    /// Whether it stands where a commit could have put it.
+    /// Whether it is where a commit could have put it.
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
         let end = self.blocks.end(varheader.maxchunks.into());
         end.is_some_and(|end| end <= varheader.start) && varheader.start & 511 == 0
     }
 
-    /// Whether it stands where a close or a commit could have put it.
+    /// Whether it is where a close or a commit could have put it.
     pub(super) fn is_place(&self, varheader: &Varheader) -> bool {
         self.is_natural(varheader) || self.is_commit(varheader)
     }
