@@ -8,9 +8,10 @@
 //! [`Publish`](super::publish::Publish) is the machine that does what a Book says.
 
 use super::error::Error;
-use super::layout::{Blocks, Varheader};
+use super::layout::Blocks;
 use super::meta1::Meta1;
 use super::tables::Publication;
+use super::varheader::{Varheader, VarheaderShape};
 use super::visible::Outcome;
 use crate::integrity::Checksum;
 
@@ -21,8 +22,8 @@ pub struct Book {
     /// CRC-32C of META1 before its commit fields; of no meaning if nothing is sealed.
     meta1_crc: u32,
     blocks: Blocks,
-    mapping_len: u64,
-    sealed: bool,
+    /// META2 of one row, and what stands behind it.
+    shape: VarheaderShape,
     /// What the last commit wrote.
     published: Option<Varheader>,
     /// What a commit wrote that failed so late that readers may see it.
@@ -89,12 +90,13 @@ impl Book {
         sealed: bool,
     ) -> Result<Self, Error> {
         let mapping_len = meta1.mapping_len(entries);
+        let shape = VarheaderShape::new(meta1.layout(), 1, mapping_len, sealed);
+        let shape = shape.ok_or(Error::FileFull { chunk: 0 })?;
         let book = Self {
             meta1: *meta1,
             meta1_crc: 0,
             blocks: *blocks,
-            mapping_len,
-            sealed,
+            shape,
             published: None,
             unsettled: None,
             settled: 0,
@@ -107,18 +109,17 @@ impl Book {
     /// seal it.
     #[must_use]
     pub fn reopen(meta1: &Meta1, blocks: &Blocks, published: Varheader, sealed: bool) -> Self {
-        let used = u64::from(published.maxchunks);
+        let used = u64::from(published.maxchunks());
         Self {
             meta1: *meta1,
             meta1_crc: 0,
             blocks: *blocks,
-            mapping_len: published.mapping_len,
-            sealed,
+            shape: published.shape().with_seal(sealed),
             published: Some(published),
             unsettled: None,
             settled: 0,
             // Of a file that others wrote, META2 may be in front of blocks in use.
-            entered: used.min(blocks.before(published.start)),
+            entered: used.min(blocks.before(published.start())),
         }
     }
 
@@ -143,7 +144,7 @@ impl Book {
     /// Whether commits seal the file.
     #[must_use]
     pub const fn is_sealed(&self) -> bool {
-        self.sealed
+        self.shape.is_sealed()
     }
 
     /// What the last commit wrote.
@@ -168,8 +169,8 @@ impl Book {
     /// Whether META2 is where a close puts it.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        let end = self.published.and_then(|now| self.blocks.end(now.maxchunks.into()));
-        self.unsettled.is_none() && end.is_some() && end == self.published.map(|now| now.start)
+        let end = self.published.and_then(|now| self.blocks.end(now.maxchunks().into()));
+        self.unsettled.is_none() && end.is_some() && end == self.published.map(|now| now.start())
     }
 
     /// Blocks that tasks may write to without asking.
@@ -185,7 +186,7 @@ impl Book {
     #[must_use]
     pub fn reach(&self) -> u64 {
         let visible = [self.published, self.unsettled].into_iter().flatten();
-        visible.map(|at| self.blocks.before(at.start)).min().unwrap_or(u64::MAX)
+        visible.map(|at| self.blocks.before(at.start())).min().unwrap_or(u64::MAX)
     }
 
     /// Opens `block` to writing, or says what must be done and concluded before it is asked again.
@@ -207,7 +208,7 @@ impl Book {
             (None, None) => Ok(Enter::GoOn), // nothing is published: every block is in reach
             // Behind all blocks in use: those of a file that was reopened can be behind its META2.
             (None, Some(old)) => {
-                self.place(&old, wanted.max(old.maxchunks.into()), ahead).map(Enter::Move)
+                self.place(old.shape(), wanted.max(old.maxchunks().into()), ahead).map(Enter::Move)
             }
         }
     }
@@ -217,8 +218,8 @@ impl Book {
     /// # Errors
     /// [`Error::FileFull`].
     pub fn commit(&self, maxchunks: u32, ahead: Ahead) -> Result<Varheader, Error> {
-        let shape = self.shape(self.rows(maxchunks));
-        self.place(&shape, self.entered.max(shape.maxchunks.into()), ahead)
+        let shape = self.shape(self.rows(maxchunks))?;
+        self.place(&shape, self.entered.max(shape.maxchunks().into()), ahead)
     }
 
     /// The places of a close with streams of which the longest has `maxchunks` chunks.
@@ -226,8 +227,8 @@ impl Book {
     /// # Errors
     /// [`Error::FileFull`].
     pub fn close(&self, maxchunks: u32) -> Result<ClosePlan, Error> {
-        let shape = self.shape(self.rows(maxchunks));
-        let used = u64::from(shape.maxchunks);
+        let shape = self.shape(self.rows(maxchunks))?;
+        let used = u64::from(shape.maxchunks());
         let full = Error::FileFull { chunk: used };
         let last = self.blocks.end(used).and_then(|end| shape.at(end)).ok_or(full)?;
         let in_the_way = self.published.filter(|old| old.span().overlaps(last.span()));
@@ -268,25 +269,25 @@ impl Book {
 
     /// Rows of a META2 of streams of which the longest has `maxchunks` chunks.
     fn rows(&self, maxchunks: u32) -> u32 {
-        self.published.map_or(1, |old| old.maxchunks).max(maxchunks)
+        self.published.map_or(1, |old| old.maxchunks()).max(maxchunks)
     }
 
-    /// META2 without a place.
-    pub(super) fn shape(&self, maxchunks: u32) -> Varheader {
-        let (ntasks, mapping_len) = (self.meta1.ntasks(), self.mapping_len);
-        Varheader { start: 0, ntasks, maxchunks, mapping_len, sealed: self.sealed }
+    /// META2 of so many rows, and what stands behind it.
+    fn shape(&self, maxchunks: u32) -> Result<VarheaderShape, Error> {
+        let chunk = maxchunks.saturating_sub(1).into();
+        self.shape.with_maxchunks(maxchunks).ok_or(Error::FileFull { chunk })
     }
 
     /// Checks that META2 has a place behind `maxchunks` blocks, wherever the one before it and that of
     /// a close are.
     fn check(&self, maxchunks: u32) -> Result<(), Error> {
-        match self.shape(maxchunks).has_places(&self.blocks) {
+        match self.shape(maxchunks)?.has_places(&self.blocks) {
             true => Ok(()),
             false => Err(Error::FileFull { chunk: maxchunks.saturating_sub(1).into() }),
         }
     }
 
-    fn place(&self, shape: &Varheader, blocks: u64, ahead: Ahead) -> Result<Varheader, Error> {
+    fn place(&self, shape: &VarheaderShape, blocks: u64, ahead: Ahead) -> Result<Varheader, Error> {
         let aside = |reach| shape.aside(&self.blocks, reach, self.published.as_ref());
         let far = aside(ahead.after(blocks));
         far.or_else(|| aside(blocks)).ok_or(Error::FileFull { chunk: blocks })

@@ -10,6 +10,7 @@
 //! | [`raw`] | the structures as they stand in the file |
 //! | [`meta1`], [`meta2`], [`mapping`] | checked readings of them |
 //! | [`layout`] | where everything is: numbers in, spans out |
+//! | [`varheader`] | META2 and what stands behind it: how much it is, and in its place |
 //! | [`position`] | stream position to (chunk, offset) and back |
 //! | [`open`], [`locate`] | machines: open a physical file, find one task |
 //! | [`reader`], [`set`] | a [`Physical`] file, a set of them ([`Reader`]) |
@@ -57,6 +58,7 @@ pub mod set;
 pub mod stream;
 pub mod tables;
 pub mod tasks;
+pub mod varheader;
 pub mod visible;
 pub mod writer;
 
@@ -66,7 +68,7 @@ pub use error::Error;
 pub use filegroups::{BuddySet, EvenFiles, FileGroups};
 pub use groups::{Group, Grouping, Request};
 pub use keyval::{Record, Records};
-pub use layout::{Blocks, Chunks, Layout, Varheader};
+pub use layout::{Blocks, Chunks, Layout};
 pub use locate::Task;
 pub use meta1::{Attributes, FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
@@ -77,6 +79,7 @@ pub use seal::{Seal, SealState};
 pub use set::{Reader, check_set};
 pub use stream::{Spans, Stream};
 pub use tasks::Listed;
+pub use varheader::{Varheader, VarheaderShape};
 pub use writer::{Memory, Options, Writer};
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.

@@ -7,8 +7,8 @@
 use super::ReadError;
 use super::book::{Ahead, Book, Enter};
 use super::error::Error;
-use super::layout::Varheader;
 use super::tables::{Publication, Tables, Unchanged, Written};
+use super::varheader::Varheader;
 use super::visible::Visible;
 use crate::integrity::{Checksum, crc32c};
 use crate::step::{DriveError, Machine, Step, drive};
@@ -125,9 +125,7 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        // The Book says where, once this is polled.
-        let publication = book.publication(book.shape(0), terms.file_len, terms.checksum);
-        let tables = Tables::new(publication, written, window)?;
+        let tables = Tables::idle(written, window)?; // the Book says where, once this is polled
         Ok(Self { book, goal, terms, tables, state: State::Ask })
     }
 
@@ -146,8 +144,8 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
             self.state = match &mut self.state {
                 State::Ask => self.ask().unwrap_or_else(|error| State::Done(Err(error))),
                 State::Tables { last } => {
-                    let Some(sums) = self.tables.sums() else { return };
-                    let visible = Visible::new(self.tables.publication(), &sums);
+                    let Some((publication, sums)) = self.tables.sums() else { return };
+                    let visible = Visible::new(publication, &sums);
                     State::Visible { visible, last: *last }
                 }
                 State::Visible { visible, last } => {
@@ -204,7 +202,8 @@ impl<T: Written> Machine for Publish<'_, '_, T> {
             State::Visible { visible, .. } => visible.poll().map(|_| Ok(())),
             state @ State::Cut => {
                 *state = State::SyncCut;
-                Step::SetSize { len: self.tables.publication().new.span().end() }
+                let end = self.book.published().map_or(0, |last| last.span().end());
+                Step::SetSize { len: end }
             }
             state @ State::SyncCut => {
                 *state = State::Done(Ok(()));

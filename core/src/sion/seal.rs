@@ -2,11 +2,9 @@
 
 use super::ReadError;
 use super::error::Error;
-use super::layout::{CRC_LEN, TRAILER_LEN, Varheader};
-use super::mapping::Mapping;
-use super::open::Head;
 use super::raw::{self, SealTrailer};
 use super::reader::Physical;
+use super::varheader::Varheader;
 use crate::endian::ByteOrder;
 use crate::integrity::Checksum;
 use crate::span::Span;
@@ -72,9 +70,9 @@ impl Seal {
             return Err(Error::TooLarge { field, offset, value, max });
         }
         let is = |stored: i64, now: u64| u64::try_from(stored) == Ok(now);
-        let is_current = is(trailer.ntasks.get(order).into(), varheader.ntasks.into())
-            && is(trailer.maxchunks.get(order).into(), varheader.maxchunks.into())
-            && is(trailer.start_of_varheader.get(order), varheader.start)
+        let is_current = is(trailer.ntasks.get(order).into(), varheader.blockcounts().len() >> 3)
+            && is(trailer.maxchunks.get(order).into(), varheader.maxchunks().into())
+            && is(trailer.start_of_varheader.get(order), varheader.start())
             && is(trailer.start_of_seal.get(order), varheader.crcs().offset());
         if !is_current {
             return Ok(SealState::Stale { offset });
@@ -97,10 +95,7 @@ impl Seal {
     /// Where the checksum of chunk `chunk` of task `local` is, or `None` if there is none.
     #[must_use]
     pub fn entry(&self, local: u32, chunk: u64) -> Option<Span> {
-        let ntasks = self.varheader.ntasks;
-        let row = chunk.checked_mul(ntasks.into())?;
-        let index = row.checked_add(local.into()).filter(|_| local < ntasks)?;
-        self.varheader.crcs().part(index.checked_mul(CRC_LEN)?, CRC_LEN)
+        self.varheader.crc(local, chunk)
     }
 
     /// The checksum in the bytes at [`Seal::entry`].
@@ -123,14 +118,14 @@ impl Seal {
         window: &mut [u8],
     ) -> Result<u32, ReadError<S>> {
         let varheader = &self.varheader;
-        let meta2_len = varheader.crcs().offset().saturating_sub(varheader.start);
+        let meta2_len = varheader.crcs().offset().saturating_sub(varheader.start());
         let fields_len = u64::from(raw::CommitFields::TABLE.len).min(meta1_len);
         let fields_at = meta1_len.saturating_sub(fields_len);
         let front = Span::new(0, fields_at).unwrap_or(Span::ZERO);
         let front = checksum_of(store, front, 0, checksum, window)?;
         let parts = [
             (SealTrailer::meta1_crc, self.meta1_crc, front, Span::new(fields_at, fields_len)),
-            (SealTrailer::meta2_crc, self.meta2_crc, 0, Span::new(varheader.start, meta2_len)),
+            (SealTrailer::meta2_crc, self.meta2_crc, 0, Span::new(varheader.start(), meta2_len)),
             (SealTrailer::chunks_crc, self.chunks_crc, 0, Some(varheader.crcs())),
         ];
         for (field, stored, before, span) in parts {
@@ -171,29 +166,6 @@ pub fn checksum_of<S: ReadAt>(
     Ok(crc)
 }
 
-impl Varheader {
-    /// META2 of a closed file and what belongs to it, without a seal; `None` if the file was never
-    /// closed. `mapping` is that of the first file of several.
-    #[must_use]
-    pub fn of(head: &Head, mapping: Option<&Mapping>) -> Option<Self> {
-        let meta2 = head.meta2?;
-        let head_len = u64::from(raw::MappingSize::TABLE.len);
-        let entry_len = u64::from(raw::MappingEntry::TABLE.len);
-        let mapping_len = match mapping {
-            Some(mapping) => head_len.saturating_add(mapping.len().saturating_mul(entry_len)),
-            // A serial writer's only file has the size, and nobody looks whether it is there.
-            None if head.meta1.has_empty_mapping() => {
-                let left = head.file_len.saturating_sub(meta2.end());
-                if left >= head_len { head_len } else { 0 }
-            }
-            None => 0,
-        };
-        let (start, maxchunks) = (meta2.start(), meta2.maxchunks());
-        let ntasks = head.meta1.ntasks();
-        Some(Self { start, ntasks, maxchunks, mapping_len, sealed: false })
-    }
-}
-
 impl<S: ReadAt> Physical<S> {
     /// The seal, or what stands in its place.
     ///
@@ -201,14 +173,11 @@ impl<S: ReadAt> Physical<S> {
     /// [`Error`] if the seal or a mapping before it is damaged; the store's own.
     pub fn seal(&self) -> Result<SealState, ReadError<S>> {
         let mapping = self.mapping()?;
-        let Some(varheader) = Varheader::of(self.head(), mapping.as_ref()) else {
-            return Ok(SealState::None);
-        };
-        let varheader = Varheader { sealed: true, ..varheader };
+        let varheader = Varheader::of(self.head(), mapping.as_ref());
+        let varheader = varheader.and_then(|varheader| varheader.sealed());
+        let fits = |sealed: &Varheader| sealed.span().fits(self.head().file_len);
+        let Some(varheader) = varheader.filter(fits) else { return Ok(SealState::None) };
         let place = varheader.trailer();
-        if place.len() != TRAILER_LEN || !place.fits(self.head().file_len) {
-            return Ok(SealState::None);
-        }
         let mut trailer = SealTrailer::new_zeroed();
         read_exact(self.store(), place.offset(), trailer.as_mut_bytes())?;
         Seal::parse(trailer.as_bytes(), &varheader, self.meta1().order())

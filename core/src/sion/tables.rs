@@ -8,9 +8,9 @@
 //! while others write theirs. The checksums of the parts add up by [`TableSums::join`].
 
 use super::error::Error;
-use super::layout::Varheader;
 use super::meta1::Meta1;
 use super::raw;
+use super::varheader::Varheader;
 use crate::endian::{ByteOrder, I32, I64, U32};
 use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
@@ -166,7 +166,8 @@ impl TableSums {
 /// Writes tables: see [`Publication`]. Its result is their checksums, if they are to be sealed.
 #[derive(Debug)]
 pub struct Tables<'w, T> {
-    publication: Publication,
+    /// `None` as long as nothing is to be written.
+    publication: Option<Publication>,
     written: T,
     /// Whose entries are written.
     tasks: Range<u32>,
@@ -213,7 +214,7 @@ impl<'w, T: Written> Tables<'w, T> {
     /// # Errors
     /// [`Error::Window`].
     pub fn new(publication: Publication, written: T, window: &'w mut [u8]) -> Result<Self, Error> {
-        let tasks = 0..publication.new.ntasks;
+        let tasks = 0..publication.meta1.ntasks();
         Self::part(publication, tasks, written, window)
     }
 
@@ -227,33 +228,39 @@ impl<'w, T: Written> Tables<'w, T> {
         written: T,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
+        let mut tables = Self::idle(written, window)?;
+        tables.start(publication, tasks);
+        Ok(tables)
+    }
+
+    /// Writes nothing before [`restart`](Self::restart).
+    pub(super) fn idle(written: T, window: &'w mut [u8]) -> Result<Self, Error> {
         if window.len() < WINDOW {
             return Err(Error::Window { need: usize_to_u64(WINDOW) });
         }
-        let at = publication.new.start;
-        let (filled, run, sums) = (None, (0, 0), TableSums::NONE);
-        Ok(Self { publication, written, tasks, window, filled, at, run, sums })
+        let (filled, at, run, sums) = (None, 0, (0, 0), TableSums::NONE);
+        Ok(Self { publication: None, written, tasks: 0..0, window, filled, at, run, sums })
     }
 
-    /// What is written.
-    pub(super) const fn publication(&self) -> &Publication {
-        &self.publication
-    }
-
-    /// The checksums, once all is written.
-    pub(super) fn sums(&mut self) -> Option<TableSums> {
+    /// What was written and its checksums, once that is all.
+    pub(super) fn sums(&mut self) -> Option<(&Publication, TableSums)> {
         if self.filled.is_some() || self.piece().is_some() {
             return None;
         }
         self.end_run();
-        Some(self.sums)
+        Some((self.publication.as_ref()?, self.sums))
     }
 
-    /// Writes the tables of another publication from now on.
+    /// Writes all tables of another publication from now on.
     pub(super) fn restart(&mut self, publication: Publication) {
-        self.at = publication.new.start;
+        let tasks = 0..publication.meta1.ntasks();
+        self.start(publication, tasks);
+    }
+
+    fn start(&mut self, publication: Publication, tasks: Range<u32>) {
+        (self.at, self.tasks) = (publication.new.start(), tasks);
         (self.filled, self.run, self.sums) = (None, (0, 0), TableSums::NONE);
-        self.publication = publication;
+        self.publication = Some(publication);
     }
 
     /// The next piece of the tables, or `None` at their end.
@@ -262,24 +269,25 @@ impl<'w, T: Written> Tables<'w, T> {
             return None;
         }
         loop {
-            let (new, old) = (&self.publication.new, self.publication.old.as_ref());
+            let Publication { meta1, new, old, .. } = self.publication.as_ref()?;
+            let (ntasks, old) = (meta1.ntasks(), old.as_ref());
             let row = if let Some(skip) = skip_in(new.blockcounts(), self.at) {
                 let from = old.map(Varheader::blockcounts);
-                self.row(skip, from, |_| Column::Blockcounts)
+                self.row(skip, ntasks, from, |_| Column::Blockcounts)
             } else if let Some(skip) = skip_in(new.blocksizes(), self.at) {
                 let from = old.map(Varheader::blocksizes);
-                self.row(skip, from, |chunk| Column::Blocksizes { chunk })
+                self.row(skip, ntasks, from, |chunk| Column::Blocksizes { chunk })
             } else if let Some(skip) = skip_in(new.mapping(), self.at) {
                 if self.tasks.start > 0 {
                     self.leap(new.mapping().end());
                     continue;
                 }
-                let from = old.filter(|old| old.mapping_len == new.mapping_len);
+                let from = old.filter(|old| old.mapping().len() == new.mapping().len());
                 let from = from.and_then(|old| old.mapping().part(skip, 0)).map(Span::offset);
-                Ok(self.mapping_piece(skip, from))
+                Ok(self.mapping_piece(skip, new.mapping(), from))
             } else if let Some(skip) = skip_in(new.crcs(), self.at) {
-                let from = old.filter(|old| old.sealed).map(Varheader::crcs);
-                self.row(skip, from, |chunk| Column::Crcs { chunk })
+                let from = old.filter(|old| old.is_sealed()).map(Varheader::crcs);
+                self.row(skip, ntasks, from, |chunk| Column::Crcs { chunk })
             } else {
                 return None;
             };
@@ -295,12 +303,13 @@ impl<'w, T: Written> Tables<'w, T> {
     fn row(
         &self,
         skip: u64,
+        ntasks: u32,
         from: Option<Span>,
         column: impl Fn(u32) -> Column,
     ) -> Result<Piece, u64> {
         let entry_len = usize_to_u64(column(0).entry_len());
         let bytes = |tasks: u32| u64::from(tasks).saturating_mul(entry_len);
-        let row_len = bytes(self.publication.new.ntasks);
+        let row_len = bytes(ntasks);
         let chunk = skip.checked_div(row_len).unwrap_or(0);
         let into = skip.checked_rem(row_len).unwrap_or(0);
         let (start, end) = (bytes(self.tasks.start), bytes(self.tasks.end).min(row_len));
@@ -319,9 +328,9 @@ impl<'w, T: Written> Tables<'w, T> {
         Ok(Piece { kind: Kind::Entries { column, first }, len, old })
     }
 
-    fn mapping_piece(&self, skip: u64, old: Option<u64>) -> Piece {
+    fn mapping_piece(&self, skip: u64, mapping: Span, old: Option<u64>) -> Piece {
         let head_len = usize_to_u64(size_of::<raw::MappingSize>());
-        let all = self.publication.new.mapping_len.saturating_sub(head_len);
+        let all = mapping.len().saturating_sub(head_len);
         let Some(skip) = skip.checked_sub(head_len) else {
             let kind = Kind::MappingSize { entries: all >> 3 };
             return Piece { kind, len: size_of::<raw::MappingSize>(), old };
@@ -341,8 +350,8 @@ impl<'w, T: Written> Tables<'w, T> {
 
     /// Makes the window's first bytes those of `piece`; `old` are what the last commit has there.
     fn fill(&mut self, piece: Piece, old: Option<&[u8]>) {
-        let order = self.publication.meta1.order();
-        let had_commit = self.publication.old.is_some();
+        let Some(Publication { meta1, old: last, .. }) = &self.publication else { return };
+        let (order, had_commit) = (meta1.order(), last.is_some());
         let bytes = self.window.get_mut(..piece.len).unwrap_or_default();
         match old {
             Some(old) => bytes.iter_mut().zip(old).for_each(|(to, from)| *to = *from),
@@ -375,22 +384,25 @@ impl<'w, T: Written> Tables<'w, T> {
 
     /// Counts `len` bytes of the window as written.
     fn advance(&mut self, len: usize) {
-        if self.publication.new.sealed {
-            if self.at == self.publication.new.crcs().offset() {
+        let sealed = self.publication.as_ref().filter(|publication| publication.new.is_sealed());
+        if let Some(Publication { new, checksum, .. }) = sealed {
+            let checksum = *checksum;
+            if self.at == new.crcs().offset() {
                 self.end_run(); // another checksum begins
             }
             let bytes = self.window.get(..len).unwrap_or_default();
             let (run_len, crc) = self.run;
             let run_len = run_len.saturating_add(usize_to_u64(len));
-            self.run = (run_len, (self.publication.checksum)(crc, bytes));
+            self.run = (run_len, checksum(crc, bytes));
         }
         self.at = self.at.saturating_add(usize_to_u64(len));
     }
 
     /// Adds what was written without a gap to the checksums.
     fn end_run(&mut self) {
-        let ((len, crc), seal) = (self.run, self.publication.new.crcs());
-        if len > 0 {
+        let (len, crc) = self.run;
+        if let Some(Publication { new, .. }) = self.publication.as_ref().filter(|_| len > 0) {
+            let seal = new.crcs();
             let is_seal = self.at > seal.offset();
             let (sum, end) = match is_seal {
                 true => (&mut self.sums.chunks, seal.end()),

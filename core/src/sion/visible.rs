@@ -4,10 +4,10 @@
 //! does (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, which are in
 //! one sector.
 
-use super::layout::Varheader;
 use super::meta1::Meta1;
 use super::raw;
 use super::tables::{Publication, TableSums};
+use super::varheader::Varheader;
 use crate::endian::{I32, I64, U32};
 use crate::integrity::crc32c;
 use crate::span::Span;
@@ -56,7 +56,7 @@ impl Visible {
     #[must_use]
     pub fn new(publication: &Publication, sums: &TableSums) -> Self {
         let new = publication.new;
-        let (trailer_at, trailer) = match new.sealed {
+        let (trailer_at, trailer) = match new.is_sealed() {
             true => (Some(new.trailer().offset()), trailer(publication, sums)),
             false => (old_seal(publication).map(Span::offset), raw::SealTrailer::new_zeroed()),
         };
@@ -69,7 +69,7 @@ impl Visible {
     #[must_use]
     pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
         let place = meta1.layout().commit_fields().offset();
-        let (fields, trailer) = (fields(meta1, &new), raw::SealTrailer::new_zeroed());
+        let (fields, trailer) = (new.commit_fields(meta1.order()), raw::SealTrailer::new_zeroed());
         Self { new, place, fields, trailer_at: None, trailer, state: State::Fields }
     }
 
@@ -129,30 +129,22 @@ impl Machine for Visible {
     }
 }
 
-/// The 12 bytes that make what is at `new` visible.
-fn fields(meta1: &Meta1, new: &Varheader) -> raw::CommitFields {
-    let order = meta1.order();
-    raw::CommitFields {
-        maxchunks: I32::new(i32::try_from(new.maxchunks).unwrap_or(i32::MAX), order),
-        start_of_varheader: I64::new(i64::try_from(new.start).unwrap_or(i64::MAX), order),
-    }
-}
-
 /// Where the end of a seal would be if this were sealed: one that an older commit left there, with
 /// META2 at the same place, would pass for the seal of this one.
 fn old_seal(publication: &Publication) -> Option<Span> {
     let Publication { new, old, file_len, .. } = publication;
-    let place = Varheader { sealed: true, ..*new }.at(new.start)?.trailer();
+    let place = new.sealed()?.trailer();
     let is_old = old.is_some_and(|old| old.span().overlaps(place));
     (!is_old && place.fits(*file_len)).then_some(place)
 }
 
 fn trailer(publication: &Publication, sums: &TableSums) -> raw::SealTrailer {
     let Publication { meta1, meta1_crc, new, checksum, .. } = publication;
-    let (order, fields) = (meta1.order(), fields(meta1, new));
+    let order = meta1.order();
+    let fields = new.commit_fields(order);
     let i64_of = |n| I64::new(i64::try_from(n).unwrap_or(i64::MAX), order);
-    let ntasks = I32::new(i32::try_from(new.ntasks).unwrap_or(i32::MAX), order);
-    let meta2 = sums.meta2.crc(new.crcs().offset().saturating_sub(new.start));
+    let ntasks = I32::new(i32::try_from(meta1.ntasks()).unwrap_or(i32::MAX), order);
+    let meta2 = sums.meta2.crc(new.crcs().offset().saturating_sub(new.start()));
     let mut trailer = raw::SealTrailer {
         seal_version: I32::new(raw::SealTrailer::VERSION, order),
         ntasks,

@@ -102,7 +102,7 @@ fn expected(at: u64, varheader: &Varheader, meta1_len: u64) -> Option<&'static s
     let (crcs, trailer) = (varheader.crcs(), varheader.trailer());
     if inside(0, meta1_len) {
         Some("meta1_crc")
-    } else if inside(varheader.start, crcs.offset()) {
+    } else if inside(varheader.start(), crcs.offset()) {
         Some("meta2_crc")
     } else if inside(crcs.offset(), crcs.end()) {
         Some("chunks_crc")
@@ -176,7 +176,7 @@ fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u6
     let closed = closed(&file.0).unwrap();
     let meta1 = *closed.meta1();
     let old = Varheader::of(closed.head(), None);
-    let new = Varheader { start, maxchunks, ..old.unwrap() };
+    let new = old.unwrap().shape().with_maxchunks(maxchunks).and_then(|new| new.at(start)).unwrap();
     let file_len = 0; // so that it does not look for an old seal either
     let (meta1_crc, checksum) = (0, crc32c);
     let publication = Publication { meta1, meta1_crc, old, new, file_len, checksum };
@@ -232,10 +232,11 @@ fn a_stale_seal_is_said_to_be_one() {
     let varheader = Varheader::of(file.head(), None).unwrap();
     // one task fewer moves what is behind by a row: its trailer is put where it is looked for
     let trailer = &good[good.len() - 64..];
-    let shape = Varheader { sealed: true, maxchunks: varheader.maxchunks + 1, ..varheader };
+    let rows = varheader.maxchunks() + 1;
+    let shape = varheader.shape().with_seal(true).with_maxchunks(rows).unwrap();
     let mut changed = Growing(good.clone());
-    commit_without_seal(&mut changed, shape.start, shape.maxchunks, 3);
-    let offset = shape.trailer().offset();
+    commit_without_seal(&mut changed, varheader.start(), rows, 3);
+    let offset = shape.at(varheader.start()).unwrap().trailer().offset();
     changed.0.resize(offset as usize, 0);
     changed.0.extend(trailer);
     assert_eq!(closed(&changed.0).unwrap().seal(), Ok(SealState::Stale { offset }));

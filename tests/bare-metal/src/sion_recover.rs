@@ -17,7 +17,7 @@ where
     let mut tables = [0; WINDOW];
     let remains = Remains::read(store, crc32c, window)?;
     let mut sum = remains.blocks().globalskip ^ remains.head().file_len;
-    sum ^= remains.varheader().map_or(0, |varheader| varheader.start);
+    sum ^= remains.varheader().map_or(0, |varheader| varheader.start());
     let mut scratch = Scratch::new(window);
     for listed in remains.tasks(store, &mut tables)? {
         let mut chunks = 0u64;

@@ -16,7 +16,7 @@ use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables,
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
     Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, Seal,
-    SealState, Varheader, Writer,
+    SealState, Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
 use striae_core::step::drive;
@@ -171,8 +171,10 @@ fn publication(
     mapping_len: u64,
 ) -> Result<Publication, Fail> {
     let meta1 = Meta1::new(&attributes(flags, 512, 2), ntasks.into())?;
-    let new = Varheader { start, ntasks, maxchunks, mapping_len, sealed: flags & 8 == 8 };
-    let old = Varheader { maxchunks: maxchunks >> 1, ..new }.behind(mapping_len);
+    let shape = VarheaderShape::new(meta1.layout(), maxchunks, mapping_len, flags & 8 == 8);
+    let shape = shape.ok_or(Fail)?;
+    let new = shape.at(start).ok_or(Fail)?;
+    let old = shape.with_maxchunks(maxchunks >> 1).and_then(|old| old.behind(mapping_len));
     let meta1_crc = ntasks;
     Ok(Publication { meta1, meta1_crc, old, new, file_len: u64::MAX, checksum: crc32c })
 }
@@ -180,7 +182,7 @@ fn publication(
 fn outcome(outcome: Outcome) -> u64 {
     match outcome {
         Outcome::Unchanged => 0,
-        Outcome::Unknown(new) | Outcome::Published(new) => new.start,
+        Outcome::Unknown(new) | Outcome::Published(new) => new.start(),
     }
 }
 
@@ -222,7 +224,7 @@ entries! {
         let sums = sums.join(drive(&mut part, &mut Host { file: 0 }, back)?);
         let mut visible = Visible::new(&publication, &sums);
         let result = drive(&mut visible, &mut Host { file: 0 }, back);
-        Ok(result?.start ^ outcome(visible.outcome()) ^ u64::from(TableSums::NONE.meta2.word()))
+        Ok(result?.start() ^ outcome(visible.outcome()) ^ u64::from(TableSums::NONE.meta2.word()))
     }
 
     fn gate_sion_settle_machine(
@@ -231,7 +233,7 @@ entries! {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
         let mut settle = Visible::settle(&publication.meta1, publication.new);
         let settled = drive(&mut settle, &mut Host { file: 0 }, &mut []);
-        Ok(settled.map_err(|error| error.infallible::<core::fmt::Error>())?.start)
+        Ok(settled.map_err(|error| error.infallible::<core::fmt::Error>())?.start())
     }
 
     fn gate_sion_publish_machine(
@@ -295,14 +297,14 @@ entries! {
         book.conclude(Outcome::Unknown(new));
         let enter = match book.enter(block, Ahead::Blocks(ntasks))? {
             Enter::GoOn => 0,
-            Enter::Settle(at) | Enter::Move(at) => at.start,
+            Enter::Settle(at) | Enter::Move(at) => at.start(),
         };
         book.conclude(Outcome::Published(new));
         let (commit, close) = (book.commit(block, Ahead::NONE)?, book.close(block)?);
         let book = book.with_meta1_crc(block);
         let publication = book.publication(commit, start, crc32c);
-        let aside = close.aside.map_or(0, |aside| aside.start);
-        let places = commit.start ^ close.last.start ^ aside ^ u64::from(publication.meta1_crc);
+        let aside = close.aside.map_or(0, |aside| aside.start());
+        let places = commit.start() ^ close.last.start() ^ aside ^ u64::from(publication.meta1_crc);
         let at = [book.published(), book.unsettled()].into_iter().flatten().count();
         core::hint::black_box((book.meta1(), book.blocks(), at, book.is_sealed()));
         Ok(enter ^ places ^ book.reach() ^ book.entered() ^ book.settled())
@@ -357,7 +359,9 @@ entries! {
     fn gate_sion_varheader(
         _bytes, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, sealed: bool, reach: u64,
     ) {
-        let shape = Varheader { start: 0, ntasks, maxchunks, mapping_len, sealed };
+        let meta1 = Meta1::new(&attributes(0, 512, 2), ntasks.into())?;
+        let shape = VarheaderShape::new(meta1.layout(), maxchunks, mapping_len, sealed);
+        let shape = shape.ok_or(Fail)?;
         let blocks = Blocks { first: start, globalskip: mapping_len };
         let old = shape.at(start).ok_or(Fail)?;
         if !shape.has_places(&blocks) {
@@ -369,8 +373,14 @@ entries! {
             new.trailer(),
         ];
         let sum = spans.iter().fold(0, |sum, span| sum ^ span.end());
+        let unsealed = shape.with_seal(false).at(start).and_then(|unsealed| unsealed.sealed());
+        let is_same = unsealed == Some(old) && new.is_sealed() == new.shape().is_sealed();
+        let rows = new.shape().maxchunks() ^ new.maxchunks() ^ u32::from(is_same);
+        let chunk = reach ^ new.shape().mapping_len() ^ u64::from(rows);
+        let entries = [new.blocksize(ntasks, chunk), new.crc(ntasks, chunk)];
+        let entries = entries.into_iter().flatten().fold(0, |sum, span| sum ^ span.end());
         let end = blocks.end(reach).ok_or(Fail)?;
-        Ok(sum ^ blocks.before(end) ^ new.behind(end).ok_or(Fail)?.start)
+        Ok(sum ^ blocks.before(end) ^ shape.behind(end).ok_or(Fail)?.start() ^ entries)
     }
 
     fn gate_crc32c(bytes, previous: u32) {
@@ -390,12 +400,14 @@ entries! {
     fn gate_sion_seal_parse(
         bytes, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, local: u32, chunk: u64,
     ) {
-        let shape = Varheader { start, ntasks, maxchunks, mapping_len, sealed: true };
-        let SealState::Sealed(seal) = Seal::parse(bytes, &shape, order(local & 1 == 1))? else {
+        let meta1 = Meta1::new(&attributes(u8::from(local & 1 == 1), 512, 2), ntasks.into())?;
+        let shape = VarheaderShape::new(meta1.layout(), maxchunks, mapping_len, true);
+        let varheader = shape.and_then(|shape| shape.at(start)).ok_or(Fail)?;
+        let SealState::Sealed(seal) = Seal::parse(bytes, &varheader, meta1.order())? else {
             return Err(Fail);
         };
         let entry = seal.entry(local, chunk).ok_or(Fail)?;
-        Ok(entry.offset() ^ seal.varheader().start ^ u64::from(seal.crc([1, 2, 3, 4])))
+        Ok(entry.offset() ^ seal.varheader().start() ^ u64::from(seal.crc([1, 2, 3, 4])))
     }
 
     fn gate_sion_seal_check(window, local: u32, chunk: u64) {

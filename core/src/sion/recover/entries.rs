@@ -6,10 +6,10 @@ use super::task::Work;
 use super::{Scratch, Sparse};
 use crate::endian::I64;
 use crate::sion::ReadError;
-use crate::sion::layout::{ENTRY_LEN, Varheader};
 use crate::sion::locate::{check_blockcount, check_blocksize};
 use crate::sion::meta1::KeyvalMode;
 use crate::sion::meta2::entry;
+use crate::sion::varheader::Varheader;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::usize_to_u64;
@@ -41,7 +41,7 @@ impl<S: Sparse> Work<'_, S> {
     /// Its block count, if that is there and sound.
     pub(super) fn blockcount(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
         let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
-        Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks).ok()))
+        Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks()).ok()))
     }
 
     /// A block size and where it stands, if it is there and sound. It need not be in use.
@@ -50,17 +50,11 @@ impl<S: Sparse> Work<'_, S> {
         varheader: &Varheader,
         chunk: u64,
     ) -> Result<Option<(u64, Span)>, ReadError<S>> {
-        let place = self.blocksize_place(varheader, chunk);
+        let place = varheader.blocksize(self.local, chunk);
         let Some((value, at)) = self.read_entry(place)? else { return Ok(None) };
         let span = self.chunks.chunk(chunk);
         let size = check_blocksize(value, at, span, self.remains.head.file_len).ok();
         Ok(size.zip(place))
-    }
-
-    pub(super) fn blocksize_place(&self, varheader: &Varheader, chunk: u64) -> Option<Span> {
-        let row = chunk.checked_mul(varheader.ntasks.into())?;
-        let index = row.checked_add(self.local.into())?;
-        varheader.blocksizes().part(index.checked_mul(ENTRY_LEN)?, ENTRY_LEN)
     }
 
     /// The first chunk from `chunk` on whose block size may be other than 0, as far as holes of the
@@ -72,12 +66,12 @@ impl<S: Sparse> Work<'_, S> {
     ) -> Result<Option<u64>, ReadError<S>> {
         let sizes = varheader.blocksizes();
         let end = sizes.end().min(self.remains.head.file_len);
-        let place = self.blocksize_place(varheader, chunk).filter(|place| place.fits(end));
+        let place = varheader.blocksize(self.local, chunk).filter(|place| place.fits(end));
         let Some(place) = place else { return Ok(None) };
         let rest = Span::new(place.offset(), end.saturating_sub(place.offset()));
         let data = self.store.first_data(rest.unwrap_or(Span::ZERO)).map_err(DriveError::Store)?;
         let data = data.map_or(end, Span::offset);
-        let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
+        let row_len = varheader.blockcounts().len();
         let row = data.saturating_sub(sizes.offset()).checked_div(row_len).unwrap_or(0);
         Ok(Some(row.max(chunk)))
     }
@@ -153,9 +147,9 @@ impl<S: Sparse> Work<'_, S> {
         varheader: &Varheader,
         count: u64,
     ) -> Result<bool, ReadError<S>> {
-        let (rows, mut chunk) = (u64::from(varheader.maxchunks), count);
+        let (rows, mut chunk) = (u64::from(varheader.maxchunks()), count);
         while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < rows) {
-            let entry = self.read_entry(self.blocksize_place(varheader, next))?;
+            let entry = self.read_entry(varheader.blocksize(self.local, next))?;
             // SIONlib's mapped writers leave -1 there (sion_filedesc.c:554).
             if entry.is_some_and(|(value, _)| !matches!(value, 0 | -1)) {
                 return Ok(false);

@@ -3,13 +3,14 @@
 use super::{Doubt, Sparse};
 use crate::integrity::Checksum;
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, Varheader};
+use crate::sion::layout::Blocks;
 use crate::sion::locate::ChunkSum;
 use crate::sion::meta1::Meta1;
 use crate::sion::meta2::entry;
 use crate::sion::open::Head;
 use crate::sion::raw::CommitFields;
 use crate::sion::tasks::{Tasks, values};
+use crate::sion::varheader::Varheader;
 use crate::sion::{ReadError, TASKS_WINDOW};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
@@ -156,7 +157,7 @@ impl Remains {
 
     /// No data of any stream stand from here on.
     pub(super) fn data_end(&self) -> u64 {
-        let start = self.varheader.map_or(u64::MAX, |varheader| varheader.start);
+        let start = self.varheader.map_or(u64::MAX, |varheader| varheader.start());
         start.min(self.head.file_len)
     }
 
@@ -164,7 +165,7 @@ impl Remains {
     /// one may that SIONlib opened and never wrote to.
     pub(super) fn is_cut(&self) -> bool {
         let file_len = self.head.file_len;
-        self.varheader.is_some_and(|varheader| varheader.start > file_len)
+        self.varheader.is_some_and(|varheader| varheader.start() > file_len)
             || !self.head.meta1.layout().commit_fields().fits(file_len)
     }
 }

@@ -9,8 +9,8 @@ use super::places::Whole;
 use super::trailer::Sealed;
 use super::{Doubt, Sparse};
 use crate::sion::ReadError;
-use crate::sion::layout::Varheader;
 use crate::sion::meta1::KeyvalMode;
+use crate::sion::varheader::Varheader;
 
 /// META2 that the commit fields lead to if one of their bytes is another, or if they are lost.
 #[derive(Debug, Clone, Copy, Default)]
@@ -76,14 +76,14 @@ impl Remains {
             });
         }
         // Another maxchunks, and a seal that proves it.
-        if let Some(near) = near.latest.filter(|near| near.varheader.start == named.start) {
+        if let Some(near) = near.latest.filter(|near| near.varheader.start() == named.start()) {
             let seal = self.seal_behind(store, &near.varheader, window)?;
             if seal.as_ref().is_some_and(|seal| seal.meta1 && seal.meta2) {
                 return Ok(self.verdict(near.varheader, seal, None));
             }
         }
         // META2 of the last commit is lost, in part or all of it.
-        let has_part = self.has_counts(store, &named, true)?;
+        let has_part = self.has_counts(store, &named, named.maxchunks(), true)?;
         if self.is_natural(&named) || self.is_commit(&named) && has_part {
             return Ok(self.verdict(named, None, near.rival(Rival::Other)));
         }
@@ -195,7 +195,7 @@ impl Remains {
         let Ok(start) = u64::try_from(start) else { return Ok(near) };
         if start > 0 {
             let other = self.by_counts(store, start, &mut { u64::MAX }, window)?;
-            let other = other.filter(|other| i64::from(other.maxchunks) != maxchunks);
+            let other = other.filter(|other| i64::from(other.maxchunks()) != maxchunks);
             self.look_at(store, other, &mut near, window)?;
         }
         for index in 0..8 {
@@ -224,7 +224,7 @@ impl Remains {
         let place = place.filter(|place| self.is_place(place));
         let place = place.filter(|place| place.span().fits(self.head.file_len));
         let Some(place) = place.filter(|_| near.tries < MANY) else { return Ok(()) };
-        if !self.has_counts(store, &place, false)? {
+        if !self.has_counts(store, &place, place.maxchunks(), false)? {
             return Ok(());
         }
         near.tries = near.tries.saturating_add(1);
@@ -242,11 +242,10 @@ impl Remains {
     fn corrected(&self, (maxchunks, start): Fields) -> [Option<Varheader>; 2] {
         let by_start = u64::try_from(start).ok().and_then(|start| {
             let rows = self.blocks.before(start);
-            self.varheader_at(start, u32::try_from(rows).ok().filter(|&rows| rows > 0)?)
+            self.varheader_at(start, u32::try_from(rows).ok()?)
         });
         let by_rows = u32::try_from(maxchunks)
             .ok()
-            .filter(|&rows| rows > 0)
             .and_then(|rows| self.varheader_at(self.blocks.end(rows.into())?, rows));
         [by_start, by_rows].map(|found| found.filter(|found| self.is_natural(found)))
     }

@@ -5,12 +5,12 @@ use super::evidence::{Fields, Remains};
 use super::records::are_records;
 use crate::endian::{I32, I64};
 use crate::sion::ReadError;
-use crate::sion::layout::Varheader;
 use crate::sion::locate::check_blockcount;
-use crate::sion::meta2::Meta2;
+use crate::sion::meta2::{Meta2, entry};
 use crate::sion::open::Head;
-use crate::sion::raw::{self, CommitFields};
+use crate::sion::raw;
 use crate::sion::tasks::{Tasks, values};
+use crate::sion::varheader::{Varheader, VarheaderShape};
 use crate::step::{DriveError, read_exact};
 use crate::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
@@ -31,26 +31,23 @@ impl Remains {
     /// META2 where the commit fields say; it may be behind the end of the file.
     pub(super) fn named(&self, (maxchunks, start): Fields) -> Option<Varheader> {
         let start = u64::try_from(start).ok()?;
-        let maxchunks = u32::try_from(maxchunks).ok().filter(|&rows| rows > 0)?;
+        let maxchunks = u32::try_from(maxchunks).ok()?;
         self.varheader_at(start, maxchunks)
     }
 
     pub(super) fn varheader_at(&self, start: u64, maxchunks: u32) -> Option<Varheader> {
-        let layout = self.head.meta1.layout();
-        let ntasks = layout.ntasks.get();
-        let shape = Varheader { start: 0, ntasks, maxchunks, mapping_len: 0, sealed: false };
-        shape.at(start).filter(|_| start >= layout.meta1_end())
+        VarheaderShape::new(self.head.meta1.layout(), maxchunks, 0, false)?.at(start)
     }
 
     /// Whether it is where SIONlib puts it.
     pub(super) fn is_natural(&self, varheader: &Varheader) -> bool {
-        self.blocks.end(varheader.maxchunks.into()) == Some(varheader.start)
+        self.blocks.end(varheader.maxchunks().into()) == Some(varheader.start())
     }
 
     /// Whether it is where a commit could have put it.
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
-        let end = self.blocks.end(varheader.maxchunks.into());
-        end.is_some_and(|end| end <= varheader.start) && varheader.start & 511 == 0
+        let end = self.blocks.end(varheader.maxchunks().into());
+        end.is_some_and(|end| end <= varheader.start()) && varheader.start() & 511 == 0
     }
 
     /// Whether it is where a close or a commit could have put it.
@@ -87,10 +84,7 @@ impl Remains {
         place: Varheader,
         window: &mut [u8],
     ) -> Result<Option<Whole>, ReadError<S>> {
-        let fields = self.fields_of(&place);
-        let meta2 = Meta2::parse(fields.as_bytes(), &self.head.meta1, self.head.file_len);
-        let Ok(Some(meta2)) = meta2 else { return Ok(None) };
-        let head = Head { meta2: Some(meta2), ..self.head };
+        let Some(head) = self.closed_by(&place) else { return Ok(None) };
         let (mut largest, mut bytes) = (0, 0u64);
         for task in Tasks::new(store, &head, window)? {
             match task {
@@ -102,7 +96,7 @@ impl Remains {
                 Err(error) => return Err(error),
             }
         }
-        let is_whole = largest == u64::from(place.maxchunks);
+        let is_whole = largest == u64::from(place.maxchunks());
         Ok(is_whole.then_some(Whole { varheader: place, bytes }))
     }
 
@@ -113,10 +107,8 @@ impl Remains {
         place: Varheader,
         window: &mut [u8],
     ) -> Result<bool, ReadError<S>> {
-        let (fields, order) = (self.fields_of(&place), self.head.meta1.order());
-        let meta2 = Meta2::parse(fields.as_bytes(), &self.head.meta1, self.head.file_len);
-        let Ok(meta2) = meta2 else { return Ok(false) };
-        let head = Head { meta2, ..self.head };
+        let order = self.head.meta1.order();
+        let Some(head) = self.closed_by(&place) else { return Ok(false) };
         for task in Tasks::new(store, &head, window)? {
             let listed = task?;
             let (chunks, bytes) = (listed.task.chunks, listed.bytes);
@@ -156,38 +148,39 @@ impl Remains {
             }
             at = at.saturating_add(usize_to_u64(bytes.len()));
         }
-        let rows = u32::try_from(largest).ok().filter(|&rows| rows > 0);
+        let rows = u32::try_from(largest).ok();
         Ok(rows.and_then(|rows| self.varheader_at(start, rows)))
     }
 
-    /// Whether a block count of META2 at `place` is in the file and allowed: the first one, or any.
+    /// Whether a block count of META2 at `place` is in the file, and allowed if there are so many rows:
+    /// the first one, or any.
     pub(super) fn has_counts<S: Sparse>(
         &self,
         store: &S,
         place: &Varheader,
+        rows: u32,
         any: bool,
     ) -> Result<bool, ReadError<S>> {
-        let counts = place.blockcounts();
-        for index in 0..if any { u64::from(place.ntasks) } else { 1 } {
-            let Some(entry) = counts.part(index.saturating_mul(8), 8) else { break };
+        for local in 0..if any { self.head.meta1.ntasks() } else { 1 } {
+            let Some(entry) = entry(place.blockcounts(), local) else { break };
             if !entry.fits(self.head.file_len) {
                 break;
             }
             let mut count = I64::new_zeroed();
             read_exact(store, entry.offset(), count.as_mut_bytes())?;
             let count = count.get(self.head.meta1.order());
-            if check_blockcount(count, entry.offset(), place.maxchunks).is_ok() {
+            if check_blockcount(count, entry.offset(), rows).is_ok() {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// The commit fields that lead to `place`.
-    pub(super) fn fields_of(&self, place: &Varheader) -> CommitFields {
-        let order = self.head.meta1.order();
-        let maxchunks = I32::new(i32::try_from(place.maxchunks).unwrap_or(i32::MAX), order);
-        let start = I64::new(i64::try_from(place.start).unwrap_or(i64::MAX), order);
-        CommitFields { maxchunks, start_of_varheader: start }
+    /// The file as if its commit fields led to `place`; `None` if META2 ends behind the file there.
+    fn closed_by(&self, place: &Varheader) -> Option<Head> {
+        let (meta1, file_len) = (self.head.meta1, self.head.file_len);
+        let fields = place.commit_fields(meta1.order());
+        let meta2 = Meta2::parse(fields.as_bytes(), &meta1, file_len).ok().flatten();
+        meta2.map(|meta2| Head { file_len, meta1, meta2: Some(meta2) })
     }
 }

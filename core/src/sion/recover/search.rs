@@ -4,8 +4,8 @@ use super::Sparse;
 use super::evidence::Remains;
 use super::judge::{MANY, Near};
 use crate::sion::ReadError;
-use crate::sion::layout::Varheader;
 use crate::sion::raw;
+use crate::sion::varheader::Varheader;
 use crate::span::Span;
 use crate::step::DriveError;
 use crate::store::usize_to_u64;
@@ -111,8 +111,7 @@ impl Remains {
     ) -> Result<(), ReadError<S>> {
         let most = u32::try_from(self.blocks.before(start)).unwrap_or(u32::MAX);
         let Some(place) = self.varheader_at(start, 1) else { return Ok(()) };
-        let first = Varheader { maxchunks: most, ..place };
-        if found.tries >= MANY || !self.has_counts(store, &first, false)? {
+        if found.tries >= MANY || !self.has_counts(store, &place, most, false)? {
             return Ok(());
         }
         if let Some(place) = self.by_counts(store, start, budget, window)? {

@@ -8,10 +8,11 @@ use super::{Certainty, Doubt, Proof, Recovered, Scratch};
 use crate::endian::U32;
 use crate::sion::ReadError;
 use crate::sion::error::Error;
-use crate::sion::layout::{CRC_LEN, Chunks, ENTRY_LEN, Varheader};
+use crate::sion::layout::Chunks;
 use crate::sion::locate::Task;
 use crate::sion::meta1::KeyvalMode;
 use crate::sion::seal::checksum_of;
+use crate::sion::varheader::Varheader;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 
@@ -170,7 +171,7 @@ impl<S: Sparse> Work<'_, S> {
 
     /// All chunks of which there may be data.
     pub(super) fn room(&self) -> Room {
-        let limit = self.remains.varheader.map_or(u64::MAX, |place| place.maxchunks.into());
+        let limit = self.remains.varheader.map_or(u64::MAX, |place| place.maxchunks().into());
         Room { chunks: self.chunks, end: self.remains.data_end(), limit }
     }
 
@@ -271,7 +272,7 @@ impl<S: Sparse> Work<'_, S> {
             return Ok(Certainty::Guess(doubt));
         };
         let count = self.blockcount(varheader)?;
-        let row_len = u64::from(varheader.ntasks).saturating_mul(ENTRY_LEN);
+        let row_len = varheader.blockcounts().len();
         let there = self.remains.head.file_len.saturating_sub(varheader.blocksizes().offset());
         let rows = there.checked_div(row_len).unwrap_or(0).saturating_add(1);
         let end = count.unwrap_or(room.limit).min(rows.max(room.count()));
@@ -327,9 +328,7 @@ impl<S: Sparse> Work<'_, S> {
 
     /// The checksum that a chunk was sealed with.
     fn sealed_crc(&self, varheader: &Varheader, chunk: u64) -> Result<u32, ReadError<S>> {
-        let row = chunk.saturating_mul(varheader.ntasks.into());
-        let skip = row.saturating_add(self.local.into()).saturating_mul(CRC_LEN);
-        let place = varheader.crcs().part(skip, CRC_LEN).unwrap_or(Span::ZERO);
+        let place = varheader.crc(self.local, chunk).unwrap_or(Span::ZERO);
         let mut crc = [0; 4];
         read_exact(self.store, place.offset(), &mut crc)?;
         Ok(U32::from(crc).get(self.remains.head.meta1.order()))
@@ -345,7 +344,7 @@ impl<S: Sparse> Work<'_, S> {
             return Ok(Certainty::Guess(Doubt::NoMeta2));
         };
         let mut is_exact = true;
-        for chunk in 0..u64::from(varheader.maxchunks) {
+        for chunk in 0..u64::from(varheader.maxchunks()) {
             let sealed = self.sealed_crc(varheader, chunk)?;
             let size = self.blocksize(varheader, chunk)?.map_or(0, |(size, _)| size);
             match self.sealed_len(chunk, sealed, size, scratch)? {

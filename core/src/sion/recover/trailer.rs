@@ -4,9 +4,9 @@ use super::Doubt;
 use super::Sparse;
 use super::evidence::{Remains, Word};
 use crate::sion::ReadError;
-use crate::sion::layout::{TRAILER_LEN, Varheader};
 use crate::sion::raw::SealTrailer;
 use crate::sion::seal::checksum_of;
+use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::span::Span;
 use crate::step::read_exact;
 use zerocopy::{FromZeros, IntoBytes};
@@ -53,10 +53,11 @@ impl Remains {
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
         let is_of_it = |seal: &Sealed| {
-            (seal.varheader.start, seal.varheader.maxchunks) == (place.start, place.maxchunks)
+            (seal.varheader.start(), seal.varheader.maxchunks())
+                == (place.start(), place.maxchunks())
         };
         let mapping_len = self.mapping_len(store, place)?;
-        let sealed = Varheader { mapping_len, sealed: true, ..*place }.at(place.start);
+        let sealed = self.sealed_at(place, mapping_len);
         if let Some(trailer) =
             sealed.map(|sealed| sealed.trailer()).filter(|trailer| trailer.fits(self.head.file_len))
         {
@@ -67,6 +68,12 @@ impl Remains {
         }
         // How long the mapping is may not be known any more.
         Ok(self.seal_at_end(store, window)?.filter(is_of_it))
+    }
+
+    /// META2 at `place` with a seal behind so many bytes of mapping.
+    fn sealed_at(&self, place: &Varheader, mapping_len: u64) -> Option<Varheader> {
+        let layout = self.head.meta1.layout();
+        VarheaderShape::new(layout, place.maxchunks(), mapping_len, true)?.at(place.start())
     }
 
     /// The seal that ends in a trailer at `place`, if it is one of as many tasks.
@@ -92,7 +99,7 @@ impl Remains {
         let start_of_seal = u64::try_from(trailer.start_of_seal.get(order)).unwrap_or(0);
         let sealed = self.named(fields).and_then(|named| {
             let mapping_len = start_of_seal.checked_sub(named.blocksizes().end())?;
-            Varheader { mapping_len, sealed: true, ..named }.at(named.start)
+            self.sealed_at(&named, mapping_len)
         });
         let Some(varheader) = sealed.filter(|sealed| sealed.trailer().offset() == place) else {
             return Ok(None);
@@ -101,10 +108,10 @@ impl Remains {
         let front = Span::new(0, self.head.meta1.layout().commit_fields().offset());
         let meta1 = (self.checksum)(
             sum(front.unwrap_or(Span::ZERO))?,
-            self.fields_of(&varheader).as_bytes(),
+            varheader.commit_fields(order).as_bytes(),
         );
-        let meta2_len = start_of_seal.saturating_sub(varheader.start);
-        let meta2 = sum(Span::new(varheader.start, meta2_len).unwrap_or(Span::ZERO))?;
+        let meta2_len = start_of_seal.saturating_sub(varheader.start());
+        let meta2 = sum(Span::new(varheader.start(), meta2_len).unwrap_or(Span::ZERO))?;
         let chunks = sum(varheader.crcs())?;
         Ok(Some(Sealed {
             varheader,

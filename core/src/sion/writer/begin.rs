@@ -7,12 +7,13 @@ use crate::sion::book::{Ahead, Book};
 use crate::sion::create::{Create, TaskTable};
 use crate::sion::cursor::Cursor;
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, Chunks, Varheader};
+use crate::sion::layout::{Blocks, Chunks};
 use crate::sion::meta1::{Attributes, MAX_TASKS, Meta1};
 use crate::sion::pen::Pen;
 use crate::sion::raw;
 use crate::sion::reader::{Opened, Physical};
 use crate::sion::seal::SealState;
+use crate::sion::varheader::Varheader;
 use crate::step::{DriveError, drive};
 use crate::store::{WriteAt, usize_to_u64};
 
@@ -104,10 +105,12 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             }
             None => 0,
         };
-        let shape = Varheader::of(file.head(), mapping.as_ref());
+        let published = match seal {
+            Some(seal) => Some(*seal.varheader()),
+            None => Varheader::of(file.head(), mapping.as_ref()),
+        };
         let offset = meta1.layout().commit_fields().offset();
-        let published = shape.ok_or(DriveError::Format(Error::NotClosed { offset }))?;
-        let published = Varheader { sealed: seal.is_some(), ..published };
+        let published = published.ok_or(DriveError::Format(Error::NotClosed { offset }))?;
 
         let mut globalskip = 0u64;
         for task in file.tasks(&mut *window)? {

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use striae_core::endian::U32;
 use striae_core::sion::recover::{Recovered, Remains, Scratch};
-use striae_core::sion::{Error as SionError, ReadError, raw};
+use striae_core::sion::{Error as SionError, ReadError};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -137,25 +137,22 @@ impl Part {
 
     /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
     pub(super) fn sealed_crcs(&self, source: &Source) -> Result<Vec<u32>, Error> {
-        let len = u64::from(raw::ChunkCrcEntry::TABLE.len);
         let mut crcs = Vec::new();
         let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());
         let Some(varheader) = sealed else { return Ok(crcs) };
         let order = self.remains.head().meta1.order();
-        let (table, ntasks) = (varheader.crcs(), u64::from(varheader.ntasks));
         let (mut window, mut at) = (Vec::new(), 0);
         crcs.reserve(self.used.len());
         for used in &self.used {
-            let index = u64::from(used.chunk).saturating_mul(ntasks);
-            let skip = index.saturating_add(used.local.into()).saturating_mul(len);
+            let place = varheader.crc(used.local, used.chunk.into()).map_or(0, Span::offset);
             // Chunks are in the order of their checksums.
-            if entry_in(&window, skip.saturating_sub(at)).is_none() {
-                let left = usize::try_from(table.len().saturating_sub(skip)).unwrap_or(WINDOW);
-                window.resize(left.min(WINDOW), 0);
-                at = skip;
-                self.read(source, table.offset().saturating_add(at), &mut window)?;
+            if entry_in(&window, place.saturating_sub(at)).is_none() {
+                let left = varheader.crcs().end().saturating_sub(place);
+                window.resize(usize::try_from(left).unwrap_or(WINDOW).min(WINDOW), 0);
+                at = place;
+                self.read(source, at, &mut window)?;
             }
-            let crc = entry_in(&window, skip.saturating_sub(at));
+            let crc = entry_in(&window, place.saturating_sub(at));
             crcs.push(crc.map_or(0, |crc| U32::from(crc).get(order)));
         }
         Ok(crcs)

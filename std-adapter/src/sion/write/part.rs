@@ -222,7 +222,7 @@ impl Part {
         self.check_disk()?;
         let mut book = lock(&self.book);
         let is_same = book.unsettled().is_none()
-            && book.published().is_some_and(|old| old.sealed == book.is_sealed());
+            && book.published().is_some_and(|old| old.is_sealed() == book.is_sealed());
         if snapshot.pens.is_empty() && is_same {
             let synced = self.target().sync(); // an earlier writer may not have asked for it
             synced.map_err(|error| Error::new(&self.path, error))?;

@@ -238,19 +238,19 @@ impl Reopen {
         let mapping = physical.mapping().map_err(at)?;
         let (meta1, checksum) = (*physical.meta1(), crc32c::crc32c_append);
         let fields = meta1.layout().commit_fields();
-        let is_sealed = match physical.seal() {
-            Ok(SealState::Sealed(_)) if self.sealed == Some(false) => true,
-            Ok(SealState::Sealed(seal)) => {
-                // Or what is damaged would be sealed.
-                let mut window = vec![0; WINDOW];
-                seal.check_metadata(&file, fields.end(), checksum, &mut window).map_err(at)?;
-                true
-            }
-            Ok(_) => false,
+        let seal = match physical.seal() {
+            Ok(SealState::Sealed(seal)) => Some(seal),
+            Ok(_) => None,
             // Whoever takes the seal away need not be told that it is damaged.
-            Err(DriveError::Format(_)) if self.sealed == Some(false) => false,
+            Err(DriveError::Format(_)) if self.sealed == Some(false) => None,
             Err(error) => return Err(at(error)),
         };
+        if let Some(seal) = seal.filter(|_| self.sealed != Some(false)) {
+            // Or what is damaged would be sealed.
+            let mut window = vec![0; WINDOW];
+            seal.check_metadata(&file, fields.end(), checksum, &mut window).map_err(at)?;
+        }
+        let is_sealed = seal.is_some();
         let sealed = self.sealed.unwrap_or(is_sealed);
         let meta1_crc = match is_sealed || sealed {
             true => {
@@ -259,11 +259,13 @@ impl Reopen {
             }
             false => 0,
         };
-        let published = Varheader::of(physical.head(), mapping.as_ref());
+        let published = match seal {
+            Some(seal) => Some(*seal.varheader()),
+            None => Varheader::of(physical.head(), mapping.as_ref()),
+        };
         let offset = fields.offset();
         let published =
             published.ok_or_else(|| Error::new(&path, core_sion::Error::NotClosed { offset }))?;
-        let published = Varheader { sealed: is_sealed, ..published };
 
         let mut starts = Vec::new();
         let mut globalskip = 0u64;

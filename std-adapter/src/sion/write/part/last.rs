@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use striae_core::endian::{I64, U32};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::locate::{check_blockcount, check_blocksize};
+use striae_core::sion::meta2::entry;
 use striae_core::sion::pen::Finished;
 use striae_core::sion::{Chunks, Pen, Varheader};
 use striae_core::span::Span;
@@ -68,8 +69,8 @@ impl Part {
         let book = lock(&self.book); // META2 stays where it is until all is read
         let sealed = book.is_sealed();
         let Some(old) = book.published() else { return Ok(Pen::new(local, chunks, sealed)) };
-        let (count, at) = self.entry(old.blockcounts(), local.into())?;
-        let count = check_blockcount(count, at, old.maxchunks);
+        let (count, at) = self.entry(entry(old.blockcounts(), local))?;
+        let count = check_blockcount(count, at, old.maxchunks());
         let last = count.map_err(|error| self.error(error))?.saturating_sub(1);
         let last = u32::try_from(last).unwrap_or(u32::MAX); // below maxchunks
         let used = self.used_of(old, local, last, &chunks)?;
@@ -87,30 +88,22 @@ impl Part {
         chunk: u32,
         chunks: &Chunks,
     ) -> Result<u64, Error> {
-        let (used, at) = self.entry(old.blocksizes(), self.index(local, chunk))?;
+        let (used, at) = self.entry(old.blocksize(local, chunk.into()))?;
         let size = self.file.size().map_err(|error| Error::new(&self.path, error))?;
         let used = check_blocksize(used, at, chunks.chunk(chunk.into()), size);
         used.map_err(|error| self.error(error))
     }
 
     fn crc_of(&self, old: &Varheader, local: u32, chunk: u32) -> Result<u32, Error> {
-        let index = self.index(local, chunk).saturating_mul(4);
-        let Some(at) = old.crcs().part(index, 4).map(Span::offset) else { return Ok(0) };
+        let Some(place) = old.crc(local, chunk.into()) else { return Ok(0) };
         let mut bytes = [0; 4];
-        self.read(at, &mut bytes)?;
+        self.read(place.offset(), &mut bytes)?;
         Ok(U32::from(bytes).get(self.meta1.order()))
     }
 
-    /// The index of a chunk in a table of rows.
-    fn index(&self, local: u32, chunk: u32) -> u64 {
-        let row = u64::from(chunk).saturating_mul(self.meta1.ntasks().into());
-        row.saturating_add(local.into())
-    }
-
     /// An entry of a table of META2, and its offset.
-    fn entry(&self, table: Span, index: u64) -> Result<(i64, u64), Error> {
-        let place = index.checked_mul(8).and_then(|skip| table.part(skip, 8));
-        let at = place.map_or(0, Span::offset); // `index` is of the file's own counts
+    fn entry(&self, place: Option<Span>) -> Result<(i64, u64), Error> {
+        let at = place.map_or(0, Span::offset); // it is one of the file's own counts
         let mut bytes = [0; 8];
         self.read(at, &mut bytes)?;
         Ok((I64::from(bytes).get(self.meta1.order()), at))

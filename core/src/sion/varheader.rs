@@ -1,0 +1,274 @@
+//! All that stands at start_of_varheader: META2, the mapping or its size, and the seal
+//! (`spec/sion.md#extensions`).
+
+use super::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, widen};
+use super::mapping::Mapping;
+use super::open::Head;
+use super::raw;
+use crate::endian::{ByteOrder, I32, I64};
+use crate::span::{Span, round_up};
+use core::num::NonZeroU64;
+
+/// How much stands at start_of_varheader, wherever that is.
+///
+/// ```
+/// use striae_core::sion::{Attributes, Meta1, VarheaderShape};
+///
+/// let meta1 = Meta1::new(&Attributes::default(), 3)?;
+/// let shape = VarheaderShape::new(meta1.layout(), 2, meta1.mapping_len(0), false).unwrap();
+/// let varheader = shape.behind(5000).unwrap();
+/// assert_eq!((varheader.start(), varheader.blocksizes().len()), (5120, 2 * 3 * 8));
+/// assert_eq!(shape.at(100), None); // META1 is there
+/// # Ok::<(), striae_core::sion::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct VarheaderShape {
+    layout: Layout,
+    maxchunks: u32,
+    mapping_len: u64,
+    sealed: bool,
+}
+
+/// All that stands at start_of_varheader, in its place: behind META1, and where a file can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Varheader {
+    start: u64,
+    shape: VarheaderShape,
+}
+
+/// Bytes that storage writes as a whole, at least. META2 of a commit starts at a multiple of them,
+/// so that it shares none with data.
+const SECTOR: NonZeroU64 = match NonZeroU64::new(512) {
+    Some(sector) => sector,
+    None => NonZeroU64::MIN,
+};
+
+/// Bytes of an entry of the seal's table.
+const CRC_LEN: u64 = widen(raw::ChunkCrcEntry::TABLE.len);
+/// Bytes of the end of a seal.
+pub(super) const TRAILER_LEN: u64 = widen(raw::SealTrailer::TABLE.len);
+
+impl VarheaderShape {
+    /// In a physical file with this layout: META2 with `maxchunks` rows of block sizes, then
+    /// `mapping_len` bytes of the mapping, its size, or nothing ([`Meta1::mapping_len`]), then the
+    /// seal, if there is one. `None` if `maxchunks` is no number of rows, which is from 1 to 2^31 - 1.
+    ///
+    /// [`Meta1::mapping_len`]: super::meta1::Meta1::mapping_len
+    #[must_use]
+    pub const fn new(
+        layout: &Layout,
+        maxchunks: u32,
+        mapping_len: u64,
+        sealed: bool,
+    ) -> Option<Self> {
+        let shape = Self { layout: *layout, maxchunks: 1, mapping_len, sealed };
+        shape.with_maxchunks(maxchunks)
+    }
+
+    /// With another number of rows; `None` if it is none.
+    #[must_use]
+    pub const fn with_maxchunks(self, maxchunks: u32) -> Option<Self> {
+        match maxchunks {
+            1..=MAX_ROWS => Some(Self { maxchunks, ..self }),
+            _ => None,
+        }
+    }
+
+    /// With a seal or without.
+    #[must_use]
+    pub const fn with_seal(self, sealed: bool) -> Self {
+        Self { sealed, ..self }
+    }
+
+    /// Rows of block sizes.
+    #[must_use]
+    pub const fn maxchunks(&self) -> u32 {
+        self.maxchunks
+    }
+
+    /// Bytes between META2 and the seal: of the mapping, its size, or nothing.
+    #[must_use]
+    pub const fn mapping_len(&self) -> u64 {
+        self.mapping_len
+    }
+
+    /// Whether there is a seal.
+    #[must_use]
+    pub const fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+
+    /// It at `start`; `None` if that is inside META1, or if it would end behind [`LAST_OFFSET`].
+    #[must_use]
+    pub fn at(&self, start: u64) -> Option<Varheader> {
+        let place = Varheader { start, shape: *self };
+        let len = self.len().filter(|_| start >= self.layout.meta1_end())?;
+        Span::new(start, len).filter(|span| span.end() <= LAST_OFFSET).map(|_| place)
+    }
+
+    /// It at the start of the first sector from `offset` on, if there is a place for it.
+    #[must_use]
+    pub fn behind(&self, offset: u64) -> Option<Varheader> {
+        self.at(round_up(offset, SECTOR)?)
+    }
+
+    /// It behind the first `reach` of `blocks`, at the start of a sector, and not where `old` is.
+    #[must_use]
+    pub fn aside(&self, blocks: &Blocks, reach: u64, old: Option<&Varheader>) -> Option<Varheader> {
+        let place = self.behind(blocks.end(reach)?)?;
+        match old {
+            Some(old) if old.span().overlaps(place.span()) => self.behind(old.span().end()),
+            _ => Some(place),
+        }
+    }
+
+    /// Whether there is a place for it behind all `blocks` that it tells of, one aside of that, and one
+    /// aside of both: what commits and the close need.
+    #[must_use]
+    pub fn has_places(&self, blocks: &Blocks) -> bool {
+        let behind = |place: Varheader| self.behind(place.span().end());
+        let first = blocks.end(self.maxchunks.into()).and_then(|end| self.behind(end));
+        first.and_then(behind).and_then(behind).is_some()
+    }
+
+    /// Bytes of all of it.
+    fn len(&self) -> Option<u64> {
+        let sizes = self.entries().checked_mul(ENTRY_LEN)?;
+        let crcs = if self.sealed { self.entries().checked_mul(CRC_LEN)? } else { 0 };
+        let trailer = if self.sealed { TRAILER_LEN } else { 0 };
+        [sizes, self.mapping_len, crcs, trailer]
+            .into_iter()
+            .try_fold(self.layout.table_len(), u64::checked_add)
+    }
+
+    /// Entries of a table with `maxchunks` rows.
+    fn entries(&self) -> u64 {
+        u64::from(self.layout.ntasks.get()).saturating_mul(self.maxchunks.into()) // exact: both are u32
+    }
+
+    /// The index of chunk `chunk` of task `local` in such a table, or `None` if it is not in it.
+    fn index(&self, local: u32, chunk: u64) -> Option<u64> {
+        let ntasks = self.layout.ntasks.get();
+        let row = chunk.checked_mul(ntasks.into())?;
+        row.checked_add(local.into()).filter(|_| local < ntasks)
+    }
+}
+
+/// Most rows of block sizes: `maxchunks` is an `i32`.
+const MAX_ROWS: u32 = i32::MAX.unsigned_abs();
+
+impl Varheader {
+    /// That of a closed file, without a seal; `None` if the file was never closed. `mapping` is that
+    /// of the first file of several.
+    #[must_use]
+    pub fn of(head: &Head, mapping: Option<&Mapping>) -> Option<Self> {
+        let meta2 = head.meta2?;
+        let head_len = u64::from(raw::MappingSize::TABLE.len);
+        let entry_len = u64::from(raw::MappingEntry::TABLE.len);
+        let mapping_len = match mapping {
+            Some(mapping) => head_len.saturating_add(mapping.len().saturating_mul(entry_len)),
+            // A serial writer's only file has the size, and nobody looks whether it is there.
+            None if head.meta1.has_empty_mapping() => {
+                let left = head.file_len.saturating_sub(meta2.end());
+                if left >= head_len { head_len } else { 0 }
+            }
+            None => 0,
+        };
+        let layout = head.meta1.layout();
+        VarheaderShape::new(layout, meta2.maxchunks(), mapping_len, false)?.at(meta2.start())
+    }
+
+    /// This with a seal; `None` if that would end behind [`LAST_OFFSET`].
+    #[must_use]
+    pub fn sealed(&self) -> Option<Self> {
+        self.shape.with_seal(true).at(self.start)
+    }
+
+    /// Offset of META2.
+    #[must_use]
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// How much it is.
+    #[must_use]
+    pub const fn shape(&self) -> &VarheaderShape {
+        &self.shape
+    }
+
+    /// Rows of block sizes.
+    #[must_use]
+    pub const fn maxchunks(&self) -> u32 {
+        self.shape.maxchunks
+    }
+
+    /// Whether there is a seal.
+    #[must_use]
+    pub const fn is_sealed(&self) -> bool {
+        self.shape.sealed
+    }
+
+    /// The commit fields that lead to it.
+    pub(super) fn commit_fields(&self, order: ByteOrder) -> raw::CommitFields {
+        let maxchunks = i32::try_from(self.shape.maxchunks).unwrap_or(i32::MAX); // both were checked
+        let start = i64::try_from(self.start).unwrap_or(i64::MAX);
+        raw::CommitFields {
+            maxchunks: I32::new(maxchunks, order),
+            start_of_varheader: I64::new(start, order),
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        // `VarheaderShape::at` checked it, and so all that is in it.
+        self.shape.len().and_then(|len| Span::new(self.start, len)).unwrap_or(Span::ZERO)
+    }
+
+    /// The table of block counts.
+    #[must_use]
+    pub fn blockcounts(&self) -> Span {
+        self.shape.layout.blockcounts(self.start).unwrap_or(Span::ZERO)
+    }
+
+    /// All rows of block sizes.
+    #[must_use]
+    pub fn blocksizes(&self) -> Span {
+        self.shape.layout.blocksizes(self.start, self.shape.maxchunks).unwrap_or(Span::ZERO)
+    }
+
+    /// The block size of chunk `chunk` of task `local`, or `None` if there is none.
+    #[must_use]
+    pub fn blocksize(&self, local: u32, chunk: u64) -> Option<Span> {
+        let skip = self.shape.index(local, chunk)?.checked_mul(ENTRY_LEN)?;
+        self.blocksizes().part(skip, ENTRY_LEN)
+    }
+
+    /// The mapping, its size, or nothing.
+    #[must_use]
+    pub fn mapping(&self) -> Span {
+        Span::new(self.blocksizes().end(), self.shape.mapping_len).unwrap_or(Span::ZERO)
+    }
+
+    /// All rows of checksums of chunks; empty if there is no seal.
+    #[must_use]
+    pub fn crcs(&self) -> Span {
+        let entries = if self.shape.sealed { self.shape.entries() } else { 0 };
+        Span::of_table(self.mapping().end(), entries, CRC_LEN).unwrap_or(Span::ZERO)
+    }
+
+    /// The checksum of chunk `chunk` of task `local`, or `None` if there is none.
+    #[must_use]
+    pub fn crc(&self, local: u32, chunk: u64) -> Option<Span> {
+        self.crcs().part(self.shape.index(local, chunk)?.checked_mul(CRC_LEN)?, CRC_LEN)
+    }
+
+    /// The end of the seal; empty if there is none.
+    #[must_use]
+    pub fn trailer(&self) -> Span {
+        let len = if self.shape.sealed { TRAILER_LEN } else { 0 };
+        Span::new(self.crcs().end(), len).unwrap_or(Span::ZERO)
+    }
+}
