@@ -93,8 +93,7 @@ fn tasks(file: &Physical<&[u8]>) -> Tasks {
 #[must_use]
 pub fn is_sealed(file: &Physical<&[u8]>) -> Option<bool> {
     let SealState::Sealed(seal) = file.seal().ok()? else { return Some(false) };
-    let meta1_len = file.meta1().layout().commit_fields().end();
-    seal.check_metadata(file.store(), meta1_len, crc32c, &mut [0; 512]).ok()?;
+    seal.check_metadata(file.store(), crc32c, &mut [0; 512]).ok()?;
     let maxchunks = file.meta2().maxchunks().into();
     for (stream, local) in tasks(file).iter().zip(0..) {
         let mut chunks = stream.chunks();

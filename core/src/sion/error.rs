@@ -1,6 +1,6 @@
 //! What can be wrong with a SIONlib file, or with what was asked of it.
 
-use super::raw::{CommitFields, Ident, RecordHeader, TABLES};
+use super::raw::{CommitFields, Ident, RecordHeader, SealTrailer, TABLES};
 use crate::field::FieldId;
 use core::fmt;
 
@@ -95,6 +95,13 @@ pub enum Error {
         stored: u32,
         /// That of the bytes as they are.
         computed: u32,
+    },
+    /// The file: a seal is whole but for its magic.
+    SealMagic {
+        /// Where the magic is.
+        offset: u64,
+        /// What stands there.
+        magic: [u8; 16],
     },
     /// The caller: a value that no file can hold.
     OutOfRange {
@@ -274,6 +281,11 @@ impl fmt::Display for Error {
                     None => f.write_str("a field")?,
                 }
                 write!(f, " cannot be {value}, must be from {min} to {max}")
+            }
+            Self::SealMagic { offset, magic } => {
+                let at = At(SealTrailer::magic, offset);
+                let (magic, usual) = (magic.escape_ascii(), SealTrailer::MAGIC.escape_ascii());
+                write!(f, "{at} is \"{magic}\", must be \"{usual}\"")
             }
             Self::PrefixTooLong { len } => {
                 write!(f, "META1.filenameprefix cannot have {len} bytes, must be at most 1023")

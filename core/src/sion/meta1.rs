@@ -334,6 +334,12 @@ impl Meta1 {
         }
     }
 
+    /// As [`mapping_len`](Self::mapping_len), in a file that ends `left` bytes behind META2: what nobody
+    /// looks for, such as the size in a serial writer's file, need not be there.
+    pub(super) const fn mapping_len_within(&self, entries: u64, left: u64) -> u64 {
+        if left < MAPPING_SIZE_LEN { 0 } else { self.mapping_len(entries) }
+    }
+
     /// Whether streams are key-value records. No version before 5 has them.
     #[must_use]
     pub const fn keyval(&self) -> KeyvalMode {

@@ -26,6 +26,7 @@
 //! | [`publish`] | the machine that does what a Book says: commit, close, enter a block |
 //! | [`writer`] | a physical file that is written ([`Writer`]) |
 //! | [`seal`] | checksums of metadata and chunks |
+//! | [`verdict`] | what a seal is, and what it says of its file |
 //! | [`recover`] | what is left of unclosed and damaged files |
 //!
 //! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
@@ -59,6 +60,7 @@ pub mod stream;
 pub mod tables;
 pub mod tasks;
 pub mod varheader;
+pub mod verdict;
 pub mod visible;
 pub mod writer;
 

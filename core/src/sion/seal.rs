@@ -2,15 +2,19 @@
 
 use super::ReadError;
 use super::error::Error;
-use super::raw::{self, SealTrailer};
+use super::layout::Layout;
+use super::open::Head;
+use super::raw::{self, CommitFields, SealTrailer};
 use super::reader::Physical;
 use super::varheader::Varheader;
-use crate::endian::ByteOrder;
+use super::verdict::{Condition, Standing, Suspect, Trailer};
+use crate::endian::{ByteOrder, I32};
+use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// What stands where a seal would be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,52 +42,35 @@ pub struct Seal {
     chunks_crc: u32,
 }
 
-impl Seal {
-    /// Reads the end of a seal, the bytes at [`Varheader::trailer`]. `varheader` is that of the file,
-    /// as if it were sealed.
+/// What of a file's metadata is as it was sealed; [`Error::Checksum`] for what is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AsSealed {
+    /// META1 with the commit fields that were sealed.
+    pub meta1: Result<(), Error>,
+    /// META2 and the mapping.
+    pub meta2: Result<(), Error>,
+    /// The seal's own table.
+    pub chunks: Result<(), Error>,
+    /// CRC-32C of META1 before its commit fields, as it is now.
+    pub front_crc: u32,
+}
+
+impl AsSealed {
+    /// The first thing that is not as it was sealed.
     ///
     /// # Errors
-    /// [`Error::Checksum`] if it is damaged itself, [`Error::TooLarge`] if its version is unknown.
-    pub fn parse(
-        bytes: &[u8],
-        varheader: &Varheader,
-        order: ByteOrder,
-    ) -> Result<SealState, Error> {
-        let offset = varheader.trailer().offset();
-        let Ok((trailer, _)) = SealTrailer::ref_from_prefix(bytes) else {
-            return Ok(SealState::None);
-        };
-        if trailer.magic != SealTrailer::MAGIC {
-            return Ok(SealState::None);
-        }
-        let own = usize::from(SealTrailer::trailer_crc.offset());
-        let computed = crate::integrity::crc32c(0, bytes.get(..own).unwrap_or_default());
-        let stored = trailer.trailer_crc.get(order);
-        if stored != computed {
-            let field = SealTrailer::trailer_crc;
-            let offset = offset.saturating_add(field.offset().into());
-            return Err(Error::Checksum { field, offset, stored, computed });
-        }
-        let (field, version) = (SealTrailer::seal_version, trailer.seal_version.get(order));
-        if version != SealTrailer::VERSION {
-            let (value, max) = (version.into(), SealTrailer::VERSION.into());
-            return Err(Error::TooLarge { field, offset, value, max });
-        }
-        let is = |stored: i64, now: u64| u64::try_from(stored) == Ok(now);
-        let is_current = is(trailer.ntasks.get(order).into(), varheader.blockcounts().len() >> 3)
-            && is(trailer.maxchunks.get(order).into(), varheader.maxchunks().into())
-            && is(trailer.start_of_varheader.get(order), varheader.start())
-            && is(trailer.start_of_seal.get(order), varheader.crcs().offset());
-        if !is_current {
-            return Ok(SealState::Stale { offset });
-        }
-        Ok(SealState::Sealed(Self {
-            varheader: *varheader,
-            order,
-            meta1_crc: trailer.meta1_crc.get(order),
-            meta2_crc: trailer.meta2_crc.get(order),
-            chunks_crc: trailer.chunks_crc.get(order),
-        }))
+    /// [`Error::Checksum`].
+    pub fn all(&self) -> Result<(), Error> {
+        self.meta1.and(self.meta2).and(self.chunks)
+    }
+}
+
+impl Seal {
+    pub(super) fn new(varheader: Varheader, trailer: &SealTrailer, order: ByteOrder) -> Self {
+        let crcs = [trailer.meta1_crc, trailer.meta2_crc, trailer.chunks_crc];
+        let [meta1_crc, meta2_crc, chunks_crc] = crcs.map(|crc| crc.get(order));
+        Self { varheader, order, meta1_crc, meta2_crc, chunks_crc }
     }
 
     /// META2 and all that belongs to it.
@@ -104,41 +91,135 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// Checks META1, which is `meta1_len` bytes long with its commit fields, META2, the mapping and the
-    /// seal's own table. Returns the CRC-32C of META1 before its commit fields. `window` must not be
-    /// empty.
+    /// Compares META1, META2, the mapping and the seal's own table with their checksums. `window` must
+    /// not be empty.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn check<S: ReadAt>(
+        &self,
+        store: &S,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<AsSealed, ReadError<S>> {
+        let (varheader, layout) = (&self.varheader, self.varheader.shape().layout());
+        let fields = varheader.commit_fields(self.order);
+        let front_crc = front_crc(store, layout, self.order, checksum, window)?;
+        let meta1 = checksum(front_crc, fields.as_bytes());
+        let mut sum = |span| checksum_of(store, span, 0, checksum, window);
+        let (meta2, chunks) = (sum(varheader.meta2())?, sum(varheader.crcs())?);
+        Ok(AsSealed {
+            meta1: self.compare(SealTrailer::meta1_crc, self.meta1_crc, meta1),
+            meta2: self.compare(SealTrailer::meta2_crc, self.meta2_crc, meta2),
+            chunks: self.compare(SealTrailer::chunks_crc, self.chunks_crc, chunks),
+            front_crc,
+        })
+    }
+
+    fn compare(&self, field: FieldId, stored: u32, computed: u32) -> Result<(), Error> {
+        let offset = self.varheader.trailer().offset().saturating_add(field.offset().into());
+        match stored == computed {
+            true => Ok(()),
+            false => Err(Error::Checksum { field, offset, stored, computed }),
+        }
+    }
+
+    /// Checks all that [`check`](Self::check) compares. Returns the CRC-32C of META1 before its commit
+    /// fields.
     ///
     /// # Errors
     /// [`Error::Checksum`] for the first that is not as it was sealed; the store's own.
     pub fn check_metadata<S: ReadAt>(
         &self,
         store: &S,
-        meta1_len: u64,
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<u32, ReadError<S>> {
-        let varheader = &self.varheader;
-        let meta2_len = varheader.crcs().offset().saturating_sub(varheader.start());
-        let fields_len = u64::from(raw::CommitFields::TABLE.len).min(meta1_len);
-        let fields_at = meta1_len.saturating_sub(fields_len);
-        let front = Span::new(0, fields_at).unwrap_or(Span::ZERO);
-        let front = checksum_of(store, front, 0, checksum, window)?;
-        let parts = [
-            (SealTrailer::meta1_crc, self.meta1_crc, front, Span::new(fields_at, fields_len)),
-            (SealTrailer::meta2_crc, self.meta2_crc, 0, Span::new(varheader.start(), meta2_len)),
-            (SealTrailer::chunks_crc, self.chunks_crc, 0, Some(varheader.crcs())),
-        ];
-        for (field, stored, before, span) in parts {
-            let span = span.unwrap_or(Span::ZERO);
-            let computed = checksum_of(store, span, before, checksum, window)?;
-            if computed != stored {
-                let offset = varheader.trailer().offset().saturating_add(field.offset().into());
-                let error = Error::Checksum { field, offset, stored, computed };
-                return Err(DriveError::Format(error));
+        let checked = self.check(store, checksum, window)?;
+        checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
+    }
+}
+
+impl Trailer {
+    /// Reads what stands at `offset`.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn read<S: ReadAt>(store: &S, offset: u64, order: ByteOrder) -> Result<Self, ReadError<S>> {
+        let mut raw = SealTrailer::new_zeroed();
+        read_exact(store, offset, raw.as_mut_bytes())?;
+        Ok(Self::new(raw, offset, order))
+    }
+
+    /// Whether `suspect`, which this was judged to be, is all in which the file is not as it was
+    /// sealed. `window` must not be empty.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn proves<S: ReadAt>(
+        &self,
+        suspect: &Suspect,
+        store: &S,
+        head: &Head,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<bool, ReadError<S>> {
+        let order = head.meta1.order();
+        if suspect.needs_meta2 {
+            let meta2 = self.meta2().filter(|meta2| meta2.fits(head.file_len));
+            let Some(meta2) = meta2 else { return Ok(false) };
+            let crc = checksum_of(store, meta2, 0, checksum, window)?;
+            if crc != self.raw().meta2_crc.get(order) {
+                return Ok(false);
             }
         }
-        Ok(front)
+        if suspect.needs_meta1 {
+            let Some(ntasks) = self.ntasks() else { return Ok(false) };
+            let layout = Layout { ntasks, ..*head.meta1.layout() };
+            if !layout.commit_fields().fits(head.file_len) {
+                return Ok(false);
+            }
+            let front = front_crc(store, &layout, order, checksum, window)?;
+            let crc = checksum(front, self.commit_fields().as_bytes());
+            return Ok(crc == self.raw().meta1_crc.get(order));
+        }
+        Ok(true)
     }
+}
+
+/// The CRC-32C of META1 before its commit fields, if its `ntasks` were that of `layout`.
+fn front_crc<S: ReadAt>(
+    store: &S,
+    layout: &Layout,
+    order: ByteOrder,
+    checksum: Checksum,
+    window: &mut [u8],
+) -> Result<u32, ReadError<S>> {
+    let ntasks = I32::new(i32::try_from(layout.ntasks.get()).unwrap_or(i32::MAX), order);
+    let behind = u64::from(raw::Meta1::nfiles.offset()); // right behind ntasks, in every version
+    let left = layout.commit_fields().offset().saturating_sub(behind);
+    let before = Span::new(0, raw::Meta1::ntasks.offset().into()).unwrap_or(Span::ZERO);
+    let crc = checksum_of(store, before, 0, checksum, window)?;
+    let crc = checksum(crc, ntasks.as_bytes());
+    let rest = Span::new(behind, left).unwrap_or(Span::ZERO);
+    checksum_of(store, rest, crc, checksum, window)
+}
+
+/// The commit fields as they stand in the file; `None` if it ends before they do.
+///
+/// # Errors
+/// The store's own.
+pub fn commit_fields<S: ReadAt>(
+    store: &S,
+    head: &Head,
+) -> Result<Option<CommitFields>, ReadError<S>> {
+    let place = head.meta1.layout().commit_fields();
+    if !place.fits(head.file_len) {
+        return Ok(None);
+    }
+    let mut fields = CommitFields::new_zeroed();
+    read_exact(store, place.offset(), fields.as_mut_bytes())?;
+    Ok(Some(fields))
 }
 
 /// The checksum of what is in `span`, behind bytes whose checksum is `previous`.
@@ -172,16 +253,26 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error`] if the seal or a mapping before it is damaged; the store's own.
     pub fn seal(&self) -> Result<SealState, ReadError<S>> {
-        let mapping = self.mapping()?;
+        let (mapping, order) = (self.mapping()?, self.meta1().order());
         let varheader = Varheader::of(self.head(), mapping.as_ref());
         let varheader = varheader.and_then(|varheader| varheader.sealed());
         let fits = |sealed: &Varheader| sealed.span().fits(self.head().file_len);
         let Some(varheader) = varheader.filter(fits) else { return Ok(SealState::None) };
-        let place = varheader.trailer();
-        let mut trailer = SealTrailer::new_zeroed();
-        read_exact(self.store(), place.offset(), trailer.as_mut_bytes())?;
-        Seal::parse(trailer.as_bytes(), &varheader, self.meta1().order())
-            .map_err(DriveError::Format)
+        let trailer = Trailer::read(self.store(), varheader.trailer().offset(), order)?;
+        match trailer.condition() {
+            Condition::Absent => Ok(SealState::None),
+            Condition::Damaged(error) | Condition::Unknown(error) => Err(DriveError::Format(error)),
+            Condition::Whole => {
+                let fields = varheader.commit_fields(order);
+                Ok(match trailer.judge(self.head(), Some(&fields)) {
+                    Standing::Current(seal) => SealState::Sealed(seal),
+                    // Of the two, only META1 and META2 can tell, and they are not read here.
+                    Standing::Stale | Standing::Suspect(_) => {
+                        SealState::Stale { offset: trailer.offset() }
+                    }
+                })
+            }
+        }
     }
 
     /// The checksum that `seal` has of chunk `chunk` of task `local`.

@@ -82,6 +82,10 @@ impl VarheaderShape {
         Self { sealed, ..self }
     }
 
+    pub(super) const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// Rows of block sizes.
     #[must_use]
     pub const fn maxchunks(&self) -> u32 {
@@ -165,17 +169,9 @@ impl Varheader {
     #[must_use]
     pub fn of(head: &Head, mapping: Option<&Mapping>) -> Option<Self> {
         let meta2 = head.meta2?;
-        let head_len = u64::from(raw::MappingSize::TABLE.len);
-        let entry_len = u64::from(raw::MappingEntry::TABLE.len);
-        let mapping_len = match mapping {
-            Some(mapping) => head_len.saturating_add(mapping.len().saturating_mul(entry_len)),
-            // A serial writer's only file has the size, and nobody looks whether it is there.
-            None if head.meta1.has_empty_mapping() => {
-                let left = head.file_len.saturating_sub(meta2.end());
-                if left >= head_len { head_len } else { 0 }
-            }
-            None => 0,
-        };
+        let entries = mapping.map_or(0, Mapping::len);
+        let left = head.file_len.saturating_sub(meta2.end());
+        let mapping_len = head.meta1.mapping_len_within(entries, left);
         let layout = head.meta1.layout();
         VarheaderShape::new(layout, meta2.maxchunks(), mapping_len, false)?.at(meta2.start())
     }
@@ -250,6 +246,12 @@ impl Varheader {
     #[must_use]
     pub fn mapping(&self) -> Span {
         Span::new(self.blocksizes().end(), self.shape.mapping_len).unwrap_or(Span::ZERO)
+    }
+
+    /// META2 and the mapping, which have one checksum in a seal.
+    pub(super) fn meta2(&self) -> Span {
+        let len = self.crcs().offset().saturating_sub(self.start);
+        Span::new(self.start, len).unwrap_or(Span::ZERO)
     }
 
     /// All rows of checksums of chunks; empty if there is no seal.

@@ -59,8 +59,7 @@ pub(crate) fn seal_holds(bytes: &[u8], crc: impl Fn(&[u8]) -> u32) -> Result<boo
     };
     let file = closed(bytes).unwrap();
     let SealState::Sealed(seal) = file.seal().map_err(format)? else { return Ok(false) };
-    let meta1_len = file.meta1().layout().commit_fields().end();
-    seal.check_metadata(file.store(), meta1_len, crc32c, &mut [0; 100]).map_err(format)?;
+    seal.check_metadata(file.store(), crc32c, &mut [0; 100]).map_err(format)?;
     let all = chunks_of(bytes).unwrap();
     for (local, chunks) in (0..).zip(&all) {
         for chunk in 0..u64::from(file.meta2().maxchunks()) {
@@ -133,9 +132,12 @@ fn every_bit_that_flips_is_noticed_by_its_field() {
             match (seal_holds(&bad, crc), name) {
                 // what META1 says decides where a seal is looked for, and in which order
                 (Ok(false) | Err(Broken::Metadata(_)), Some("meta1_crc")) => {}
-                (Ok(false), Some("trailer_crc")) => {
-                    let magic = seal.varheader().trailer().end() - 16;
-                    assert!(at >= magic, "byte {at}");
+                (
+                    Err(Broken::Metadata(Error::SealMagic { offset, magic })),
+                    Some("trailer_crc"),
+                ) => {
+                    assert_eq!(offset, seal.varheader().trailer().end() - 16, "byte {at}");
+                    assert_eq!(magic[..], bad[offset as usize..][..16], "byte {at}");
                 }
                 (Err(Broken::Metadata(Error::Checksum { field, .. })), Some(name)) => {
                     let found = field.find(striae_core::sion::raw::TABLES).unwrap().1.name;
@@ -269,6 +271,7 @@ fn a_reopened_file_goes_on_with_its_seal_and_says_if_it_is_damaged() {
         (1076, SealTrailer::meta1_crc),
         (good.len() - 64 - 4, SealTrailer::chunks_crc),
         (good.len() - 64, SealTrailer::trailer_crc),
+        (good.len() - 1, SealTrailer::magic),
     ] {
         let mut bad = good.clone();
         bad[at] ^= 1;
@@ -277,8 +280,10 @@ fn a_reopened_file_goes_on_with_its_seal_and_says_if_it_is_damaged() {
         let error = with_memory(1076, |memory| {
             Writer::reopen(&mut store, memory, Options::default()).map(|_| ()).unwrap_err()
         });
-        let DriveError::Format(Error::Checksum { field: found, .. }) = error else {
-            panic!("{error:?} at {at}")
+        let found = match error {
+            DriveError::Format(Error::Checksum { field, .. }) => field,
+            DriveError::Format(Error::SealMagic { .. }) => SealTrailer::magic,
+            error => panic!("{error:?} at {at}"),
         };
         assert_eq!((found, store.0), (field, before));
     }

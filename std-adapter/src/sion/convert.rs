@@ -168,9 +168,8 @@ fn seals(set: &File) -> Result<Vec<Option<Seal>>, Error> {
     let seal = |file: &Physical<FileStore>| {
         let at = |error| Error::new(file.store().path(), error);
         let SealState::Sealed(seal) = file.seal().map_err(at)? else { return Ok(None) };
-        let meta1_len = file.meta1().layout().commit_fields().end();
         let mut window = vec![0; WINDOW];
-        seal.check_metadata(file.store(), meta1_len, crc32c_append, &mut window).map_err(at)?;
+        seal.check_metadata(file.store(), crc32c_append, &mut window).map_err(at)?;
         Ok(Some(seal))
     };
     set.reader().files().iter().map(seal).collect()

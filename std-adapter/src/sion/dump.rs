@@ -167,7 +167,7 @@ impl Dump<'_> {
             if let Some(table) = seal.table {
                 self.crcs(table, seal.ntasks(head))?;
             }
-            self.structure(raw::SealTrailer::TABLE, seal.offset, &[])?;
+            self.structure(raw::SealTrailer::TABLE, seal.trailer.offset(), &[])?;
             if seal.is_stale() {
                 self.out.derived("stale", "the seal is that of an older state of the file")?;
             }

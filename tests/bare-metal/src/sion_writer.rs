@@ -11,16 +11,19 @@ use striae_core::sion::cursor::Cursor;
 use striae_core::sion::layout::Chunks;
 use striae_core::sion::pen::{Ledger, Pens, Since};
 use striae_core::sion::publish::{Publish, Terms};
-use striae_core::sion::seal::checksum_of;
+use striae_core::sion::raw::SealTrailer;
+use striae_core::sion::seal::{checksum_of, commit_fields};
 use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables, Written};
+use striae_core::sion::verdict::{Condition, Standing, Trailer};
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
-    Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, Seal,
-    SealState, Varheader, VarheaderShape, Writer,
+    Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, SealState,
+    Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
 use striae_core::step::drive;
 use striae_core::store::SeekStore;
+use zerocopy::FromBytes;
 
 fn order(big: bool) -> ByteOrder {
     if big { ByteOrder::Big } else { ByteOrder::Little }
@@ -403,9 +406,14 @@ entries! {
         let meta1 = Meta1::new(&attributes(u8::from(local & 1 == 1), 512, 2), ntasks.into())?;
         let shape = VarheaderShape::new(meta1.layout(), maxchunks, mapping_len, true);
         let varheader = shape.and_then(|shape| shape.at(start)).ok_or(Fail)?;
-        let SealState::Sealed(seal) = Seal::parse(bytes, &varheader, meta1.order())? else {
+        let (raw, _) = SealTrailer::read_from_prefix(bytes).map_err(|_| Fail)?;
+        let trailer = Trailer::new(raw, varheader.trailer().offset(), meta1.order());
+        let (Condition::Whole, Some(seal)) = (trailer.condition(), trailer.seal(&meta1)) else {
             return Err(Fail);
         };
+        let place = trailer.place(SealTrailer::magic) ^ u64::from(trailer.raw().magic[0]);
+        let table = trailer.table().map_or(trailer.end(), |table| table.end());
+        core::hint::black_box((place, table, trailer.ntasks()));
         let entry = seal.entry(local, chunk).ok_or(Fail)?;
         Ok(entry.offset() ^ seal.varheader().start() ^ u64::from(seal.crc([1, 2, 3, 4])))
     }
@@ -417,8 +425,23 @@ entries! {
         let mapping = file.mapping()?;
         core::hint::black_box(Varheader::of(file.head(), mapping.as_ref()));
         let SealState::Sealed(seal) = file.seal()? else { return Err(Fail) };
-        seal.check_metadata(file.store(), chunk, crc32c, window)?;
+        seal.check_metadata(file.store(), crc32c, window)?;
+        seal.check(file.store(), crc32c, window)?.all()?;
         Ok(file.sealed_crc(&seal, local, chunk)?.into())
+    }
+
+    fn gate_sion_trailer(window, offset: u64) {
+        let opened = Physical::open(Host { file: 0 }, window)?;
+        let (store, head) = (opened.store(), opened.head());
+        let trailer = Trailer::read(store, offset, head.meta1.order())?;
+        let fields = commit_fields(store, head)?;
+        match trailer.judge(head, fields.as_ref()) {
+            Standing::Current(_) => Ok(0),
+            Standing::Stale => Ok(trailer.offset()),
+            Standing::Suspect(suspect) => {
+                Ok(trailer.proves(&suspect, store, head, crc32c, window)?.into())
+            }
+        }
     }
 
     fn gate_sion_checksum_of(window, offset: u64, len: u64, previous: u32) {

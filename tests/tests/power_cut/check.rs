@@ -84,10 +84,8 @@ fn check_seal(shape: &Shape, file: &Physical<&[u8]>) -> Result<(), String> {
         SealState::None if !shape.sealed => return Ok(()),
         state => return Err(format!("{state:?}")),
     };
-    let meta1_len = file.meta1().layout().commit_fields().end();
     let mut window = [0; 512];
-    seal.check_metadata(file.store(), meta1_len, crc32c, &mut window)
-        .map_err(|error| error.to_string())?;
+    seal.check_metadata(file.store(), crc32c, &mut window).map_err(|error| error.to_string())?;
     for listed in file.tasks(&mut window).map_err(|error| error.to_string())? {
         let task = listed.map_err(|error| error.to_string())?.task;
         for (len, chunk) in file.chunk_lens(task, [0; 64]).zip(0..) {

@@ -9,12 +9,13 @@ use crate::sion::meta1::Meta1;
 use crate::sion::meta2::entry;
 use crate::sion::open::Head;
 use crate::sion::raw::CommitFields;
+use crate::sion::seal::commit_fields;
 use crate::sion::tasks::{Tasks, values};
 use crate::sion::varheader::Varheader;
 use crate::sion::{ReadError, TASKS_WINDOW};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::FromZeros;
 
 /// What is known of a physical file that may be unclosed or damaged. META1 must be sound, but for
 /// its commit fields.
@@ -172,11 +173,8 @@ impl Remains {
 
 /// The commit fields; zeros if the file ends in front of them.
 fn fields<S: Sparse>(store: &S, head: &Head) -> Result<Fields, ReadError<S>> {
-    let (layout, order) = (head.meta1.layout(), head.meta1.order());
-    let mut fields = CommitFields::new_zeroed();
-    if layout.commit_fields().fits(head.file_len) {
-        read_exact(store, layout.commit_fields().offset(), fields.as_mut_bytes())?;
-    }
+    let order = head.meta1.order();
+    let fields = commit_fields(store, head)?.unwrap_or_else(CommitFields::new_zeroed);
     Ok((fields.maxchunks.get(order).into(), fields.start_of_varheader.get(order)))
 }
 

@@ -62,18 +62,14 @@ impl Remains {
         place: &Varheader,
     ) -> Result<u64, ReadError<S>> {
         let meta1 = &self.head.meta1;
-        let head_len = u64::from(raw::MappingSize::TABLE.len);
         let at = place.blocksizes().end();
-        if self.head.file_len.saturating_sub(at) < head_len {
-            return Ok(0);
-        }
-        if !meta1.is_first_of_several() {
-            return Ok(if meta1.has_empty_mapping() { head_len } else { 0 });
-        }
+        let left = self.head.file_len.saturating_sub(at);
         let mut size = I32::new_zeroed();
-        read_exact(store, at, size.as_mut_bytes())?;
+        if meta1.is_first_of_several() && left >= u64::from(raw::MappingSize::TABLE.len) {
+            read_exact(store, at, size.as_mut_bytes())?;
+        }
         let entries = u64::try_from(size.get(meta1.order())).unwrap_or(0);
-        Ok(head_len.saturating_add(entries.saturating_mul(raw::MappingEntry::TABLE.len.into())))
+        Ok(meta1.mapping_len_within(entries, left))
     }
 
     /// META2 at `place`, if all of it is in the file and sound: each block count and each block

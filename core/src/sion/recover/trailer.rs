@@ -4,12 +4,8 @@ use super::Doubt;
 use super::Sparse;
 use super::evidence::{Remains, Word};
 use crate::sion::ReadError;
-use crate::sion::raw::SealTrailer;
-use crate::sion::seal::checksum_of;
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
-use crate::span::Span;
-use crate::step::read_exact;
-use zerocopy::{FromZeros, IntoBytes};
+use crate::sion::verdict::{Condition, Trailer};
 
 /// A seal whose trailer is right, and what else is as it was sealed.
 pub(super) struct Sealed {
@@ -57,7 +53,9 @@ impl Remains {
                 == (place.start(), place.maxchunks())
         };
         let mapping_len = self.mapping_len(store, place)?;
-        let sealed = self.sealed_at(place, mapping_len);
+        let layout = self.head.meta1.layout();
+        let sealed = VarheaderShape::new(layout, place.maxchunks(), mapping_len, true);
+        let sealed = sealed.and_then(|sealed| sealed.at(place.start()));
         if let Some(trailer) =
             sealed.map(|sealed| sealed.trailer()).filter(|trailer| trailer.fits(self.head.file_len))
         {
@@ -70,12 +68,6 @@ impl Remains {
         Ok(self.seal_at_end(store, window)?.filter(is_of_it))
     }
 
-    /// META2 at `place` with a seal behind so many bytes of mapping.
-    fn sealed_at(&self, place: &Varheader, mapping_len: u64) -> Option<Varheader> {
-        let layout = self.head.meta1.layout();
-        VarheaderShape::new(layout, place.maxchunks(), mapping_len, true)?.at(place.start())
-    }
-
     /// The seal that ends in a trailer at `place`, if it is one of as many tasks.
     fn seal_at<S: Sparse>(
         &self,
@@ -83,41 +75,17 @@ impl Remains {
         place: u64,
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
-        let order = self.head.meta1.order();
-        let mut trailer = SealTrailer::new_zeroed();
-        read_exact(store, place, trailer.as_mut_bytes())?;
-        let own = usize::from(SealTrailer::trailer_crc.offset());
-        let own = (self.checksum)(0, trailer.as_bytes().get(..own).unwrap_or_default());
-        if trailer.magic != SealTrailer::MAGIC
-            || trailer.trailer_crc.get(order) != own
-            || trailer.seal_version.get(order) != SealTrailer::VERSION
-            || u32::try_from(trailer.ntasks.get(order)) != Ok(self.head.meta1.ntasks())
-        {
-            return Ok(None);
-        }
-        let fields = (trailer.maxchunks.get(order).into(), trailer.start_of_varheader.get(order));
-        let start_of_seal = u64::try_from(trailer.start_of_seal.get(order)).unwrap_or(0);
-        let sealed = self.named(fields).and_then(|named| {
-            let mapping_len = start_of_seal.checked_sub(named.blocksizes().end())?;
-            self.sealed_at(&named, mapping_len)
-        });
-        let Some(varheader) = sealed.filter(|sealed| sealed.trailer().offset() == place) else {
+        let trailer = Trailer::read(store, place, self.head.meta1.order())?;
+        let seal = trailer.seal(&self.head.meta1);
+        let Some(seal) = seal.filter(|_| trailer.condition() == Condition::Whole) else {
             return Ok(None);
         };
-        let mut sum = |span: Span| checksum_of(store, span, 0, self.checksum, window);
-        let front = Span::new(0, self.head.meta1.layout().commit_fields().offset());
-        let meta1 = (self.checksum)(
-            sum(front.unwrap_or(Span::ZERO))?,
-            varheader.commit_fields(order).as_bytes(),
-        );
-        let meta2_len = start_of_seal.saturating_sub(varheader.start());
-        let meta2 = sum(Span::new(varheader.start(), meta2_len).unwrap_or(Span::ZERO))?;
-        let chunks = sum(varheader.crcs())?;
+        let checked = seal.check(store, self.checksum, window)?;
         Ok(Some(Sealed {
-            varheader,
-            meta1: meta1 == trailer.meta1_crc.get(order),
-            meta2: meta2 == trailer.meta2_crc.get(order),
-            chunks: chunks == trailer.chunks_crc.get(order),
+            varheader: *seal.varheader(),
+            meta1: checked.meta1.is_ok(),
+            meta2: checked.meta2.is_ok(),
+            chunks: checked.chunks.is_ok(),
         }))
     }
 }

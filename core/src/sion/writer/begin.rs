@@ -99,10 +99,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         let Options { ahead, checksum, .. } = options;
         let meta1_crc = match seal {
             // Else the next commit would seal the damage.
-            Some(seal) => {
-                let meta1_len = meta1.layout().commit_fields().end();
-                seal.check_metadata(file.store(), meta1_len, checksum, &mut *window)?
-            }
+            Some(seal) => seal.check_metadata(file.store(), checksum, &mut *window)?,
             None => 0,
         };
         let published = match seal {

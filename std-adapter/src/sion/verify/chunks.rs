@@ -15,7 +15,7 @@ use striae_core::sion::layout::Chunks;
 use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
 use striae_core::sion::raw::ChunkCrcEntry;
-use striae_core::sion::{Meta2, Task};
+use striae_core::sion::{Meta2, Task, Varheader};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use zerocopy::FromBytes;
@@ -32,12 +32,12 @@ struct Job {
     stored: u32,
 }
 
-/// Checks the data of a file whose seal has its table at `table`. Chunks of which META2 says
+/// Checks the data of a file whose seal has its table where `varheader` says. Chunks of which META2 says
 /// something wrong are left out, as that was reported.
 pub(super) fn check(
     bulk: &Bulk,
     place: &Place,
-    table: Span,
+    varheader: Varheader,
     report: &mut Report<'_>,
 ) -> Result<(), Failed> {
     let (Some(meta2), Some(_)) = (place.head.meta2, place.globalskip) else { return Ok(()) };
@@ -54,7 +54,7 @@ pub(super) fn check(
                 task_of(place, &meta2, local, values, &mut sum)
             })
             .collect();
-        Rows { bulk, place, meta2, table, tasks: &tasks }.check(report)?;
+        Rows { bulk, place, meta2, varheader, tasks: &tasks }.check(report)?;
         first = first.saturating_add(count);
     }
     Ok(())
@@ -83,7 +83,7 @@ struct Rows<'a> {
     bulk: &'a Bulk,
     place: &'a Place,
     meta2: Meta2,
-    table: Span,
+    varheader: Varheader,
     tasks: &'a [Task],
 }
 
@@ -99,7 +99,6 @@ impl Rows<'_> {
         let most = if is_whole_row { most.max(1) } else { 1 };
 
         let used = self.tasks.iter().map(|task| task.blockcount).max().unwrap_or(0);
-        let crc_len = u64::from(ChunkCrcEntry::TABLE.len);
         let (mut sizes, mut crcs) = (Vec::new(), Vec::new());
         let mut chunk = 0;
         while let Some(row) = self.meta2.blocksizes(chunk).filter(|_| chunk < used) {
@@ -108,9 +107,7 @@ impl Rows<'_> {
             sizes.resize(len.saturating_mul(8), 0);
             read(store, entry(row, first).map_or(0, Span::offset), &mut sizes)?;
             crcs.resize(len.saturating_mul(4), 0);
-            let skip = chunk.saturating_mul(ntasks).saturating_add(first.into());
-            let skip = skip.saturating_mul(crc_len);
-            read(store, self.table.offset().saturating_add(skip), &mut crcs)?;
+            read(store, self.varheader.crc(first, chunk).map_or(0, Span::offset), &mut crcs)?;
             let jobs = self.jobs(chunk, &sizes, &crcs);
             run(self.bulk, &jobs, report);
             chunk = chunk.saturating_add(u64::try_from(left.min(most)).unwrap_or(u64::MAX));

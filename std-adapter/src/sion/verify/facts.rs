@@ -57,6 +57,10 @@ fn of_error(error: &Error) -> Facts {
         Error::Checksum { field, offset, stored, computed } => {
             kind("checksum").sion(field, offset).crcs(stored, computed)
         }
+        Error::SealMagic { offset, magic } => {
+            let text = magic.escape_ascii().to_string();
+            kind("seal_magic").sion(raw::SealTrailer::magic, offset).text(text)
+        }
         _ => kind("wrong"),
     }
 }
@@ -104,8 +108,7 @@ impl FindingKind {
                 kind("not_as_sealed").sion(*field, *offset).value(*value).expected(*sealed)
             }
             Self::SealMagic { offset, magic } => {
-                let text = magic.escape_ascii().to_string();
-                kind("seal_magic").sion(raw::SealTrailer::magic, *offset).text(text)
+                of_error(&Error::SealMagic { offset: *offset, magic: *magic })
             }
             Self::StaleSeal { offset } => {
                 let len = raw::SealTrailer::TABLE.len.into();

@@ -237,9 +237,7 @@ impl fmt::Display for FindingKind {
                 )
             }
             Self::SealMagic { offset, magic } => {
-                let (field, magic) = (Name(raw::SealTrailer::magic), magic.escape_ascii());
-                let usual = raw::SealTrailer::MAGIC.escape_ascii();
-                write!(f, "{field} at offset {offset} is \"{magic}\", must be \"{usual}\"")
+                Error::SealMagic { offset: *offset, magic: *magic }.fmt(f)
             }
             Self::StaleSeal { offset } => {
                 write!(

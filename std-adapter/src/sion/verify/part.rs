@@ -52,8 +52,8 @@ pub(super) fn check(
         meta2::check(store, &place, report)?;
         mapping = behind::check(&behind, &head, end, report);
         if let Some(seal) = seal {
-            if let Some(table) = seal::check(store, &head, &seal, report)? {
-                chunks::check(bulk, &place, table, report)?;
+            if let Some(varheader) = seal::check(store, &head, &seal, report)? {
+                chunks::check(bulk, &place, varheader, report)?;
             }
         }
     } else if let Some(seal) = seal::look_for_seal(store, &head, 0)? {

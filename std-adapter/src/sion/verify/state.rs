@@ -71,9 +71,9 @@ fn state_of(store: &PosixFile, head: &Head) -> Result<State, Failed> {
     let end = look_behind(store, head)?.end(head);
     let found = look_for_seal(store, head, end)?;
     let sealing = found.map_or(Sealing::None, |found| match found.state {
-        Found::Current => Sealing::Sealed,
+        Found::Current(_) => Sealing::Sealed,
         Found::Stale => Sealing::Stale,
-        Found::Damaged | Found::Unknown | Found::Contradicted { .. } => Sealing::Damaged,
+        Found::Damaged(..) | Found::Unknown | Found::Contradicted(_) => Sealing::Damaged,
     });
     Ok(State { ending, sealing })
 }

@@ -248,7 +248,7 @@ impl Reopen {
         if let Some(seal) = seal.filter(|_| self.sealed != Some(false)) {
             // Or what is damaged would be sealed.
             let mut window = vec![0; WINDOW];
-            seal.check_metadata(&file, fields.end(), checksum, &mut window).map_err(at)?;
+            seal.check_metadata(&file, checksum, &mut window).map_err(at)?;
         }
         let is_sealed = seal.is_some();
         let sealed = self.sealed.unwrap_or(is_sealed);
