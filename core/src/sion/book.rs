@@ -169,8 +169,8 @@ impl Book {
     /// Whether META2 is where a close puts it.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        let end = self.published.and_then(|now| self.blocks.end(now.maxchunks().into()));
-        self.unsettled.is_none() && end.is_some() && end == self.published.map(|now| now.start())
+        let is_close = |now: &Varheader| self.blocks.is_close(now.maxchunks(), now.start());
+        self.unsettled.is_none() && self.published.as_ref().is_some_and(is_close)
     }
 
     /// Blocks that tasks may write to without asking.

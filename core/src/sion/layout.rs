@@ -163,6 +163,12 @@ impl Blocks {
         (end <= LAST_OFFSET).then_some(end)
     }
 
+    /// Whether META2 of `maxchunks` rows at `start` is where a close puts it.
+    #[must_use]
+    pub fn is_close(&self, maxchunks: u32, start: u64) -> bool {
+        self.end(maxchunks.into()) == Some(start)
+    }
+
     /// Whole blocks in front of `offset`: those that can be written to without touching what stands
     /// there. Any number if no task has any room.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Finding one task among many, in windows of the caller's buffer.
 
 use super::error::Error;
-use super::layout::{Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
+use super::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
 use super::meta2::entry;
 use super::open::Head;
 use super::raw;
@@ -49,6 +49,12 @@ impl ChunkSum {
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.sum
+    }
+
+    /// Where blocks are, behind the last task.
+    #[must_use]
+    pub const fn blocks(&self) -> Blocks {
+        Blocks { first: self.layout.first_chunk(), globalskip: self.sum }
     }
 
     /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.

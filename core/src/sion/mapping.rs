@@ -62,6 +62,12 @@ impl Mapping {
         self.entries.len() >> 3
     }
 
+    /// Where it ends.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.entries.end()
+    }
+
     /// Whether it maps none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -142,9 +142,7 @@ impl Meta1 {
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         check_magic(bytes)?;
         let ident: &raw::Ident = front(bytes, raw::Ident::TABLE.fields, 0, file_len)?;
-        // Only these two bits have a meaning; SIONlib looks at no other (sion_metadata.c:350).
-        let [order, data_order] = [ident.endianness[0], ident.endianness[1]]
-            .map(|byte| if byte & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big });
+        let [order, data_order] = raw::Ident::orders(ident.endianness);
         let version = format_version(ident, order)?;
 
         let (fixed, number, flags) = if version == FormatVersion::V2 {
@@ -334,8 +332,8 @@ impl Meta1 {
         }
     }
 
-    /// As [`mapping_len`](Self::mapping_len), in a file that ends `left` bytes behind META2: what nobody
-    /// looks for, such as the size in a serial writer's file, need not be there.
+    /// As [`mapping_len`](Self::mapping_len), in a file that ends `left` bytes behind META2: what
+    /// nobody looks for, such as the size in a serial writer's file, need not be there.
     pub(super) const fn mapping_len_within(&self, entries: u64, left: u64) -> u64 {
         if left < MAPPING_SIZE_LEN { 0 } else { self.mapping_len(entries) }
     }
@@ -361,16 +359,21 @@ impl Meta1 {
         &self.layout
     }
 
+    /// The field that holds the prefix in this file's version.
+    #[must_use]
+    pub const fn prefix_field(&self) -> FieldId {
+        match self.layout.version {
+            FormatVersion::V2 => raw::Meta1V2::filenameprefix,
+            _ => raw::Meta1::filenameprefix,
+        }
+    }
+
     /// The name that the set was created under, from the `bytes` that [`Meta1::parse`] was given.
     ///
     /// It need not be the name that the file has now, and siblings are not found by it.
     #[must_use]
     pub fn prefix<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        let field = match self.layout.version {
-            FormatVersion::V2 => raw::Meta1V2::filenameprefix,
-            _ => raw::Meta1::filenameprefix,
-        };
-        let padded = bytes.get(usize::from(field.offset())..).unwrap_or_default();
+        let padded = bytes.get(usize::from(self.prefix_field().offset())..).unwrap_or_default();
         let padded = padded.get(..1024).unwrap_or(padded);
         // SIONlib pads by NULs, but does not insist on one behind 1024 bytes.
         padded.split(|&byte| byte == 0).next().unwrap_or_default()

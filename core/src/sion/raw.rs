@@ -2,7 +2,7 @@
 //!
 //! Their integers are in the byte order of META1, which is known once [`Ident`] has been read.
 
-use crate::endian::{I32, I64, U32, U64};
+use crate::endian::{ByteOrder, I32, I64, U32, U64};
 use crate::field::{Table, spec_table};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -49,6 +49,14 @@ spec_table!(Ident = 0 in "META1", 20,
 impl Ident {
     /// Value of `magic`.
     pub const MAGIC: [u8; 4] = *b"sion";
+
+    /// Byte order of the metadata, and of the user's data, that `endianness` says.
+    #[must_use]
+    pub fn orders(endianness: [u8; 4]) -> [ByteOrder; 2] {
+        // Only these two bits have a meaning; SIONlib looks at no other (sion_metadata.c:350).
+        let [meta, data, ..] = endianness;
+        [meta, data].map(|byte| if byte & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big })
+    }
 }
 
 /// The fixed part of META1 since fileformat_version 3 (`spec/sion.md#meta1`).

@@ -12,6 +12,7 @@ use striae_core::sion::mapping::Mapping;
 use striae_core::sion::meta2::entry;
 use striae_core::sion::open::Open;
 use striae_core::sion::position::{Ends, Lengths};
+use striae_core::sion::raw::Ident;
 use striae_core::sion::set::differences;
 use striae_core::sion::{
     FormatVersion, Head, Meta1, Meta2, Opened, Physical, Reader, Records, Stream, Unclosed,
@@ -87,6 +88,8 @@ entries! {
         core::hint::black_box((meta1.fileformat_version().number(), meta1.fsblksize()));
         core::hint::black_box((meta1.ntasks(), meta1.nfiles(), meta1.filenumber(), meta1.flags()));
         core::hint::black_box((meta1.is_first_of_several(), meta1.files_in_set(), meta1.keyval()));
+        let endianness = bytes.first_chunk().copied().unwrap_or_default();
+        core::hint::black_box((meta1.prefix_field(), Ident::orders(endianness)));
         Ok(count(meta1.prefix(bytes).len()))
     }
 
@@ -159,7 +162,9 @@ entries! {
     fn gate_sion_chunk_sum(_bytes, version: u8, fsblksize: u32, ntasks: u32, a: i64, b: i64) {
         let mut sum = ChunkSum::new(layout(version, fsblksize, ntasks)?);
         let (a, b) = (sum.add(a)?, sum.add(b)?);
-        Ok(a ^ b ^ sum.sum())
+        let blocks = sum.blocks();
+        let is_close = blocks.is_close(ntasks, blocks.globalskip);
+        Ok(a ^ b ^ sum.sum() ^ u64::from(is_close))
     }
 
     fn gate_sion_check_blockcount(_bytes, value: i64, offset: u64, maxchunks: u32) {
@@ -342,7 +347,7 @@ entries! {
         let mapping = file.mapping()?.ok_or(Fail)?;
         let place = mapping.entry(globalrank).ok_or(Fail)?;
         let (number, local) = mapping.address(window).ok_or(Fail)?;
-        let sum = place.offset() ^ mapping.len() ^ u64::from(mapping.is_empty());
+        let sum = place.offset() ^ mapping.end() ^ mapping.len() ^ u64::from(mapping.is_empty());
         Ok(sum ^ u64::from(number ^ local))
     }
 

@@ -206,7 +206,7 @@ fn blocks<S: Sparse>(
             }
         }
     }
-    Ok((Blocks { first: layout.first_chunk(), globalskip: sum.sum() }, has_zeros))
+    Ok((sum.blocks(), has_zeros))
 }
 
 /// Bytes that storage writes, and loses, as a whole, at least.

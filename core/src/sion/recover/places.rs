@@ -41,7 +41,7 @@ impl Remains {
 
     /// Whether it is where SIONlib puts it.
     pub(super) fn is_natural(&self, varheader: &Varheader) -> bool {
-        self.blocks.end(varheader.maxchunks().into()) == Some(varheader.start())
+        self.blocks.is_close(varheader.maxchunks(), varheader.start())
     }
 
     /// Whether it is where a commit could have put it.
@@ -148,8 +148,8 @@ impl Remains {
         Ok(rows.and_then(|rows| self.varheader_at(start, rows)))
     }
 
-    /// Whether a block count of META2 at `place` is in the file, and allowed if there are so many rows:
-    /// the first one, or any.
+    /// Whether a block count of META2 at `place` is in the file, and allowed if there are so many
+    /// rows: the first one, or any.
     pub(super) fn has_counts<S: Sparse>(
         &self,
         store: &S,

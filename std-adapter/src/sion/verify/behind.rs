@@ -34,7 +34,7 @@ pub(in crate::sion) fn look_behind(store: &PosixFile, head: &Head) -> Result<Beh
     if head.meta1.is_first_of_several() {
         return Ok(mapping.map_or_else(Behind::Wrong, Behind::Mapping));
     }
-    if is_serial(head) {
+    if head.meta1.has_empty_mapping() {
         let size = I32::ref_from_bytes(bytes).ok().map(|size| size.get(head.meta1.order()));
         return Ok(size.map_or(Behind::Nothing, Behind::Size));
     }
@@ -52,23 +52,12 @@ impl Behind {
     /// Where the part of the file that is read ends.
     pub(in crate::sion) fn end(&self, head: &Head) -> u64 {
         let end = head.meta2.map_or(0, |meta2| meta2.end());
-        let head_len = u64::from(raw::MappingSize::TABLE.len);
         match self {
             Self::Nothing | Self::Wrong(_) => end,
-            Self::Size(_) => end.saturating_add(head_len),
-            Self::Mapping(mapping) => {
-                let entries = mapping.len().saturating_mul(raw::MappingEntry::TABLE.len.into());
-                end.saturating_add(head_len).saturating_add(entries)
-            }
+            Self::Size(_) => end.saturating_add(head.meta1.mapping_len(0)),
+            Self::Mapping(mapping) => mapping.end(),
         }
     }
-}
-
-/// Whether `mapping_size` stands behind META2, and no mapping.
-fn is_serial(head: &Head) -> bool {
-    let meta1 = &head.meta1;
-    let is_only = meta1.files_in_set() == 1;
-    is_only && meta1.filenumber() != Some(0)
 }
 
 /// Whether a mapping of one file leads to each of its tasks once, or at least as often.
@@ -129,7 +118,7 @@ pub(super) fn check(
         Behind::Size(size) if *size != 0 => {
             report.unusual(field, place, size, "0 in a file that was written serially");
         }
-        Behind::Nothing if is_serial(head) && head.meta1.filenumber().is_some() => {
+        Behind::Nothing if head.meta1.has_empty_mapping() && head.meta1.filenumber().is_some() => {
             report.unusual(field, place, "not there", "0 in a file that was written serially");
         }
         _ => {}

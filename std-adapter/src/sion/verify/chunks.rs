@@ -1,8 +1,7 @@
 //! Checksums of data: the used bytes of every chunk of a sealed file, by all processors.
 
 use super::super::each::{all_processors, for_each};
-use super::meta2::{Place, TASKS, entries, load};
-use super::part::skip_task;
+use super::meta2::{Place, TASKS, entries, load, task_of};
 use super::{Failed, FindingKind, Report, WINDOW, read};
 use crate::bulk::{Ahead, Bulk};
 use crate::posix::PosixFile;
@@ -11,8 +10,7 @@ use rustix::fs::SeekFrom;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use striae_core::sion::layout::Chunks;
-use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
+use striae_core::sion::locate::{ChunkSum, check_blocksize};
 use striae_core::sion::meta2::entry;
 use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::{Meta2, Task, Varheader};
@@ -32,8 +30,8 @@ struct Job {
     stored: u32,
 }
 
-/// Checks the data of a file whose seal has its table where `varheader` says. Chunks of which META2 says
-/// something wrong are left out, as that was reported.
+/// Checks the data of a file whose seal has its table where `varheader` says. Chunks of which META2
+/// says something wrong are left out, as that was reported.
 pub(super) fn check(
     bulk: &Bulk,
     place: &Place,
@@ -51,31 +49,13 @@ pub(super) fn check(
         let tasks: Vec<_> = tasks
             .map(|(local, (size, count))| {
                 let values = (size.get(meta1.order()), count.get(meta1.order()));
-                task_of(place, &meta2, local, values, &mut sum)
+                task_of(place, &meta2, local, values, &mut sum).0 // no chunks if its count is wrong
             })
             .collect();
         Rows { bulk, place, meta2, varheader, tasks: &tasks }.check(report)?;
         first = first.saturating_add(count);
     }
     Ok(())
-}
-
-/// The chunks of task `local`; none if its block count is wrong.
-fn task_of(
-    place: &Place,
-    meta2: &Meta2,
-    local: u32,
-    (size, count): (i64, i64),
-    sum: &mut ChunkSum,
-) -> Task {
-    let start = place.head.meta1.layout().first_chunk().saturating_add(sum.sum());
-    let chunksize = sum.add(size).unwrap_or_else(|_| {
-        skip_task(sum);
-        0
-    });
-    let chunks = Chunks { start, chunksize, globalskip: place.globalskip };
-    let blockcount = check_blockcount(count, 0, meta2.maxchunks()).unwrap_or(0);
-    Task { local, globalrank: 0, chunks, blockcount }
 }
 
 /// Consecutive tasks, and what META2 and the seal say of their chunks.

@@ -2,11 +2,11 @@
 
 use super::{Failed, Report, read};
 use crate::posix::PosixFile;
-use striae_core::endian::{ByteOrder, I32};
+use striae_core::endian::I32;
 use striae_core::field::FieldId;
 use striae_core::sion::{Error, FormatVersion, KeyvalMode, Meta1, raw};
 use striae_core::store::ReadAt;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The fixed part of META1, also if some of its fields are wrong.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Fixed {
     }
 
     fn check_prefix(&self, meta1: &Meta1, report: &mut Report<'_>) {
-        let field = prefix_field(meta1);
+        let field = meta1.prefix_field();
         let padded = self.bytes.get(usize::from(field.offset())..).unwrap_or_default();
         let padded = padded.get(..1024).unwrap_or(padded);
         let Some(nul) = padded.iter().position(|&byte| byte == 0) else {
@@ -109,20 +109,12 @@ fn mend(bytes: &mut [u8], error: Error) -> bool {
     if field == raw::Meta1::ntasks {
         return false;
     }
-    let order = bytes.get(4).is_some_and(|byte| byte & 1 != 0);
-    let order = if order { ByteOrder::Big } else { ByteOrder::Little };
+    let Ok((ident, _)) = raw::Ident::ref_from_prefix(bytes) else { return false };
+    let [order, _] = raw::Ident::orders(ident.endianness);
     let place = usize::try_from(offset).ok().and_then(|at| bytes.get_mut(at..)?.get_mut(..4));
     let (Some(place), Ok(min)) = (place, i32::try_from(min)) else { return false };
     place.copy_from_slice(I32::new(min, order).as_bytes());
     true
-}
-
-/// The field that holds the prefix in this file's version.
-pub(super) const fn prefix_field(meta1: &Meta1) -> FieldId {
-    match meta1.fileformat_version() {
-        FormatVersion::V2 => raw::Meta1V2::filenameprefix,
-        _ => raw::Meta1::filenameprefix,
-    }
 }
 
 /// The only file of a set is number 1 if it was written serially, else 0; nothing looks at it.

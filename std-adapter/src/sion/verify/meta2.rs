@@ -7,7 +7,7 @@ use striae_core::endian::I64;
 use striae_core::sion::layout::{Chunks, ENTRY_LEN};
 use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
-use striae_core::sion::{Head, KeyvalMode, Meta2, Task, raw};
+use striae_core::sion::{Error, Head, KeyvalMode, Meta2, Task, raw};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
 
@@ -89,15 +89,14 @@ pub(super) fn load(
     Ok((sizes, counts))
 }
 
-/// Checks the block count of task `local`. Its chunk size was reported when META1 was checked.
-fn check_task(
+/// Task `local`, and what is wrong with its chunk size and its block count, `size` and `count`.
+pub(super) fn task_of(
     place: &Place,
     meta2: &Meta2,
     local: u32,
     (size, count): (i64, i64),
     sum: &mut ChunkSum,
-    report: &mut Report<'_>,
-) -> State {
+) -> (Task, [Option<Error>; 2]) {
     let start = place.head.meta1.layout().first_chunk().saturating_add(sum.sum());
     let chunksize = sum.add(size);
     if chunksize.is_err() {
@@ -105,13 +104,23 @@ fn check_task(
     }
     let offset = entry(meta2.blockcounts(), local).map_or(0, Span::offset);
     let blockcount = check_blockcount(count, offset, meta2.maxchunks());
-    if let Err(error) = blockcount {
-        report.wrong(error);
-    }
-    let is_known = chunksize.is_ok() && blockcount.is_ok();
-    let chunksize = chunksize.unwrap_or(0);
-    let chunks = Chunks { start, chunksize, globalskip: place.globalskip };
+    let chunks = Chunks { start, chunksize: chunksize.unwrap_or(0), globalskip: place.globalskip };
     let task = Task { local, globalrank: 0, chunks, blockcount: blockcount.unwrap_or(0) };
+    (task, [chunksize.err(), blockcount.err()])
+}
+
+/// Checks the block count of task `local`. Its chunk size was reported when META1 was checked.
+fn check_task(
+    place: &Place,
+    meta2: &Meta2,
+    local: u32,
+    values: (i64, i64),
+    sum: &mut ChunkSum,
+    report: &mut Report<'_>,
+) -> State {
+    let (task, [of_size, of_count]) = task_of(place, meta2, local, values, sum);
+    of_count.into_iter().for_each(|error| report.wrong(error));
+    let is_known = of_size.is_none() && of_count.is_none();
     State { task, is_known, is_sound: is_known }
 }
 

@@ -2,7 +2,6 @@
 
 use super::super::siblings::{PartOfSet, sibling_path};
 use super::behind;
-use super::fixed::prefix_field;
 use super::part::{self, Part};
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
 use crate::bulk::Bulk;
@@ -151,7 +150,7 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
             String::from_utf8_lossy(part.head.meta1.prefix(&part.fixed.bytes)).into_owned();
         format!("{prefix:?}")
     };
-    let field = prefix_field(&part.head.meta1);
+    let field = part.head.meta1.prefix_field();
     for (field, [usual, value]) in [
         (raw::Ident::endianness, [orders(first), orders(part)]),
         (field, [prefix(first), prefix(part)]),
