@@ -42,7 +42,10 @@ impl<'a> Readable<'a> {
     /// Whether a writer may refuse to go on with it.
     fn may_refuse(&self, error: &Error) -> bool {
         match error {
-            Error::Checksum { .. } | Error::TooLarge { .. } => self.sealed.is_none(),
+            Error::Checksum { .. }
+            | Error::TooLarge { .. }
+            | Error::SealMagic { .. }
+            | Error::NotAsSealed { .. } => self.sealed.is_none(),
             Error::FileFull { .. } => true,
             _ => self.has_mapping_error,
         }

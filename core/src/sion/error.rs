@@ -96,6 +96,17 @@ pub enum Error {
         /// That of the bytes as they are.
         computed: u32,
     },
+    /// The file: a number is not the one that was sealed, and all else that says so is.
+    NotAsSealed {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The value found.
+        value: i64,
+        /// The value that was sealed.
+        sealed: i64,
+    },
     /// The file: a seal is whole but for its magic.
     SealMagic {
         /// Where the magic is.
@@ -281,6 +292,9 @@ impl fmt::Display for Error {
                     None => f.write_str("a field")?,
                 }
                 write!(f, " cannot be {value}, must be from {min} to {max}")
+            }
+            Self::NotAsSealed { field, offset, value, sealed } => {
+                write!(f, "{} is {value}, must be {sealed} as it was sealed", At(field, offset))
             }
             Self::SealMagic { offset, magic } => {
                 let at = At(SealTrailer::magic, offset);

@@ -1,19 +1,24 @@
 //! Seals: checksums behind META2 and the mapping, where SIONlib does not look.
 
+mod find;
+mod sums;
+
+pub use find::FindSeal;
+
 use super::ReadError;
 use super::error::Error;
-use super::layout::Layout;
 use super::open::Head;
-use super::raw::{self, CommitFields, SealTrailer};
+use super::raw::{CommitFields, SealTrailer};
 use super::reader::Physical;
 use super::varheader::Varheader;
-use super::verdict::{Condition, Standing, Suspect, Trailer};
-use crate::endian::{ByteOrder, I32};
+use super::verdict::{Trailer, Verdict};
+use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, read_exact};
+use crate::step::{DriveError, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
+use sums::{Crcs, Sums};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// What stands where a seal would be.
@@ -91,8 +96,8 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// Compares META1, META2, the mapping and the seal's own table with their checksums. `window` must
-    /// not be empty.
+    /// Compares META1, META2, the mapping and the seal's own table with their checksums. `window`
+    /// must not be empty.
     ///
     /// # Errors
     /// The store's own.
@@ -102,17 +107,16 @@ impl Seal {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<AsSealed, ReadError<S>> {
-        let (varheader, layout) = (&self.varheader, self.varheader.shape().layout());
-        let fields = varheader.commit_fields(self.order);
-        let front_crc = front_crc(store, layout, self.order, checksum, window)?;
-        let meta1 = checksum(front_crc, fields.as_bytes());
-        let mut sum = |span| checksum_of(store, span, 0, checksum, window);
-        let (meta2, chunks) = (sum(varheader.meta2())?, sum(varheader.crcs())?);
+        let varheader = &self.varheader;
+        let mut sums = Sums::new(varheader.shape().layout(), self.order, checksum);
+        (sums.meta2, sums.chunks) = (varheader.meta2(), varheader.crcs());
+        let Crcs { front, meta2, chunks } = drive_read(&mut sums, store, window)?;
+        let meta1 = checksum(front, varheader.commit_fields(self.order).as_bytes());
         Ok(AsSealed {
             meta1: self.compare(SealTrailer::meta1_crc, self.meta1_crc, meta1),
             meta2: self.compare(SealTrailer::meta2_crc, self.meta2_crc, meta2),
             chunks: self.compare(SealTrailer::chunks_crc, self.chunks_crc, chunks),
-            front_crc,
+            front_crc: front,
         })
     }
 
@@ -124,8 +128,8 @@ impl Seal {
         }
     }
 
-    /// Checks all that [`check`](Self::check) compares. Returns the CRC-32C of META1 before its commit
-    /// fields.
+    /// Checks all that [`check`](Self::check) compares. Returns the CRC-32C of META1 before its
+    /// commit fields.
     ///
     /// # Errors
     /// [`Error::Checksum`] for the first that is not as it was sealed; the store's own.
@@ -142,74 +146,22 @@ impl Seal {
 
 impl Trailer {
     /// Reads what stands at `offset`.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub fn read<S: ReadAt>(store: &S, offset: u64, order: ByteOrder) -> Result<Self, ReadError<S>> {
+    pub(super) fn read<S: ReadAt>(
+        store: &S,
+        offset: u64,
+        order: ByteOrder,
+    ) -> Result<Self, ReadError<S>> {
         let mut raw = SealTrailer::new_zeroed();
         read_exact(store, offset, raw.as_mut_bytes())?;
         Ok(Self::new(raw, offset, order))
     }
-
-    /// Whether `suspect`, which this was judged to be, is all in which the file is not as it was
-    /// sealed. `window` must not be empty.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub fn proves<S: ReadAt>(
-        &self,
-        suspect: &Suspect,
-        store: &S,
-        head: &Head,
-        checksum: Checksum,
-        window: &mut [u8],
-    ) -> Result<bool, ReadError<S>> {
-        let order = head.meta1.order();
-        if suspect.needs_meta2 {
-            let meta2 = self.meta2().filter(|meta2| meta2.fits(head.file_len));
-            let Some(meta2) = meta2 else { return Ok(false) };
-            let crc = checksum_of(store, meta2, 0, checksum, window)?;
-            if crc != self.raw().meta2_crc.get(order) {
-                return Ok(false);
-            }
-        }
-        if suspect.needs_meta1 {
-            let Some(ntasks) = self.ntasks() else { return Ok(false) };
-            let layout = Layout { ntasks, ..*head.meta1.layout() };
-            if !layout.commit_fields().fits(head.file_len) {
-                return Ok(false);
-            }
-            let front = front_crc(store, &layout, order, checksum, window)?;
-            let crc = checksum(front, self.commit_fields().as_bytes());
-            return Ok(crc == self.raw().meta1_crc.get(order));
-        }
-        Ok(true)
-    }
 }
 
-/// The CRC-32C of META1 before its commit fields, if its `ntasks` were that of `layout`.
-fn front_crc<S: ReadAt>(
-    store: &S,
-    layout: &Layout,
-    order: ByteOrder,
-    checksum: Checksum,
-    window: &mut [u8],
-) -> Result<u32, ReadError<S>> {
-    let ntasks = I32::new(i32::try_from(layout.ntasks.get()).unwrap_or(i32::MAX), order);
-    let behind = u64::from(raw::Meta1::nfiles.offset()); // right behind ntasks, in every version
-    let left = layout.commit_fields().offset().saturating_sub(behind);
-    let before = Span::new(0, raw::Meta1::ntasks.offset().into()).unwrap_or(Span::ZERO);
-    let crc = checksum_of(store, before, 0, checksum, window)?;
-    let crc = checksum(crc, ntasks.as_bytes());
-    let rest = Span::new(behind, left).unwrap_or(Span::ZERO);
-    checksum_of(store, rest, crc, checksum, window)
-}
+/// Bytes of memory to prove that a number is not as it was sealed, which only damage needs.
+const PROOF_WINDOW: usize = 512;
 
 /// The commit fields as they stand in the file; `None` if it ends before they do.
-///
-/// # Errors
-/// The store's own.
-pub fn commit_fields<S: ReadAt>(
+pub(super) fn commit_fields<S: ReadAt>(
     store: &S,
     head: &Head,
 ) -> Result<Option<CommitFields>, ReadError<S>> {
@@ -251,27 +203,22 @@ impl<S: ReadAt> Physical<S> {
     /// The seal, or what stands in its place.
     ///
     /// # Errors
-    /// [`Error`] if the seal or a mapping before it is damaged; the store's own.
+    /// [`Error`] if the seal or a mapping before it is damaged, or if the seal proves that a number
+    /// in META1 is; the store's own.
     pub fn seal(&self) -> Result<SealState, ReadError<S>> {
-        let (mapping, order) = (self.mapping()?, self.meta1().order());
-        let varheader = Varheader::of(self.head(), mapping.as_ref());
-        let varheader = varheader.and_then(|varheader| varheader.sealed());
-        let fits = |sealed: &Varheader| sealed.span().fits(self.head().file_len);
-        let Some(varheader) = varheader.filter(fits) else { return Ok(SealState::None) };
-        let trailer = Trailer::read(self.store(), varheader.trailer().offset(), order)?;
-        match trailer.condition() {
-            Condition::Absent => Ok(SealState::None),
-            Condition::Damaged(error) | Condition::Unknown(error) => Err(DriveError::Format(error)),
-            Condition::Whole => {
-                let fields = varheader.commit_fields(order);
-                Ok(match trailer.judge(self.head(), Some(&fields)) {
-                    Standing::Current(seal) => SealState::Sealed(seal),
-                    // Of the two, only META1 and META2 can tell, and they are not read here.
-                    Standing::Stale | Standing::Suspect(_) => {
-                        SealState::Stale { offset: trailer.offset() }
-                    }
-                })
-            }
+        let mapping = self.mapping()?;
+        let Some(place) = Varheader::of(self.head(), mapping.as_ref()) else {
+            return Ok(SealState::None);
+        };
+        let mut find = FindSeal::new(self.head(), place.span().end(), crate::integrity::crc32c);
+        let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW])?;
+        let Some(found) = found else { return Ok(SealState::None) };
+        match *found.verdict() {
+            Verdict::Current(seal) => Ok(SealState::Sealed(seal)),
+            Verdict::Stale => Ok(SealState::Stale { offset: found.trailer().offset() }),
+            Verdict::Damaged(error, _)
+            | Verdict::Unknown(error, _)
+            | Verdict::Contradicted(error) => Err(DriveError::Format(error)),
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) const TRAILER_LEN: u64 = widen(raw::SealTrailer::TABLE.len);
 impl VarheaderShape {
     /// In a physical file with this layout: META2 with `maxchunks` rows of block sizes, then
     /// `mapping_len` bytes of the mapping, its size, or nothing ([`Meta1::mapping_len`]), then the
-    /// seal, if there is one. `None` if `maxchunks` is no number of rows, which is from 1 to 2^31 - 1.
+    /// seal, if there is one. `None` if `maxchunks` is no number of rows, which are 1 to 2^31 - 1.
     ///
     /// [`Meta1::mapping_len`]: super::meta1::Meta1::mapping_len
     #[must_use]
@@ -128,8 +128,8 @@ impl VarheaderShape {
         }
     }
 
-    /// Whether there is a place for it behind all `blocks` that it tells of, one aside of that, and one
-    /// aside of both: what commits and the close need.
+    /// Whether there is a place for it behind all `blocks` that it tells of, one aside of that, and
+    /// one aside of both: what commits and the close need.
     #[must_use]
     pub fn has_places(&self, blocks: &Blocks) -> bool {
         let behind = |place: Varheader| self.behind(place.span().end());
@@ -149,7 +149,8 @@ impl VarheaderShape {
 
     /// Entries of a table with `maxchunks` rows.
     fn entries(&self) -> u64 {
-        u64::from(self.layout.ntasks.get()).saturating_mul(self.maxchunks.into()) // exact: both are u32
+        let ntasks = u64::from(self.layout.ntasks.get());
+        ntasks.saturating_mul(self.maxchunks.into()) // exact: both are u32
     }
 
     /// The index of chunk `chunk` of task `local` in such a table, or `None` if it is not in it.
@@ -164,8 +165,8 @@ impl VarheaderShape {
 const MAX_ROWS: u32 = i32::MAX.unsigned_abs();
 
 impl Varheader {
-    /// That of a closed file, without a seal; `None` if the file was never closed. `mapping` is that
-    /// of the first file of several.
+    /// That of a closed file, without a seal; `None` if the file was never closed. `mapping` is
+    /// that of the first file of several.
     #[must_use]
     pub fn of(head: &Head, mapping: Option<&Mapping>) -> Option<Self> {
         let meta2 = head.meta2?;
@@ -208,7 +209,8 @@ impl Varheader {
 
     /// The commit fields that lead to it.
     pub(super) fn commit_fields(&self, order: ByteOrder) -> raw::CommitFields {
-        let maxchunks = i32::try_from(self.shape.maxchunks).unwrap_or(i32::MAX); // both were checked
+        // Both were checked.
+        let maxchunks = i32::try_from(self.shape.maxchunks).unwrap_or(i32::MAX);
         let start = i64::try_from(self.start).unwrap_or(i64::MAX);
         raw::CommitFields {
             maxchunks: I32::new(maxchunks, order),

@@ -8,12 +8,37 @@ use super::meta1::Meta1;
 use super::open::Head;
 use super::raw::{self, ChunkCrcEntry, CommitFields, SealTrailer};
 use super::seal::Seal;
-use super::varheader::{TRAILER_LEN, VarheaderShape};
+use super::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::span::Span;
 use core::num::NonZeroU32;
 use zerocopy::IntoBytes;
+
+/// A trailer that was found in a file, and what it says of the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    pub(super) trailer: Trailer,
+    pub(super) verdict: Verdict,
+}
+
+/// What a seal says of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Verdict {
+    /// It is that of the file. Whether the file is still as it was sealed is to be checked.
+    Current(Seal),
+    /// It is that of another state of the file: someone has written to it since, and not sealed it.
+    Stale,
+    /// It is in the place of a seal of the file, and damaged itself: [`Error::Checksum`] or
+    /// [`Error::SealMagic`].
+    Damaged(Error, Varheader),
+    /// It is in the place of a seal of the file, and of a version that is not known:
+    /// [`Error::TooLarge`].
+    Unknown(Error, Varheader),
+    /// It is that of the file, in which a number has another value now: [`Error::NotAsSealed`].
+    Contradicted(Error),
+}
 
 /// The last 64 bytes of a seal as they stand somewhere, or other bytes that stand there.
 #[derive(Debug, Clone, Copy)]
@@ -25,13 +50,12 @@ pub struct Trailer {
 
 /// What bytes in the place of a trailer are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Condition {
+pub(super) enum Condition {
     /// No trailer.
     Absent,
-    /// One that is damaged: [`Error::Checksum`] or [`Error::SealMagic`].
+    /// One that is damaged.
     Damaged(Error),
-    /// One of a version that is not known: [`Error::TooLarge`].
+    /// One of a version that is not known.
     Unknown(Error),
     /// One that is whole.
     Whole,
@@ -39,38 +63,66 @@ pub enum Condition {
 
 /// Which state of the file a trailer that is whole is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Standing {
-    /// The present one, as far as the commit fields say: what is as it was sealed is to be checked.
+pub(super) enum Standing {
+    /// The present one, as the commit fields say.
     Current(Seal),
-    /// Another one: someone has written to the file since, and did not seal it.
+    /// Another one.
     Stale,
-    /// The present one, if that is proven ([`Trailer::proves`]); else another one.
+    /// The present one but for a number, if that is proven; else another one.
     Suspect(Suspect),
 }
 
-/// A number of META1 that may be all in which a file is not as it was sealed.
+/// A number that may be all in which a file is not as it was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Suspect {
-    /// The field.
-    pub field: FieldId,
-    /// Where it is.
-    pub offset: u64,
-    /// The value found.
-    pub value: i64,
-    /// The value that was sealed.
-    pub sealed: i64,
-    /// Whether META2 must be as it was sealed.
+pub(super) struct Suspect {
+    /// [`Error::NotAsSealed`].
+    pub(super) error: Error,
+    /// Whether it takes a META2 that is as it was sealed to prove that.
     pub(super) needs_meta2: bool,
-    /// Whether META1 must be as it was sealed but for the numbers in the trailer.
+    /// Whether it takes a META1 that is as it was sealed but for the numbers in the trailer.
     pub(super) needs_meta1: bool,
+}
+
+impl Found {
+    /// What stands there.
+    #[must_use]
+    pub const fn trailer(&self) -> &Trailer {
+        &self.trailer
+    }
+
+    /// What it says of the file.
+    #[must_use]
+    pub const fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// The table of checksums of chunks in front of it, as far as anybody says where that is, and
+    /// the entries of a row of it. `meta1` is that of the file.
+    #[must_use]
+    pub fn table(&self, meta1: &Meta1) -> Option<(Span, NonZeroU32)> {
+        match &self.verdict {
+            Verdict::Damaged(_, place) | Verdict::Unknown(_, place) => {
+                Some((place.crcs(), meta1.layout().ntasks))
+            }
+            _ => self.trailer.table().zip(self.trailer.ntasks()),
+        }
+    }
+
+    /// Where the seal ends, if it is one of the file as it is.
+    #[must_use]
+    pub const fn end(&self) -> Option<u64> {
+        match self.verdict {
+            Verdict::Current(_) | Verdict::Damaged(..) | Verdict::Unknown(..) => {
+                Some(self.trailer.offset.saturating_add(TRAILER_LEN))
+            }
+            Verdict::Stale | Verdict::Contradicted(_) => None,
+        }
+    }
 }
 
 impl Trailer {
     /// What stands at `offset` of a file with this byte order.
-    #[must_use]
-    pub const fn new(raw: SealTrailer, offset: u64, order: ByteOrder) -> Self {
+    pub(super) const fn new(raw: SealTrailer, offset: u64, order: ByteOrder) -> Self {
         Self { raw, offset, order }
     }
 
@@ -86,12 +138,6 @@ impl Trailer {
         self.offset
     }
 
-    /// Where it ends.
-    #[must_use]
-    pub const fn end(&self) -> u64 {
-        self.offset.saturating_add(TRAILER_LEN)
-    }
-
     /// Where a field of it is.
     #[must_use]
     pub fn place(&self, field: FieldId) -> u64 {
@@ -99,8 +145,7 @@ impl Trailer {
     }
 
     /// What it is by itself. Nothing else of it means anything if it is not whole.
-    #[must_use]
-    pub fn condition(&self) -> Condition {
+    pub(super) fn condition(&self) -> Condition {
         let own = usize::from(SealTrailer::trailer_crc.offset());
         let computed =
             crate::integrity::crc32c(0, self.raw.as_bytes().get(..own).unwrap_or_default());
@@ -128,14 +173,12 @@ impl Trailer {
     }
 
     /// Tasks of the file when it was sealed.
-    #[must_use]
-    pub fn ntasks(&self) -> Option<NonZeroU32> {
+    pub(super) fn ntasks(&self) -> Option<NonZeroU32> {
         u32::try_from(self.raw.ntasks.get(self.order)).ok().and_then(NonZeroU32::new)
     }
 
     /// The table of checksums of chunks, if what it says of that is so: it ends where this starts.
-    #[must_use]
-    pub fn table(&self) -> Option<Span> {
+    pub(super) fn table(&self) -> Option<Span> {
         let maxchunks = u64::try_from(self.raw.maxchunks.get(self.order)).ok()?;
         let entries = u64::from(self.ntasks()?.get()).checked_mul(maxchunks)?;
         let start = u64::try_from(self.raw.start_of_seal.get(self.order)).ok()?;
@@ -156,10 +199,9 @@ impl Trailer {
         CommitFields { maxchunks, start_of_varheader }
     }
 
-    /// The seal that ends with it, if it is one of a file with this META1, but for its commit fields:
-    /// of as many tasks, and with all that it speaks of in a place where that can be.
-    #[must_use]
-    pub fn seal(&self, meta1: &Meta1) -> Option<Seal> {
+    /// The seal that ends with it, if it is one of a file with this META1, but for its commit
+    /// fields: of as many tasks, and with all that it speaks of in a place where that can be.
+    pub(super) fn seal(&self, meta1: &Meta1) -> Option<Seal> {
         let layout = meta1.layout();
         let maxchunks = u32::try_from(self.raw.maxchunks.get(self.order)).ok()?;
         let [start, end] = [self.raw.start_of_varheader, self.raw.start_of_seal]
@@ -168,48 +210,40 @@ impl Trailer {
         let mapping_len = end.checked_sub(layout.blocksizes(start, maxchunks)?.end())?;
         let shape = VarheaderShape::new(layout, maxchunks, mapping_len, true)?;
         let is_of_file = |_: &_| self.ntasks() == Some(layout.ntasks);
-        let is_here = |sealed: &super::Varheader| sealed.trailer().offset() == self.offset;
+        let is_here = |sealed: &Varheader| sealed.trailer().offset() == self.offset;
         let varheader = shape.at(start).filter(is_of_file).filter(is_here)?;
         Some(Seal::new(varheader, &self.raw, self.order))
     }
 
-    /// Which state of the file it is of, if it is whole. `fields` are the commit fields of the file;
-    /// `None` if it ends before them.
-    #[must_use]
-    pub fn judge(&self, head: &Head, fields: Option<&CommitFields>) -> Standing {
+    /// Which state of the file it is of, if it is whole. `fields` are the commit fields of the
+    /// file; `None` if it ends before them.
+    pub(super) fn judge(&self, head: &Head, fields: Option<&CommitFields>) -> Standing {
         let (meta1, order) = (&head.meta1, self.order);
         if self.ntasks() != Some(meta1.layout().ntasks) {
             // Nobody changes ntasks alone, as every table would have to move.
             let (field, value) = (raw::Meta1::ntasks, meta1.ntasks().into());
             let (offset, sealed) = (field.offset().into(), self.raw.ntasks.get(order).into());
-            let (needs_meta1, needs_meta2) = (true, false);
-            return Standing::Suspect(Suspect {
-                field,
-                offset,
-                value,
-                sealed,
-                needs_meta2,
-                needs_meta1,
-            });
+            let error = Error::NotAsSealed { field, offset, value, sealed };
+            return Standing::Suspect(Suspect { error, needs_meta2: false, needs_meta1: true });
         }
         let Some(fields) = fields else { return Standing::Stale };
-        let [now, own] = [*fields, self.commit_fields()]
+        let [(maxchunks, start), own] = [*fields, self.commit_fields()]
             .map(|fields| (fields.maxchunks.get(order), fields.start_of_varheader.get(order)));
-        let has_own_start = now.1 == own.1;
-        if now == own {
+        let has_own_start = start == own.1;
+        if (maxchunks, start) == own {
             return self.seal(meta1).map_or(Standing::Stale, Standing::Current);
         }
-        // A later writer leaves a META2 that can be found, and another one if it is in the same place.
+        // A later writer leaves a META2 that can be found, and another one if in the same place.
         if !has_own_start && head.meta2.is_some() {
             return Standing::Stale;
         }
         let (field, value, sealed) = match has_own_start {
-            true => (CommitFields::maxchunks, now.0.into(), own.0.into()),
-            false => (CommitFields::start_of_varheader, now.1, own.1),
+            true => (CommitFields::maxchunks, maxchunks.into(), own.0.into()),
+            false => (CommitFields::start_of_varheader, start, own.1),
         };
         let at = meta1.layout().commit_fields().offset();
         let offset = at.saturating_add(field.offset().into());
-        let (needs_meta1, needs_meta2) = (!has_own_start, true);
-        Standing::Suspect(Suspect { field, offset, value, sealed, needs_meta2, needs_meta1 })
+        let error = Error::NotAsSealed { field, offset, value, sealed };
+        Standing::Suspect(Suspect { error, needs_meta2: true, needs_meta1: !has_own_start })
     }
 }

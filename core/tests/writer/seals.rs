@@ -2,15 +2,16 @@
 
 use crate::model::Tasks;
 use crate::{Growing, with_memory, written};
-use striae_core::endian::ByteOrder;
+use striae_core::endian::{ByteOrder, I32};
 use striae_core::integrity::crc32c;
-use striae_core::sion::raw::SealTrailer;
+use striae_core::sion::raw::{CommitFields, SealTrailer};
 use striae_core::sion::tables::{Entries, Publication, Tables, Written};
 use striae_core::sion::visible::Visible;
 use striae_core::sion::{
     Attributes, Error, Opened, Options, Physical, SealState, Varheader, Writer,
 };
 use striae_core::step::{DriveError, drive};
+use zerocopy::IntoBytes;
 
 /// CRC-32C, bit by bit.
 fn crc(bytes: &[u8]) -> u32 {
@@ -130,8 +131,10 @@ fn every_bit_that_flips_is_noticed_by_its_field() {
                 continue;
             }
             match (seal_holds(&bad, crc), name) {
-                // what META1 says decides where a seal is looked for, and in which order
-                (Ok(false) | Err(Broken::Metadata(_)), Some("meta1_crc")) => {}
+                // What META1 says decides where a seal is looked for, and in which order.
+                (Err(Broken::Metadata(_)), Some("meta1_crc")) => {}
+                // If it leads to another META2 that can be read, a later writer may have made that.
+                (Ok(false), Some("meta1_crc")) => assert!(at >= meta1_len - 8, "byte {at}"),
                 (
                     Err(Broken::Metadata(Error::SealMagic { offset, magic })),
                     Some("trailer_crc"),
@@ -242,6 +245,36 @@ fn a_stale_seal_is_said_to_be_one() {
     changed.0.resize(offset as usize, 0);
     changed.0.extend(trailer);
     assert_eq!(closed(&changed.0).unwrap().seal(), Ok(SealState::Stale { offset }));
+}
+
+#[test]
+fn a_number_that_the_seal_proves_to_be_another_is_damage() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let good = small(order);
+        let sealed = i64::from(closed(&good).unwrap().meta2().maxchunks());
+        let offset = closed(&good).unwrap().meta1().layout().commit_fields().offset();
+        let mut more = 0;
+        for value in (1..sealed + 20).filter(|&value| value != sealed) {
+            let mut bad = good.clone();
+            let raw = I32::new(value as i32, order);
+            bad[offset as usize..][..4].copy_from_slice(raw.as_bytes());
+            if closed(&bad).is_none() {
+                continue; // the file ends before META2 does
+            }
+            more += i64::from(value > sealed);
+            let field = CommitFields::maxchunks;
+            let error = Error::NotAsSealed { field, offset, value, sealed };
+            assert_eq!(closed(&bad).unwrap().seal(), Err(DriveError::Format(error)));
+            // Nor is it written on: the next META2 would have no seal, and nobody was told.
+            let mut store = Growing(bad.clone());
+            let found = with_memory(1076, |memory| {
+                Writer::reopen(&mut store, memory, Options::default()).map(|_| ()).unwrap_err()
+            });
+            assert!(matches!(found, DriveError::Format(found) if found == error), "{found:?}");
+            assert_eq!(store.0, bad);
+        }
+        assert!(more > 0, "what stands behind META2 can be taken for rows of it");
+    }
 }
 
 #[test]

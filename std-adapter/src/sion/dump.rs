@@ -16,6 +16,7 @@ use std::path::Path;
 use striae_core::endian::{ByteOrder, I32, I64, U32, U64};
 use striae_core::field::{Field, FieldId, Table};
 use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::verdict::Verdict;
 use striae_core::sion::{
     self as core_sion, FormatVersion, Head, KeyvalMode, Listed, Meta1, Meta2, Opened, Physical, raw,
 };
@@ -164,11 +165,11 @@ impl Dump<'_> {
         let seal = look_for_seal(self.out.store, head, end)?;
         let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
         if let Some(seal) = seal {
-            if let Some(table) = seal.table {
-                self.crcs(table, seal.ntasks(head))?;
+            if let Some((table, ntasks)) = seal.table(&head.meta1) {
+                self.crcs(table, ntasks)?;
             }
-            self.structure(raw::SealTrailer::TABLE, seal.trailer.offset(), &[])?;
-            if seal.is_stale() {
+            self.structure(raw::SealTrailer::TABLE, seal.trailer().offset(), &[])?;
+            if *seal.verdict() == Verdict::Stale {
                 self.out.derived("stale", "the seal is that of an older state of the file")?;
             }
         }
@@ -286,9 +287,8 @@ impl Dump<'_> {
             return Err(core_sion::Error::Cut { field, offset, count: 1, file_len }.into());
         }
         let bytes = self.out.bytes(offset, field.size.into())?.to_vec();
-        if id_of(table, field) == raw::Ident::endianness {
-            let is_big = bytes.first().is_some_and(|byte| byte & 1 != 0);
-            self.order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
+        if let (raw::Ident::endianness, Some(bytes)) = (id_of(table, field), bytes.first_chunk()) {
+            [self.order, _] = raw::Ident::orders(*bytes);
         }
         self.line(field, name_of(table, field, index), offset, bytes, None)
     }
@@ -339,9 +339,9 @@ fn value_of(field: &Field, bytes: &[u8], order: ByteOrder) -> String {
     };
     match (integer, field.name, bytes) {
         (Some(integer), ..) => integer,
-        (None, "endianness", [meta, data, ..]) => {
-            let order = |byte| if byte & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
-            format!("{}-endian, user data {}-endian", order(meta), order(data))
+        (None, "endianness", &[b0, b1, b2, b3]) => {
+            let [meta, data] = raw::Ident::orders([b0, b1, b2, b3]);
+            format!("{meta}-endian, user data {data}-endian")
         }
         _ => {
             let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();

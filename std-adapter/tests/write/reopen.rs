@@ -203,6 +203,16 @@ fn a_sealed_file_whose_metadata_are_damaged_is_not_gone_on_with() {
     assert!(error.contains("seal.meta2_crc at offset"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), damaged);
 
+    // The seal says what maxchunks was, although META2 seems to end elsewhere now.
+    let mut longer = sound.clone();
+    assert_eq!(sound[1092..1096], 1u32.to_le_bytes());
+    longer[1092..1096].copy_from_slice(&2u32.to_le_bytes());
+    std::fs::write(&path, &longer).unwrap();
+    let error = FileWriter::reopen(&path).unwrap_err().to_string();
+    assert!(error.contains("META1.maxchunks at offset 1092 is 2, must be 1 as"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), longer);
+    std::fs::write(&path, &damaged).unwrap();
+
     // Whoever takes the seal away takes the file as it is.
     let mut file = Reopen::new().sealed(false).open(&path).unwrap();
     file.close().unwrap();

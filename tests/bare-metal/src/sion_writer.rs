@@ -12,18 +12,17 @@ use striae_core::sion::layout::Chunks;
 use striae_core::sion::pen::{Ledger, Pens, Since};
 use striae_core::sion::publish::{Publish, Terms};
 use striae_core::sion::raw::SealTrailer;
-use striae_core::sion::seal::{checksum_of, commit_fields};
+use striae_core::sion::seal::{FindSeal, checksum_of};
 use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables, Written};
-use striae_core::sion::verdict::{Condition, Standing, Trailer};
+use striae_core::sion::verdict::Verdict;
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
     Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, SealState,
     Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
-use striae_core::step::drive;
+use striae_core::step::{drive, drive_read};
 use striae_core::store::SeekStore;
-use zerocopy::FromBytes;
 
 fn order(big: bool) -> ByteOrder {
     if big { ByteOrder::Big } else { ByteOrder::Little }
@@ -400,24 +399,6 @@ entries! {
 
 // Seals.
 entries! {
-    fn gate_sion_seal_parse(
-        bytes, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, local: u32, chunk: u64,
-    ) {
-        let meta1 = Meta1::new(&attributes(u8::from(local & 1 == 1), 512, 2), ntasks.into())?;
-        let shape = VarheaderShape::new(meta1.layout(), maxchunks, mapping_len, true);
-        let varheader = shape.and_then(|shape| shape.at(start)).ok_or(Fail)?;
-        let (raw, _) = SealTrailer::read_from_prefix(bytes).map_err(|_| Fail)?;
-        let trailer = Trailer::new(raw, varheader.trailer().offset(), meta1.order());
-        let (Condition::Whole, Some(seal)) = (trailer.condition(), trailer.seal(&meta1)) else {
-            return Err(Fail);
-        };
-        let place = trailer.place(SealTrailer::magic) ^ u64::from(trailer.raw().magic[0]);
-        let table = trailer.table().map_or(trailer.end(), |table| table.end());
-        core::hint::black_box((place, table, trailer.ntasks()));
-        let entry = seal.entry(local, chunk).ok_or(Fail)?;
-        Ok(entry.offset() ^ seal.varheader().start() ^ u64::from(seal.crc([1, 2, 3, 4])))
-    }
-
     fn gate_sion_seal_check(window, local: u32, chunk: u64) {
         let Opened::Closed(file) = Physical::open(Host { file: 0 }, window)? else {
             return Err(Fail);
@@ -430,17 +411,24 @@ entries! {
         Ok(file.sealed_crc(&seal, local, chunk)?.into())
     }
 
-    fn gate_sion_trailer(window, offset: u64) {
+    fn gate_sion_seal_find(window, end: u64, local: u32, chunk: u64) {
         let opened = Physical::open(Host { file: 0 }, window)?;
         let (store, head) = (opened.store(), opened.head());
-        let trailer = Trailer::read(store, offset, head.meta1.order())?;
-        let fields = commit_fields(store, head)?;
-        match trailer.judge(head, fields.as_ref()) {
-            Standing::Current(_) => Ok(0),
-            Standing::Stale => Ok(trailer.offset()),
-            Standing::Suspect(suspect) => {
-                Ok(trailer.proves(&suspect, store, head, crc32c, window)?.into())
+        let found = drive_read(&mut FindSeal::new(head, end, crc32c), store, window)?.ok_or(Fail)?;
+        let trailer = found.trailer();
+        let place = trailer.place(SealTrailer::magic) ^ u64::from(trailer.raw().magic[0]);
+        let (table, _) = found.table(&head.meta1).ok_or(Fail)?;
+        let sum = place ^ table.end() ^ found.end().unwrap_or(trailer.offset());
+        match *found.verdict() {
+            Verdict::Current(seal) => {
+                let entry = seal.entry(local, chunk).ok_or(Fail)?;
+                let start = seal.varheader().start();
+                Ok(sum ^ entry.offset() ^ start ^ u64::from(seal.crc([1, 2, 3, 4])))
             }
+            Verdict::Stale => Ok(sum),
+            Verdict::Damaged(error, _)
+            | Verdict::Unknown(error, _)
+            | Verdict::Contradicted(error) => Err(error.into()),
         }
     }
 

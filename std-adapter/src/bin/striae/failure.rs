@@ -161,7 +161,8 @@ fn is_of_meta2(error: &sion::Error) -> bool {
         sion::Error::NotClosed { .. } => return true,
         sion::Error::Cut { field, .. }
         | sion::Error::TooSmall { field, .. }
-        | sion::Error::TooLarge { field, .. } => field,
+        | sion::Error::TooLarge { field, .. }
+        | sion::Error::NotAsSealed { field, .. } => field,
         _ => return false,
     };
     field.find(raw::TABLES).is_some_and(|(table, _)| TABLES.contains(&table.name))

@@ -57,6 +57,9 @@ fn of_error(error: &Error) -> Facts {
         Error::Checksum { field, offset, stored, computed } => {
             kind("checksum").sion(field, offset).crcs(stored, computed)
         }
+        Error::NotAsSealed { field, offset, value, sealed } => {
+            kind("not_as_sealed").sion(field, offset).value(value).expected(sealed)
+        }
         Error::SealMagic { offset, magic } => {
             let text = magic.escape_ascii().to_string();
             kind("seal_magic").sion(raw::SealTrailer::magic, offset).text(text)
@@ -105,7 +108,8 @@ impl FindingKind {
                 kind("unreadable_chunk").span(used.offset(), used.len()).chunk(*task, *chunk)
             }
             Self::NotAsSealed { field, offset, value, sealed } => {
-                kind("not_as_sealed").sion(*field, *offset).value(*value).expected(*sealed)
+                let (field, offset) = (*field, *offset);
+                of_error(&Error::NotAsSealed { field, offset, value: *value, sealed: *sealed })
             }
             Self::SealMagic { offset, magic } => {
                 of_error(&Error::SealMagic { offset: *offset, magic: *magic })

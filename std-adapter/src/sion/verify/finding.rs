@@ -230,11 +230,8 @@ impl fmt::Display for FindingKind {
                 write!(f, "chunk {chunk} of task {task}, at offset {}: {message}", used.offset())
             }
             Self::NotAsSealed { field, offset, value, sealed } => {
-                let field = Name(*field);
-                write!(
-                    f,
-                    "{field} at offset {offset} is {value}, must be {sealed} as it was sealed"
-                )
+                let (field, offset) = (*field, *offset);
+                Error::NotAsSealed { field, offset, value: *value, sealed: *sealed }.fmt(f)
             }
             Self::SealMagic { offset, magic } => {
                 Error::SealMagic { offset: *offset, magic: *magic }.fmt(f)

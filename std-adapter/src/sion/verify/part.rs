@@ -8,7 +8,7 @@ use crate::posix::PosixFile;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::mapping::Mapping;
-use striae_core::sion::{Head, Layout, Meta1, Meta2, raw};
+use striae_core::sion::{Blocks, Head, Meta1, Meta2, raw};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
 
@@ -37,10 +37,11 @@ pub(super) fn check(
     report.summary.tasks = report.summary.tasks.saturating_add(meta1.ntasks().into());
 
     let ranks = global_ranks(store, &meta1, kept)?;
-    let globalskip = check_chunksizes(store, &meta1, report)?;
-    let globalskip = globalskip.filter(|_| !fixed.is_wrong(raw::Meta1::fsblksize));
+    let blocks = check_chunksizes(store, &meta1, report)?;
+    let blocks = blocks.filter(|_| !fixed.is_wrong(raw::Meta1::fsblksize));
+    let globalskip = blocks.map(|blocks| blocks.globalskip);
     let mut head = Head { file_len: fixed.file_len, meta1, meta2: None };
-    head.meta2 = check_commit_fields(store, &head, globalskip, report)?;
+    head.meta2 = check_commit_fields(store, &head, blocks, report)?;
 
     let mut mapping = None;
     if head.meta2.is_some() {
@@ -95,12 +96,12 @@ fn global_ranks(store: &PosixFile, meta1: &Meta1, kept: u64) -> Result<Option<Ve
     Ok(Some(ranks))
 }
 
-/// Returns globalskip, if all chunk sizes are right.
+/// Returns where blocks are, if all chunk sizes are right.
 fn check_chunksizes(
     store: &PosixFile,
     meta1: &Meta1,
     report: &mut Report<'_>,
-) -> Result<Option<u64>, Failed> {
+) -> Result<Option<Blocks>, Failed> {
     let mut sum = ChunkSum::new(*meta1.layout());
     let mut is_right = true;
     each_entry(store, meta1.layout().chunksizes(), meta1.order(), |_, value| {
@@ -110,7 +111,7 @@ fn check_chunksizes(
             skip_task(&mut sum);
         }
     })?;
-    Ok(is_right.then_some(sum.sum()))
+    Ok(is_right.then_some(sum.blocks()))
 }
 
 /// Goes on behind a task whose chunk size is wrong.
@@ -122,7 +123,7 @@ pub(super) fn skip_task(sum: &mut ChunkSum) {
 fn check_commit_fields(
     store: &PosixFile,
     head: &Head,
-    globalskip: Option<u64>,
+    blocks: Option<Blocks>,
     report: &mut Report<'_>,
 ) -> Result<Option<Meta2>, Failed> {
     let (meta1, file_len) = (&head.meta1, head.file_len);
@@ -145,17 +146,12 @@ fn check_commit_fields(
             return Ok(None);
         }
     };
-    if let Some(usual) = globalskip.and_then(|skip| end_of_blocks(meta1.layout(), skip, &meta2)) {
+    // Where SIONlib would put it (sion_internal.c:843); it may be elsewhere.
+    if let Some(usual) = blocks.and_then(|blocks| blocks.end(meta2.maxchunks().into())) {
         if usual != meta2.start() {
             let usual = format_args!("{usual} when the file is closed, and anywhere until then");
             report.unusual(field, offset, meta2.start(), usual);
         }
     }
     Ok(Some(meta2))
-}
-
-/// Where SIONlib would put META2 (sion_internal.c:843); it may be elsewhere.
-pub(super) fn end_of_blocks(layout: &Layout, globalskip: u64, meta2: &Meta2) -> Option<u64> {
-    let blocks = globalskip.checked_mul(meta2.maxchunks().into())?;
-    layout.first_chunk().checked_add(blocks)
 }

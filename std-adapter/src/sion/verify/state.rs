@@ -1,13 +1,13 @@
 //! What can be said of a physical file without checking it: how it was left, whether it is sealed.
 
 use super::super::file::{OpenOptions, Opened};
-use super::part::{each_entry, end_of_blocks};
-use super::seal::State as Found;
+use super::part::each_entry;
 use super::{Failed, look_behind, look_for_seal};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::path::Path;
 use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::verdict::Verdict;
 use striae_core::sion::{Head, Meta1, Physical, SealState};
 
 /// How a physical file was left.
@@ -65,15 +65,15 @@ fn state_of(store: &PosixFile, head: &Head) -> Result<State, Failed> {
         is_right &= sum.add(value).is_ok();
     })?;
     // Where blocks end is not known if chunk sizes are wrong.
-    let is_elsewhere = is_right && end_of_blocks(layout, sum.sum(), &meta2) != Some(meta2.start());
+    let is_elsewhere = is_right && !sum.blocks().is_close(meta2.maxchunks(), meta2.start());
     let ending = if is_elsewhere { Ending::Committed } else { Ending::Closed };
 
     let end = look_behind(store, head)?.end(head);
     let found = look_for_seal(store, head, end)?;
-    let sealing = found.map_or(Sealing::None, |found| match found.state {
-        Found::Current(_) => Sealing::Sealed,
-        Found::Stale => Sealing::Stale,
-        Found::Damaged(..) | Found::Unknown | Found::Contradicted(_) => Sealing::Damaged,
+    let sealing = found.map_or(Sealing::None, |found| match found.verdict() {
+        Verdict::Current(_) => Sealing::Sealed,
+        Verdict::Stale => Sealing::Stale,
+        Verdict::Damaged(..) | Verdict::Unknown(..) | Verdict::Contradicted(_) => Sealing::Damaged,
     });
     Ok(State { ending, sealing })
 }

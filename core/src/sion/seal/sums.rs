@@ -1,0 +1,102 @@
+//! Checksums of the parts of a file that a seal covers.
+
+use crate::endian::{ByteOrder, I32};
+use crate::integrity::Checksum;
+use crate::sion::error::Error;
+use crate::sion::layout::Layout;
+use crate::sion::raw;
+use crate::span::Span;
+use crate::step::{Machine, Step};
+use crate::store::usize_to_u64;
+use zerocopy::IntoBytes;
+
+/// Computes the checksums of META1 before its commit fields, of META2 and of a seal's table, each
+/// if it is not empty here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sums {
+    pub(super) order: ByteOrder,
+    pub(super) checksum: Checksum,
+    /// META1 before its ntasks and behind it; in between this comes, whatever stands there.
+    pub(super) before: Span,
+    ntasks: I32,
+    pub(super) rest: Span,
+    pub(super) meta2: Span,
+    pub(super) chunks: Span,
+    part: Part,
+    /// Bytes of the part that are in its checksum.
+    done: u64,
+    crc: u32,
+    crcs: Crcs,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Before,
+    Rest,
+    Meta2,
+    Chunks,
+    None,
+}
+
+/// Checksums as they are in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crcs {
+    pub(super) front: u32,
+    pub(super) meta2: u32,
+    pub(super) chunks: u32,
+}
+
+impl Sums {
+    /// Of META1 alone, with `ntasks` as `layout` has it.
+    pub(super) fn new(layout: &Layout, order: ByteOrder, checksum: Checksum) -> Self {
+        let ntasks = I32::new(i32::try_from(layout.ntasks.get()).unwrap_or(i32::MAX), order);
+        let behind = u64::from(raw::Meta1::nfiles.offset()); // right behind ntasks, always
+        let left = layout.commit_fields().offset().saturating_sub(behind);
+        let before = Span::new(0, raw::Meta1::ntasks.offset().into()).unwrap_or(Span::ZERO);
+        let rest = Span::new(behind, left).unwrap_or(Span::ZERO);
+        let (meta2, chunks) = (Span::ZERO, Span::ZERO);
+        let crcs = Crcs { front: 0, meta2: 0, chunks: 0 };
+        let (part, done, crc) = (Part::Before, 0, 0);
+        Self { order, checksum, before, ntasks, rest, meta2, chunks, part, done, crc, crcs }
+    }
+
+    pub(super) fn step(&mut self) -> Step<'static, Crcs> {
+        loop {
+            let (span, next) = match self.part {
+                Part::Before => (self.before, Part::Rest),
+                Part::Rest => (self.rest, Part::Meta2),
+                Part::Meta2 => (self.meta2, Part::Chunks),
+                Part::Chunks => (self.chunks, Part::None),
+                Part::None => return Step::Done(self.crcs),
+            };
+            let want = span.len().saturating_sub(self.done);
+            if want > 0 {
+                let offset = span.offset().saturating_add(self.done);
+                return Step::Read { offset, need: 1, want };
+            }
+            let crc = core::mem::take(&mut self.crc);
+            match self.part {
+                Part::Before => self.crc = (self.checksum)(crc, self.ntasks.as_bytes()),
+                Part::Rest => self.crcs.front = crc,
+                Part::Meta2 => self.crcs.meta2 = crc,
+                Part::Chunks | Part::None => self.crcs.chunks = crc,
+            }
+            (self.part, self.done) = (next, 0);
+        }
+    }
+}
+
+impl Machine for Sums {
+    type Output = Crcs;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Crcs> {
+        self.step()
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.crc = (self.checksum)(self.crc, bytes);
+        self.done = self.done.saturating_add(usize_to_u64(bytes.len()));
+        Ok(())
+    }
+}
