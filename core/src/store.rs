@@ -354,7 +354,8 @@ pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     n
 }
 
-/// Exact on every target: `usize` has at most 64 bits.
-pub(crate) fn usize_to_u64(n: usize) -> u64 {
+/// A length in memory as a length in a store: exact on every target, as `usize` has at most 64 bits.
+#[must_use]
+pub fn usize_to_u64(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }

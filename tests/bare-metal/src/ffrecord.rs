@@ -9,13 +9,10 @@ use striae_core::ffrecord::{Error, Head, Layout, MetaCrc, Reader, Sample, Sample
 use striae_core::field::FieldId;
 use striae_core::integrity::crc32;
 use striae_core::step::{Machine, Step, drive_read};
+use striae_core::store::usize_to_u64;
 
 fn opened(window: &mut [u8]) -> Result<Reader<Host>, Fail> {
     Ok(Reader::open(Host { file: 0 }, window)?)
-}
-
-fn count(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn sum_of(sample: &Sample) -> u64 {
@@ -75,7 +72,7 @@ entries! {
         sample.check(bytes.get(..n).unwrap_or_default(), crc32)?;
         sample.check_crc(computed)?;
         file.check(&sample, bytes, crc32)?;
-        Ok(sum_of(&sample) ^ count(n))
+        Ok(sum_of(&sample) ^ usize_to_u64(n))
     }
 
     fn gate_ffrecord_samples(bytes, start: u64, end: u64) {

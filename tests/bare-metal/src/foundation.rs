@@ -7,7 +7,7 @@ use striae_core::endian::{ByteOrder, I32, I64, U64};
 use striae_core::field::FieldId;
 use striae_core::span::{Span, round_up};
 use striae_core::step::{Machine, Step, drive};
-use striae_core::store::{ReadAt, SeekStore, WriteAt};
+use striae_core::store::{ReadAt, SeekStore, WriteAt, usize_to_u64};
 
 fn order(big: bool) -> ByteOrder {
     if big { ByteOrder::Big } else { ByteOrder::Little }
@@ -50,7 +50,7 @@ entries! {
         bytes.sync()?;
         bytes.read_exact_at(offset, &mut stored).map_err(|_| Fail)?;
         let n = bytes.read_at(offset, &mut stored)?;
-        Ok(bytes.size()? ^ u64::from_le_bytes(stored) ^ u64::try_from(n).unwrap_or(0))
+        Ok(bytes.size()? ^ u64::from_le_bytes(stored) ^ usize_to_u64(n))
     }
 
     fn gate_seek_store_read(bytes, offset: u64) {
@@ -58,7 +58,7 @@ entries! {
         store.read_exact_at(offset, bytes).map_err(|_| Fail)?;
         let n = store.read_at(offset, bytes)?;
         core::hint::black_box(store.into_inner());
-        Ok(u64::try_from(n).unwrap_or(0))
+        Ok(usize_to_u64(n))
     }
 
     fn gate_seek_store_write(bytes, offset: u64, len: u64) {

@@ -19,15 +19,11 @@ use striae_core::gsd::{
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::step::{DriveError, Machine, drive_read};
-use striae_core::store::SeekStore;
+use striae_core::store::{SeekStore, usize_to_u64};
 use zerocopy::FromBytes;
 
 fn opened(window: &mut [u8]) -> Result<Reader<Host>, Fail> {
     Ok(Reader::open(Host { file: 0 }, window)?)
-}
-
-fn count(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn sum(bytes: &[u8]) -> u64 {
@@ -50,7 +46,7 @@ entries! {
         let file = opened(&mut window)?;
         let id = file.name_id(b"position", &mut window)?.ok_or(Fail)?;
         let chunk = file.find(frame, id, &mut window)?.ok_or(Fail)?;
-        Ok(count(file.read(chunk.rows(start..end)?, bytes)?))
+        Ok(usize_to_u64(file.read(chunk.rows(start..end)?, bytes)?))
     }
 }
 
@@ -91,7 +87,7 @@ entries! {
 
     fn gate_gsd_label(bytes) {
         let label = Label::new(core::str::from_utf8(bytes)?).ok_or(Fail)?;
-        Ok(count(label.as_bytes().len()))
+        Ok(usize_to_u64(label.as_bytes().len()))
     }
 
     fn gate_gsd_version(_bytes, number: u32) {
@@ -258,7 +254,7 @@ entries! {
 
     fn gate_gsd_read(bytes, offset: u64, len: u64) {
         let file = opened(&mut [0; 512])?;
-        Ok(count(file.read(Span::new(offset, len).ok_or(Fail)?, bytes)?))
+        Ok(usize_to_u64(file.read(Span::new(offset, len).ok_or(Fail)?, bytes)?))
     }
 
     fn gate_gsd_checksums(bytes, frame: u64, id: u16, crc: u32) {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 unsafe extern "C" {
     /// Reads up to `len` bytes to `to` and returns how many, or a negative number.
@@ -82,7 +82,7 @@ impl ErrorType for Cursor {
 impl Read for Cursor {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, HostError> {
         let n = Host { file: self.file }.read_at(self.at, buf)?;
-        self.at = self.at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        self.at = self.at.saturating_add(usize_to_u64(n));
         Ok(n)
     }
 }
@@ -91,7 +91,7 @@ impl Write for Cursor {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, HostError> {
         Host { file: self.file }.write_all_at(self.at, bytes)?;
         let n = usize::try_from(host_size(self.file)).unwrap_or(0); // any number, 0 too
-        self.at = self.at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        self.at = self.at.saturating_add(usize_to_u64(n));
         Ok(n)
     }
 

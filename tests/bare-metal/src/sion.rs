@@ -20,7 +20,7 @@ use striae_core::sion::{
 };
 use striae_core::span::Span;
 use striae_core::step::drive_read;
-use striae_core::store::{ReadAt, SeekStore};
+use striae_core::store::{ReadAt, SeekStore, usize_to_u64};
 
 fn closed(file: u32, window: &mut [u8]) -> Result<Physical<Host>, Fail> {
     match Physical::open(Host { file }, window)? {
@@ -40,17 +40,13 @@ fn set_of_two(window: &mut [u8]) -> Result<Reader<[Physical<Host>; 2], Host>, Fa
     Ok(Reader::of_set([closed(0, window)?, closed(1, window)?])?)
 }
 
-fn count(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
 entries! {
     /// The least that a reader needs: open, find a task, read its bytes. Its size is reported alone.
     fn gate_sion_read_one_task(buf, local: u32) {
         let mut window = [0; Meta1::MAX_LEN];
         let file = closed(0, &mut window)?;
         let task = file.task(local, &mut window)?;
-        Ok(count(file.stream(task).read(buf)?))
+        Ok(usize_to_u64(file.stream(task).read(buf)?))
     }
 }
 
@@ -71,7 +67,7 @@ entries! {
 
     fn gate_sion_opened(window) {
         let opened = Physical::open(Host { file: 0 }, window)?;
-        let mut sum = opened.store().size()? ^ count(opened.prefix()?.len());
+        let mut sum = opened.store().size()? ^ usize_to_u64(opened.prefix()?.len());
         for listed in opened.tasks(window)? {
             sum ^= listed?.bytes;
         }
@@ -90,7 +86,7 @@ entries! {
         core::hint::black_box((meta1.is_first_of_several(), meta1.files_in_set(), meta1.keyval()));
         let endianness = bytes.first_chunk().copied().unwrap_or_default();
         core::hint::black_box((meta1.prefix_field(), Ident::orders(endianness)));
-        Ok(count(meta1.prefix(bytes).len()))
+        Ok(usize_to_u64(meta1.prefix(bytes).len()))
     }
 
     fn gate_sion_meta2_parse(bytes, file_len: u64, skip: usize, chunk: u64, local: u32) {
@@ -247,7 +243,7 @@ entries! {
         let file = closed(0, window)?;
         let mut stream = file.stream(file.task(local, window)?);
         stream.seek(seek_from(whence, by))?;
-        Ok(count(stream.read(window)?) ^ stream.position())
+        Ok(usize_to_u64(stream.read(window)?) ^ stream.position())
     }
 
     fn gate_sion_stream_read_all(window, local: u32, position: u64) {
@@ -309,7 +305,7 @@ entries! {
         let ends = Ends::new([end0, end1]).ok_or(Fail)?;
         let mut stream = Stream::new(file.store(), file.task(local, window)?.chunks, ends);
         stream.seek(seek_from(whence, by))?;
-        let n = count(stream.read(window)?);
+        let n = usize_to_u64(stream.read(window)?);
         core::hint::black_box(stream.location()?);
         Ok(n ^ stream.position_of(chunk, by.unsigned_abs())?)
     }
@@ -327,7 +323,7 @@ entries! {
         while let Some(record) = records.next() {
             let record = record?;
             records.stream().seek_to(record.position);
-            sum ^= record.key ^ count(records.stream().read(window)?);
+            sum ^= record.key ^ usize_to_u64(records.stream().read(window)?);
         }
         Ok(sum)
     }
@@ -336,7 +332,7 @@ entries! {
         let file = closed(0, window)?;
         let mut stream = file.stream(file.task(local, window)?);
         let mut value = Records::new(&mut stream, file.meta1().order())?.value(key);
-        Ok(count(value.read(window)?))
+        Ok(usize_to_u64(value.read(window)?))
     }
 }
 
@@ -395,7 +391,7 @@ entries! {
 
     fn gate_sion_differences(window, number: u32) {
         let (first, file) = (closed(0, window)?, closed(1, window)?);
-        Ok(count(differences(first.meta1(), number, file.meta1()).count()))
+        Ok(usize_to_u64(differences(first.meta1(), number, file.meta1()).count()))
     }
 
     fn gate_sion_alone(window, globalrank: i64) {

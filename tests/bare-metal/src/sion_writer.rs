@@ -22,7 +22,7 @@ use striae_core::sion::{
 };
 use striae_core::span::Span;
 use striae_core::step::{drive, drive_read};
-use striae_core::store::SeekStore;
+use striae_core::store::{SeekStore, usize_to_u64};
 
 fn order(big: bool) -> ByteOrder {
     if big { ByteOrder::Big } else { ByteOrder::Little }
@@ -120,7 +120,7 @@ entries! {
             writer.write(local, bytes)?;
             writer.write_record(local, bytes)?;
             writer.ensure_free_space(local, len)?;
-            Ok(u64::try_from(writer.write_some(local, bytes)?).unwrap_or(0))
+            Ok(usize_to_u64(writer.write_some(local, bytes)?))
         })
     }
 
@@ -138,7 +138,7 @@ entries! {
             let mut task = writer.task(local)?;
             let n = task.write(bytes)?;
             task.flush()?;
-            Ok(u64::try_from(n).unwrap_or(0))
+            Ok(usize_to_u64(n))
         })
     }
 
