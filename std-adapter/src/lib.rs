@@ -37,7 +37,6 @@
 //! `cli` (default): the `striae` program and what only it needs.
 #![deny(unsafe_code)]
 
-mod bulk;
 pub mod copy;
 #[cfg(test)]
 #[path = "../tests/common/denying.rs"]
@@ -47,17 +46,17 @@ mod dump;
 pub mod error;
 mod extract;
 pub mod ffrecord;
-pub mod files;
 pub mod finding;
 pub mod format;
 pub mod gsd;
-pub mod posix;
 pub mod publish;
 pub mod shown;
 pub mod sion;
+mod store;
 
 pub use error::Error;
 pub use format::Format;
+pub use store::{files, posix};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};

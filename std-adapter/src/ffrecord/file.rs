@@ -1,10 +1,10 @@
 //! A file that is read, by many threads at once.
 
 use super::crc32;
-use crate::bulk::Bulk;
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

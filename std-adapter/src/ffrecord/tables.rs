@@ -1,6 +1,7 @@
 //! The tables of a file that is written: row by row, in little memory, however many there are.
 
 use crate::posix::PosixFile;
+use crate::store::Run;
 use std::io;
 use striae_core::ffrecord::Layout;
 use striae_core::ffrecord::raw::Header;
@@ -12,30 +13,23 @@ const PIECE: usize = 1 << 16;
 /// A table whose entries come one after another.
 #[derive(Debug)]
 struct Table {
-    /// Where the entries that wait for being written belong.
-    at: u64,
-    waiting: Vec<u8>,
+    waiting: Run,
     /// The checksum of all entries.
     sum: crc32fast::Hasher,
 }
 
 impl Table {
     fn new(at: u64) -> Self {
-        Self { at, waiting: Vec::new(), sum: crc32fast::Hasher::new() }
+        Self { waiting: Run::at(at), sum: crc32fast::Hasher::new() }
     }
 
     /// Writes what waits, if that is enough or all. If it fails, it can be tried again.
     fn flush(&mut self, file: &PosixFile, least: usize) -> io::Result<()> {
-        if self.waiting.len() >= least {
-            file.write_all_at(self.at, &self.waiting)?;
-            self.at = self.at.saturating_add(u64::try_from(self.waiting.len()).unwrap_or(0));
-            self.waiting.clear();
-        }
-        Ok(())
+        if self.waiting.len() >= least { self.waiting.write(file) } else { Ok(()) }
     }
 
     fn push(&mut self, entry: &[u8]) {
-        self.waiting.extend_from_slice(entry);
+        self.waiting.push(entry);
         self.sum.update(entry);
     }
 }

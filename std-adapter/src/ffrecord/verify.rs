@@ -5,10 +5,10 @@
 
 use super::crc32;
 use super::file::File;
-use crate::bulk::Ahead;
 use crate::direct;
 use crate::error::{Error as FileError, ErrorKind};
 use crate::finding::Severity;
+use crate::store::bulk::Ahead;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;

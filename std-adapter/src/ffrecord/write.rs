@@ -6,6 +6,7 @@ use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::Run;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -77,8 +78,8 @@ impl Builder {
             Rows::Known(tables) => tables.layout().header_len(),
             Rows::Counted(_) => 0,
         };
-        let (path, waiting) = (path.to_owned(), Vec::new());
-        Ok(Writer { path, publish, durable: self.durable, file, rows, at: end, waiting })
+        let (path, waiting) = (path.to_owned(), Run::at(end));
+        Ok(Writer { path, publish, durable: self.durable, file, rows, waiting })
     }
 }
 
@@ -124,9 +125,7 @@ pub struct Writer {
     durable: bool,
     file: PosixFile,
     rows: Rows,
-    /// Where the bytes that wait for being written belong.
-    at: u64,
-    waiting: Vec<u8>,
+    waiting: Run,
 }
 
 impl Writer {
@@ -145,19 +144,20 @@ impl Writer {
     /// [`Wrong::TooManySamples`] if it is one more than were announced; [`Wrong::FileFull`]; the
     /// operating system's. The sample is not part of the file then, and the writer can go on.
     pub fn write(&mut self, sample: &[u8]) -> Result<u64, Error> {
-        let len = to_u64(sample.len());
-        let offset = self.place(len)?;
+        let place = self.place(to_u64(sample.len()))?;
         if self.waiting.len().saturating_add(sample.len()) > PIECE {
             self.flush()?;
         }
         match sample.len() > PIECE {
             true => {
-                self.file.write_all_at(self.at, sample).map_err(|error| self.error(error))?;
-                self.at = self.at.saturating_add(len);
+                self.file
+                    .write_all_at(place.offset(), sample)
+                    .map_err(|error| self.error(error))?;
+                self.waiting.go_to(place.end());
             }
-            false => self.waiting.extend_from_slice(sample),
+            false => self.waiting.push(sample),
         }
-        Ok(self.push(crc32(0, sample), offset))
+        Ok(self.push(crc32(0, sample), place))
     }
 
     /// Adds the bytes of a span of another file as a sample, and says which number it has. `from` is that
@@ -172,15 +172,16 @@ impl Writer {
         span: Span,
         progress: &dyn Fn(u64),
     ) -> Result<u64, Error> {
-        let offset = self.place(span.len())?;
+        let new = self.place(span.len())?;
+        let offset = new.offset();
         self.flush()?;
-        let place = Place { file: &self.file, offset: self.at, zeros: self.is_new(self.at)? };
+        let place = Place { file: &self.file, offset, zeros: self.is_new(offset)? };
         let mut crc = 0;
         let mut seen = |bytes: &[u8]| crc = crc32(crc, bytes);
         let copied = copier.copy_seen(from.1, span, &place, progress, &mut seen);
         copied.map_err(|error| error.of_files(from.0, &self.path))?;
-        self.at = self.at.saturating_add(span.len());
-        Ok(self.push(crc, offset))
+        self.waiting.go_to(new.end());
+        Ok(self.push(crc, new))
     }
 
     /// Gives the file its name, and makes it durable before that if it was asked to.
@@ -190,6 +191,7 @@ impl Writer {
     pub fn finish(mut self) -> Result<Written, Error> {
         let samples = self.n();
         self.flush()?;
+        let end = self.waiting.end();
         let bytes = match self.rows {
             Rows::Known(tables) => {
                 let layout = tables.layout();
@@ -197,12 +199,11 @@ impl Writer {
                     let wrong = Wrong::TooFewSamples { n: samples, want: layout.n() };
                     return Err(Error::new(&self.path, wrong));
                 }
-                let sized = self.file.set_size(self.at).and_then(|()| tables.finish(&self.file));
+                let sized = self.file.set_size(end).and_then(|()| tables.finish(&self.file));
                 sized.map_err(|error| Error::new(&self.path, error))?;
-                self.at.saturating_sub(layout.header_len())
+                end.saturating_sub(layout.header_len())
             }
             Rows::Counted(rows) => {
-                let end = self.at;
                 put_together(&self.path, &self.publish, &self.file, &rows, end)?;
                 end
             }
@@ -213,8 +214,8 @@ impl Writer {
     }
 
     /// Where a sample of this length will be; refuses it if there is no place for it.
-    fn place(&mut self, len: u64) -> Result<u64, Error> {
-        let offset = self.at.saturating_add(to_u64(self.waiting.len()));
+    fn place(&mut self, len: u64) -> Result<Span, Error> {
+        let offset = self.waiting.end();
         let (n, mut tables) = (self.n(), 0);
         match &mut self.rows {
             Rows::Known(known) => {
@@ -229,16 +230,15 @@ impl Writer {
                 tables = layout(&self.path, n.saturating_add(1))?.header_len();
             }
         }
-        let end = offset.checked_add(tables).and_then(|offset| offset.checked_add(len));
-        match end.is_some_and(|end| i64::try_from(end).is_ok()) {
-            true => Ok(offset),
-            false => Err(self.error(Wrong::FileFull { file_len: offset, len })),
-        }
+        let place = Span::new(offset, len);
+        let end = place.and_then(|place| place.end().checked_add(tables));
+        let place = place.filter(|_| end.is_some_and(|end| i64::try_from(end).is_ok()));
+        place.ok_or_else(|| self.error(Wrong::FileFull { file_len: offset, len }))
     }
 
     /// Adds the row of a sample whose bytes are written, or wait.
-    fn push(&mut self, crc: u32, offset: u64) -> u64 {
-        let number = self.n();
+    fn push(&mut self, crc: u32, place: Span) -> u64 {
+        let (number, offset) = (self.n(), place.offset());
         match &mut self.rows {
             Rows::Known(tables) => tables.push(crc, i64::try_from(offset).unwrap_or(i64::MAX)),
             Rows::Counted(rows) => rows.push((crc, offset)),
@@ -248,10 +248,7 @@ impl Writer {
 
     /// Writes the bytes that wait. If it fails, it can be tried again.
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all_at(self.at, &self.waiting).map_err(|error| self.error(error))?;
-        self.at = self.at.saturating_add(to_u64(self.waiting.len()));
-        self.waiting.clear();
-        Ok(())
+        self.waiting.write(&self.file).map_err(|error| Error::new(&self.path, error))
     }
 
     /// Whether nothing was written at `offset` or behind: a sample that failed may have left bytes.

@@ -1,8 +1,9 @@
 //! Reading that believes nothing without its checksum, where there is one.
 
-use super::file::{File, Store};
+use super::file::File;
 use super::window::Look;
 use crate::error::Error;
+use crate::store::bulk::Bulk;
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::gsd::raw::{ChecksumRow, Commit};
 use striae_core::gsd::{self as core_gsd, Checksums, Chunk, Head, ReadError, checksums};
@@ -18,7 +19,7 @@ const WINDOW: usize = 1 << 20;
 const MAX_LEN: u64 = 8 << 16;
 
 /// Compares index, names and what the header says the file is with the checksums of the commit.
-pub(super) fn check_head(store: &Store, head: &Head) -> Result<(), ReadError<Store>> {
+pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk>> {
     let Some(record) = head.state.record() else { return Ok(()) };
     let mut index = head.index();
     index.location = index.offset_of(record.crc_from);
@@ -40,7 +41,7 @@ pub(super) fn check_head(store: &Store, head: &Head) -> Result<(), ReadError<Sto
     Ok(())
 }
 
-fn crc_of(store: &Store, span: Span) -> Result<u32, ReadError<Store>> {
+fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
     let len = usize::try_from(span.len()).unwrap_or(WINDOW).min(WINDOW);
     let (mut window, mut crc, mut at) = (vec![0; len], 0, span.offset());
     while let Some(left) = span.end().checked_sub(at).filter(|&left| left > 0) {

@@ -3,10 +3,10 @@
 use super::checked::{Cache, check_head};
 use super::names::{Name, NameList};
 use super::window::{self, Look};
-use crate::bulk::Bulk;
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -83,8 +83,8 @@ impl OpenOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        let store = Store(Arc::new(Bulk::new(path, store, self.direct)));
-        store.bulk().direct()?; // what cannot be is said at once
+        let store = Bulk::new(path, store, self.direct);
+        store.direct()?; // what cannot be is said at once
         let reader = self.look(|| {
             let reader = Reader::open(store.clone(), &mut [0; OPEN])?;
             let is_whole = self.is_whole(reader.store(), reader.head())?;
@@ -98,7 +98,7 @@ impl OpenOptions {
     /// Does it until what was read is right, or it has been done often enough.
     fn look<T>(
         &self,
-        mut read: impl FnMut() -> Result<Option<T>, ReadError<Store>>,
+        mut read: impl FnMut() -> Result<Option<T>, ReadError<Bulk>>,
     ) -> Result<T, ErrorKind> {
         let mut left = self.attempts;
         loop {
@@ -120,7 +120,7 @@ impl OpenOptions {
     /// Whether what was read belongs together. A commit record says so itself, but if commits take one
     /// sync, there may be a later one in a shadow, which is gone when two more have been made: then
     /// there is more to see in the header by now.
-    fn is_whole(&self, store: &Store, head: &Head) -> Result<bool, ReadError<Store>> {
+    fn is_whole(&self, store: &Bulk, head: &Head) -> Result<bool, ReadError<Bulk>> {
         if head.state.record().is_some() {
             if self.checked {
                 check_head(store, head)?;
@@ -135,33 +135,6 @@ impl OpenOptions {
     }
 }
 
-/// The descriptor, which clones of a file share.
-#[derive(Debug, Clone)]
-pub(super) struct Store(Arc<Bulk>);
-
-impl Store {
-    pub(super) fn file(&self) -> &PosixFile {
-        self.0.file()
-    }
-
-    /// The file, for data.
-    pub(super) fn bulk(&self) -> &Bulk {
-        &self.0
-    }
-}
-
-impl ReadAt for Store {
-    type Error = io::Error;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.file().read_at(offset, buf)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.file().size()
-    }
-}
-
 /// A GSD file, open for reading. All of its methods may be called by many threads at once.
 ///
 /// It shows the file as it was when it was opened or [refreshed](Self::refresh), while others write
@@ -172,7 +145,7 @@ impl ReadAt for Store {
 #[derive(Debug, Clone)]
 pub struct File {
     path: Arc<Path>,
-    reader: Reader<Store>,
+    reader: Reader<Bulk>,
     names: OnceLock<Arc<NameList>>,
     options: OpenOptions,
     look: Look,
@@ -385,13 +358,13 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
     pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
-        let bulk = self.store().bulk();
+        let bulk = self.store();
         if !bulk.is_direct() || span.len() < SHORT {
             return self.reader.read(span, buf).map_err(|error| self.error(error));
         }
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
         let read = bulk.read_into(span.offset(), buf.get_mut(..len).unwrap_or_default());
-        read.map_err(|error: ReadError<Store>| self.error(error))?;
+        read.map_err(|error: ReadError<Bulk>| self.error(error))?;
         Ok(len)
     }
 
@@ -405,14 +378,14 @@ impl File {
         span: Span,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), Error> {
-        let read = self.store().bulk().read_pieces([span], &mut Vec::new(), each);
-        read.map_err(|error: ReadError<Store>| self.error(error))
+        let read = self.store().read_pieces([span], &mut Vec::new(), each);
+        read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
     /// The file as its chunks are read, if that is [directly](OpenOptions::direct): to ask how that goes.
     #[must_use]
     pub fn direct(&self) -> Option<&DirectFile> {
-        self.store().bulk().direct().ok().flatten()
+        self.store().direct().ok().flatten()
     }
 
     /// How chunks are read past the page cache, if they are.
@@ -433,7 +406,7 @@ impl File {
         self.look
     }
 
-    pub(super) fn store(&self) -> &Store {
+    pub(super) fn store(&self) -> &Bulk {
         self.reader.store()
     }
 
@@ -474,7 +447,7 @@ pub(super) fn to_u64(len: usize) -> u64 {
 #[derive(Debug)]
 pub struct Chunks<'a> {
     file: &'a File,
-    chunks: core_gsd::Chunks<'a, Store, Vec<u8>>,
+    chunks: core_gsd::Chunks<'a, Bulk, Vec<u8>>,
 }
 
 impl Chunks<'_> {

@@ -8,8 +8,9 @@
 
 mod fences;
 
-use super::file::{Store, to_u64};
+use super::file::to_u64;
 use super::names::{Name, NameList};
+use crate::store::bulk::Bulk;
 use fences::Fence;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -112,12 +113,12 @@ pub(super) fn id(look: Look, names: &NameList, name: &[u8]) -> Option<u16> {
 /// Its entry is damaged; the operating system's.
 #[inline]
 pub(super) fn find(
-    store: &Store,
+    store: &Bulk,
     look: Look,
     head: &Head,
     frame: u64,
     id: u16,
-) -> Result<Option<Chunk>, ReadError<Store>> {
+) -> Result<Option<Chunk>, ReadError<Bulk>> {
     let key = Key { frame, id };
     WINDOW.with_borrow_mut(|window| match window.seen(look, head, key) {
         Some(found) => found.map_err(DriveError::Format),
@@ -163,11 +164,11 @@ impl Window {
     #[inline(never)]
     fn search(
         &mut self,
-        store: &Store,
+        store: &Bulk,
         look: Look,
         head: &Head,
         key: Key,
-    ) -> Result<Option<Chunk>, ReadError<Store>> {
+    ) -> Result<Option<Chunk>, ReadError<Bulk>> {
         if self.look != look {
             self.beside = Beside::NEW;
             fences::clear(head.index().slots);
@@ -244,11 +245,11 @@ impl Window {
     /// `len` bytes at `offset`, at most [`LEN`].
     fn bytes(
         &mut self,
-        store: &Store,
+        store: &Bulk,
         look: Look,
         offset: u64,
         len: usize,
-    ) -> Result<&[u8], ReadError<Store>> {
+    ) -> Result<&[u8], ReadError<Bulk>> {
         if self.place(look, offset, len).is_none() {
             self.fill(store, look, offset, len)?;
         }
@@ -266,11 +267,11 @@ impl Window {
     /// Reads them, and more if they are near to what was read last.
     fn fill(
         &mut self,
-        store: &Store,
+        store: &Bulk,
         look: Look,
         offset: u64,
         len: usize,
-    ) -> Result<(), ReadError<Store>> {
+    ) -> Result<(), ReadError<Bulk>> {
         let before = self.offset.saturating_sub(to_u64(LEN));
         let behind = self.offset.saturating_add(to_u64(LEN).saturating_mul(2));
         let is_near = self.look == look && (before..behind).contains(&offset);

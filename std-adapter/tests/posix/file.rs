@@ -96,6 +96,21 @@ fn a_file_that_was_opened_for_reading_is_not_written() {
 }
 
 #[test]
+fn nothing_is_behind_the_longest_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = PosixFile::create(&dir.path().join("a"), false).unwrap();
+    file.write_all_at(0, b"bytes").unwrap();
+    let max = u64::try_from(i64::MAX).unwrap();
+    for offset in [max, max + 1, u64::MAX] {
+        let error = file.write_all_at(offset, b"b").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert_eq!(file.read_at(offset, &mut [0]).unwrap(), 0);
+    }
+    assert_eq!(file.set_size(max + 1).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    assert_eq!(file.size().unwrap(), 5);
+}
+
+#[test]
 fn many_threads_write_one_file_at_once() {
     const THREADS: u64 = 8;
     const RECORDS: u64 = 500;

@@ -2,55 +2,15 @@
 
 use crate::common::denying::on_a_failing_disk;
 use std::error::Error as _;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
-use striae::direct::{Policy, Writer};
 use striae::error::ErrorKind;
-use striae::posix::{PosixFile, SyncFailed};
 use striae::{gsd, sion};
-use striae_core::store::WriteAt;
 
 /// In one folder, which is on a disk.
 fn with_file(check: impl FnOnce(&Path)) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     check(&folder.path().join("a"));
-}
-
-/// The law of [`WriteAt::sync`] for stores whose next success would not cover what a failure lost.
-fn check_store(mut store: impl WriteAt<Error = io::Error> + Send) {
-    store.write_all_at(0, b"first").unwrap();
-    store.sync().unwrap();
-    store.write_all_at(5, b"second").unwrap();
-    let error = on_a_failing_disk(|| store.sync().unwrap_err());
-    assert_eq!(error.raw_os_error(), Some(libc::EIO));
-    // Whatever is done now, and though the disk could again.
-    for _ in 0..2 {
-        let error = store.sync().unwrap_err();
-        assert!(error.get_ref().unwrap().is::<SyncFailed>(), "{error}");
-        store.write_all_at(5, b"second").unwrap();
-        assert!(store.sync().is_err());
-        store.set_size(11).unwrap();
-        assert!(store.sync().is_err());
-    }
-}
-
-#[test]
-fn a_store_goes_on_failing_after_a_failed_sync() {
-    let create = |path: &Path| PosixFile::create(path, false).unwrap();
-    with_file(|path| check_store(create(path)));
-    with_file(|path| {
-        let mut file = create(path);
-        check_store(&mut file);
-        file.sync().unwrap_err();
-    });
-    with_file(|path| {
-        let file = create(path);
-        check_store(&file);
-        file.sync().unwrap_err();
-    });
-    for policy in [Policy::Off, Policy::Preferred] {
-        with_file(|path| check_store(Writer::new(create(path), policy).unwrap()));
-    }
 }
 
 /// That a writer's first commit failed by the disk, and what came then by what it remembers.

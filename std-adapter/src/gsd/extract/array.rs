@@ -8,6 +8,7 @@ use crate::extract::path_of;
 use crate::gsd::NameList;
 use crate::gsd::file::to_u64;
 use crate::posix::PosixFile;
+use crate::store::Run;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};
@@ -148,14 +149,12 @@ impl Arrays {
 struct Output {
     name: String,
     header_len: u64,
-    /// What waits to be written, and where it belongs behind the header.
-    gathered: Vec<u8>,
-    place: u64,
+    waiting: Run,
 }
 
 impl Output {
     const fn new(name: String) -> Self {
-        Self { name, header_len: 0, gathered: Vec::new(), place: 0 }
+        Self { name, header_len: 0, waiting: Run::at(0) }
     }
 
     /// Its name in errors.
@@ -198,32 +197,29 @@ impl Output {
 
     /// Puts bytes to their place behind the header, now or later.
     fn put(&mut self, hidden: &Path, place: u64, bytes: &[u8], limit: usize) -> Result<(), Error> {
-        if place != self.place.saturating_add(to_u64(self.gathered.len())) {
+        let offset = self.header_len.saturating_add(place);
+        if offset != self.waiting.end() {
             self.write(hidden)?;
-            self.place = place;
+            self.waiting.go_to(offset);
         }
-        self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() < limit { Ok(()) } else { self.write(hidden) }
+        self.waiting.push(bytes);
+        if self.waiting.len() < limit { Ok(()) } else { self.write(hidden) }
     }
 
     /// Writes what waits.
     fn write(&mut self, hidden: &Path) -> Result<(), Error> {
-        if self.gathered.is_empty() {
+        if self.waiting.is_empty() {
             return Ok(());
         }
-        let offset = self.header_len.saturating_add(self.place);
-        let written = self.open(hidden)?.write_all_at(offset, &self.gathered);
-        written.map_err(self.error(hidden))?;
-        self.place = self.place.saturating_add(to_u64(self.gathered.len()));
-        self.gathered.clear();
-        Ok(())
+        let file = self.open(hidden)?;
+        self.waiting.write(&file).map_err(self.error(hidden))
     }
 
     /// Writes what waits, and gives the file its length behind the header: it ends earlier if its
     /// last bytes are a hole.
     fn finish(&mut self, hidden: &Path, len: u64) -> Result<(), Error> {
         self.write(hidden)?;
-        self.gathered = Vec::new();
+        self.waiting = Run::at(0);
         let (file, len) = (self.open(hidden)?, self.header_len.saturating_add(len));
         let sized = file.size().and_then(|size| match size == len {
             true => Ok(()),

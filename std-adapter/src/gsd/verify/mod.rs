@@ -36,15 +36,15 @@ pub use finding::{Finding, FindingKind};
 pub use head::Basis;
 pub use part::Part;
 
-pub(super) use crate::bulk::{read, read_pieces};
+pub(super) use crate::store::bulk::{read, read_pieces};
 pub(super) use entries::each_entry;
 pub(super) use head::Head;
 pub(super) use shadow::{read_shadows, unproven};
 
-use crate::bulk::Bulk;
 use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;

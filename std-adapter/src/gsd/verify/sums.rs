@@ -2,8 +2,8 @@
 
 use super::finding::FindingKind;
 use super::{Failed, Report};
-use crate::bulk::{Ahead, Bulk};
 use crate::gsd::room::Room;
+use crate::store::bulk::{Ahead, Bulk};
 use std::io;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, Error};

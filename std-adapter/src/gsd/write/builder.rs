@@ -155,14 +155,13 @@ impl Builder {
             false => None,
         };
         let file = PosixFile::create(&publish.hidden(0), false);
-        let file = file.map_err(|error| Error::new(path, error))?;
-        if self.settings.lock {
-            lock(&file, path)?;
-        }
+        let durable = self.settings.durability == Durability::OnCommit;
+        let file = file.map_err(|error| Error::new(path, error))?.durable(durable);
+        let file = lock(file, path, self.settings.lock)?;
         let (application, schema) = (self.application.as_str(), self.schema.as_str());
         let attributes = Attributes { application, schema, ..self.attributes };
         let writer = FileWriter::make(file, path, &attributes, self.settings)?;
-        publish.finish(self.settings.durability == Durability::OnCommit)?;
+        publish.finish(durable)?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(writer)
     }

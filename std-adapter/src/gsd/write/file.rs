@@ -1,14 +1,15 @@
 //! A file that is written.
 
+use super::lock::Locked;
 use super::names::NameIds;
 use super::stream::ChunkWriter;
-use super::target::Target;
-use super::{Durability, Reopen, Settings};
+use super::{Reopen, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::gsd::element::little_endian;
 use crate::gsd::{Element, Stale};
 use crate::posix::PosixFile;
 use crate::shown::Shown;
+use crate::store::Gatherer;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,12 +71,13 @@ pub struct FileWriter {
 }
 
 /// What does the work.
-type CoreWriter = Writer<Target, Vec<Slot>>;
+type CoreWriter = Writer<Gathered, Vec<Slot>>;
 
 /// What a file is written with.
-fn target(file: PosixFile, path: &Path, settings: Settings) -> Result<Target, Error> {
-    let syncs = settings.durability == Durability::OnCommit;
-    Target::new(file, settings.buffer, syncs).map_err(|error| Error::new(path, error))
+pub(super) type Gathered = Gatherer<Locked>;
+
+fn gathered(file: Locked, path: &Path, settings: Settings) -> Result<Gathered, Error> {
+    Gatherer::new(file, settings.buffer).map_err(|error| Error::new(path, error))
 }
 
 /// Memory for all that a frame can have. The operating system gives it when it is touched.
@@ -95,33 +97,33 @@ impl FileWriter {
 
     /// Makes `file`, which is empty, a GSD file; errors name `path`.
     pub(super) fn make(
-        file: PosixFile,
+        file: Locked,
         path: &Path,
         attributes: &Attributes<'_>,
         settings: Settings,
     ) -> Result<Self, Error> {
-        let target = target(file, path, settings)?;
+        let gathered = gathered(file, path, settings)?;
         let checksum = crc32c::crc32c_append;
-        let writer = Writer::create_with(target, attributes, memory(path)?, checksum);
+        let writer = Writer::create_with(gathered, attributes, memory(path)?, checksum);
         let mut writer = writer.map_err(|error| Error::new(path, error))?;
         writer.set_names_in_place(settings.hidden);
         Ok(Self::new(path, writer, NameIds::default(), None))
     }
 
     /// Goes on with `file`, whose name is `path`.
-    pub(super) fn go_on(file: PosixFile, path: &Path, settings: Settings) -> Result<Self, Error> {
+    pub(super) fn go_on(file: Locked, path: &Path, settings: Settings) -> Result<Self, Error> {
         let at = |error: core_gsd::ReadError<&PosixFile>| Error::new(path, error);
         let mut window = [0; Open::WINDOW];
-        let reader = Reader::open(&file, &mut window).map_err(at)?;
+        let reader = Reader::open(&*file, &mut window).map_err(at)?;
         let mut names = NameIds::default();
         let stale = Stale::of(reader.head());
         let list = crate::gsd::NameList::read(&reader).map_err(at)?;
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
         }
-        let target = target(file, path, settings)?;
+        let gathered = gathered(file, path, settings)?;
         let checksum = crc32c::crc32c_append;
-        let writer = Writer::open_with(target, memory(path)?, checksum, &mut window);
+        let writer = Writer::open_with(gathered, memory(path)?, checksum, &mut window);
         let mut writer = writer.map_err(|error| Error::new(path, error))?;
         if let Some(one_sync) = settings.one_sync {
             writer.set_one_sync(one_sync);
@@ -264,7 +266,7 @@ impl FileWriter {
     /// Frames that have ended stay, committed or not, and so do names.
     pub fn discard_frame(&mut self) {
         if let Some(writer) = &mut self.writer {
-            writer.discard_frame_with(Target::forget);
+            writer.discard_frame_with(Gathered::forget);
             self.names.end_frame();
         }
     }
@@ -297,8 +299,8 @@ impl FileWriter {
         let (writer, path) = self.open_named()?;
         writer.close().map_err(|error| Error::new(path, error))?;
         self.last = (writer.frames(), writer.version());
-        let target = self.writer.take().map(Writer::into_store);
-        let trimmed = target.map_or(Ok(()), |mut target| target.trim());
+        let store = self.writer.take().map(Writer::into_store);
+        let trimmed = store.map_or(Ok(()), |mut store| store.trim());
         trimmed.map_err(|error| Error::new(&self.path, error))
     }
 
@@ -387,7 +389,7 @@ pub(super) fn chunk_error(
     path: &Path,
     frame: u64,
     name: &[u8],
-    error: WriteError<Target>,
+    error: WriteError<Gathered>,
 ) -> Error {
     match error {
         DriveError::Format(error) if error.blames_caller() => {

@@ -8,7 +8,6 @@
 //! | `copy` | a chunk that comes from another file |
 //! | `stream` | a chunk that comes piece by piece: [`ChunkWriter`] |
 //! | `names` | ids of names, by name and by habit |
-//! | `target` | a file as a store that gathers what is written |
 //! | `lock` | one writer at a time |
 
 mod builder;
@@ -18,7 +17,6 @@ mod lock;
 mod names;
 mod reopen;
 mod stream;
-mod target;
 
 pub use builder::Builder;
 pub(super) use copy::Source;

@@ -1,6 +1,6 @@
 //! How a file is gone on with.
 
-use super::lock::lock;
+use super::lock::{Locked, lock};
 use super::{Durability, FileWriter, Settings};
 use crate::error::Error;
 use crate::posix::PosixFile;
@@ -66,24 +66,20 @@ impl Reopen {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let file = self.open_file(path)?;
-        if self.settings.durability != Durability::None {
-            // What is visible may be the last words of a program that was killed, and not durable.
-            file.sync().map_err(|error| Error::new(path, error))?;
-        }
+        // What is visible may be the last words of a program that was killed, and not durable.
+        file.sync().map_err(|error| Error::new(path, error))?;
         FileWriter::go_on(file, path, self.settings)
     }
 
     /// The file that has the name when nobody else may write to it any more.
-    fn open_file(&self, path: &Path) -> Result<PosixFile, Error> {
+    fn open_file(&self, path: &Path) -> Result<Locked, Error> {
         let at = |error| Error::new(path, error);
         for _ in 0..ATTEMPTS {
             let file = PosixFile::open_rw(path).map_err(at)?;
-            if !self.settings.lock {
-                return Ok(file);
-            }
-            lock(&file, path)?;
-            let named = PosixFile::open(path).map_err(at)?;
-            if named.identity() == file.identity() {
+            let file = file.durable(self.settings.durability == Durability::OnCommit);
+            let file = lock(file, path, self.settings.lock)?;
+            let is_named = |named: &PosixFile| named.identity() == file.identity();
+            if !self.settings.lock || is_named(&PosixFile::open(path).map_err(at)?) {
                 return Ok(file);
             }
         }

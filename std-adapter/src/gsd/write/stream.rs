@@ -1,7 +1,7 @@
 //! A chunk that comes piece by piece.
 
+use super::file::Gathered;
 use super::file::chunk_error;
-use super::target::Target;
 use crate::error::Error;
 use crate::gsd::Name;
 use std::fmt;
@@ -14,7 +14,7 @@ use striae_core::gsd::{self as core_gsd, Chunk, Slot};
 ///
 /// Dropped before it is [finished](Self::finish), it was never there.
 pub struct ChunkWriter<'a> {
-    chunk: core_gsd::ChunkWriter<'a, Target, Vec<Slot>>,
+    chunk: core_gsd::ChunkWriter<'a, Gathered, Vec<Slot>>,
     path: &'a Path,
     frame: u64,
     name: Box<[u8]>,
@@ -22,7 +22,7 @@ pub struct ChunkWriter<'a> {
 
 impl<'a> ChunkWriter<'a> {
     pub(super) fn new(
-        chunk: core_gsd::ChunkWriter<'a, Target, Vec<Slot>>,
+        chunk: core_gsd::ChunkWriter<'a, Gathered, Vec<Slot>>,
         path: &'a Path,
         frame: u64,
         name: &[u8],
@@ -52,7 +52,7 @@ impl<'a> ChunkWriter<'a> {
     }
 
     /// The chunk, for what core's writer can do with it.
-    pub(super) const fn core(&mut self) -> &mut core_gsd::ChunkWriter<'a, Target, Vec<Slot>> {
+    pub(super) const fn core(&mut self) -> &mut core_gsd::ChunkWriter<'a, Gathered, Vec<Slot>> {
         &mut self.chunk
     }
 

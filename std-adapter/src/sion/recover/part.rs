@@ -1,8 +1,9 @@
 //! One physical file that is recovered: how much of which chunks is used.
 
 use super::Identity;
-use super::source::Source;
+use super::source;
 use crate::error::{Error, ErrorKind};
+use crate::store::SparseFile;
 use std::path::{Path, PathBuf};
 use striae_core::endian::U32;
 use striae_core::sion::recover::{Recovered, Remains, Scratch};
@@ -49,7 +50,7 @@ pub(super) struct Part {
 impl Part {
     /// Looks at META1, and what else says how long streams are.
     pub(super) fn open(path: PathBuf) -> Result<Self, Error> {
-        let (source, identity) = Source::open(&path)?;
+        let (source, identity) = source::open(&path)?;
         let remains = Remains::read(&source, crc32c::crc32c_append, &mut vec![0; WINDOW]);
         let remains = remains.map_err(|error| Error::new(&path, error))?;
         Ok(Self { identity, remains, tasks: Vec::new(), used: Vec::new() })
@@ -89,11 +90,11 @@ impl Part {
 
     /// Judges all tasks.
     pub(super) fn examine(&mut self) -> Result<(), Error> {
-        let source = Source::open_again(&self.identity)?;
+        let source = source::open_again(&self.identity)?;
         let (mut tables, mut window) = (vec![0; WINDOW], vec![0; WINDOW]);
         let mut scratch = Scratch::new(&mut window);
         let (mut tasks, mut used) = (Vec::new(), Vec::new());
-        let at = |error: ReadError<Source>| Error::new(&self.identity.path, error);
+        let at = |error: ReadError<SparseFile>| Error::new(&self.identity.path, error);
         for listed in self.remains.tasks(&source, &mut tables).map_err(at)? {
             let task = listed.map_err(at)?.task;
             let mut full = None;
@@ -136,7 +137,7 @@ impl Part {
     }
 
     /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
-    pub(super) fn sealed_crcs(&self, source: &Source) -> Result<Vec<u32>, Error> {
+    pub(super) fn sealed_crcs(&self, source: &SparseFile) -> Result<Vec<u32>, Error> {
         let mut crcs = Vec::new();
         let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());
         let Some(varheader) = sealed else { return Ok(crcs) };
@@ -158,7 +159,7 @@ impl Part {
         Ok(crcs)
     }
 
-    fn read(&self, source: &Source, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, source: &SparseFile, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         source.read_exact_at(offset, buf).map_err(|error| match error {
             embedded_io::ReadExactError::UnexpectedEof => {
                 Error::new(self.path(), ErrorKind::Ended { offset })

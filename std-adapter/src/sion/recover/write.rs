@@ -1,13 +1,13 @@
 //! Writing what was recovered.
 
 use super::part::{Part, TaskPart, Used, WINDOW};
-use super::source::Source;
+use super::source;
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
 use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
-use std::io;
+use crate::store::SparseFile;
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::endian::I32;
@@ -16,7 +16,7 @@ use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{Column, Entries, Written};
 use striae_core::sion::{Book, Meta1, raw};
 use striae_core::span::Span;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::ReadAt;
 use zerocopy::IntoBytes;
 
 /// Writes the set that `parts` are of.
@@ -135,8 +135,9 @@ fn write_part(
     mapping: &[Address],
     progress: &dyn Fn(u64),
 ) -> Result<(), Error> {
-    let source = Source::open_again(part.identity())?;
+    let source = source::open_again(part.identity())?;
     let file = PosixFile::create(hidden, false).map_err(|error| Error::new(out, error))?;
+    let file = file.durable(false); // nobody knows it yet: nothing comes before something else
     let mut copy =
         Copy { from: &source, path: part.path(), file: &file, out, copier: Copier::new() };
     let meta1 = part.remains().head().meta1;
@@ -169,12 +170,12 @@ fn write_part(
     let (lengths, mut book) = (Lengths { part, crcs, mapping }, book.with_meta1_crc(meta1_crc));
     let close = Close::close(&mut book, maxchunks, lengths, terms, &mut window);
     let close = close.map_err(|error| Error::new(out, error))?;
-    close.run(&mut Target(&file), &mut buf).map_err(at)
+    close.run(&mut &file, &mut buf).map_err(at)
 }
 
 /// Copies bytes of a physical file to the same places of another.
 struct Copy<'a> {
-    from: &'a Source,
+    from: &'a SparseFile,
     path: &'a Path,
     file: &'a PosixFile,
     out: &'a Path,
@@ -204,34 +205,5 @@ impl Copy<'_> {
             };
         }
         self.span(next, progress)
-    }
-}
-
-/// A new file that nobody knows yet, so that nothing has to be durable before something else.
-struct Target<'a>(&'a PosixFile);
-
-impl ReadAt for Target<'_> {
-    type Error = io::Error;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read_at(offset, buf)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.0.size()
-    }
-}
-
-impl WriteAt for Target<'_> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> io::Result<()> {
-        self.0.set_size(len)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::super::each::{all_processors, for_each};
 use super::meta2::{Place, TASKS, entries, load, task_of};
 use super::{Failed, FindingKind, Report, WINDOW, read};
-use crate::bulk::{Ahead, Bulk};
 use crate::posix::PosixFile;
+use crate::store::bulk::{Ahead, Bulk};
 use crc32c::crc32c_append;
 use rustix::fs::SeekFrom;
 use std::num::NonZeroUsize;

@@ -37,16 +37,16 @@ pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use finding::{Finding, FindingKind};
 pub use state::{Ending, Sealing, State, sealed_bytes, state};
 
-use crate::bulk::read;
+use crate::store::bulk::read;
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
 pub(super) use seal::look_for_seal;
 
 use super::siblings::PartOfSet;
-use crate::bulk::Bulk;
 use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, chunks, meta2, read, seal};
-use crate::bulk::Bulk;
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::mapping::Mapping;

@@ -224,14 +224,14 @@ impl Builder {
             planned.push(self.plan(path, number, &tasks, &prefix, &mut made)?);
         }
         for plan in &planned {
-            plan.empty(self.settings.durability)?; // none is the new set's as long as one is the old
+            plan.empty()?; // none is the new set's as long as one is the old
         }
         let write = |plan: Plan| {
             let mapping = std::mem::take(&mut mapping); // the first one has it
             plan.write(&prefix, mapping, self.settings)
         };
         let parts = planned.into_iter().map(write).collect::<Result<_, _>>()?;
-        if self.settings.durability != Durability::None {
+        if self.settings.durability.asks() {
             sync_parent(path).map_err(|error| Error::new(path, error))?;
         }
         let writer = FileWriter::new(path, parts);
@@ -293,7 +293,7 @@ impl Builder {
         prefix: &[u8],
         made: &mut Made,
     ) -> Result<Plan, Error> {
-        let file = self.open(&path, made)?;
+        let file = self.open(&path, made)?.durable(self.settings.durability.asks());
         let fsblksize = match self.fsblksize {
             Some(bytes) => bytes,
             None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,

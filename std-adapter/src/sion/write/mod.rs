@@ -8,7 +8,6 @@
 //! | `task` | a task's stream: [`TaskWriter`] |
 //! | `stream` | what a task has in its buffer and wrote since the last commit |
 //! | `part` | one physical file: which blocks are open, where META2 is |
-//! | `target` | a physical file as a store |
 //! | `snapshot` | what all tasks wrote, at the moment of a commit |
 
 mod builder;
@@ -17,7 +16,6 @@ mod plan;
 mod set;
 mod snapshot;
 mod stream;
-mod target;
 mod task;
 
 pub use builder::Builder;
@@ -37,4 +35,11 @@ pub enum Durability {
     /// If that commit fails, the write fails and was not accepted, unless nobody can know: see
     /// [`TaskWriter`].
     EveryRecord,
+}
+
+impl Durability {
+    /// Whether the disk is asked.
+    const fn asks(self) -> bool {
+        matches!(self, Self::OnCommit | Self::EveryRecord)
+    }
 }

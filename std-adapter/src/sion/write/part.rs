@@ -25,7 +25,6 @@ use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Since;
 use striae_core::sion::publish::Publish;
 use striae_core::sion::{Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen};
-use striae_core::store::WriteAt;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -224,7 +223,7 @@ impl Part {
         let is_same = book.unsettled().is_none()
             && book.published().is_some_and(|old| old.is_sealed() == book.is_sealed());
         if snapshot.pens.is_empty() && is_same {
-            let synced = self.target().sync(); // an earlier writer may not have asked for it
+            let synced = self.file.sync(); // an earlier writer may not have asked for it
             synced.map_err(|error| Error::new(&self.path, error))?;
         } else {
             self.publish(&mut book, |book, terms, window| {

@@ -1,8 +1,6 @@
 //! A physical file that is to be made: its tasks, and how it gets its META1.
 
-use super::Durability;
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
-use super::target::Target;
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
@@ -23,19 +21,16 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Takes away what the file held before.
-    pub(super) fn empty(&self, durability: Durability) -> Result<(), Error> {
+    pub(super) fn empty(&self) -> Result<(), Error> {
         let empty = || {
             if self.file.size()? != 0 {
                 // Not if it is empty: file systems take that for a replaced file, and write all of
                 // it when it is closed.
                 self.file.set_size(0)?;
             }
-            match durability {
-                Durability::None => Ok(()),
-                // Else a power cut could leave the old size, with old bytes and new ones; also if
-                // someone else emptied it a moment ago.
-                Durability::OnCommit | Durability::EveryRecord => self.file.sync(),
-            }
+            // Else a power cut could leave the old size, with old bytes and new ones; also if
+            // someone else emptied it a moment ago.
+            self.file.sync()
         };
         empty().map_err(|error: io::Error| Error::new(&self.path, error))
     }
@@ -51,8 +46,7 @@ impl Plan {
         let checksum: Option<Checksum> = book.is_sealed().then_some(crc32c::crc32c_append);
         let create = Create::new(book.meta1(), prefix, &table, checksum, &mut window);
         let (mut create, _) = create.map_err(|error| Error::new(&path, error))?;
-        let mut target = Target::new(&file, settings.durability);
-        let meta1_crc = drive(&mut create, &mut target, &mut []).map_err(|error| {
+        let meta1_crc = drive(&mut create, &mut &file, &mut []).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&path, error)
         })?;

@@ -226,10 +226,9 @@ impl Reopen {
     fn open_part(&self, path: PathBuf) -> Result<Part, Error> {
         let at = |error| Error::new(&path, error);
         let file = PosixFile::open_rw(&path).map_err(|error| Error::new(&path, error))?;
-        if self.durability != Durability::None {
-            // What is visible may be the last words of a program that was killed, and not durable.
-            file.sync().map_err(|error| Error::new(&path, error))?;
-        }
+        let file = file.durable(self.durability.asks());
+        // What is visible may be the last words of a program that was killed, and not durable.
+        file.sync().map_err(|error| Error::new(&path, error))?;
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]).map_err(at)?;
         let core_sion::Opened::Closed(physical) = opened else {
             let offset = opened.head().meta1.layout().commit_fields().offset();

@@ -2,7 +2,6 @@
 
 use super::{Part, WINDOW};
 use crate::error::Error;
-use crate::sion::write::target::Target;
 use std::io;
 use std::sync::atomic::Ordering;
 use striae_core::sion::book::Ahead;
@@ -45,7 +44,7 @@ impl Part {
             let file_len = self.file.size().map_err(DriveError::Store)?;
             let terms = Terms { ahead, file_len, checksum: crc32c::crc32c_append };
             let publish = begin(book, terms, &mut window).map_err(DriveError::Format)?;
-            publish.run(&mut self.target(), &mut buf)
+            publish.run(&mut &self.file, &mut buf)
         };
         let done = match publish(book, Ahead::Double) {
             Err(DriveError::Store(error))
@@ -57,9 +56,5 @@ impl Part {
         };
         self.entered.store(book.entered(), Ordering::Release);
         done.map_err(|error| Error::new(&self.path, error))
-    }
-
-    pub(super) const fn target(&self) -> Target<'_> {
-        Target::new(&self.file, self.settings.durability)
     }
 }

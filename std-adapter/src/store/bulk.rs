@@ -15,13 +15,13 @@ use striae_core::store::ReadAt;
 /// Bytes that are read at once through the page cache.
 const WINDOW: usize = 1 << 20;
 
-/// A file, which is opened for direct reading as soon as that is asked of it.
-#[derive(Debug)]
+/// A file, which is opened for direct reading as soon as that is asked of it. Clones share it.
+#[derive(Debug, Clone)]
 pub(crate) struct Bulk {
     path: Arc<Path>,
     file: Arc<PosixFile>,
     options: Option<direct::OpenOptions>,
-    direct: OnceLock<DirectFile>,
+    direct: Arc<OnceLock<DirectFile>>,
 }
 
 impl Bulk {
@@ -31,7 +31,7 @@ impl Bulk {
         file: PosixFile,
         options: Option<direct::OpenOptions>,
     ) -> Self {
-        Self { path: path.into(), file: Arc::new(file), options, direct: OnceLock::new() }
+        Self { path: path.into(), file: Arc::new(file), options, direct: Arc::default() }
     }
 
     /// The file, through the page cache.

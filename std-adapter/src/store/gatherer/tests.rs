@@ -1,4 +1,4 @@
-//! A target against plain bytes.
+//! A gatherer against plain bytes.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -38,9 +38,15 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn write(target: &mut Target, model: &mut Vec<u8>, offset: u64, len: usize, byte: u8) {
+fn write(
+    gatherer: &mut Gatherer<&PosixFile>,
+    model: &mut Vec<u8>,
+    offset: u64,
+    len: usize,
+    byte: u8,
+) {
     let bytes: Vec<u8> = (0..len).map(|i| byte.wrapping_add((i % 251) as u8)).collect();
-    target.write_all_at(offset, &bytes).unwrap();
+    gatherer.write_all_at(offset, &bytes).unwrap();
     if !bytes.is_empty() {
         let (start, end) = (offset as usize, offset as usize + len);
         model.resize(model.len().max(end), 0);
@@ -52,27 +58,27 @@ fn run(capacity: usize, operations: &[Operation]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let file = PosixFile::create(&path, false).unwrap();
-    let mut target = Target::new(file, capacity, true).unwrap();
+    let mut gatherer = Gatherer::new(&file, capacity).unwrap();
     let (mut model, mut next) = (Vec::new(), 0);
     for operation in operations {
         match *operation {
             Operation::Follow(gap, len, byte) => {
                 let offset = (next + gap).min(1 << 21);
-                write(&mut target, &mut model, offset, len, byte);
+                write(&mut gatherer, &mut model, offset, len, byte);
                 next = offset + len as u64;
             }
             Operation::Write(offset, len, byte) => {
-                write(&mut target, &mut model, offset, len, byte);
+                write(&mut gatherer, &mut model, offset, len, byte);
                 next = offset + len as u64;
             }
             Operation::Size(len) => {
-                target.set_size(len).unwrap();
+                gatherer.set_size(len).unwrap();
                 model.resize(len as usize, 0);
             }
             Operation::Order | Operation::Sync => {
                 match operation {
-                    Operation::Order => target.order().unwrap(),
-                    _ => target.sync().unwrap(),
+                    Operation::Order => gatherer.order().unwrap(),
+                    _ => gatherer.sync().unwrap(),
                 }
                 let bytes = fs::read(&path).unwrap();
                 assert!(bytes[..model.len()] == model, "something was left");
@@ -82,16 +88,16 @@ fn run(capacity: usize, operations: &[Operation]) {
                 let have = (offset as usize).min(model.len())..model.len();
                 let expected = &model[have.start..have.end.min(have.start + len)];
                 let mut bytes = vec![0x55; expected.len()];
-                target.read_exact_at(offset, &mut bytes).unwrap();
+                gatherer.read_exact_at(offset, &mut bytes).unwrap();
                 assert!(bytes == expected, "{len} bytes at {offset}");
                 let mut more = [0x55; 3];
-                assert_eq!(target.read_at(model.len() as u64, &mut more).unwrap(), 0);
+                assert_eq!(gatherer.read_at(model.len() as u64, &mut more).unwrap(), 0);
             }
         }
-        assert_eq!(target.size().unwrap(), model.len() as u64);
+        assert_eq!(gatherer.size().unwrap(), model.len() as u64);
     }
-    target.sync().unwrap();
-    target.trim().unwrap();
+    gatherer.sync().unwrap();
+    gatherer.trim().unwrap();
     assert!(fs::read(&path).unwrap() == model);
 }
 
@@ -99,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn a_target_is_like_bytes(
+    fn a_gatherer_is_like_bytes(
         capacity in prop_oneof![Just(0), 1..500_usize, Just(1 << 17), Just(1 << 20)],
         operations in vec(operation(), 1..60),
     ) {
@@ -119,17 +125,17 @@ fn short_commits_let_the_file_grow_in_steps_and_trimming_takes_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let file = PosixFile::create(&path, false).unwrap();
-    let mut target = Target::new(file, 1 << 20, true).unwrap();
+    let mut gatherer = Gatherer::new(&file, 1 << 20).unwrap();
     let mut lengths = std::collections::BTreeSet::new();
     for i in 0..300_u64 {
-        target.write_all_at(i * 280, &[7; 280]).unwrap();
-        target.sync().unwrap();
+        gatherer.write_all_at(i * 280, &[7; 280]).unwrap();
+        gatherer.sync().unwrap();
         let len = fs::metadata(&path).unwrap().len();
         assert!(len >= (i + 1) * 280);
         lengths.insert(len);
     }
     assert!(lengths.len() < 8, "{lengths:?}");
-    target.trim().unwrap();
+    gatherer.trim().unwrap();
     assert!(fs::read(&path).unwrap() == [7; 300 * 280]);
 }
 
@@ -138,11 +144,12 @@ fn changes_of_the_front_are_one_write_with_what_is_between_them_and_seen_when_or
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, [1; 700]).unwrap();
-    let mut target = Target::new(PosixFile::open_rw(&path).unwrap(), 1 << 20, true).unwrap();
-    target.write_all_at(100, &[2; 4]).unwrap();
-    target.write_all_at(8, &[3; 40]).unwrap();
-    target.write_all_at(176, &[4; 80]).unwrap();
-    target.order().unwrap();
+    let file = PosixFile::open_rw(&path).unwrap();
+    let mut gatherer = Gatherer::new(&file, 1 << 20).unwrap();
+    gatherer.write_all_at(100, &[2; 4]).unwrap();
+    gatherer.write_all_at(8, &[3; 40]).unwrap();
+    gatherer.write_all_at(176, &[4; 80]).unwrap();
+    gatherer.order().unwrap();
     let mut expected = [1; 700];
     expected[100..104].fill(2);
     expected[8..48].fill(3);

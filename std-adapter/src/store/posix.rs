@@ -2,6 +2,7 @@
 
 mod pin;
 
+use super::syncs::Syncs;
 pub(crate) use pin::Pin;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
@@ -9,9 +10,15 @@ use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use striae_core::store::usize_to_u64;
 use striae_core::store::{ReadAt, WriteAt};
+
+pub use super::syncs::SyncFailed;
+
+/// No file is longer: `off_t` has a sign.
+pub(super) const MAX_LEN: u64 = i64::MAX.cast_unsigned();
 
 /// A regular file, read and written by offset; many threads may do both at once.
 ///
@@ -29,34 +36,14 @@ pub struct PosixFile {
     fd: OwnedFd,
     /// Device and inode.
     identity: (u64, u64),
-    /// Where writing must stop; nowhere if the file is only read, as the kernel refuses that.
+    /// Where writing must stop, at most [`MAX_LEN`]; that if the file is only read, as the kernel
+    /// refuses to write.
     limit: AtomicU64,
+    /// Whether a sync asks the disk.
+    durable: bool,
     /// Shared by all descriptors that were made from one another.
     syncs: Arc<Syncs>,
 }
-
-/// What the disk said when it was asked to make a file durable.
-#[derive(Debug, Default)]
-struct Syncs {
-    failed: AtomicBool,
-    /// Held while it is asked: of two calls at once, the kernel tells only one of a failure.
-    asking: Mutex<()>,
-}
-
-/// The error of every [`PosixFile::sync`] after one that failed.
-///
-/// The kernel reports a write that failed once, and takes the bytes for written from then on: whether
-/// they are on the disk, no later call can say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SyncFailed;
-
-impl std::fmt::Display for SyncFailed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the disk failed to make earlier writes durable")
-    }
-}
-
-impl std::error::Error for SyncFailed {}
 
 impl PosixFile {
     /// Opens the file at `path` for reading.
@@ -64,7 +51,7 @@ impl PosixFile {
     /// # Errors
     /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::opened(path, OFlags::RDONLY, u64::MAX)
+        Self::opened(path, OFlags::RDONLY, MAX_LEN)
     }
 
     /// Opens the file at `path` for reading and writing, and leaves its contents alone.
@@ -104,8 +91,20 @@ impl PosixFile {
     /// A regular file that is open already.
     #[cfg(test)]
     pub(crate) fn of(file: std::fs::File) -> Self {
-        let (identity, limit) = ((0, 0), AtomicU64::new(u64::MAX));
-        Self { fd: file.into(), identity, limit, syncs: Arc::default() }
+        let (identity, limit) = ((0, 0), AtomicU64::new(MAX_LEN));
+        Self { fd: file.into(), identity, limit, durable: true, syncs: Arc::default() }
+    }
+
+    /// Whether a [`sync`](Self::sync) asks the disk, as it does unless told. What it does not ask for
+    /// survives the end of the process, and not that of the machine.
+    pub(crate) const fn durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
+        self
+    }
+
+    /// Whether a [`sync`](Self::sync) asks the disk.
+    pub(crate) const fn is_durable(&self) -> bool {
+        self.durable
     }
 
     /// Opens what must be a regular file, without waiting for anything.
@@ -124,7 +123,7 @@ impl PosixFile {
                     rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
                 }
                 let limit = AtomicU64::new(limit);
-                Ok(Self { fd, identity, limit, syncs: Arc::default() })
+                Ok(Self { fd, identity, limit, durable: true, syncs: Arc::default() })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
@@ -133,7 +132,7 @@ impl PosixFile {
 
     /// Opens the file at `path` for reading past the page cache.
     pub(crate) fn open_direct(path: &Path) -> io::Result<Self> {
-        Self::opened(path, OFlags::RDONLY | OFlags::DIRECT, u64::MAX)
+        Self::opened(path, OFlags::RDONLY | OFlags::DIRECT, MAX_LEN)
     }
 
     /// Opens the same file once more, whatever name it has by now, or none.
@@ -141,16 +140,16 @@ impl PosixFile {
     /// # Errors
     /// The operating system's, also where there is no `/proc`.
     pub(crate) fn reopen(&self, flags: OFlags) -> io::Result<Self> {
-        let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { u64::MAX };
+        let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { MAX_LEN };
         let reopened = Self::opened(&self.proc_path(), flags, limit)?;
-        Ok(Self { syncs: Arc::clone(&self.syncs), ..reopened })
+        Ok(Self { durable: self.durable, syncs: Arc::clone(&self.syncs), ..reopened })
     }
 
     /// The same file by one more descriptor, which may do what this one may.
     pub(crate) fn same(&self) -> io::Result<Self> {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
-        let syncs = Arc::clone(&self.syncs);
-        Ok(Self { fd: self.fd.try_clone()?, identity: self.identity, limit, syncs })
+        let (fd, syncs) = (self.fd.try_clone()?, Arc::clone(&self.syncs));
+        Ok(Self { fd, identity: self.identity, limit, durable: self.durable, syncs })
     }
 
     /// A name of the open file itself.
@@ -190,7 +189,7 @@ impl PosixFile {
         while !bytes.is_empty() {
             let n = self.write_some_at(offset, bytes)?;
             bytes = bytes.get(n..).unwrap_or_default();
-            offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+            offset = offset.saturating_add(usize_to_u64(n)); // exact: at most `MAX_LEN`
         }
         Ok(())
     }
@@ -229,18 +228,12 @@ impl PosixFile {
     /// The operating system's. What was written since the last success may be durable or lost, and
     /// nothing can tell: so from then on the error is [`SyncFailed`], until the file is opened anew.
     pub fn sync(&self) -> io::Result<()> {
-        let _asking = self.syncs.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        self.check_syncs()?;
-        let failed = |_: &Errno| self.syncs.failed.store(true, Ordering::Release);
-        Ok(retry_on_intr(|| rustix::fs::fdatasync(&self.fd)).inspect_err(failed)?)
+        if self.durable { self.syncs.ask(self.fd.as_fd()) } else { self.syncs.check() }
     }
 
     /// That the disk has not failed yet to make the file durable.
     pub(crate) fn check_syncs(&self) -> io::Result<()> {
-        match self.syncs.failed.load(Ordering::Acquire) {
-            true => Err(io::Error::other(SyncFailed)),
-            false => Ok(()),
-        }
+        self.syncs.check()
     }
 
     /// Length of the blocks in which the file system likes to be written, at least 1.
@@ -327,7 +320,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// How long this process may make a file.
 fn size_limit() -> u64 {
-    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
+    getrlimit(Resource::Fsize).current.unwrap_or(MAX_LEN).min(MAX_LEN)
 }
 
 impl AsFd for PosixFile {
@@ -340,6 +333,13 @@ impl ReadAt for PosixFile {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        // Behind that there is nothing, and no `off_t`.
+        let room = usize::try_from(MAX_LEN.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let room = room.min(buf.len());
+        let buf = match buf.get_mut(..room) {
+            Some(buf) if !buf.is_empty() => buf,
+            _ => return Ok(0),
+        };
         Ok(retry_on_intr(|| rustix::io::pread(&self.fd, &mut *buf, offset))?)
     }
 

@@ -1,9 +1,9 @@
 //! A set of files, opened when needed, a bounded number at a time.
 
-use crate::bulk::Bulk;
 use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};

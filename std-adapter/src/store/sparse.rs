@@ -1,0 +1,93 @@
+//! A file whose holes are known, and not read.
+
+use super::posix::PosixFile;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+use std::cell::OnceCell;
+use std::io;
+use striae_core::sion::recover::Sparse;
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+
+/// A file whose holes are asked for once, when they are first of interest.
+#[derive(Debug)]
+pub(crate) struct SparseFile {
+    file: PosixFile,
+    /// Parts that are no holes, in order.
+    data: OnceCell<Vec<Span>>,
+}
+
+impl SparseFile {
+    pub(crate) const fn new(file: PosixFile) -> Self {
+        Self { file, data: OnceCell::new() }
+    }
+
+    pub(crate) const fn file(&self) -> &PosixFile {
+        &self.file
+    }
+
+    fn data(&self) -> io::Result<&[Span]> {
+        if let Some(data) = self.data.get() {
+            return Ok(data);
+        }
+        let data = parts_with_data(&self.file)?;
+        Ok(self.data.get_or_init(|| data))
+    }
+}
+
+/// What `span` and `data` share, if that is something.
+fn shared(span: Span, data: &Span) -> Option<Span> {
+    let start = span.offset().max(data.offset());
+    let end = span.end().min(data.end());
+    Span::new(start, end.checked_sub(start)?).filter(|shared| !shared.is_empty())
+}
+
+impl ReadAt for SparseFile {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+}
+
+impl Sparse for SparseFile {
+    fn first_data(&self, span: Span) -> io::Result<Option<Span>> {
+        let data = self.data()?;
+        let index = data.partition_point(|data| data.end() <= span.offset());
+        Ok(data.get(index).and_then(|data| shared(span, data)))
+    }
+
+    fn last_data(&self, span: Span) -> io::Result<Option<Span>> {
+        let data = self.data()?;
+        let behind = data.partition_point(|data| data.offset() < span.end());
+        let last = behind.checked_sub(1).and_then(|index| data.get(index));
+        Ok(last.and_then(|data| shared(span, data)))
+    }
+}
+
+/// All parts of a file that are no holes; the whole file if the file system does not know.
+fn parts_with_data(file: &PosixFile) -> io::Result<Vec<Span>> {
+    let size = file.size()?;
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(start) => start.max(at),
+            Err(Errno::NXIO) => break, // only a hole follows
+            Err(_) => at,
+        };
+        let end = match rustix::fs::seek(file, SeekFrom::Hole(start)) {
+            Ok(end) if end > start => end.min(size),
+            _ => size,
+        };
+        if let Some(len) = end.checked_sub(start) {
+            parts.extend(Span::new(start, len));
+        }
+        at = end;
+    }
+    Ok(parts)
+}
