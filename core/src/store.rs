@@ -356,6 +356,7 @@ pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
 
 /// A length in memory as a length in a store: exact on every target, as `usize` has at most 64 bits.
 #[must_use]
+#[inline]
 pub fn usize_to_u64(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -17,7 +17,7 @@ use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{Attributes, Blocks, Chunks, Error, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Bytes of the windows that tables are read and written in.
 const WINDOW: usize = 1 << 16;
@@ -204,7 +204,7 @@ impl<C: Collective> FileWriter<C> {
         if u64::from(pen.chunk()) >= self.book.reach() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(bytes.len());
         let span = pen.cursor().place(len).map_err(io::Error::other)?;
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..len).unwrap_or(bytes);

@@ -8,7 +8,7 @@ use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::path::Path;
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Most bytes that one call moves, so that progress is seen.
 const PIECE: u64 = 8 << 20;
@@ -231,14 +231,14 @@ impl Copy<'_> {
                 if let Some(seen) = &mut self.seen {
                     seen(piece);
                 }
-                progress(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+                progress(usize_to_u64(piece.len()));
             });
         }
         while at < end {
             let len = end.saturating_sub(at).min(PIECE);
             let n = match self.piece(at, len)? {
                 0 => return Err(CopyError::Ended { offset: at }),
-                n => u64::try_from(n).unwrap_or(len),
+                n => usize_to_u64(n),
             };
             (self.progress)(n);
             at = at.saturating_add(n);
@@ -285,7 +285,7 @@ impl Copy<'_> {
                 let piece = usize::try_from(left).ok().and_then(|left| zeros.get(..left));
                 let piece = piece.unwrap_or(zeros);
                 seen(piece);
-                left = left.saturating_sub(u64::try_from(piece.len()).unwrap_or(left));
+                left = left.saturating_sub(usize_to_u64(piece.len()));
             }
         }
         (self.progress)(end.saturating_sub(start));
@@ -309,7 +309,7 @@ impl Copy<'_> {
         while at < end {
             let zeros = self.copier.buffer(end.saturating_sub(at));
             file.write_all_at(at, zeros)?;
-            at = at.saturating_add(u64::try_from(zeros.len()).unwrap_or(u64::MAX));
+            at = at.saturating_add(usize_to_u64(zeros.len()));
         }
         Ok(())
     }

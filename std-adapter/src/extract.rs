@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use striae_core::store::usize_to_u64;
 
 /// What was extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) fn fill(
     if let Some(dir) = &made_dir {
         dir.keep();
     }
-    Ok(u64::try_from(files.len()).unwrap_or(u64::MAX))
+    Ok(usize_to_u64(files.len()))
 }
 
 /// Makes the folder if it is not there.

@@ -6,7 +6,7 @@ use crate::posix::{Pin, PosixFile};
 use std::fmt;
 use std::path::Path;
 use striae_core::gsd;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// A format of files.
 ///
@@ -44,7 +44,7 @@ impl Format {
         let mut start = [0; Self::LEN];
         let mut len = 0;
         while let Some(rest) = start.get_mut(len..).filter(|rest| !rest.is_empty()) {
-            let offset = u64::try_from(len).unwrap_or(u64::MAX);
+            let offset = usize_to_u64(len);
             match file.read_at(offset, rest).map_err(|error| at(error.into()))? {
                 0 => break,
                 n => len = len.saturating_add(n),

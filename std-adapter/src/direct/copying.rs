@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use striae_core::align::{Alignment, Rules};
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Copies spans of files past the page cache: reads ahead, and writes what is aligned directly.
 ///
@@ -146,7 +146,7 @@ fn write(
     bytes: &[u8],
 ) -> io::Result<()> {
     let Some(target) = target else { return file.write_all_at(offset, bytes) };
-    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let len = usize_to_u64(bytes.len());
     let rules = target.rules;
     let (first, last) = (rules.up(offset), rules.down(offset.saturating_add(len)));
     let head = usize::try_from(first.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -183,7 +183,7 @@ impl Target {
             let aligned = self.memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
             aligned.copy_from_slice(piece);
             self.file.write_all_at(offset, aligned)?;
-            offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            offset = offset.saturating_add(usize_to_u64(piece.len()));
         }
         Ok(())
     }

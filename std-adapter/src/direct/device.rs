@@ -7,7 +7,7 @@ use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use striae_core::align::Alignment;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// What an open file is to be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
     let Some(mut memory) = pool.take(2 * MOST) else { return Ok(None) };
     let mut unit = LEAST;
     while unit <= MOST {
-        let len = u64::try_from(unit).unwrap_or(u64::MAX);
+        let len = usize_to_u64(unit);
         // Behind the end there is nothing, whatever the offset is: that would tell nothing.
         let offset = if len < file_len { len } else { 0 };
         // Aligned to the unit and to no more.

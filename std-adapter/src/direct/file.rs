@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use striae_core::align::{self, Alignment, Plan, Read, Rest, Rules, Run, Split};
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// What all callers of a file share.
 #[derive(Debug)]
@@ -203,11 +203,11 @@ impl DirectFile {
 
     fn fill(&self, offset: u64, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let rules = self.shared.rules()?;
-        let len = u64::try_from(buf.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(buf.len());
         let ended = || ErrorKind::Ended { offset: rules.file_len() };
         let request = Span::new(offset, len).filter(|span| span.fits(rules.file_len()));
         let request = request.ok_or_else(ended)?;
-        let address = u64::try_from(buf.as_ptr().addr()).unwrap_or(0);
+        let address = usize_to_u64(buf.as_ptr().addr());
         let split = Split::new(request, address, &rules).map_err(invalid)?;
         let is_whole = split.head.is_none() && split.tail.is_none();
         match split.body {
@@ -229,7 +229,7 @@ impl DirectFile {
             let rest = match self.read_some(read.span.offset(), piece) {
                 Ok((rung, got)) => {
                     let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
-                    read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)
+                    read.rest(usize_to_u64(got), &rules)
                 }
                 Err(Errno::AGAIN) => Rest::Again { skip: 0, read },
                 Err(errno) => return Err(failed(read, errno)),
@@ -310,7 +310,7 @@ impl DirectFile {
         let mut reads = Vec::new();
         let mut add = |span: Span, place: u64, target: Option<Target>| {
             let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
-            let number = u64::try_from(reads.len()).unwrap_or(u64::MAX);
+            let number = usize_to_u64(reads.len());
             reads.extend(target.map(|target| (Read { number, span, valid, place }, target)));
         };
         for (bounce, place) in ends.iter().zip([0, room]) {

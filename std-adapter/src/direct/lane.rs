@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use striae_core::align::{Read, Rest, Rules};
+use striae_core::store::usize_to_u64;
 
 /// Reads that belong together: those of one plan.
 #[derive(Debug)]
@@ -188,7 +189,7 @@ impl Lane {
         let slot = memory.filter(|memory| memory.has(begun.target)).and_then(|memory| memory.slot);
         let key = self.begun.insert(Begun { rung, ..begun });
         let op = Op {
-            token: u64::try_from(key).unwrap_or(u64::MAX),
+            token: usize_to_u64(key),
             offset: begun.read.span.offset(),
             target: begun.target,
             how: rung.how(slot),
@@ -238,7 +239,7 @@ impl Lane {
         let is_direct = begun.rung.is_direct();
         let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
-            Ok(got) => Ok(begun.read.rest(u64::try_from(got).unwrap_or(u64::MAX), &rules)),
+            Ok(got) => Ok(begun.read.rest(usize_to_u64(got), &rules)),
             Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
                 let why = format!("reading at offset {}: {errno}", begun.read.span.offset());
                 match self.file.step_down(begun.rung, &why) {

@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 use striae_core::align::{Plan, Rules, Run};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// In which order a stream yields what it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,7 +164,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
 
     /// The spans of the next window, cut to reads.
     fn next_parts(&mut self) -> Vec<Part> {
-        let windows = u64::try_from(WINDOWS).unwrap_or(1);
+        let windows = usize_to_u64(WINDOWS);
         let most = self.lane.file().options.memory.checked_div(windows).unwrap_or(0);
         let (mut parts, mut room) = (Vec::new(), 0_u64);
         while parts.len() < PARTS

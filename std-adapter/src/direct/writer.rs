@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::io;
 use striae_core::align::{Alignment, Edge, Rules, Write};
 use striae_core::span::Span;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 20;
@@ -101,7 +101,7 @@ impl Writer {
             if let Some(there) = self.memory.bytes_mut().get_mut(place..end) {
                 there.copy_from_slice(now);
             }
-            let len = self.gathered.len().saturating_add(to_u64(now.len()));
+            let len = self.gathered.len().saturating_add(usize_to_u64(now.len()));
             self.gathered = Span::new(self.gathered.offset(), len).ok_or(Errno::FBIG)?;
             (offset, bytes) = (self.gathered.end(), rest);
         }
@@ -169,7 +169,7 @@ impl Writer {
         let there = edge.block.offset().saturating_add(edge.read);
         for (part, at) in [(before, 0), (behind, skip.saturating_add(written))] {
             part.fill(0);
-            let offset = edge.block.offset().saturating_add(to_u64(at));
+            let offset = edge.block.offset().saturating_add(usize_to_u64(at));
             let have = usize::try_from(there.saturating_sub(offset)).unwrap_or(usize::MAX);
             let have = have.min(part.len());
             let part = part.get_mut(..have).unwrap_or_default();
@@ -220,10 +220,6 @@ fn too_long(_: striae_core::align::Error) -> io::Error {
     Errno::FBIG.into()
 }
 
-fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
-}
-
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Err(error) = self.flush() {
@@ -244,11 +240,11 @@ impl ReadAt for Writer {
         let (mut done, mut at) = (0, offset);
         while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
             let Some(n @ 1..) = Some(self.file.read_at(at, rest)?) else { break };
-            (done, at) = (done.saturating_add(n), at.saturating_add(to_u64(n)));
+            (done, at) = (done.saturating_add(n), at.saturating_add(usize_to_u64(n)));
         }
         // Over that, what was gathered.
         let from = self.gathered.offset().max(offset);
-        let to = self.gathered.end().min(offset.saturating_add(to_u64(len)));
+        let to = self.gathered.end().min(offset.saturating_add(usize_to_u64(len)));
         if from < to {
             let skip = usize::try_from(from.saturating_sub(offset)).unwrap_or(usize::MAX);
             let count = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// How to make a file of samples of other files, one sample a file.
 ///
@@ -57,7 +58,7 @@ impl Pack {
         out: &Path,
         progress: &dyn Fn(u64),
     ) -> Result<Written, Error> {
-        let n = u64::try_from(files.len()).unwrap_or(u64::MAX);
+        let n = usize_to_u64(files.len());
         let builder = Builder::new().samples(n).force(self.force).durable(self.force);
         let mut writer = builder.create(out)?;
         let mut copier = Copier::new().direct(self.direct);

@@ -17,6 +17,7 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 
 pub use crate::finding::{Coverage, Facts, Value};
+use striae_core::store::usize_to_u64;
 
 /// Something that is wrong or unusual. Its `Display` is one line, without the severity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,7 +269,7 @@ fn check_sample(
     let mut crc = 0;
     let read = ahead.read_pieces(file.bulk(), sample.span, &mut |bytes| {
         crc = crc32(crc, bytes);
-        progress(to_u64(bytes.len()));
+        progress(usize_to_u64(bytes.len()));
         true
     });
     read.map_err(|error: DriveError<_, Error>| file.error(error))?;
@@ -286,8 +287,4 @@ const fn place_of(error: &Error) -> u64 {
         Error::TooSmall { offset, .. } | Error::TooLarge { offset, .. } => offset,
         _ => 0,
     }
-}
-
-fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::ffrecord::{Error as Wrong, Layout};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Bytes of samples that are written at once.
 const PIECE: usize = 1 << 20;
@@ -134,7 +135,7 @@ impl Writer {
     pub fn n(&self) -> u64 {
         match &self.rows {
             Rows::Known(tables) => tables.rows(),
-            Rows::Counted(rows) => to_u64(rows.len()),
+            Rows::Counted(rows) => usize_to_u64(rows.len()),
         }
     }
 
@@ -144,7 +145,7 @@ impl Writer {
     /// [`Wrong::TooManySamples`] if it is one more than were announced; [`Wrong::FileFull`]; the
     /// operating system's. The sample is not part of the file then, and the writer can go on.
     pub fn write(&mut self, sample: &[u8]) -> Result<u64, Error> {
-        let place = self.place(to_u64(sample.len()))?;
+        let place = self.place(usize_to_u64(sample.len()))?;
         if self.waiting.len().saturating_add(sample.len()) > PIECE {
             self.flush()?;
         }
@@ -272,7 +273,7 @@ fn put_together(
     len: u64,
 ) -> Result<(), Error> {
     let at = |error: io::Error| Error::new(path, error);
-    let mut tables = Tables::new(layout(path, to_u64(rows.len()))?);
+    let mut tables = Tables::new(layout(path, usize_to_u64(rows.len()))?);
     let skip = tables.layout().header_len();
     let file = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
     for &(crc, offset) in rows {
@@ -285,8 +286,4 @@ fn put_together(
     let copied = Copier::new().copy(data, span, &place, &|_| {});
     copied.map_err(|error| error.of_files(path, path))?;
     file.set_size(skip.saturating_add(len)).and_then(|()| tables.finish(&file)).map_err(at)
-}
-
-fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -9,7 +9,7 @@ use striae_core::gsd::raw::{ChecksumRow, Commit};
 use striae_core::gsd::{self as core_gsd, Checksums, Chunk, Head, ReadError, checksums};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
 /// Bytes of the index that are read at once.
@@ -52,7 +52,7 @@ fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
             embedded_io::ReadExactError::Other(error) => DriveError::Store(error),
         })?;
         crc = crc32c::crc32c_append(crc, bytes);
-        at = at.saturating_add(u64::try_from(len).unwrap_or(left));
+        at = at.saturating_add(usize_to_u64(len));
     }
     Ok(crc)
 }
@@ -98,7 +98,7 @@ impl File {
         if stored == computed {
             return Ok(());
         }
-        let skip = super::file::to_u64(at).saturating_mul(8).saturating_add(4);
+        let skip = usize_to_u64(at).saturating_mul(8).saturating_add(4);
         let (field, offset) = (ChecksumRow::crc, own.span.offset().saturating_add(skip));
         Err(wrong(core_gsd::Error::Checksum { field, offset, stored, computed }))
     }

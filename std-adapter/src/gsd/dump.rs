@@ -18,6 +18,7 @@ use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::open::Open;
 use striae_core::gsd::{self as core_gsd, ChunkType, Head, Reader, Version, raw};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// Where the part of a header that commits change starts and ends, without the commit record.
@@ -146,7 +147,7 @@ impl Dump<'_> {
             if bytes.first().is_none_or(|&byte| byte == 0) {
                 break;
             }
-            let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            let len = usize_to_u64(bytes.len());
             let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
             let (name, value) = (name_of(table, field, &[id]), text_of(text));
             self.out.line(Line::Field { name, offset, len, bytes, value, position: None })?;
@@ -173,7 +174,7 @@ impl Dump<'_> {
                 break;
             }
             name.extend_from_slice(piece);
-            let len = u64::try_from(len).unwrap_or(left);
+            let len = usize_to_u64(len);
             (offset, left) = (offset.saturating_add(len), left.saturating_sub(len));
         }
         Ok(name)

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use striae_core::gsd::{self as core_gsd, Chunk, Head, Header, ReadError, Reader, State, raw};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Bytes that opening reads at once, of the names at most.
@@ -231,7 +231,7 @@ impl File {
     /// # Errors
     /// As [`names`](Self::names); [`core_gsd::Error::TooLarge`].
     pub fn check_names(&self) -> Result<(), Error> {
-        let (have, count) = (to_u64(self.names()?.len()), self.head().names.into());
+        let (have, count) = (usize_to_u64(self.names()?.len()), self.head().names.into());
         if have == count {
             return Ok(());
         }
@@ -434,10 +434,6 @@ fn has_same_names(old: &Head, new: &Head) -> bool {
         Some((head.header.version, record.names, record.names_len, record.names_crc))
     };
     seen(old).is_some_and(|old| seen(new) == Some(old))
-}
-
-pub(super) fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }
 
 /// Some chunks of a file in the order of its index.

@@ -1,12 +1,13 @@
 //! The values of a chunk.
 
 use super::element::{Element, to_host};
-use super::file::{File, to_u64};
+use super::file::File;
 use crate::error::{Error, ErrorKind};
 use std::io;
 use std::ops::Range;
 use striae_core::gsd::{self as core_gsd, Chunk, ChunkType};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 impl File {
@@ -52,7 +53,7 @@ impl File {
         values: &mut [T],
     ) -> Result<(), Error> {
         let span = self.rows_of::<T>(chunk, rows)?;
-        let len = to_u64(size_of_val(values));
+        let len = usize_to_u64(size_of_val(values));
         if len != span.len() {
             let rows = core_gsd::Error::Rows { len, want: span.len() };
             return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
@@ -81,7 +82,7 @@ impl File {
         let len = bytes.iter().rposition(|&byte| byte != 0);
         bytes.truncate(len.map_or(0, |last| last.saturating_add(1)));
         String::from_utf8(bytes).map_err(|error| {
-            let at = to_u64(error.utf8_error().valid_up_to());
+            let at = usize_to_u64(error.utf8_error().valid_up_to());
             let name = self.name_of(chunk.id);
             self.error(ErrorKind::NotText { frame: chunk.frame, name, at })
         })

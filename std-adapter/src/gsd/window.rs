@@ -8,7 +8,6 @@
 
 mod fences;
 
-use super::file::to_u64;
 use super::names::{Name, NameList};
 use crate::store::bulk::Bulk;
 use fences::Fence;
@@ -21,7 +20,7 @@ use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{self as core_gsd, Chunk, Head, ReadError};
 use striae_core::step::{DriveError, Machine, Step};
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
 /// Bytes of the longest read.
@@ -156,7 +155,7 @@ impl Window {
             return None; // an error, which the search finds
         }
         self.next = place.saturating_add(1);
-        let slot = first.saturating_add(to_u64(place));
+        let slot = first.saturating_add(usize_to_u64(place));
         Some(Chunk::parse(entry, index, slot, head.limits()))
     }
 
@@ -173,16 +172,16 @@ impl Window {
             self.beside = Beside::NEW;
             fences::clear(head.index().slots);
         }
-        let mut find = Find::new(head, key.frame, key.id, to_u64(NEXT));
+        let mut find = Find::new(head, key.frame, key.id, usize_to_u64(NEXT));
         let place = match head.header.version.is_sorted() {
             true => key,
             false => Key { frame: key.frame.saturating_add(1), id: 0 }, // it is looked for from behind
         };
         let near = self.near(look, head.index(), place);
         find = match near {
-            Some(slot) => find.first_window(to_u64(2 * BESIDE)).near(slot),
+            Some(slot) => find.first_window(usize_to_u64(2 * BESIDE)).near(slot),
             None => {
-                let find = find.first_window(to_u64(self.beside.slots().saturating_mul(2)));
+                let find = find.first_window(usize_to_u64(self.beside.slots().saturating_mul(2)));
                 fences::tell(place, find)
             }
         };
@@ -214,7 +213,7 @@ impl Window {
     /// first.
     fn missed(&mut self, index: IndexBlock, farthest: u64) {
         // If that was far off, a longer one would not have helped.
-        self.beside.learn(farthest > to_u64(LEN));
+        self.beside.learn(farthest > usize_to_u64(LEN));
         let skip = self.offset.checked_sub(index.location).map(|skip| skip / 32);
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
         let entry = IndexEntry::ref_from_prefix(bytes).ok();
@@ -239,7 +238,7 @@ impl Window {
             place = place.min(entries.len().saturating_sub(BESIDE)).max(BESIDE);
         }
         let skip = self.offset.checked_sub(index.location)? / 32;
-        skip.checked_add(to_u64(place))
+        skip.checked_add(usize_to_u64(place))
     }
 
     /// `len` bytes at `offset`, at most [`LEN`].
@@ -272,10 +271,10 @@ impl Window {
         offset: u64,
         len: usize,
     ) -> Result<(), ReadError<Bulk>> {
-        let before = self.offset.saturating_sub(to_u64(LEN));
-        let behind = self.offset.saturating_add(to_u64(LEN).saturating_mul(2));
+        let before = self.offset.saturating_sub(usize_to_u64(LEN));
+        let behind = self.offset.saturating_add(usize_to_u64(LEN).saturating_mul(2));
         let is_near = self.look == look && (before..behind).contains(&offset);
-        let rest = to_u64(LEN.saturating_sub(len));
+        let rest = usize_to_u64(LEN.saturating_sub(len));
         let (from, most) = match is_near {
             true if offset < self.offset => (offset.saturating_sub(rest), LEN), // backwards
             true => (offset, LEN),
@@ -287,7 +286,7 @@ impl Window {
         self.look = Look::NONE;
         self.len = 0;
         while let Some(buf) = self.bytes.get_mut(self.len..most).filter(|buf| !buf.is_empty()) {
-            let at = from.saturating_add(to_u64(self.len));
+            let at = from.saturating_add(usize_to_u64(self.len));
             match store.read_at(at, buf).map_err(DriveError::Store)? {
                 0 => break,
                 n => self.len = self.len.saturating_add(n),
@@ -296,7 +295,7 @@ impl Window {
         (self.look, self.offset) = (look, from);
         match self.place(look, offset, len) {
             Some(_) => Ok(()),
-            None => Err(DriveError::Ended { offset: from.saturating_add(to_u64(self.len)) }),
+            None => Err(DriveError::Ended { offset: from.saturating_add(usize_to_u64(self.len)) }),
         }
     }
 }

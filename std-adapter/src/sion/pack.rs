@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::RecordHeader;
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// The files that become the streams of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl Sources {
     /// Tasks that they make.
     #[must_use]
     pub fn ntasks(&self) -> u64 {
-        u64::try_from(self.tasks.len()).unwrap_or(u64::MAX)
+        usize_to_u64(self.tasks.len())
     }
 
     /// Bytes of all streams.

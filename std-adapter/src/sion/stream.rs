@@ -9,6 +9,7 @@ use striae_core::sion::position::Ends;
 use striae_core::sion::{self as core_sion, KeyvalMode, Physical, Record, Records, Stream, Task};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
 
 /// Chunks of a task whose lengths are kept in memory, at most. A file may claim 2^31 of them and be
 /// sparse.
@@ -137,7 +138,7 @@ impl TaskStream {
 
     fn read_direct(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
         let before = self.stream.position();
-        let most = u64::try_from(buf.len()).unwrap_or(u64::MAX);
+        let most = usize_to_u64(buf.len());
         let Some(span) = self.next_span(most)? else { return Ok(0) };
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let buf = buf.get_mut(..len).unwrap_or_default();
@@ -292,7 +293,7 @@ impl Read for KeyReader {
             return Ok(0);
         }
         let n = (&mut self.stream).take(self.left).read(buf)?;
-        self.left = self.left.saturating_sub(n.try_into().unwrap_or(u64::MAX));
+        self.left = self.left.saturating_sub(usize_to_u64(n));
         Ok(n)
     }
 }

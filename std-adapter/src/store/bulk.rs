@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Bytes that are read at once through the page cache.
 const WINDOW: usize = 1 << 20;
@@ -253,7 +253,7 @@ pub(crate) fn read_pieces<F>(
         if !each(piece) {
             break;
         }
-        skip = skip.saturating_add(u64::try_from(len).unwrap_or(left));
+        skip = skip.saturating_add(usize_to_u64(len));
     }
     Ok(())
 }

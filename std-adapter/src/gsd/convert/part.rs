@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::gsd::File;
-use crate::gsd::file::to_u64;
 use crate::gsd::hoomd::fallback::{Fallback, Need};
 use crate::gsd::hoomd::schema::{self, Field, Group};
 use crate::gsd::hoomd::value::Value;
@@ -11,6 +10,7 @@ use crate::gsd::room::Room;
 use crate::gsd::write::FileWriter;
 use std::collections::BTreeSet;
 use striae_core::gsd::{Chunk, checksums};
+use striae_core::store::usize_to_u64;
 
 /// Bytes of default rows that are written at once.
 const PIECE: usize = 1 << 16;
@@ -119,11 +119,11 @@ pub(in crate::gsd) fn write_default(
     }
     let mut chunk = writer.begin_chunk(field.name, kind, m)?;
     let piece = row.repeat(PIECE.checked_div(row.len()).unwrap_or(1).max(1));
-    let mut left = rows.saturating_mul(to_u64(row.len()));
+    let mut left = rows.saturating_mul(usize_to_u64(row.len()));
     while left > 0 {
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
         chunk.write_raw(piece.get(..len).unwrap_or_default())?;
-        left = left.saturating_sub(to_u64(len));
+        left = left.saturating_sub(usize_to_u64(len));
     }
     Ok(chunk.finish()?.span.len())
 }

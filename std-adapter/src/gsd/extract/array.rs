@@ -6,13 +6,12 @@ use super::source::{LONG, Source};
 use crate::error::Error;
 use crate::extract::path_of;
 use crate::gsd::NameList;
-use crate::gsd::file::to_u64;
 use crate::posix::PosixFile;
 use crate::store::Run;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Bytes of all arrays together that wait to be written.
 const GATHERED: usize = 1 << 26;
@@ -171,7 +170,7 @@ impl Output {
         // Overwritten if it is there: of two chunks of a frame in layer 1, the last counts.
         let file = PosixFile::create(&hidden.join(&self.name), true);
         let written = file.and_then(|file| file.write_all_at(0, header));
-        self.header_len = to_u64(header.len());
+        self.header_len = usize_to_u64(header.len());
         written.map_err(self.error(hidden))
     }
 

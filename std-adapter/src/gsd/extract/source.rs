@@ -6,6 +6,7 @@ use crate::gsd::File;
 use crate::posix::PosixFile;
 use std::path::Path;
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Bytes of a window that short chunks are read in, as they mostly lie side by side.
 const WINDOW: usize = 1 << 18;
@@ -44,7 +45,7 @@ impl<'a> Source<'a> {
 
     /// Reads the chunk, and what follows it if it follows what was read last.
     fn fill(&mut self, span: Span) -> Result<(), Error> {
-        let len = u64::try_from(WINDOW).unwrap_or(u64::MAX);
+        let len = usize_to_u64(WINDOW);
         let near = self.window_at..self.window_at.saturating_add(len).saturating_add(len);
         let left = self.file.head().file_len.saturating_sub(span.offset());
         let len = if near.contains(&span.offset()) { len.min(left) } else { span.len() };

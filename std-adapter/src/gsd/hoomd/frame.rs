@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::gsd::Name;
 use std::io;
 use striae_core::gsd::{Chunk, ChunkType};
+use striae_core::store::usize_to_u64;
 
 /// A frame of a [`Trajectory`].
 ///
@@ -270,7 +271,7 @@ impl<'a> Frame<'a> {
             let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
             let text = bytes.get(..len).unwrap_or_default();
             String::from_utf8(text.to_vec()).map_err(|error| {
-                let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);
+                let at = usize_to_u64(error.utf8_error().valid_up_to());
                 let (name, frame) = (field.name.as_bytes().into(), chunk.frame);
                 self.trajectory.error(HoomdError::NotText { name, frame, row, at })
             })

@@ -9,6 +9,7 @@ use crate::error::Error;
 use std::io;
 use std::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
+use striae_core::store::usize_to_u64;
 
 /// Which logged quantities to read, of which frames.
 #[derive(Debug, Clone)]
@@ -170,7 +171,7 @@ const fn is_scalar(chunk: &Chunk) -> bool {
 /// Bytes of memory that a frame's values take.
 fn memory_of(chunk: &Chunk) -> u64 {
     let text = match chunk.kind {
-        ChunkType::Character => u64::try_from(size_of::<String>()).unwrap_or(u64::MAX),
+        ChunkType::Character => usize_to_u64(size_of::<String>()),
         _ => 0,
     };
     chunk.span.len().saturating_add(text)

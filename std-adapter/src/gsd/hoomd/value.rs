@@ -6,6 +6,7 @@ use super::values::{Floats, Precision, Quantity, Values};
 use crate::gsd::element::{Element, little_endian};
 use std::borrow::Cow;
 use striae_core::gsd::ChunkType;
+use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 /// Values of a [`Field`].
@@ -150,7 +151,7 @@ impl Value<'_> {
             Rows::Types | Rows::Sum => return self.check_texts(field),
         };
         let want = rows.saturating_mul(field.columns.unwrap_or(1).into());
-        let found = u64::try_from(self.len()).unwrap_or(u64::MAX);
+        let found = usize_to_u64(self.len());
         if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
     }
 
@@ -182,7 +183,7 @@ impl Quantity {
     /// Refuses one that is not `n` rows of `m` values, and a text that would be read without its
     /// last character.
     pub(super) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), HoomdError> {
-        let found = u64::try_from(self.values.len()).unwrap_or(u64::MAX);
+        let found = usize_to_u64(self.values.len());
         let want = match &self.values {
             Values::Text(texts) => {
                 if let Some(text) = texts.iter().find(|text| text.ends_with('\0')) {

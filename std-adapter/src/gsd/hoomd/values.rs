@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
+use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 /// Bits of the numbers that a schema calls float.
@@ -144,7 +145,7 @@ impl Quantity {
     #[must_use]
     pub fn rows(values: impl Into<Values>, m: u32) -> Self {
         let values = values.into();
-        let len = u64::try_from(values.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(values.len());
         Self { n: len.checked_div(m.into()).unwrap_or(0), m, values }
     }
 
@@ -152,7 +153,7 @@ impl Quantity {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
-        let n = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let n = usize_to_u64(text.len());
         Self { n, m: 1, values: Values::Text(vec![text]) }
     }
 

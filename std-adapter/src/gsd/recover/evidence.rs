@@ -15,7 +15,7 @@ use striae_core::gsd::raw::{self, IndexEntry};
 use striae_core::gsd::{Header, Record, Version};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Most entries that are taken from other index blocks than the one that is believed.
@@ -208,7 +208,7 @@ impl Evidence {
         wrong_bit::correct(&mut bytes, record.index_crc);
         let entries = <[IndexEntry]>::ref_from_bytes(&bytes).unwrap_or_default();
         if let Some(entry) = entries.get(at / 32) {
-            let slot = u64::try_from(at / 32).unwrap_or(0).saturating_add(record.crc_from);
+            let slot = usize_to_u64(at / 32).saturating_add(record.crc_from);
             self.index.patches.insert(slot, *entry);
         }
         self.index.doubt = Some(Doubt::Corrected);

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use striae_core::gsd::layout::{MAX_NAMES, NameBlock};
 use striae_core::gsd::{Version, checksums};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Most bytes of a name list that are read: names of half a KiB each, or more.
 const MAX_LEN: u64 = 1 << 26;
@@ -69,7 +70,7 @@ impl Names {
         let mut best = Vec::new();
         for (number, place) in places.iter().enumerate() {
             let mut bytes = read_some(store, *place, len, evidence.file_len)?;
-            let is_whole = super::write::to_u64(bytes.len()) == len;
+            let is_whole = usize_to_u64(bytes.len()) == len;
             if is_whole && crc32c::crc32c(&bytes) == crc {
                 return Ok(Self::new(parse(&bytes, version), false));
             }
@@ -129,8 +130,8 @@ impl Names {
         let Some(commit) = evidence.stale_commit else { return Ok(0) };
         let len = u64::from(commit.names_len.get());
         let bytes = read_some(store, evidence.names.location, len, evidence.file_len)?;
-        let is_proven = super::write::to_u64(bytes.len()) == len
-            && crc32c::crc32c(&bytes) == commit.names_crc.get();
+        let is_proven =
+            usize_to_u64(bytes.len()) == len && crc32c::crc32c(&bytes) == commit.names_crc.get();
         let names = if is_proven { parse(&bytes, evidence.version) } else { Vec::new() };
         Ok(u32::try_from(names.len()).unwrap_or(0))
     }
@@ -255,7 +256,7 @@ fn find_all(
     }
     let from = 256.min(file_len);
     let all = Span::new(from, file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
-    let (mut end, len) = (from, super::write::to_u64(wanted.len()));
+    let (mut end, len) = (from, usize_to_u64(wanted.len()));
     let mut search = Search::new(wanted);
     read_pieces(store, all, &mut Vec::new(), &mut |piece| {
         for byte in piece {

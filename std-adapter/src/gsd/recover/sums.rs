@@ -7,6 +7,7 @@ use crate::posix::PosixFile;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, ChunkType, Error};
 use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// Most bytes of a chunk with checksums: one of each name.
@@ -47,7 +48,7 @@ pub(super) fn learn(
     room: &mut Room,
     window: &mut Vec<u8>,
 ) -> Result<(), Failed> {
-    let rows = super::write::to_u64(chunks.len());
+    let rows = usize_to_u64(chunks.len());
     let may_be = |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
     for own in chunks.iter().filter(may_be) {
         match is_right(store, chunks, own, room, window) {

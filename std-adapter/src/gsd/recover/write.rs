@@ -15,10 +15,6 @@ use std::path::Path;
 use striae_core::gsd::{Chunk, Version};
 use striae_core::step::DriveError;
 
-pub(super) fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
-}
-
 pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
     let publish = Publish::new(out, NonZeroU32::MIN, recovery.force)?.like(&recovery.path);
     let replaced = if recovery.force { lock_replaced(out)? } else { None };

@@ -12,6 +12,7 @@ use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::{Commit, IndexEntry};
 use striae_core::gsd::{Chunk, ChunkType, Version};
+use striae_core::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
@@ -21,7 +22,7 @@ pub(in crate::gsd) fn each_entry(
     slots: Range<u64>,
     each: &mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed>,
 ) -> Result<(), Failed> {
-    let most = super::to_u64(WINDOW / 32);
+    let most = usize_to_u64(WINDOW / 32);
     let mut window = Vec::new();
     let mut slot = slots.start;
     while let Some(left) = slots.end.checked_sub(slot).filter(|&left| left > 0) {

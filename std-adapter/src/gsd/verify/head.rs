@@ -13,6 +13,7 @@ use striae_core::gsd::raw::{self, Commit, Image, IndexEntry};
 use striae_core::gsd::record::{OFFSET, Record};
 use striae_core::gsd::{Error, Header, Version};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// How it is known what is in a file.
@@ -174,7 +175,7 @@ fn check_labels(header: &raw::Header, record: Option<&Record>, report: &mut Repo
         }
         if let Some(at) = rest.iter().position(|&byte| byte != 0) {
             let junk = rest.get(at..).unwrap_or_default();
-            let at = offset.saturating_add(super::to_u64(len.saturating_add(at)));
+            let at = offset.saturating_add(usize_to_u64(len.saturating_add(at)));
             report.unusual(field, at, junk.escape_ascii().to_string(), "NULs behind the first");
         }
     }

@@ -239,7 +239,3 @@ impl Report<'_> {
         });
     }
 }
-
-pub(super) fn to_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
-}

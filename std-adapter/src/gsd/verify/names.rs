@@ -10,6 +10,7 @@ use striae_core::gsd::layout::MAX_NAMES;
 use striae_core::gsd::raw::Commit;
 use striae_core::gsd::{Error, checksums};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Most bytes of a name that are looked at as text.
 const TEXT: usize = 1 << 16;
@@ -41,7 +42,7 @@ impl Names {
         let mut unused = (0..).zip(&self.used).filter(|(_, used)| !**used);
         if let Some((id, _)) = unused.next() {
             let offset = self.starts.get(usize::from(id)).copied().unwrap_or(0);
-            let count = super::to_u64(unused.count()).saturating_add(1);
+            let count = usize_to_u64(unused.count()).saturating_add(1);
             report.note(FindingKind::NamesUnused { offset, id, count });
         }
     }
@@ -142,7 +143,7 @@ impl List<'_, '_> {
         }
         self.starts.push(offset);
         self.len = 0;
-        self.is_ended = super::to_u64(self.starts.len()) == u64::from(MAX_NAMES);
+        self.is_ended = usize_to_u64(self.starts.len()) == u64::from(MAX_NAMES);
     }
 }
 

@@ -9,6 +9,7 @@ use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, Error};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// Most chunks of a frame: one a name, and that of the checksums is one of them.
@@ -211,7 +212,7 @@ impl<'s> Sums<'s> {
         let (mut crc, progress) = (0, report.progress);
         let read = self.read_pieces(chunk, report, &mut |bytes| {
             crc = crc32c::crc32c_append(crc, bytes);
-            progress(super::to_u64(bytes.len()));
+            progress(usize_to_u64(bytes.len()));
         })?;
         Ok(read.then_some(crc))
     }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Reader};
+use striae_core::store::usize_to_u64;
 
 /// A chunk, and where its entry is.
 #[derive(Debug, Clone, Copy)]
@@ -237,7 +238,7 @@ impl Check<'_, '_> {
                 let len = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
                 let text = text.get(..len).unwrap_or_default();
                 if let Err(error) = std::str::from_utf8(text) {
-                    let at = super::to_u64(error.valid_up_to());
+                    let at = usize_to_u64(error.valid_up_to());
                     let start = offset.saturating_add(u64::from(chunk.m).saturating_mul(row));
                     wrong.get_or_insert((start, at));
                 }
@@ -260,7 +261,7 @@ impl Check<'_, '_> {
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Failed> {
         let rows = WINDOW.checked_div(width).unwrap_or(0);
-        let most = super::to_u64(rows.saturating_mul(width));
+        let most = usize_to_u64(rows.saturating_mul(width));
         let Range { mut start, end } = chunk.span.offset()..chunk.span.end();
         let mut window = Vec::new();
         while start < end && most > 0 {

@@ -16,7 +16,7 @@ use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{Column, Entries, Written};
 use striae_core::sion::{Book, Meta1, raw};
 use striae_core::span::Span;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
 /// Writes the set that `parts` are of.
@@ -153,8 +153,7 @@ fn write_part(
     let crcs = part.sealed_crcs(&source)?;
 
     let at = |error| Error::new(out, error);
-    let (entries, blocks) =
-        (u64::try_from(mapping.len()).unwrap_or(u64::MAX), part.remains().blocks());
+    let (entries, blocks) = (usize_to_u64(mapping.len()), part.remains().blocks());
     let maxchunks = u32::try_from(part.maxchunks()).unwrap_or(u32::MAX); // bounded by `examine`
     let sealed = part.remains().is_sealed();
     let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);

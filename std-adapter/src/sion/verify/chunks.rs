@@ -16,6 +16,7 @@ use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::{Meta2, Task, Varheader};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// A shorter chunk is read without asking for holes: that takes as long as reading it.
@@ -90,7 +91,7 @@ impl Rows<'_> {
             read(store, self.varheader.crc(first, chunk).map_or(0, Span::offset), &mut crcs)?;
             let jobs = self.jobs(chunk, &sizes, &crcs);
             run(self.bulk, &jobs, report);
-            chunk = chunk.saturating_add(u64::try_from(left.min(most)).unwrap_or(u64::MAX));
+            chunk = chunk.saturating_add(usize_to_u64(left.min(most)));
         }
         Ok(())
     }
@@ -171,7 +172,7 @@ fn crc_of(
     let (mut crc, mut at) = (0, span.offset());
     let mut add = |bytes: &[u8]| {
         crc = crc32c_append(crc, bytes);
-        progress(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        progress(usize_to_u64(bytes.len()));
     };
     while at < span.end() {
         let (start, end) = match span.len() < SHORTEST_HOLE {
@@ -185,7 +186,7 @@ fn crc_of(
                 zeros.resize(len, 0);
             }
             add(zeros.get(..len).unwrap_or_default());
-            hole = hole.saturating_sub(u64::try_from(len).unwrap_or(hole));
+            hole = hole.saturating_sub(usize_to_u64(len));
         }
         if let Some(data) = Span::new(start, end.saturating_sub(start)) {
             ahead.read_pieces(bulk, data, &mut |bytes| {

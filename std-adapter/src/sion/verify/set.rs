@@ -15,6 +15,7 @@ use striae_core::sion::filename::Sibling;
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::set::differences;
 use striae_core::sion::{Error, Head, Meta1, raw};
+use striae_core::store::usize_to_u64;
 
 /// The tasks of the files that could be read, by the files' numbers.
 struct Tasks {
@@ -223,7 +224,7 @@ fn check_ranks(tasks: Tasks, report: &mut Report<'_>) {
     all.sort_unstable();
     for same in all.chunk_by(|a, b| a == b) {
         if let [globalrank, _, ..] = same {
-            let tasks = u64::try_from(same.len()).unwrap_or(u64::MAX);
+            let tasks = usize_to_u64(same.len());
             report.note(FindingKind::Repeated { globalrank: *globalrank, tasks });
         }
     }

@@ -7,6 +7,7 @@ use striae_core::sion::Error as SionError;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::{Finished, Ledger, Pen};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// A task's stream while it is written.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ impl Stream {
     #[inline]
     fn accept(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
-        self.pen.accepted(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.pen.accepted(usize_to_u64(bytes.len()));
     }
 
     fn write_slowly(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
@@ -120,7 +121,7 @@ impl Stream {
             return Ok(bytes.len());
         }
         self.flush(part)?;
-        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(bytes.len());
         if bytes.len() < part.buffer() {
             self.buf.reserve_exact(part.buffer_for(self.cursor()));
             if self.buffer(part, bytes) {
@@ -131,7 +132,7 @@ impl Stream {
         let n =
             part.file().write_some_at(place.offset(), bytes).map_err(|error| part.failed(error))?;
         let crc = self.crc_after(bytes.get(..n).unwrap_or(bytes));
-        self.pen.wrote(u64::try_from(n).unwrap_or(u64::MAX), crc);
+        self.pen.wrote(usize_to_u64(n), crc);
         Ok(n)
     }
 
@@ -142,7 +143,7 @@ impl Stream {
     /// Accepts all of `record` into one chunk, or nothing of it.
     pub(super) fn write_record(&mut self, part: &Part, record: &[u8]) -> Result<(), Error> {
         self.check_open(part)?;
-        let len = u64::try_from(record.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(record.len());
         let fits = self.cursor().fits(len).map_err(|error| part.error(error))?;
         if fits && self.buffer(part, record) {
             return Ok(());
@@ -248,7 +249,7 @@ impl Stream {
             return Ok(());
         }
         self.check_open(part)?;
-        let len = u64::try_from(self.buf.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(self.buf.len());
         let place = self.cursor().rewound(len).place(len).map_err(|error| part.error(error))?;
         part.file().write_all_at(place.offset(), &self.buf).map_err(|error| part.failed(error))?;
         self.pen.flushed(self.crc_after(&self.buf));

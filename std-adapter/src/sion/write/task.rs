@@ -14,6 +14,7 @@ use striae_core::endian::{ByteOrder, U64};
 use striae_core::sion::Error as SionError;
 use striae_core::sion::raw::RecordHeader;
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 /// The stream of one task, while it is written. It owns what it needs, so that it may go to another
@@ -129,7 +130,7 @@ impl TaskWriter {
     pub fn write_key(&mut self, key: u64, value: &[u8]) -> Result<(), Error> {
         self.check_mode(true)?;
         let order = self.part.meta1().order();
-        let len = u64::try_from(value.len()).unwrap_or(u64::MAX);
+        let len = usize_to_u64(value.len());
         let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
         self.accept(|stream, part| stream.write_key(part, header.as_bytes(), value))
     }

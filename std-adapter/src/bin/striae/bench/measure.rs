@@ -6,6 +6,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 use striae::posix::PosixFile;
+use striae_core::store::usize_to_u64;
 
 /// When something began.
 pub(super) struct Start {
@@ -57,7 +58,7 @@ impl CacheBy {
     pub(super) fn bytes(self, file: &PosixFile) -> u64 {
         match self {
             Self::Cachestat => {
-                let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+                let page = usize_to_u64(rustix::param::page_size());
                 cachestat(raw(file)).unwrap_or(0).saturating_mul(page)
             }
             Self::Meminfo => meminfo().unwrap_or(0),

@@ -23,6 +23,7 @@ use striae::posix::PosixFile;
 use striae::shown::Shown;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
+use striae_core::store::usize_to_u64;
 
 pub(crate) fn run(verb: &BenchVerb) -> Result<Sound, Failure> {
     match verb {
@@ -76,7 +77,7 @@ fn read(args: &ReadArgs) -> Result<Sound, Failure> {
         let text = format!("--size is {}, the file has {file_len} bytes", args.size);
         return Err(Failure::Usage(format!("{path}: {text}")));
     }
-    let most = args.size.max.saturating_mul(u64::try_from(args.batch.get()).unwrap_or(u64::MAX));
+    let most = args.size.max.saturating_mul(usize_to_u64(args.batch.get()));
     if args.count.get() > MOST_SPANS || most > MOST_BYTES {
         let text = format!(
             "--count can be {MOST_SPANS} at most, --batch times --size {MOST_BYTES} bytes: both are in memory"
@@ -118,7 +119,7 @@ impl Bench<'_> {
     /// Bytes that a way reads in a turn, about.
     fn bytes(&self) -> u64 {
         let mean = self.args.size.min.midpoint(self.args.size.max);
-        mean.saturating_mul(u64::try_from(self.args.count.get()).unwrap_or(u64::MAX))
+        mean.saturating_mul(usize_to_u64(self.args.count.get()))
     }
 
     /// Lets all ways read the same spans, in an order of this turn.

@@ -2,6 +2,7 @@
 
 use super::args::{ReadArgs, Sizes};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Numbers that look random, the same ones of the same seed (SplitMix64).
 pub(super) struct Random(u64);
@@ -30,7 +31,7 @@ impl Random {
     /// Puts items into another order.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
-            let other = self.between(0, u64::try_from(at).unwrap_or(0));
+            let other = self.between(0, usize_to_u64(at));
             items.swap(at, usize::try_from(other).unwrap_or(0));
         }
     }

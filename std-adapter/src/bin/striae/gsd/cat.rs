@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use striae::gsd::{File, Name};
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 
 /// Bytes that are read at once; a multiple of a value's size.
 const PIECE: usize = 1 << 20;
@@ -62,7 +63,7 @@ fn each_piece(
         }
         let n = file.read_span(rest, &mut buf)?;
         each(buf.get(..n).unwrap_or_default()).map_err(Failure::stdout)?;
-        done = done.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        done = done.saturating_add(usize_to_u64(n));
     }
     Ok(())
 }
