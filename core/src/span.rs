@@ -35,6 +35,15 @@ impl Span {
         }
     }
 
+    /// The bytes from `start` up to `end`, or `None` if that is in front of it.
+    #[must_use]
+    pub const fn between(start: u64, end: u64) -> Option<Self> {
+        match end.checked_sub(start) {
+            Some(len) => Some(Self { offset: start, len }),
+            None => None,
+        }
+    }
+
     /// First byte, counted from the start of the file.
     #[must_use]
     pub const fn offset(self) -> u64 {
@@ -67,6 +76,44 @@ impl Span {
             Some(end) if end <= self.len => Self::new(self.offset.saturating_add(skip), len),
             _ => None,
         }
+    }
+
+    /// What is left behind the first `skip` bytes, or `None` if there are not so many.
+    #[must_use]
+    pub const fn rest(self, skip: u64) -> Option<Self> {
+        match self.len.checked_sub(skip) {
+            Some(len) => self.part(skip, len),
+            None => None,
+        }
+    }
+
+    /// The entry with this number of a table of entries of `entry_len` bytes, or `None` if it is not
+    /// wholly inside.
+    #[must_use]
+    pub const fn entry(self, number: u64, entry_len: u64) -> Option<Self> {
+        match number.checked_mul(entry_len) {
+            Some(skip) => self.part(skip, entry_len),
+            None => None,
+        }
+    }
+
+    /// Both as one, or `None` if `next` does not begin where this one ends, or the end is no `u64`.
+    #[must_use]
+    pub const fn joined(self, next: Self) -> Option<Self> {
+        match self.end() == next.offset {
+            true => Self::between(self.offset, next.end()),
+            false => None,
+        }
+    }
+
+    /// Pieces of `len` bytes in order, the last one of what is left; none of an empty span.
+    pub fn pieces(self, len: NonZeroU64) -> impl Iterator<Item = Self> {
+        let mut left = self;
+        core::iter::from_fn(move || {
+            let piece = left.part(0, left.len.min(len.get()))?;
+            left = left.rest(piece.len)?;
+            (piece.len > 0).then_some(piece)
+        })
     }
 
     /// Whether the two share a byte.
@@ -111,6 +158,45 @@ mod tests {
         assert_eq!(span.part(10, 0), Span::new(110, 0));
         assert_eq!(span.part(3, 8), None);
         assert_eq!(span.part(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn what_is_left_and_what_is_joined_is_exact_or_refused() {
+        let span = Span::new(100, 10).unwrap();
+        assert_eq!(span.rest(3), Span::new(103, 7));
+        assert_eq!(span.rest(10), Span::new(110, 0));
+        assert_eq!(span.rest(11), None);
+        assert_eq!(Span::between(100, 110), Some(span));
+        assert_eq!(Span::between(100, 99), None);
+        assert_eq!(span.joined(Span::new(110, 5).unwrap()), Span::new(100, 15));
+        assert_eq!(span.joined(Span::new(109, 5).unwrap()), None);
+        let last = Span::new(u64::MAX - 1, 1).unwrap();
+        assert_eq!(last.joined(Span::new(u64::MAX, 0).unwrap()), Some(last));
+    }
+
+    #[test]
+    fn an_entry_is_one_of_the_table() {
+        let table = Span::of_table(100, 3, 8).unwrap();
+        assert_eq!(table.entry(2, 8), Span::new(116, 8));
+        for number in [3, u64::MAX / 8, u64::MAX / 8 + 1, u64::MAX] {
+            assert_eq!(table.entry(number, 8), None);
+        }
+    }
+
+    #[test]
+    fn pieces_are_the_span() {
+        for span in [(7, 0), (7, 1), (7, 9), (7, 10), (0, 30), (u64::MAX - 5, 5)] {
+            let span = Span::new(span.0, span.1).unwrap();
+            for len in [1, 3, 10, u64::MAX] {
+                let mut joined = Span::new(span.offset(), 0).unwrap();
+                for piece in span.pieces(NonZeroU64::new(len).unwrap()) {
+                    assert!(!piece.is_empty() && piece.len() <= len);
+                    assert!(piece.len() == len || piece.end() == span.end());
+                    joined = joined.joined(piece).unwrap();
+                }
+                assert_eq!(joined, span);
+            }
+        }
     }
 
     #[test]

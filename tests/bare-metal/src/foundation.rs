@@ -33,6 +33,14 @@ entries! {
         Ok(part.end() ^ u64::from(part.overlaps(table)) ^ u64::from(part.fits(count)))
     }
 
+    fn gate_span_parts(_bytes, start: u64, end: u64, number: u64, len: u64) {
+        let span = Span::between(start, end).ok_or(Fail)?;
+        let entry = span.entry(number, len).ok_or(Fail)?;
+        let joined = entry.joined(span.rest(number).ok_or(Fail)?).ok_or(Fail)?;
+        let pieces = span.pieces(NonZeroU64::new(len).ok_or(Fail)?);
+        Ok(pieces.fold(joined.end(), |sum, piece| sum ^ piece.end()))
+    }
+
     fn gate_round_up(_bytes, value: u64, unit: u64) {
         round_up(value, NonZeroU64::new(unit).ok_or(Fail)?).ok_or(Fail)
     }
