@@ -6,6 +6,7 @@ use crate::posix::PosixFile;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -15,6 +16,7 @@ const PIECE: u64 = 8 << 20;
 
 /// Length of the buffer where the kernel cannot copy, or must not.
 const BUFFER: usize = 1 << 20;
+const BUFFER_LEN: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
 
 /// A shorter span is copied without asking for holes: few file systems have shorter blocks, and
 /// asking takes as long as reading them.
@@ -172,15 +174,18 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     fn run(mut self) -> Result<(), CopyError> {
-        let mut at = self.span.offset();
-        while at < self.span.end() {
-            let (start, end) = self.next_data(at)?;
-            self.hole(at, start)?;
-            if start == end && end < self.span.end() {
+        if Span::new(self.to.offset, self.span.len()).is_none() {
+            return Err(CopyError::Write(Errno::FBIG.into()));
+        }
+        let mut left = self.span;
+        while !left.is_empty() {
+            let (start, end) = self.next_data(left.offset())?;
+            self.hole(left.offset(), start)?;
+            if start == end && end < left.end() {
                 return Err(CopyError::Ended { offset: end });
             }
             self.data(start, end)?;
-            at = end;
+            left = between(end, left.end());
         }
         Ok(())
     }
@@ -217,14 +222,15 @@ impl Copy<'_> {
 
     /// Where the byte at `offset` of the source belongs.
     const fn target(&self, offset: u64) -> u64 {
+        // Exact: it is one of the span, or its end, and `run` checked that all of it has a place.
         self.to.offset.saturating_add(offset.saturating_sub(self.span.offset()))
     }
 
-    fn data(&mut self, mut at: u64, end: u64) -> Result<(), CopyError> {
-        let offset = self.target(at);
-        let span =
-            Span::new(at, end.saturating_sub(at)).filter(|span| span.len() >= SHORTEST_DIRECT);
-        if let (Some(direct), Some(span)) = (&mut self.copier.direct, span) {
+    fn data(&mut self, start: u64, end: u64) -> Result<(), CopyError> {
+        let (offset, span) = (self.target(start), between(start, end));
+        if let Some(direct) = &mut self.copier.direct
+            && span.len() >= SHORTEST_DIRECT
+        {
             let order = if self.seen.is_some() { Order::Asked } else { Order::Completed };
             let (to, progress) = (To { file: self.to.file, offset }, self.progress);
             return direct.copy((self.from, span), to, order, |piece| {
@@ -234,14 +240,14 @@ impl Copy<'_> {
                 progress(usize_to_u64(piece.len()));
             });
         }
-        while at < end {
-            let len = end.saturating_sub(at).min(PIECE);
-            let n = match self.piece(at, len)? {
-                0 => return Err(CopyError::Ended { offset: at }),
+        let mut left = span;
+        while !left.is_empty() {
+            let n = match self.piece(left.offset(), left.len().min(PIECE))? {
+                0 => return Err(CopyError::Ended { offset: left.offset() }),
                 n => usize_to_u64(n),
             };
             (self.progress)(n);
-            at = at.saturating_add(n);
+            left = left.rest(n).unwrap_or(Span::ZERO);
         }
         Ok(())
     }
@@ -277,18 +283,14 @@ impl Copy<'_> {
         if !self.to.zeros {
             self.clear(start, end).map_err(CopyError::Write)?;
         }
+        let hole = between(start, end);
         if let Some(seen) = &mut self.seen {
-            let mut left = end.saturating_sub(start);
-            let zeros = self.copier.buffer(left);
-            zeros.fill(0);
-            while left > 0 {
-                let piece = usize::try_from(left).ok().and_then(|left| zeros.get(..left));
-                let piece = piece.unwrap_or(zeros);
-                seen(piece);
-                left = left.saturating_sub(usize_to_u64(piece.len()));
+            self.copier.buffer(hole.len()).fill(0);
+            for piece in hole.pieces(BUFFER_LEN) {
+                seen(self.copier.buffer(piece.len()));
             }
         }
-        (self.progress)(end.saturating_sub(start));
+        (self.progress)(hole.len());
         Ok(())
     }
 
@@ -296,21 +298,23 @@ impl Copy<'_> {
     fn clear(&mut self, start: u64, end: u64) -> io::Result<()> {
         let file = self.to.file;
         // Behind the file's end there is nothing to clear.
-        let (mut at, end) = (self.target(start), self.target(end).min(file.size()?));
-        let len = end.saturating_sub(at);
-        if len == 0 {
+        let hole = between(self.target(start), self.target(end).min(file.size()?));
+        if hole.is_empty() {
             return Ok(());
         }
-        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        if retry_on_intr(|| rustix::fs::fallocate(file, punch, at, len)).is_ok() {
+        let (punch, at) = (FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, hole.offset());
+        if retry_on_intr(|| rustix::fs::fallocate(file, punch, at, hole.len())).is_ok() {
             return Ok(());
         }
-        self.copier.buffer(len).fill(0);
-        while at < end {
-            let zeros = self.copier.buffer(end.saturating_sub(at));
-            file.write_all_at(at, zeros)?;
-            at = at.saturating_add(usize_to_u64(zeros.len()));
+        self.copier.buffer(hole.len()).fill(0);
+        for piece in hole.pieces(BUFFER_LEN) {
+            file.write_all_at(piece.offset(), self.copier.buffer(piece.len()))?;
         }
         Ok(())
     }
+}
+
+/// The bytes from `start` up to `end`, if there are any.
+fn between(start: u64, end: u64) -> Span {
+    Span::between(start, end).unwrap_or(Span::ZERO)
 }

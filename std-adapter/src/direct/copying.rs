@@ -72,6 +72,8 @@ impl DirectCopy {
         order: Order,
         mut each: impl FnMut(&[u8]),
     ) -> Result<(), CopyError> {
+        let place = Span::new(to.offset, span.len());
+        let place = place.ok_or_else(|| CopyError::Write(Errno::FBIG.into()))?;
         let source = match self.from.take() {
             Some(same) if same.identity == from.identity() => same,
             _ => {
@@ -87,16 +89,16 @@ impl DirectCopy {
         let mut target = self.to.as_mut().and_then(|same| same.opened.as_mut());
         if span.len() >= WORTH {
             // Contiguous, where the file system can; if it cannot, writing tells what is wrong.
-            let _ = to.file.preallocate(to.offset, span.len());
+            let _ = to.file.preallocate(place.offset(), place.len());
         }
         let source = self.from.insert(source);
         // What is there is copied, also if it is not all.
         let end = span.end().min(from.size().map_err(CopyError::Read)?.max(span.offset()));
-        let there = span.part(0, end.saturating_sub(span.offset())).unwrap_or(Span::ZERO);
+        let there = Span::between(span.offset(), end).unwrap_or(Span::ZERO);
         let stream = source.opened.stream([there], order);
         let mut stream = stream.map_err(|error| read_error(error.into_kind()))?;
         while let Some(piece) = stream.piece_or_error().map_err(read_error)? {
-            let offset = to.offset.saturating_add(piece.at);
+            let offset = place.rest(piece.at).map_or(place.end(), Span::offset);
             write(target.as_deref_mut(), to.file, offset, piece.bytes).map_err(CopyError::Write)?;
             each(piece.bytes);
         }
@@ -146,18 +148,25 @@ fn write(
     bytes: &[u8],
 ) -> io::Result<()> {
     let Some(target) = target else { return file.write_all_at(offset, bytes) };
-    let len = usize_to_u64(bytes.len());
-    let rules = target.rules;
-    let (first, last) = (rules.up(offset), rules.down(offset.saturating_add(len)));
-    let head = usize::try_from(first.saturating_sub(offset)).unwrap_or(usize::MAX);
-    let body = usize::try_from(last.saturating_sub(first)).unwrap_or(0);
-    let Some((head, rest)) = bytes.split_at_checked(head).filter(|_| body > 0) else {
-        return file.write_all_at(offset, bytes);
-    };
-    let (body, tail) = rest.split_at_checked(body).unwrap_or((rest, &[]));
+    let (rules, len) = (target.rules, usize_to_u64(bytes.len()));
+    let end = Span::new(offset, len).ok_or(Errno::FBIG)?.end();
+    // Head and body, if there are whole pages.
+    let spans = (
+        Span::between(offset, rules.up(offset)),
+        Span::between(rules.up(offset), rules.down(end)).filter(|body| !body.is_empty()),
+    );
+    let (Some(head_span), Some(body_span)) = spans else { return file.write_all_at(offset, bytes) };
+    let (head, rest) = split(bytes, head_span);
+    let (body, tail) = split(rest, body_span);
     file.write_all_at(offset, head)?;
-    target.write(file, first, body)?;
-    file.write_all_at(last, tail)
+    target.write(file, body_span.offset(), body)?;
+    file.write_all_at(body_span.end(), tail)
+}
+
+/// The bytes of a span, and those behind it.
+fn split(bytes: &[u8], span: Span) -> (&[u8], &[u8]) {
+    let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+    bytes.split_at_checked(len).unwrap_or((bytes, &[]))
 }
 
 impl Target {
@@ -183,7 +192,7 @@ impl Target {
             let aligned = self.memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
             aligned.copy_from_slice(piece);
             self.file.write_all_at(offset, aligned)?;
-            offset = offset.saturating_add(usize_to_u64(piece.len()));
+            offset = offset.saturating_add(usize_to_u64(piece.len())); // exact: those are in the file
         }
         Ok(())
     }

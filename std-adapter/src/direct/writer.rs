@@ -96,14 +96,15 @@ impl Writer {
                 self.gathered = Span::new(offset, 0).ok_or(Errno::FBIG)?;
             }
             let (now, rest) = bytes.split_at(self.room().min(bytes.len()));
+            let new = Span::new(offset, usize_to_u64(now.len()));
+            let gathered = new.and_then(|new| self.gathered.joined(new)).ok_or(Errno::FBIG)?;
             let place = self.place(offset);
-            let end = place.saturating_add(now.len());
-            if let Some(there) = self.memory.bytes_mut().get_mut(place..end) {
+            let there = self.memory.bytes_mut().get_mut(place..);
+            if let Some(there) = there.and_then(|there| there.get_mut(..now.len())) {
                 there.copy_from_slice(now);
             }
-            let len = self.gathered.len().saturating_add(usize_to_u64(now.len()));
-            self.gathered = Span::new(self.gathered.offset(), len).ok_or(Errno::FBIG)?;
-            (offset, bytes) = (self.gathered.end(), rest);
+            self.gathered = gathered;
+            (offset, bytes) = (gathered.end(), rest);
         }
         Ok(())
     }
@@ -113,7 +114,8 @@ impl Writer {
         BUFFER.saturating_sub(self.place(self.gathered.end()))
     }
 
-    /// Where a byte of the file is in memory, which begins with a block.
+    /// Where a byte of the file is in memory, which begins with the first block of what was gathered;
+    /// it is none before that.
     fn place(&self, offset: u64) -> usize {
         let unit = self.alignment.offset.max(self.alignment.length);
         let start = self.gathered.offset() & unit.wrapping_neg();
@@ -133,9 +135,10 @@ impl Writer {
         for edge in write.head.iter().chain(&write.tail) {
             self.complete(edge)?;
         }
+        // Exact: `write` checked that a file may be so long. Memory has whole blocks.
         let (start, end) = (rules.down(self.gathered.offset()), rules.up(self.gathered.end()));
-        let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-        let blocks = self.memory.bytes_mut().get(..len).unwrap_or_default();
+        let len = self.place(end);
+        let blocks = self.memory.bytes_mut().get(..len).ok_or(Errno::FBIG)?;
         let file = self.direct.as_ref().unwrap_or(&self.file);
         match file.write_all_at(start, blocks) {
             // open(2) of O_DIRECT may succeed where no write does.
@@ -166,13 +169,13 @@ impl Writer {
         let (before, rest) = block.split_at_mut(skip);
         let written = usize::try_from(edge.len).unwrap_or(usize::MAX).min(rest.len());
         let behind = rest.get_mut(written..).unwrap_or_default();
-        let there = edge.block.offset().saturating_add(edge.read);
-        for (part, at) in [(before, 0), (behind, skip.saturating_add(written))] {
+        let there = edge.block.part(0, edge.read).unwrap_or(Span::ZERO);
+        let (first, last) = (there.rest(0), there.rest(edge.skip.saturating_add(edge.len)));
+        for (part, there) in [(before, first), (behind, last)] {
             part.fill(0);
-            let offset = edge.block.offset().saturating_add(usize_to_u64(at));
-            let have = usize::try_from(there.saturating_sub(offset)).unwrap_or(usize::MAX);
-            let have = have.min(part.len());
-            let part = part.get_mut(..have).unwrap_or_default();
+            let Some(there) = there else { continue }; // the file ends before
+            let have = usize::try_from(there.len()).unwrap_or(usize::MAX).min(part.len());
+            let (part, offset) = (part.get_mut(..have).unwrap_or_default(), there.offset());
             // Through the page cache: the kernel sees to it that it has what was written past it.
             self.file.read_exact_at(offset, part).map_err(|error| match error {
                 embedded_io::ReadExactError::UnexpectedEof => {

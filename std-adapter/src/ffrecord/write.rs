@@ -274,16 +274,19 @@ fn put_together(
 ) -> Result<(), Error> {
     let at = |error: io::Error| Error::new(path, error);
     let mut tables = Tables::new(layout(path, usize_to_u64(rows.len()))?);
-    let skip = tables.layout().header_len();
+    // `Writer::place` checked that there is such a place.
+    let samples = Span::new(tables.layout().header_len(), len);
+    let samples = samples.ok_or_else(|| at(io::ErrorKind::FileTooLarge.into()))?;
     let file = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
     for &(crc, offset) in rows {
         tables.reserve(&file).map_err(at)?;
-        tables.push(crc, i64::try_from(offset.saturating_add(skip)).unwrap_or(i64::MAX));
+        let place = samples.rest(offset).map_or(samples.end(), Span::offset);
+        tables.push(crc, i64::try_from(place).unwrap_or(i64::MAX));
     }
     let span = Span::new(0, len).unwrap_or(Span::ZERO); // from 0, so it ends where it can
-    let place = Place { file: &file, offset: skip, zeros: true };
+    let place = Place { file: &file, offset: samples.offset(), zeros: true };
     data.set_size(len).map_err(at)?; // it ends earlier if its last bytes are a hole
     let copied = Copier::new().copy(data, span, &place, &|_| {});
     copied.map_err(|error| error.of_files(path, path))?;
-    file.set_size(skip.saturating_add(len)).and_then(|()| tables.finish(&file)).map_err(at)
+    file.set_size(samples.end()).and_then(|()| tables.finish(&file)).map_err(at)
 }

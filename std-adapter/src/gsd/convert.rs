@@ -180,7 +180,7 @@ impl Convert {
         let checksums = record.is_some_and(|record| record.checksums)
             || stale.is_some_and(|stale| stale.checksums);
         let checksums = self.checksums.unwrap_or(checksums);
-        // As much room as is needed: what is moved leaves a hole.
+        // As much room as is needed: what is moved leaves a hole. More than a file can have is refused.
         let count = frames.end.saturating_sub(frames.start);
         let most = file.head().entries.min(count.saturating_mul(1 << 16));
         let slots = most.saturating_add(if checksums { count } else { 0 }).max(count);

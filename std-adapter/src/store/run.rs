@@ -52,7 +52,7 @@ impl Run {
         while let Some(rest) = self.bytes.get(done..).filter(|rest| !rest.is_empty()) {
             let place = self.start.saturating_add(usize_to_u64(done)); // exact, as the end is
             match file.write_some_at(place, rest) {
-                Ok(n) => done = done.saturating_add(n),
+                Ok(n) => done = done.saturating_add(n), // exact: of these bytes
                 Err(error) => {
                     failed = Err(error);
                     break;

@@ -9,7 +9,10 @@ use crate::gsd::hoomd::{self, Trajectory};
 use crate::gsd::room::Room;
 use crate::gsd::write::FileWriter;
 use std::collections::BTreeSet;
+use std::io;
+use std::num::NonZeroU64;
 use striae_core::gsd::{Chunk, checksums};
+use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
 /// Bytes of default rows that are written at once.
@@ -117,13 +120,15 @@ pub(in crate::gsd) fn write_default(
     if field.rows.group().is_none() {
         return Ok(writer.write_bytes(field.name, kind, m, &row)?.span.len());
     }
+    let all = Span::of_table(0, rows, usize_to_u64(row.len()));
+    let too_long = || Error::new(writer.path(), io::Error::from(io::ErrorKind::FileTooLarge));
+    let all = all.ok_or_else(too_long)?;
     let mut chunk = writer.begin_chunk(field.name, kind, m)?;
     let piece = row.repeat(PIECE.checked_div(row.len()).unwrap_or(1).max(1));
-    let mut left = rows.saturating_mul(usize_to_u64(row.len()));
-    while left > 0 {
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+    let piece_len = NonZeroU64::new(usize_to_u64(piece.len())).unwrap_or(NonZeroU64::MIN);
+    for written in all.pieces(piece_len) {
+        let len = usize::try_from(written.len()).unwrap_or(usize::MAX);
         chunk.write_raw(piece.get(..len).unwrap_or_default())?;
-        left = left.saturating_sub(usize_to_u64(len));
     }
     Ok(chunk.finish()?.span.len())
 }

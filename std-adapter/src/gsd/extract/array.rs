@@ -11,6 +11,7 @@ use crate::store::Run;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};
+use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Bytes of all arrays together that wait to be written.
@@ -113,10 +114,8 @@ impl Arrays {
                 let place = have.saturating_sub(u64::from(again));
                 *have = place.saturating_add(1);
                 if let Some(frames) = frames {
-                    let place = place.saturating_mul(8);
                     frames.put(hidden, place, &chunk.frame.to_le_bytes(), limit)?;
                 }
-                let place = place.saturating_mul(chunk.span.len());
                 data.put_chunk(hidden, place, chunk, source, limit)
             }
             Some(Some(Array::Each(name))) => {
@@ -124,7 +123,7 @@ impl Arrays {
                 let mut alone = Output::new(name);
                 alone.create(hidden, &header(chunk.kind, &shape(chunk)))?;
                 alone.put_chunk(hidden, 0, chunk, source, limit)?;
-                alone.finish(hidden, chunk.span.len())
+                alone.finish(hidden, 1, chunk.span.len())
             }
             _ => Ok(()),
         }
@@ -134,9 +133,9 @@ impl Arrays {
     pub(super) fn finish(&mut self, hidden: &Path) -> Result<(), Error> {
         for array in self.names.iter_mut().flatten() {
             if let Array::Whole { data, frames, chunk, total, .. } = array {
-                data.finish(hidden, total.saturating_mul(chunk.span.len()))?;
+                data.finish(hidden, *total, chunk.span.len())?;
                 if let Some(frames) = frames {
-                    frames.finish(hidden, total.saturating_mul(8))?;
+                    frames.finish(hidden, *total, 8)?;
                 }
             }
         }
@@ -178,25 +177,33 @@ impl Output {
         PosixFile::open_rw(&hidden.join(&self.name)).map_err(self.error(hidden))
     }
 
+    /// Where `count` items of this length end that stand behind the header.
+    fn end(&self, hidden: &Path, count: u64, len: u64) -> Result<u64, Error> {
+        let items = Span::of_table(self.header_len, count, len);
+        let too_long = || self.error(hidden)(std::io::ErrorKind::FileTooLarge.into());
+        Ok(items.ok_or_else(too_long)?.end())
+    }
+
+    /// Puts a chunk behind so many others.
     fn put_chunk(
         &mut self,
         hidden: &Path,
-        place: u64,
+        before: u64,
         chunk: &Chunk,
         source: &mut Source<'_>,
         limit: usize,
     ) -> Result<(), Error> {
         if chunk.span.len() < LONG {
-            return self.put(hidden, place, source.bytes(chunk.span)?, limit);
+            return self.put(hidden, before, source.bytes(chunk.span)?, limit);
         }
         self.write(hidden)?;
         let (file, path) = (self.open(hidden)?, self.path(hidden));
-        source.copy(chunk.span, &file, self.header_len.saturating_add(place), &path)
+        source.copy(chunk.span, &file, self.end(hidden, before, chunk.span.len())?, &path)
     }
 
-    /// Puts bytes to their place behind the header, now or later.
-    fn put(&mut self, hidden: &Path, place: u64, bytes: &[u8], limit: usize) -> Result<(), Error> {
-        let offset = self.header_len.saturating_add(place);
+    /// Puts bytes behind as many as long before them, now or later.
+    fn put(&mut self, hidden: &Path, before: u64, bytes: &[u8], limit: usize) -> Result<(), Error> {
+        let offset = self.end(hidden, before, usize_to_u64(bytes.len()))?;
         if offset != self.waiting.end() {
             self.write(hidden)?;
             self.waiting.go_to(offset);
@@ -214,12 +221,12 @@ impl Output {
         self.waiting.write(&file).map_err(self.error(hidden))
     }
 
-    /// Writes what waits, and gives the file its length behind the header: it ends earlier if its
-    /// last bytes are a hole.
-    fn finish(&mut self, hidden: &Path, len: u64) -> Result<(), Error> {
+    /// Writes what waits, and gives the file the length of all: it ends earlier if its last bytes are
+    /// a hole.
+    fn finish(&mut self, hidden: &Path, count: u64, len: u64) -> Result<(), Error> {
         self.write(hidden)?;
         self.waiting = Run::at(0);
-        let (file, len) = (self.open(hidden)?, self.header_len.saturating_add(len));
+        let (file, len) = (self.open(hidden)?, self.end(hidden, count, len)?);
         let sized = file.size().and_then(|size| match size == len {
             true => Ok(()),
             false => file.set_size(len),

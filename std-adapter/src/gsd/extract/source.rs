@@ -46,13 +46,13 @@ impl<'a> Source<'a> {
     /// Reads the chunk, and what follows it if it follows what was read last.
     fn fill(&mut self, span: Span) -> Result<(), Error> {
         let len = usize_to_u64(WINDOW);
-        let near = self.window_at..self.window_at.saturating_add(len).saturating_add(len);
-        let left = self.file.head().file_len.saturating_sub(span.offset());
-        let len = if near.contains(&span.offset()) { len.min(left) } else { span.len() };
-        let span = Span::new(span.offset(), len).unwrap_or(span);
+        let skipped = span.offset().checked_sub(self.window_at);
+        let left = Span::between(span.offset(), self.file.head().file_len);
+        let near = left.filter(|_| skipped.is_some_and(|skipped| skipped / 2 < len));
+        let span = near.and_then(|left| left.part(0, len.min(left.len()))).unwrap_or(span);
         self.window_at = span.offset();
         self.window.clear();
-        self.window.resize(usize::try_from(len).unwrap_or(WINDOW), 0);
+        self.window.resize(usize::try_from(span.len()).unwrap_or(WINDOW), 0);
         let read = self.file.read_span(span, &mut self.window);
         if read.is_err() {
             self.window.clear();

@@ -192,10 +192,7 @@ impl Copy<'_> {
     fn chunks(&mut self, part: &Part, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let mut next = Span::ZERO;
         for place in part.used().iter().filter_map(|used| part.place(used)) {
-            let together = (place.offset() == next.end())
-                .then(|| Span::new(next.offset(), next.len().saturating_add(place.len())))
-                .flatten();
-            next = match together {
+            next = match next.joined(place) {
                 Some(together) => together,
                 None => {
                     self.span(next, progress)?;

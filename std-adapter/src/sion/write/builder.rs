@@ -387,7 +387,7 @@ fn files_of(ntasks: u64, nfiles: u32) -> Result<Vec<Range<u64>>, SionError> {
     let files = EvenFiles::new(ntasks, nfiles.into())?;
     let mut start = 0u64;
     let file = |number| {
-        let end = start.saturating_add(files.ntasks(number).into());
+        let end = start.saturating_add(files.ntasks(number).into()); // exact: at most `ntasks`
         std::mem::replace(&mut start, end)..end
     };
     Ok((0..nfiles).map(file).collect())

@@ -25,6 +25,7 @@ use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Since;
 use striae_core::sion::publish::Publish;
 use striae_core::sion::{Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen};
+use striae_core::span::Span;
 
 /// Bytes of the windows that tables are read and written in.
 pub(super) const WINDOW: usize = 1 << 18;
@@ -172,15 +173,15 @@ impl Part {
         }
         let (start, chunksize) = match &self.starts {
             Starts::Same(size) => {
-                let before = size.saturating_mul(local.into());
-                (self.blocks.first.saturating_add(before), *size)
+                let before = Span::of_table(self.blocks.first, local.into(), *size);
+                (before.ok_or_else(no_task)?.end(), *size)
             }
             Starts::Each(starts) => {
                 let index = usize::try_from(local).map_err(|_| no_task())?;
                 let start = *starts.get(index).ok_or_else(no_task)?;
-                let end = self.blocks.first.saturating_add(self.blocks.globalskip);
-                let next = starts.get(index.saturating_add(1)).copied().unwrap_or(end);
-                (start, next.saturating_sub(start))
+                let next = starts.get(index.saturating_add(1)).copied();
+                let next = next.or_else(|| self.blocks.end(1)).ok_or_else(no_task)?;
+                (start, next.checked_sub(start).ok_or_else(no_task)?)
             }
         };
         Ok(Chunks { start, chunksize, globalskip: Some(self.blocks.globalskip) })

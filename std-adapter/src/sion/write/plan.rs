@@ -76,6 +76,7 @@ impl TaskTable for Table {
 
     fn globalrank(&self, local: u32) -> i64 {
         match &self.ranks {
+            // Exact: the set has more tasks.
             Ranks::From(first) => first.saturating_add(local.into()).cast_signed(),
             Ranks::Each(ranks) => of_task(ranks, local).unwrap_or(0),
         }
@@ -101,7 +102,7 @@ impl Table {
             Sizes::Each(mut sizes) => {
                 let mut start = blocks.first;
                 for size in &mut sizes {
-                    let next = start.saturating_add(*size);
+                    let next = start.saturating_add(*size); // exact: that of all is `blocks`
                     *size = std::mem::replace(&mut start, next);
                 }
                 Starts::Each(sizes)

@@ -32,6 +32,7 @@ impl<'a> Snapshot<'a> {
 
     /// Chunks of the task that has most.
     pub(super) fn maxchunks(&self) -> u32 {
+        // Exact: a file has fewer than 2^31 chunks of a task.
         self.pens.iter().map(|pen| pen.chunk().saturating_add(1)).max().unwrap_or(1)
     }
 }

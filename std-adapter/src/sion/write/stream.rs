@@ -229,16 +229,17 @@ impl Stream {
     ) -> Result<(), Error> {
         self.check_open(part)?;
         self.flush(part)?;
-        let mut done = 0u64;
-        while done < len {
+        let (mut done, mut left) = (0, len);
+        while left > 0 {
             if self.cursor().room() == 0 {
                 self.leave_chunk(part)?;
             }
-            let place = self.cursor().place(len.saturating_sub(done));
+            let place = self.cursor().place(left);
             let place = place.map_err(|error| part.error(error))?;
             let crc = copy(place, done, self.pen.crc()).inspect_err(|_| part.leave_rubbish())?;
             self.pen.wrote(place.len(), crc);
-            done = done.saturating_add(place.len());
+            // Exact: a place is not longer than was asked for.
+            (done, left) = (done.saturating_add(place.len()), left.saturating_sub(place.len()));
         }
         Ok(())
     }
