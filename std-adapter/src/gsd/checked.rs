@@ -3,17 +3,14 @@
 use super::file::File;
 use super::window::Look;
 use crate::error::Error;
-use crate::store::bulk::Bulk;
+use crate::store::bulk::{self, Bulk};
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::gsd::raw::{ChecksumRow, Commit};
 use striae_core::gsd::{self as core_gsd, Checksums, Chunk, Head, ReadError, checksums};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
-
-/// Bytes of the index that are read at once.
-const WINDOW: usize = 1 << 20;
 
 /// Most bytes of a chunk with checksums: one of each name.
 const MAX_LEN: u64 = 8 << 16;
@@ -23,7 +20,7 @@ pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk
     let Some(record) = head.state.record() else { return Ok(()) };
     let mut index = head.index();
     index.location = index.offset_of(record.crc_from);
-    index.slots = index.slots.saturating_sub(record.crc_from);
+    index.slots = index.slots.saturating_sub(record.crc_from); // none if there are not so many
     let names = crc_of(store, head.name_list())?;
     let index = crc_of(store, index.span().unwrap_or(Span::ZERO))?;
     let ident = head.header.ident_crc(crc32c::crc32c_append);
@@ -42,18 +39,11 @@ pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk
 }
 
 fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
-    let len = usize::try_from(span.len()).unwrap_or(WINDOW).min(WINDOW);
-    let (mut window, mut crc, mut at) = (vec![0; len], 0, span.offset());
-    while let Some(left) = span.end().checked_sub(at).filter(|&left| left > 0) {
-        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
-        let bytes = window.get_mut(..len).unwrap_or_default();
-        store.read_exact_at(at, bytes).map_err(|error| match error {
-            embedded_io::ReadExactError::UnexpectedEof => DriveError::Ended { offset: at },
-            embedded_io::ReadExactError::Other(error) => DriveError::Store(error),
-        })?;
+    let mut crc = 0;
+    bulk::read_pieces(store.file(), span, &mut Vec::new(), &mut |bytes| {
         crc = crc32c::crc32c_append(crc, bytes);
-        at = at.saturating_add(usize_to_u64(len));
-    }
+        true
+    })?;
     Ok(crc)
 }
 

@@ -12,6 +12,7 @@ use crate::dump::{Lines, WINDOW, name_of};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use striae_core::field::{Field, Table};
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
@@ -137,12 +138,11 @@ impl Dump<'_> {
         let Some(list) = block.span().filter(|list| list.fits(self.out.file_len)) else {
             return Ok(()); // a reader says so
         };
-        let mut offset = list.offset();
+        let mut left = list;
         for id in 0..list.len() {
-            let left = list.end().saturating_sub(offset);
             let bytes = match version.is_sorted() {
-                true => self.packed_name(offset, left)?,
-                false => self.slot(offset, left)?,
+                true => self.packed_name(left)?,
+                false => self.slot(left)?,
             };
             if bytes.first().is_none_or(|&byte| byte == 0) {
                 break;
@@ -150,32 +150,33 @@ impl Dump<'_> {
             let len = usize_to_u64(bytes.len());
             let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
             let (name, value) = (name_of(table, field, &[id]), text_of(text));
+            let offset = left.offset();
             self.out.line(Line::Field { name, offset, len, bytes, value, position: None })?;
-            offset = offset.saturating_add(len);
+            let Some(rest) = left.rest(len) else { break };
+            left = rest;
         }
         Ok(())
     }
 
-    fn slot(&mut self, offset: u64, left: u64) -> Result<Vec<u8>, ErrorKind> {
-        let len = usize::from(raw::NameSlot::TABLE.len).min(usize::try_from(left).unwrap_or(0));
-        Ok(self.out.bytes(offset, len)?.to_vec())
+    fn slot(&mut self, left: Span) -> Result<Vec<u8>, ErrorKind> {
+        let len = usize::try_from(left.len()).unwrap_or(usize::MAX);
+        let len = len.min(raw::NameSlot::TABLE.len.into());
+        Ok(self.out.bytes(left.offset(), len)?.to_vec())
     }
 
     /// The bytes up to a NUL and with it, or all that are left.
-    fn packed_name(&mut self, mut offset: u64, mut left: u64) -> Result<Vec<u8>, ErrorKind> {
-        const PIECE: usize = 256;
-        const { assert!(PIECE <= WINDOW) };
+    fn packed_name(&mut self, left: Span) -> Result<Vec<u8>, ErrorKind> {
+        const PIECE: NonZeroU64 = NonZeroU64::new(256).unwrap();
+        const { assert!(WINDOW >= 256) };
         let mut name = Vec::new();
-        while left > 0 {
-            let len = PIECE.min(usize::try_from(left).unwrap_or(PIECE));
-            let piece = self.out.bytes(offset, len)?;
+        for piece in left.pieces(PIECE) {
+            let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
+            let piece = self.out.bytes(piece.offset(), len)?;
             if let Some(end) = piece.iter().position(|&byte| byte == 0) {
                 name.extend_from_slice(piece.get(..=end).unwrap_or_default());
                 break;
             }
             name.extend_from_slice(piece);
-            let len = usize_to_u64(len);
-            (offset, left) = (offset.saturating_add(len), left.saturating_sub(len));
         }
         Ok(name)
     }

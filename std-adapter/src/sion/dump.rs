@@ -65,8 +65,10 @@ impl Dump<'_> {
         let mut sum = Some(ChunkSum::new(*layout));
         self.table(raw::GlobalrankEntry::TABLE, layout.globalranks().offset(), ntasks, &[])?;
         for task in 0..ntasks {
-            let offset = layout.chunksizes().offset().saturating_add(task.saturating_mul(8));
-            self.structure(raw::ChunksizeEntry::TABLE, offset, &[task])?;
+            let table = raw::ChunksizeEntry::TABLE;
+            let entry = layout.chunksizes().entry(task, table.len.into());
+            let offset = entry.map_or(u64::MAX, Span::offset);
+            self.structure(table, offset, &[task])?;
             let value = self.out.bytes(offset, 8)?;
             let value = I64::read_from_bytes(value).map_or(0, |value| value.get(self.order));
             sum = sum.and_then(|mut sum| sum.add(value).is_ok().then_some(sum));
@@ -134,10 +136,15 @@ impl Dump<'_> {
         let ntasks = u64::from(meta1.ntasks());
         self.table(raw::BlockcountEntry::TABLE, start, ntasks, &[])?;
         let maxchunks = u64::try_from(commit_fields.maxchunks.get(self.order)).unwrap_or(0);
-        let mut row = start.saturating_add(layout.table_len());
         for chunk in 0..maxchunks {
-            self.table(raw::BlocksizeEntry::TABLE, row, ntasks, &[chunk])?;
-            row = row.saturating_add(layout.table_len());
+            // Behind the row of block counts.
+            let rows = Span::of_table(start, chunk.saturating_add(1), layout.table_len());
+            self.table(
+                raw::BlocksizeEntry::TABLE,
+                rows.map_or(u64::MAX, Span::end),
+                ntasks,
+                &[chunk],
+            )?;
         }
         Ok(Head { file_len: self.out.file_len, meta1: *meta1, meta2: meta2? })
     }
@@ -182,11 +189,11 @@ impl Dump<'_> {
     /// The checksums of chunks, in rows of `ntasks`.
     fn crcs(&mut self, table: Span, ntasks: NonZeroU32) -> Result<(), ErrorKind> {
         let entry = raw::ChunkCrcEntry::TABLE;
+        // Exact: both have at most 32 bits.
         let row_len = u64::from(entry.len).saturating_mul(u64::from(ntasks.get()));
-        let rows = table.len().checked_div(row_len).unwrap_or(0);
-        for chunk in 0..rows {
-            let row = table.offset().saturating_add(chunk.saturating_mul(row_len));
-            self.table(entry, row, ntasks.get().into(), &[chunk])?;
+        for chunk in 0..table.len().checked_div(row_len).unwrap_or(0) {
+            let row = table.entry(chunk, row_len).unwrap_or(table);
+            self.table(entry, row.offset(), ntasks.get().into(), &[chunk])?;
         }
         Ok(())
     }
@@ -211,16 +218,17 @@ impl Dump<'_> {
         let table = raw::RecordHeader::TABLE;
         let header_len = u64::from(table.len);
         let mut stream = file.stream(task);
-        let (mut position, mut record) = (0u64, 0u64);
-        while position < total {
-            let left = total.saturating_sub(position);
+        // Positions of the stream.
+        let (mut rest, mut record) = (Span::new(0, total).unwrap_or(Span::ZERO), 0u64);
+        while !rest.is_empty() {
+            let (position, left) = (rest.offset(), rest.len());
             let cut = |len| ErrorKind::Sion(core_sion::Error::RecordCut { position, len, left });
             if left < header_len {
                 return Err(cut(header_len));
             }
             let mut header = [0; size_of::<raw::RecordHeader>()];
             for field in table.fields {
-                let place = position.saturating_add(field.offset.into());
+                let place = rest.rest(field.offset.into()).map_or(rest.end(), Span::offset);
                 stream.seek_to(place);
                 let offset = stream.next_span(1)?.map_or(0, |span| span.offset());
                 stream.seek_to(place);
@@ -233,10 +241,7 @@ impl Dump<'_> {
             let header = raw::RecordHeader::read_from_bytes(&header);
             let len = header.map_or(0, |header| header.len.get(self.order));
             let whole = header_len.saturating_add(len);
-            if whole > left {
-                return Err(cut(whole));
-            }
-            position = position.saturating_add(whole);
+            rest = rest.rest(whole).ok_or_else(|| cut(whole))?;
             record = record.saturating_add(1);
         }
         Ok(())
@@ -252,9 +257,9 @@ impl Dump<'_> {
     ) -> Result<(), ErrorKind> {
         let mut index = index.to_vec();
         for number in 0..count {
-            let offset = offset.saturating_add(number.saturating_mul(table.len.into()));
+            let before = Span::of_table(offset, number, table.len.into());
             index.push(number);
-            self.structure(table, offset, &index)?;
+            self.structure(table, before.map_or(u64::MAX, Span::end), &index)?; // is cut
             index.pop();
         }
         Ok(())
@@ -281,7 +286,8 @@ impl Dump<'_> {
         index: &[u64],
     ) -> Result<(), ErrorKind> {
         let offset = base.saturating_add(field.offset.into());
-        if offset.saturating_add(field.size.into()) > self.out.file_len {
+        let place = Span::new(offset, field.size.into());
+        if place.is_none_or(|place| !place.fits(self.out.file_len)) {
             let field = id_of(table, field);
             let file_len = self.out.file_len;
             return Err(core_sion::Error::Cut { field, offset, count: 1, file_len }.into());

@@ -6,14 +6,15 @@ use crate::posix::PosixFile;
 use crate::shown::Shown;
 use embedded_io::ReadExactError;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::store::ReadAt;
 
-/// Bytes that are read at once through the page cache.
-const WINDOW: usize = 1 << 20;
+/// Bytes that are read at once through the page cache: whole entries of tables.
+pub(crate) const WINDOW: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
 
 /// A file, which is opened for direct reading as soon as that is asked of it. Clones share it.
 #[derive(Debug, Clone)]
@@ -182,9 +183,8 @@ impl Ahead {
             let is_near = span.offset().checked_sub(self.last).is_some_and(|gap| gap <= Self::GAP);
             let more = if is_near { self.len.saturating_mul(2).min(most) } else { 0 };
             let file_len = bulk.file().size().map_err(DriveError::Store)?;
-            let end = span.offset().saturating_add(more).min(file_len).max(span.end());
-            let len = end.saturating_sub(span.offset());
-            let wide = Span::new(span.offset(), len).unwrap_or(span);
+            let left = Span::between(span.offset(), file_len).unwrap_or(span);
+            let wide = left.part(0, more.min(left.len()).max(span.len())).unwrap_or(span);
             if self.fill::<F>(bulk, wide).is_err() {
                 self.fill(bulk, span)?; // what is behind it may be what cannot be read
             }
@@ -242,18 +242,28 @@ pub(crate) fn read_pieces<F>(
     window: &mut Vec<u8>,
     each: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<(), DriveError<io::Error, F>> {
-    let mut skip = 0;
-    while let Some(left) = span.len().checked_sub(skip).filter(|&left| left > 0) {
-        let len = usize::try_from(left).unwrap_or(WINDOW).min(WINDOW);
+    read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
+}
+
+/// Hands all bytes of `span` to `each`, in pieces of `len` bytes and a shorter one, and where they are,
+/// until it wants no more. No more memory is taken than the longest piece needs.
+pub(crate) fn read_windows<F>(
+    store: &PosixFile,
+    span: Span,
+    len: NonZeroU64,
+    window: &mut Vec<u8>,
+    mut each: impl FnMut(Span, &[u8]) -> Result<bool, DriveError<io::Error, F>>,
+) -> Result<(), DriveError<io::Error, F>> {
+    for piece in span.pieces(len) {
+        let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
         if window.len() < len {
             window.resize(len, 0);
         }
-        let piece = window.get_mut(..len).unwrap_or_default();
-        read(store, span.offset().saturating_add(skip), piece)?;
-        if !each(piece) {
+        let bytes = window.get_mut(..len).unwrap_or_default();
+        read(store, piece.offset(), bytes)?;
+        if !each(piece, bytes)? {
             break;
         }
-        skip = skip.saturating_add(usize_to_u64(len));
     }
     Ok(())
 }

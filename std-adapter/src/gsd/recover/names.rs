@@ -228,7 +228,8 @@ fn parse(bytes: &[u8], version: Version) -> Vec<Box<[u8]>> {
 
 /// The bytes at `place`, at most `len`, as many as there are.
 fn read_some(store: &PosixFile, place: u64, len: u64, file_len: u64) -> Result<Vec<u8>, Failed> {
-    let len = len.min(file_len.saturating_sub(place)).min(MAX_LEN);
+    let there = Span::between(place, file_len).map_or(0, Span::len);
+    let len = len.min(there).min(MAX_LEN);
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     read_bytes(store, place, &mut bytes)?;
     Ok(bytes)
@@ -255,7 +256,7 @@ fn find_all(
         return Ok(found);
     }
     let from = 256.min(file_len);
-    let all = Span::new(from, file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
+    let all = Span::between(from, file_len).unwrap_or(Span::ZERO);
     let (mut end, len) = (from, usize_to_u64(wanted.len()));
     let mut search = Search::new(wanted);
     read_pieces(store, all, &mut Vec::new(), &mut |piece| {

@@ -101,7 +101,7 @@ pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<
         found: Vec::new(),
     };
     let from = 256.min(evidence.file_len);
-    let all = Span::new(from, evidence.file_len.saturating_sub(from)).unwrap_or(Span::ZERO);
+    let all = Span::between(from, evidence.file_len).unwrap_or(Span::ZERO);
     let (mut at, mut rest) = (from, Vec::new());
     read_pieces(store, all, &mut Vec::new(), &mut |piece| {
         rest.extend_from_slice(piece);
@@ -127,16 +127,18 @@ pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<
 /// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that ends,
 /// be it full or not, ends with a frame.
 fn has_end(store: &PosixFile, run: &Run, evidence: &Evidence) -> Result<bool, Failed> {
-    let slots = |offset: u64, count: u64| -> Result<Vec<u8>, Failed> {
-        let mut bytes = vec![0; usize::try_from(count).unwrap_or(0).saturating_mul(32)];
-        read(store, offset, &mut bytes)?;
+    let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed> {
+        let slots = slots.unwrap_or(Span::ZERO);
+        let mut bytes = vec![0; usize::try_from(slots.len()).unwrap_or(usize::MAX)];
+        read(store, slots.offset(), &mut bytes)?;
         Ok(bytes)
     };
-    let left = evidence.file_len.saturating_sub(run.next) / 32;
-    let behind = slots(run.next, left.min(BEHIND))?;
+    let left = Span::between(run.next, evidence.file_len).map_or(0, Span::len) / 32;
+    let behind = slots(Span::of_table(run.next, left.min(BEHIND), 32))?;
     // Another block may stand there, with the same entries once more.
-    let count = run.entries.min(OWN);
-    let own = slots(run.next.saturating_sub(count.saturating_mul(32)), count)?;
+    let entries = Span::of_table(run.start, run.entries, 32).unwrap_or(Span::ZERO); // up to `next`
+    let before = run.entries.saturating_sub(OWN).saturating_mul(32);
+    let own = slots(entries.rest(before))?;
     let own: HashSet<&[u8]> = own.chunks_exact(32).collect();
     let entries = <[IndexEntry]>::ref_from_bytes(&behind).unwrap_or_default();
     let is_sorted = evidence.version.is_sorted();

@@ -4,15 +4,17 @@ use super::finding::FindingKind;
 use super::head::{Head, compare};
 use super::names::Names;
 use super::sums::Sums;
-use super::{Failed, Report, WINDOW, overlap, read};
+use super::{Failed, Report, overlap};
 use crate::posix::PosixFile;
+use crate::store::bulk;
 use std::ops::Range;
 use striae_core::gsd::check_entry::{EntryCheck, Finding};
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::{Commit, IndexEntry};
 use striae_core::gsd::{Chunk, ChunkType, Version};
-use striae_core::store::usize_to_u64;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
@@ -22,23 +24,18 @@ pub(in crate::gsd) fn each_entry(
     slots: Range<u64>,
     each: &mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed>,
 ) -> Result<(), Failed> {
-    let most = usize_to_u64(WINDOW / 32);
-    let mut window = Vec::new();
-    let mut slot = slots.start;
-    while let Some(left) = slots.end.checked_sub(slot).filter(|&left| left > 0) {
-        let count = left.min(most);
-        let len = usize::try_from(count.saturating_mul(32)).unwrap_or(WINDOW);
-        window.resize(len, 0);
-        read(store, index.offset_of(slot), &mut window)?;
-        let entries = <[IndexEntry]>::ref_from_bytes(&window).unwrap_or_default();
-        for (number, entry) in (slot..).zip(entries) {
+    let (offset, mut numbers) = (index.offset_of(slots.start), slots.clone());
+    let count = slots.end.saturating_sub(slots.start);
+    let table = Span::of_table(offset, count, 32).ok_or(DriveError::Ended { offset })?;
+    bulk::read_windows(store, table, bulk::WINDOW, &mut Vec::new(), |_, bytes| {
+        let entries = <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default();
+        for (entry, number) in entries.iter().zip(&mut numbers) {
             if !each(number, entry)? {
-                return Ok(());
+                return Ok(false);
             }
         }
-        slot = slot.saturating_add(count);
-    }
-    Ok(())
+        Ok(true)
+    })
 }
 
 /// What is known of the entries so far.

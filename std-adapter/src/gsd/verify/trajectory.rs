@@ -5,8 +5,9 @@ use crate::gsd::hoomd::error::Error as HoomdError;
 use crate::gsd::hoomd::schema::{self, Field, Group, Kind, Rows};
 use crate::gsd::{NameList, last_of_each};
 use crate::posix::PosixFile;
+use crate::store::bulk;
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::num::NonZeroU64;
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Reader};
@@ -261,17 +262,14 @@ impl Check<'_, '_> {
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Failed> {
         let rows = WINDOW.checked_div(width).unwrap_or(0);
-        let most = usize_to_u64(rows.saturating_mul(width));
-        let Range { mut start, end } = chunk.span.offset()..chunk.span.end();
+        let Some(most) = NonZeroU64::new(usize_to_u64(rows.saturating_mul(width))) else {
+            return Ok(());
+        };
         let mut window = Vec::new();
-        while start < end && most > 0 {
-            let len = end.saturating_sub(start).min(most);
-            window.resize(usize::try_from(len).unwrap_or(0), 0);
-            read(self.store, start, &mut window)?;
-            each(start, &window);
-            start = start.saturating_add(len);
-        }
-        Ok(())
+        bulk::read_windows(self.store, chunk.span, most, &mut window, |place, bytes| {
+            each(place.offset(), bytes);
+            Ok(true)
+        })
     }
 
     fn tell(&mut self, offset: u64, error: HoomdError) {

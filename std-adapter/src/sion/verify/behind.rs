@@ -1,7 +1,8 @@
 //! What stands behind META2: a mapping, the head of one, or bytes that nobody reads.
 
-use super::{Failed, FindingKind, Report, WINDOW, read};
+use super::{Failed, FindingKind, Report, read};
 use crate::posix::PosixFile;
+use crate::store::bulk;
 use striae_core::endian::{ByteOrder, I32};
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::{Error, Head, raw};
@@ -24,7 +25,7 @@ pub(in crate::sion) enum Behind {
 /// Looks behind META2 of the file that `head` was read from.
 pub(in crate::sion) fn look_behind(store: &PosixFile, head: &Head) -> Result<Behind, Failed> {
     let Some(meta2) = head.meta2 else { return Ok(Behind::Nothing) };
-    let left = head.file_len.saturating_sub(meta2.end());
+    let left = Span::between(meta2.end(), head.file_len).map_or(0, Span::len);
     let mut bytes = [0; Mapping::HEAD_LEN];
     let len = usize::try_from(left).unwrap_or(usize::MAX).min(Mapping::HEAD_LEN);
     let bytes = bytes.get_mut(..len).unwrap_or_default();
@@ -73,6 +74,12 @@ fn is_sensible(store: &PosixFile, mapping: &Mapping, head: &Head) -> Result<bool
     Ok(all)
 }
 
+/// All entries of a mapping.
+fn table_of(mapping: &Mapping) -> Span {
+    let first = mapping.entry(0).unwrap_or(Span::ZERO);
+    Span::of_table(first.offset(), mapping.len(), first.len()).unwrap_or(Span::ZERO) // in the file
+}
+
 /// Reads a mapping in windows: calls `each` with an entry's index, its offset, and its two fields.
 pub(super) fn each_entry(
     store: &PosixFile,
@@ -80,24 +87,15 @@ pub(super) fn each_entry(
     order: ByteOrder,
     mut each: impl FnMut(u64, u64, [i32; 2]),
 ) -> Result<(), Failed> {
-    let entry_len = u64::from(raw::MappingEntry::TABLE.len);
-    let all = usize::try_from(mapping.len().saturating_mul(entry_len)).unwrap_or(usize::MAX);
-    let mut window = vec![0; all.min(WINDOW)];
-    let mut index = 0;
-    while let Some(next) = mapping.entry(index) {
-        let left = mapping.len().saturating_sub(index).saturating_mul(entry_len);
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let bytes = window.get_mut(..left.min(WINDOW)).unwrap_or_default();
-        read(store, next.offset(), bytes)?;
-        let mut offset = next.offset();
-        for entry in <[raw::MappingEntry]>::ref_from_bytes(bytes).unwrap_or_default() {
+    let mut indices = 0..mapping.len();
+    bulk::read_windows(store, table_of(mapping), bulk::WINDOW, &mut Vec::new(), |_, bytes| {
+        let entries = <[raw::MappingEntry]>::ref_from_bytes(bytes).unwrap_or_default();
+        for (entry, index) in entries.iter().zip(&mut indices) {
             let fields = [entry.filenumber, entry.lrank].map(|field| field.get(order));
-            each(index, offset, fields);
-            index = index.saturating_add(1);
-            offset = offset.saturating_add(entry_len);
+            each(index, mapping.entry(index).map_or(0, Span::offset), fields);
         }
-    }
-    Ok(())
+        Ok(true)
+    })
 }
 
 /// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known. What

@@ -4,7 +4,7 @@ use super::super::each::{all_processors, for_each};
 use super::meta2::{Place, TASKS, entries, load, task_of};
 use super::{Failed, FindingKind, Report, WINDOW, read};
 use crate::posix::PosixFile;
-use crate::store::bulk::{Ahead, Bulk};
+use crate::store::bulk::{self, Ahead, Bulk};
 use crc32c::crc32c_append;
 use rustix::fs::SeekFrom;
 use std::num::NonZeroUsize;
@@ -179,16 +179,15 @@ fn crc_of(
             true => (at, span.end()),
             false => next_data(bulk.file(), at, span.end()),
         };
-        let mut hole = start.saturating_sub(at);
-        while hole > 0 {
-            let len = usize::try_from(hole).unwrap_or(WINDOW).min(WINDOW);
+        for piece in Span::between(at, start).into_iter().flat_map(|hole| hole.pieces(bulk::WINDOW))
+        {
+            let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
             if zeros.len() < len {
                 zeros.resize(len, 0);
             }
             add(zeros.get(..len).unwrap_or_default());
-            hole = hole.saturating_sub(usize_to_u64(len));
         }
-        if let Some(data) = Span::new(start, end.saturating_sub(start)) {
+        if let Some(data) = Span::between(start, end) {
             ahead.read_pieces(bulk, data, &mut |bytes| {
                 add(bytes);
                 true

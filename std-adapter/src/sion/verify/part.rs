@@ -2,10 +2,11 @@
 
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
-use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, WINDOW, chunks, meta2, read, seal};
+use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, chunks, meta2, read, seal};
 use crate::posix::PosixFile;
-use crate::store::bulk::Bulk;
+use crate::store::bulk::{self, Bulk};
 use striae_core::endian::{ByteOrder, I64};
+use striae_core::sion::layout::ENTRY_LEN;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::{Blocks, Head, Meta1, Meta2, raw};
@@ -70,19 +71,14 @@ pub(super) fn each_entry(
     order: ByteOrder,
     mut each: impl FnMut(u64, i64),
 ) -> Result<(), Failed> {
-    let len = usize::try_from(table.len()).unwrap_or(usize::MAX).min(WINDOW);
-    let mut window = vec![0; len];
-    let mut offset = table.offset();
-    while offset < table.end() {
-        let left = usize::try_from(table.end().saturating_sub(offset)).unwrap_or(usize::MAX);
-        let bytes = window.get_mut(..left.min(len)).unwrap_or_default();
-        read(store, offset, bytes)?;
-        for value in <[I64]>::ref_from_bytes(bytes).unwrap_or_default() {
-            each(offset, value.get(order));
-            offset = offset.saturating_add(8);
+    bulk::read_windows(store, table, bulk::WINDOW, &mut Vec::new(), |place, bytes| {
+        let values = <[I64]>::ref_from_bytes(bytes).unwrap_or_default();
+        for (number, value) in (0..).zip(values) {
+            let entry = place.entry(number, ENTRY_LEN).unwrap_or(place);
+            each(entry.offset(), value.get(order));
         }
-    }
-    Ok(())
+        Ok(true)
+    })
 }
 
 fn global_ranks(store: &PosixFile, meta1: &Meta1, kept: u64) -> Result<Option<Vec<i64>>, Failed> {
@@ -129,8 +125,9 @@ fn check_commit_fields(
     let (meta1, file_len) = (&head.meta1, head.file_len);
     let span = meta1.layout().commit_fields();
     let mut bytes = [0; 12];
-    let left = usize::try_from(file_len.saturating_sub(span.offset())).unwrap_or(usize::MAX);
-    let bytes = bytes.get_mut(..left.min(12)).unwrap_or_default();
+    let left = Span::between(span.offset(), file_len).map_or(0, Span::len);
+    let left = usize::try_from(left).unwrap_or(usize::MAX).min(12);
+    let bytes = bytes.get_mut(..left).unwrap_or_default();
     read(store, span.offset(), bytes)?;
 
     let field = raw::CommitFields::start_of_varheader;
