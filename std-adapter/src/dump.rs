@@ -4,6 +4,7 @@ use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::io;
 use striae_core::field::{Field, Table};
+use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
 /// Bytes of a window that tables are read in.
@@ -71,8 +72,8 @@ impl<'a> Lines<'a> {
     /// `len` bytes of the file, which has them; at most [`WINDOW`].
     pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], ErrorKind> {
         if self.in_window(offset, len).is_none() {
-            let left = usize::try_from(self.file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
-            self.window.resize(left.min(WINDOW), 0);
+            let left = Span::between(offset, self.file_len).map_or(0, Span::len);
+            self.window.resize(usize::try_from(left).unwrap_or(WINDOW).min(WINDOW), 0);
             self.window_at = offset;
             if let Err(error) = self.store.read_exact_at(offset, &mut self.window) {
                 self.window.clear();

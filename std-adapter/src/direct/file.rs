@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use std::fmt::Display;
 use std::io;
 use std::mem::ManuallyDrop;
+use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -223,8 +224,7 @@ impl DirectFile {
     /// Reads what is aligned in the file and in memory, by the calling thread.
     fn fill_by_one(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let (mut piece, mut idle) = (buf, 0_u32);
-        let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
-        let mut read = Read { number: 0, span, valid, place: 0 };
+        let mut read = Read { number: 0, span, valid: valid(span, rules), place: 0 };
         loop {
             let rest = match self.read_some(read.span.offset(), piece) {
                 Ok((rung, got)) => {
@@ -268,13 +268,14 @@ impl DirectFile {
     /// Reads all of it into memory of the pool, and copies.
     fn fill_by_copy(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let start = rules.down(span.offset());
-        let wide = Span::new(start, rules.up(span.end()).saturating_sub(start)).unwrap_or(span);
+        let wide = Span::between(start, rules.up(span.end())).unwrap_or(span);
         let mut lane = self.take();
         let mut memory = lane.memory(wide.len())?;
         let len = usize::try_from(wide.len()).unwrap_or(usize::MAX);
         let bytes = memory.bytes_mut().get_mut(..len).unwrap_or_default();
         let done = self.fill_by_one(wide, rules, bytes);
-        let skip = usize::try_from(span.offset().saturating_sub(start)).unwrap_or(usize::MAX);
+        let skip = Span::between(start, span.offset()).map_or(0, Span::len);
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let wanted = bytes.get(skip..).and_then(|bytes| bytes.get(..buf.len()));
         if let (Ok(()), Some(wanted)) = (&done, wanted) {
             buf.copy_from_slice(wanted);
@@ -309,8 +310,7 @@ impl DirectFile {
         let whole = Target::of(buf);
         let mut reads = Vec::new();
         let mut add = |span: Span, place: u64, target: Option<Target>| {
-            let valid = span.end().min(rules.file_len()).saturating_sub(span.offset());
-            let number = usize_to_u64(reads.len());
+            let (valid, number) = (valid(span, rules), usize_to_u64(reads.len()));
             reads.extend(target.map(|target| (Read { number, span, valid, place }, target)));
         };
         for (bounce, place) in ends.iter().zip([0, room]) {
@@ -321,14 +321,12 @@ impl DirectFile {
             }
         }
         let body = split.body.unwrap_or(Span::ZERO);
-        let (mut passed, max_io) = (0, rules.max_io());
-        while let Some(left) = body.len().checked_sub(passed).filter(|&left| left > 0) {
-            let Some(part) = body.part(passed, left.min(max_io)) else { break };
+        let max_io = NonZeroU64::new(rules.max_io()).unwrap_or(NonZeroU64::MIN);
+        for part in body.pieces(max_io) {
             let at = part.offset().saturating_sub(request.offset());
             let at = usize::try_from(at).unwrap_or(usize::MAX);
             let len = usize::try_from(part.len()).unwrap_or(usize::MAX);
             add(part, 0, whole.part(at, len));
-            passed = passed.saturating_add(part.len());
         }
         // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail are;
         // `buf` is borrowed until the end of this function, which is not reached while one is under way.
@@ -352,6 +350,12 @@ impl DirectFile {
         lane.pool.give_back(memory);
         Ok(())
     }
+}
+
+/// Bytes of a read that the file has.
+fn valid(span: Span, rules: &Rules) -> u64 {
+    let end = span.end().min(rules.file_len());
+    Span::between(span.offset(), end).map_or(0, Span::len)
 }
 
 impl ReadAt for DirectFile {

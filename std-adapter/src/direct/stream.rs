@@ -177,6 +177,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
                 break;
             }
             let start = rules.down(span.offset());
+            // Exact: all of the span is in the file, or it is empty.
             let end = span.end().min(start.saturating_add(rules.max_io()));
             let need = rules.up(end).saturating_sub(start).saturating_add(rules.granule());
             if !parts.is_empty() && room.saturating_add(need) > most {
@@ -184,12 +185,11 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
                 break;
             }
             room = room.saturating_add(need);
-            let len = end.saturating_sub(span.offset());
-            let Some(first) = span.part(0, len) else { break };
+            let Some(first) = Span::between(span.offset(), end) else { break };
             parts.push(Part { span: first, ..part });
-            let left =
-                span.part(len, span.len().saturating_sub(len)).filter(|left| !left.is_empty());
-            self.rest = left.map(|span| Part { span, at: part.at.saturating_add(len), ..part });
+            let left = span.rest(first.len()).filter(|left| !left.is_empty());
+            let at = part.at.saturating_add(first.len()); // exact: it is a place of the span
+            self.rest = left.map(|span| Part { span, at, ..part });
         }
         parts
     }

@@ -39,12 +39,12 @@ impl TaskStream {
         }
         let mut ends = Vec::new();
         let mut end = 0u64;
+        let position = || Error::new(store.path(), core_sion::Error::Position);
         for len in file.chunk_lens(task, lens_window(file, &task)) {
-            end = end.saturating_add(len.map_err(at)?);
+            end = end.checked_add(len.map_err(at)?).ok_or_else(position)?;
             ends.push(end);
         }
-        let position = core_sion::Error::Position; // sums of lengths are in order
-        let ends = Ends::new(ends).ok_or_else(|| Error::new(store.path(), position))?;
+        let ends = Ends::new(ends).ok_or_else(position)?; // sums of lengths are in order
         Ok(Self {
             stream: Stream::new(store.clone(), task.chunks, ends),
             store,
@@ -279,7 +279,7 @@ impl KeyReader {
             let found = records.find(|record| !matches!(record, Ok(record) if record.key != key));
             let Some(record) = found else { return Ok(false) };
             let record = record.map_err(|error| Error::new(self.stream.store.path(), error))?;
-            self.next = record.position.saturating_add(record.len);
+            self.next = record.position.saturating_add(record.len); // exact: in the stream
             self.left = record.len;
             self.stream.stream.seek_to(record.position);
         }

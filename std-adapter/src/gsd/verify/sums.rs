@@ -143,7 +143,7 @@ impl<'s> Sums<'s> {
         let start = chunks.iter().map(|chunk| chunk.span.offset()).min().unwrap_or(0);
         let end = chunks.iter().map(|chunk| chunk.span.end()).max().unwrap_or(0);
         let len = chunks.iter().map(|chunk| chunk.span.len()).fold(0, u64::saturating_add);
-        let whole = Span::new(start, end.saturating_sub(start));
+        let whole = Span::between(start, end);
         let whole = whole.filter(|whole| whole.len() <= len.saturating_mul(2));
         let left = whole.and_then(|whole| self.whole.checked_sub(whole.len()));
         if let (Some(bulk), Some(whole), Some(left)) = (self.bulk, whole, left) {

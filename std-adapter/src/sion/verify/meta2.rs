@@ -4,7 +4,7 @@ use super::part::skip_task;
 use super::{Failed, FindingKind, Report, WINDOW, read, records};
 use crate::posix::PosixFile;
 use striae_core::endian::I64;
-use striae_core::sion::layout::{Chunks, ENTRY_LEN};
+use striae_core::sion::layout::Chunks;
 use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
 use striae_core::sion::{Error, Head, KeyvalMode, Meta2, Task, raw};
@@ -143,13 +143,13 @@ fn check_sizes(
     let mut chunk = 0;
     while let Some(row) = meta2.blocksizes(chunk).filter(|_| chunk < maxchunks) {
         let rows = usize::try_from(maxchunks.saturating_sub(chunk)).unwrap_or(rows).min(rows);
-        let mut offset = entry(row, first).map_or(0, Span::offset);
         window.resize(row_len.saturating_mul(rows), 0);
-        read(store, offset, &mut window)?;
-        for row in window.chunks_exact(row_len) {
-            for (state, value) in tasks.iter_mut().zip(entries(row)) {
+        read(store, entry(row, first).map_or(0, Span::offset), &mut window)?;
+        for bytes in window.chunks_exact(row_len) {
+            let row = meta2.blocksizes(chunk).unwrap_or(row);
+            for (state, value) in tasks.iter_mut().zip(entries(bytes)) {
+                let offset = entry(row, state.task.local).map_or(0, Span::offset);
                 check_size(place, meta2, state, chunk, (value.get(order), offset), report);
-                offset = offset.saturating_add(ENTRY_LEN);
             }
             chunk = chunk.saturating_add(1);
         }
@@ -187,7 +187,7 @@ fn check_size(
         Ok(size) => {
             report.summary.data.add(size);
             let used = chunks.chunk(chunk).and_then(|chunk| chunk.part(0, size));
-            let tables = Span::new(meta2.start(), place.end.saturating_sub(meta2.start()));
+            let tables = Span::between(meta2.start(), place.end);
             let both = used.zip(tables).filter(|_| place.globalskip.is_some());
             if let Some((used, tables)) = both.filter(|(used, tables)| used.overlaps(*tables)) {
                 report.damage(FindingKind::Overlap { offset, task: local, chunk, used, tables });

@@ -31,7 +31,7 @@ fn check_stream(
     let mut position = 0;
     let found = Records::new(&mut stream, file.meta1().order())?.try_for_each(|record| {
         let record = record?;
-        position = record.position.saturating_add(record.len);
+        position = record.position.saturating_add(record.len); // exact: in the stream
         Ok(())
     });
     match found {
