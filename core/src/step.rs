@@ -1,23 +1,22 @@
 //! Work in several steps, without doing it: machines and the driver that runs them.
 //!
-//! A machine says what it wants ([`Machine::poll`]); someone else does it and hands over what was
-//! read ([`Machine::feed`]). The order of writes on the disk is therefore part of the machine, where
+//! A machine says what it wants ([`Machine::poll`], [`ReadMachine::poll`]); someone else does it and
+//! hands over what was read ([`Machine::feed`], [`ReadMachine::feed`]). The order of writes on the disk is therefore part of the machine, where
 //! a test can cut it at every byte, and the same machine serves a file, a flash chip, an
 //! asynchronous runtime or a fuzzer.
 //!
 #![cfg_attr(feature = "sion", doc = "```")]
 #![cfg_attr(not(feature = "sion"), doc = "```ignore")]
 //! use striae_core::sion::{Error, Head, open::Open};
-//! use striae_core::step::{Machine, Step};
+//! use striae_core::step::{ReadMachine, ReadStep};
 //!
 //! /// `fetch` reads so many bytes at an offset from wherever they are.
 //! fn head(len: u64, mut fetch: impl FnMut(u64, usize) -> Vec<u8>) -> Result<Head, Error> {
 //!     let mut open = Open::new(len);
 //!     loop {
 //!         match open.poll() {
-//!             Step::Read { offset, need, .. } => open.feed(&fetch(offset, need))?,
-//!             Step::Done(head) => return Ok(head),
-//!             _ => unreachable!("opening only reads"),
+//!             ReadStep::Read { offset, need, .. } => open.feed(&fetch(offset, need))?,
+//!             ReadStep::Done(head) => return Ok(head),
 //!         }
 //!     }
 //! }
@@ -80,6 +79,32 @@ impl<'a, T> Step<'a, T> {
     }
 }
 
+/// What a machine that only reads wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum ReadStep<T> {
+    /// See [`Step::Read`].
+    Read {
+        /// Where the bytes are.
+        offset: u64,
+        /// Fewest bytes that help.
+        need: usize,
+        /// Most bytes that are of use; at least `need`.
+        want: u64,
+    },
+    /// The work is done.
+    Done(T),
+}
+
+impl<T> From<ReadStep<T>> for Step<'_, T> {
+    fn from(step: ReadStep<T>) -> Self {
+        match step {
+            ReadStep::Read { offset, need, want } => Self::Read { offset, need, want },
+            ReadStep::Done(output) => Self::Done(output),
+        }
+    }
+}
+
 /// Work in several steps.
 pub trait Machine {
     /// Its result.
@@ -96,6 +121,36 @@ pub trait Machine {
     /// # Errors
     /// The bytes are not of the format. The machine must not be used any more.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Work in several steps that all are reads. It is a [`Machine`], too.
+pub trait ReadMachine {
+    /// Its result.
+    type Output;
+    /// Why the bytes that it was fed cannot be used.
+    type Error;
+
+    /// The next step; a `Read` is asked for again until it is fed.
+    fn poll(&mut self) -> ReadStep<Self::Output>;
+
+    /// Hands over the bytes of the last [`ReadStep::Read`]: at least its `need`, at most its `want`.
+    ///
+    /// # Errors
+    /// The bytes are not of the format. The machine must not be used any more.
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+impl<M: ReadMachine> Machine for M {
+    type Output = M::Output;
+    type Error = M::Error;
+
+    fn poll(&mut self) -> Step<'_, M::Output> {
+        ReadMachine::poll(self).into()
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), M::Error> {
+        ReadMachine::feed(self, bytes)
+    }
 }
 
 /// Why a machine did not come to its end: the store's error `S`, or the format's error `F`.
@@ -117,8 +172,6 @@ pub enum DriveError<S, F> {
         /// Bytes that are needed.
         need: usize,
     },
-    /// The machine wants to write, and the driver was given a store to read from.
-    ReadOnly,
 }
 
 impl<S: core::fmt::Display, F: core::fmt::Display> core::fmt::Display for DriveError<S, F> {
@@ -132,7 +185,6 @@ impl<S: core::fmt::Display, F: core::fmt::Display> core::fmt::Display for DriveE
             Self::BufferTooSmall { need } => {
                 write!(f, "the buffer is too small, must be at least {need} bytes")
             }
-            Self::ReadOnly => f.write_str("the store was opened for reading only"),
         }
     }
 }
@@ -162,7 +214,6 @@ where
             // not `Interrupted`, which asks to try again
             Self::Format(_) | Self::Ended { .. } => embedded_io::ErrorKind::InvalidData,
             Self::BufferTooSmall { .. } => embedded_io::ErrorKind::OutOfMemory,
-            Self::ReadOnly => embedded_io::ErrorKind::PermissionDenied,
         }
     }
 }
@@ -176,7 +227,6 @@ impl<S> DriveError<S, core::convert::Infallible> {
             Self::Format(never) => match never {},
             Self::Ended { offset } => DriveError::Ended { offset },
             Self::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-            Self::ReadOnly => DriveError::ReadOnly,
         }
     }
 }
@@ -228,20 +278,18 @@ pub fn drive<M: Machine, S: WriteAt>(
 ///
 /// # Errors
 /// See [`DriveError`].
-pub fn drive_read<M: Machine, S: ReadAt + ?Sized>(
+pub fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
     buf: &mut [u8],
 ) -> Result<M::Output, DriveError<S::Error, M::Error>> {
     loop {
-        let (offset, need, want) = match machine.poll() {
-            Step::Read { offset, need, want } => (offset, need, want),
-            Step::Write { .. } | Step::Order | Step::Sync | Step::SetSize { .. } => {
-                return Err(DriveError::ReadOnly);
+        match machine.poll() {
+            ReadStep::Read { offset, need, want } => {
+                read_and_feed(machine, store, buf, offset, need, want)?;
             }
-            Step::Done(output) => return Ok(output),
-        };
-        read_and_feed(machine, store, buf, offset, need, want)?;
+            ReadStep::Done(output) => return Ok(output),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::open::Head;
 use super::raw::{Checksum, Offset};
 use super::sample::{Row, Sample};
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use zerocopy::FromBytes;
 
 /// Finds a sample by its number: two reads, of 4 and of at most 16 bytes.
@@ -55,21 +55,21 @@ pub(super) fn offsets_in(bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
     entries.filter_map(|entry| Offset::ref_from_bytes(entry).ok()).map(|entry| entry.offset.get())
 }
 
-impl Machine for Find {
+impl ReadMachine for Find {
     type Output = Sample;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Sample> {
+    fn poll(&mut self) -> ReadStep<Sample> {
         let layout = self.head.layout;
         match self.stage {
             Stage::Checksum => {
-                Step::Read { offset: layout.checksum_at(self.number), need: 4, want: 4 }
+                ReadStep::Read { offset: layout.checksum_at(self.number), need: 4, want: 4 }
             }
             Stage::Offsets(_) => {
                 let (need, want) = if self.is_last() { (8, 8) } else { (16, 16) };
-                Step::Read { offset: layout.offset_at(self.number), need, want }
+                ReadStep::Read { offset: layout.offset_at(self.number), need, want }
             }
-            Stage::Done(sample) => Step::Done(sample),
+            Stage::Done(sample) => ReadStep::Done(sample),
         }
     }
 

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::open::Head;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 
 /// Computes the CRC-32 of the number of samples and of both tables, in reads of any length; see
@@ -25,14 +25,14 @@ impl MetaCrc {
     }
 }
 
-impl Machine for MetaCrc {
+impl ReadMachine for MetaCrc {
     type Output = u32;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, u32> {
+    fn poll(&mut self) -> ReadStep<u32> {
         match self.left.is_empty() {
-            true => Step::Done(self.crc),
-            false => Step::Read { offset: self.left.offset(), need: 1, want: self.left.len() },
+            true => ReadStep::Done(self.crc),
+            false => ReadStep::Read { offset: self.left.offset(), need: 1, want: self.left.len() },
         }
     }
 

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::layout::Layout;
 use super::raw::Header;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
@@ -86,16 +86,16 @@ impl Open {
     }
 }
 
-impl Machine for Open {
+impl ReadMachine for Open {
     type Output = Head;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Head> {
+    fn poll(&mut self) -> ReadStep<Head> {
         if let Some(head) = self.head {
-            return Step::Done(head);
+            return ReadStep::Done(head);
         }
         let want = self.file_len.min(usize_to_u64(Head::LEN));
-        Step::Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
+        ReadStep::Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {

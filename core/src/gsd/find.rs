@@ -5,7 +5,7 @@ use super::error::Error;
 use super::layout::{ENTRY_LEN, IndexBlock};
 use super::open::Head;
 use super::raw::IndexEntry;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
@@ -116,14 +116,14 @@ impl LowerBound {
     }
 }
 
-impl Machine for LowerBound {
+impl ReadMachine for LowerBound {
     /// Number of the slot; that of all entries if they are all before the key.
     type Output = u64;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, u64> {
+    fn poll(&mut self) -> ReadStep<u64> {
         if self.low >= self.high {
-            return Step::Done(self.low);
+            return ReadStep::Done(self.low);
         }
         let guess = self.guess();
         let window = if self.guesses == GUESSES { self.first_window } else { self.window };
@@ -131,7 +131,7 @@ impl Machine for LowerBound {
         let first = first.min(self.high.saturating_sub(window).max(self.low));
         let count = window.min(self.high.saturating_sub(first));
         self.probe = first;
-        Step::Read {
+        ReadStep::Read {
             offset: self.index.offset_of(first),
             need: 32,
             want: count.saturating_mul(ENTRY_LEN),
@@ -247,31 +247,35 @@ impl Find {
     }
 }
 
-impl Machine for Find {
+impl ReadMachine for Find {
     type Output = Option<Chunk>;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Option<Chunk>> {
+    fn poll(&mut self) -> ReadStep<Option<Chunk>> {
         if matches!(self.stage, Stage::Search) {
             match self.search.poll() {
-                Step::Read { offset, need, want } => return Step::Read { offset, need, want },
-                _ => self.stage = self.behind_search(),
+                ReadStep::Read { offset, need, want } => {
+                    return ReadStep::Read { offset, need, want };
+                }
+                ReadStep::Done(_) => self.stage = self.behind_search(),
             }
         }
         match self.stage {
-            Stage::Entry(slot) => {
-                Step::Read { offset: self.search.index.offset_of(slot), need: 32, want: ENTRY_LEN }
-            }
+            Stage::Entry(slot) => ReadStep::Read {
+                offset: self.search.index.offset_of(slot),
+                need: 32,
+                want: ENTRY_LEN,
+            },
             Stage::Backwards => {
                 let left = self.left.unwrap_or(0);
                 let count = self.search.window.min(left);
                 let offset = self.search.index.offset_of(left.saturating_sub(count));
                 let want = count.saturating_mul(ENTRY_LEN);
                 // What is fed must end at `left`.
-                Step::Read { offset, need: usize::try_from(want).unwrap_or(usize::MAX), want }
+                ReadStep::Read { offset, need: usize::try_from(want).unwrap_or(usize::MAX), want }
             }
-            Stage::Done(chunk) => Step::Done(chunk),
-            Stage::Search => Step::Done(None), // never: it was left above
+            Stage::Done(chunk) => ReadStep::Done(chunk),
+            Stage::Search => ReadStep::Done(None), // never: it was left above
         }
     }
 

@@ -5,7 +5,7 @@ use super::header::Version;
 use super::layout::{MAX_NAMES, NAME_UNIT};
 use super::open::Head;
 use crate::span::Span;
-use crate::step::{DriveError, Machine, Step, read_exact};
+use crate::step::{DriveError, ReadMachine, ReadStep, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 
 /// Tells the names of a list apart, byte by byte.
@@ -158,17 +158,17 @@ impl<'n> FindName<'n> {
     }
 }
 
-impl Machine for FindName<'_> {
+impl ReadMachine for FindName<'_> {
     type Output = Option<u16>;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Option<u16>> {
+    fn poll(&mut self) -> ReadStep<Option<u16>> {
         let want = self.list.len().saturating_sub(self.read);
         if self.found.is_some() || want == 0 {
-            return Step::Done(self.found);
+            return ReadStep::Done(self.found);
         }
         let offset = self.list.offset().saturating_add(self.read);
-        Step::Read { offset, need: 1, want }
+        ReadStep::Read { offset, need: 1, want }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use super::record::Record;
 use super::shadow::{Added, SHADOW_LEN, Settled, shadows};
 use crate::integrity::crc32c;
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros};
 
@@ -360,7 +360,7 @@ fn middle(low: u64, high: u64) -> u64 {
     low.saturating_add(high.saturating_sub(low) / 2)
 }
 
-/// What opening wants to read next; see [`Step::Read`].
+/// What opening wants to read next; see [`ReadStep::Read`].
 struct Read {
     offset: u64,
     need: usize,
@@ -368,8 +368,8 @@ struct Read {
 }
 
 impl Read {
-    const fn step<T>(self) -> Step<'static, T> {
-        Step::Read { offset: self.offset, need: self.need, want: self.want }
+    const fn step<T>(self) -> ReadStep<T> {
+        ReadStep::Read { offset: self.offset, need: self.need, want: self.want }
     }
 }
 
@@ -458,12 +458,12 @@ impl Open {
     }
 }
 
-impl Machine for Open {
+impl ReadMachine for Open {
     type Output = Head;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Head> {
-        self.next_read().map_or(Step::Done(self.head), Read::step)
+    fn poll(&mut self) -> ReadStep<Head> {
+        self.next_read().map_or(ReadStep::Done(self.head), Read::step)
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -475,12 +475,12 @@ impl Machine for Open {
 #[derive(Debug)]
 pub(super) struct InPlace<'a>(pub &'a mut Open);
 
-impl Machine for InPlace<'_> {
+impl ReadMachine for InPlace<'_> {
     type Output = ();
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, ()> {
-        self.0.next_read().map_or(Step::Done(()), Read::step)
+    fn poll(&mut self) -> ReadStep<()> {
+        self.0.next_read().map_or(ReadStep::Done(()), Read::step)
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {

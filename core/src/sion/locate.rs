@@ -7,7 +7,7 @@ use super::open::Head;
 use super::raw;
 use crate::endian::I64;
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use zerocopy::FromBytes;
 
 /// A task of a physical file.
@@ -196,15 +196,15 @@ impl Locate {
     }
 }
 
-impl Machine for Locate {
+impl ReadMachine for Locate {
     type Output = Task;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Task> {
+    fn poll(&mut self) -> ReadStep<Task> {
         let layout = self.head.meta1.layout();
         let one = |table: Span, local| {
             let offset = entry(table, local).map_or(0, Span::offset);
-            Step::Read { offset, need: 8, want: ENTRY_LEN }
+            ReadStep::Read { offset, need: 8, want: ENTRY_LEN }
         };
         match (self.state, self.head.meta2) {
             (State::Globalrank, _) => one(layout.globalranks(), self.local),
@@ -216,8 +216,10 @@ impl Machine for Locate {
                 };
                 let want = u64::from(end.saturating_sub(self.sum.tasks)).saturating_mul(ENTRY_LEN);
                 match entry(layout.chunksizes(), self.sum.tasks) {
-                    Some(next) if want > 0 => Step::Read { offset: next.offset(), need: 8, want },
-                    _ => Step::Done(self.task()),
+                    Some(next) if want > 0 => {
+                        ReadStep::Read { offset: next.offset(), need: 8, want }
+                    }
+                    _ => ReadStep::Done(self.task()),
                 }
             }
         }

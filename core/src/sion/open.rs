@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::meta1::Meta1;
 use super::meta2::Meta2;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 
 /// What opening learns about a physical file: all that does not grow with the number of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,23 +39,23 @@ impl Open {
     }
 }
 
-impl Machine for Open {
+impl ReadMachine for Open {
     type Output = Head;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Head> {
+    fn poll(&mut self) -> ReadStep<Head> {
         match self.state {
             State::Fixed => {
                 let need = usize::try_from(self.file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
-                Step::Read { offset: 0, need, want: crate::store::usize_to_u64(need) }
+                ReadStep::Read { offset: 0, need, want: crate::store::usize_to_u64(need) }
             }
             State::CommitFields(meta1) => {
                 let span = meta1.layout().commit_fields();
                 let want = span.len().min(self.file_len.saturating_sub(span.offset()));
                 let need = usize::try_from(want).unwrap_or(usize::MAX);
-                Step::Read { offset: span.offset(), need, want }
+                ReadStep::Read { offset: span.offset(), need, want }
             }
-            State::Done(head) => Step::Done(head),
+            State::Done(head) => ReadStep::Done(head),
         }
     }
 

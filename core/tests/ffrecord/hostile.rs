@@ -7,7 +7,7 @@ use striae_core::ffrecord::open::Open;
 use striae_core::ffrecord::raw::Header;
 use striae_core::ffrecord::{Error, Layout};
 use striae_core::integrity::crc32;
-use striae_core::step::{Machine, Step};
+use striae_core::step::{ReadMachine, ReadStep};
 use zerocopy::IntoBytes;
 
 /// A file as ffrecord writes it.
@@ -85,7 +85,7 @@ fn a_number_of_samples_is_refused_unless_the_file_has_room_for_their_tables() {
     ] {
         let header = Header { checksum_meta: 1.into(), n: n.into() };
         let mut open = Open::new(file_len);
-        assert_eq!(open.poll(), Step::Read { offset: 0, need: 12, want: 12 });
+        assert_eq!(open.poll(), ReadStep::Read { offset: 0, need: 12, want: 12 });
         match open.feed(header.as_bytes()) {
             Ok(()) => assert!(is_read, "{n} {file_len}"),
             Err(Error::TooSmall { value, min: 0, .. }) => assert!(value == n && n < 0),

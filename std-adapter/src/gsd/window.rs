@@ -19,7 +19,7 @@ use striae_core::gsd::find::Find;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{self as core_gsd, Chunk, Head, ReadError};
-use striae_core::step::{DriveError, Machine, Step};
+use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
@@ -188,14 +188,14 @@ impl Window {
         let (mut first, mut farthest, mut reads) = (None, 0, 0_usize);
         loop {
             match find.poll() {
-                Step::Read { offset, need, want } => {
+                ReadStep::Read { offset, need, want } => {
                     let len = usize::try_from(want).unwrap_or(LEN).min(LEN).max(need);
                     let bytes = self.bytes(store, look, offset, len)?;
                     find.feed(bytes).map_err(DriveError::Format)?;
                     farthest = farthest.max(offset.abs_diff(*first.get_or_insert(offset)));
                     reads = reads.saturating_add(1);
                 }
-                Step::Done(chunk) => {
+                ReadStep::Done(chunk) => {
                     match near {
                         // It would not have been made if what was read last were longer.
                         Some(_) => self.beside.learn(false),
@@ -204,7 +204,6 @@ impl Window {
                     }
                     return Ok(chunk);
                 }
-                _ => return Err(DriveError::ReadOnly), // never: it only reads
             }
         }
     }

@@ -8,7 +8,7 @@ use striae_core::ffrecord::open::Open;
 use striae_core::ffrecord::{Error, Head, Layout, MetaCrc, Reader, Sample, Samples, raw};
 use striae_core::field::FieldId;
 use striae_core::integrity::crc32;
-use striae_core::step::{Machine, Step, drive_read};
+use striae_core::step::{ReadMachine, ReadStep, drive_read};
 use striae_core::store::usize_to_u64;
 
 fn opened(window: &mut [u8]) -> Result<Reader<Host>, Fail> {
@@ -44,8 +44,8 @@ entries! {
         let _ = core::hint::black_box(open.poll());
         open.feed(bytes)?;
         match open.poll() {
-            Step::Done(head) => Ok(head.layout.n()),
-            _ => Err(Fail),
+            ReadStep::Done(head) => Ok(head.layout.n()),
+            ReadStep::Read { .. } => Err(Fail),
         }
     }
 

@@ -18,7 +18,7 @@ use striae_core::gsd::{
 };
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
-use striae_core::step::{DriveError, Machine, drive_read};
+use striae_core::step::{DriveError, ReadMachine, drive_read};
 use striae_core::store::{SeekStore, usize_to_u64};
 use zerocopy::FromBytes;
 

@@ -101,7 +101,8 @@ impl Evidence {
             (None, _) => {
                 let damaged =
                     Header::parse(raw.as_bytes().get(..len).unwrap_or_default(), file_len);
-                return Err(damaged.err().map_or(DriveError::ReadOnly, DriveError::Format));
+                let ended = DriveError::Ended { offset: file_len }; // never: it is damaged
+                return Err(damaged.err().map_or(ended, DriveError::Format));
             }
         };
         let claimed = raw.namelist_allocated_entries.get();

@@ -63,7 +63,7 @@ pub(super) fn write(recovery: &Recovery, out: &Path, progress: &dyn Fn(u64)) -> 
         let written = written.and_then(|()| new.frame(&own, false));
         written.map_err(|error| {
             failed = Some(error);
-            DriveError::ReadOnly // stops it, and is not seen
+            DriveError::Ended { offset: 0 } // stops it, and is not seen
         })
     });
     if let Some(error) = failed {
