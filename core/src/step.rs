@@ -1,9 +1,9 @@
 //! Work in several steps, without doing it: machines and the driver that runs them.
 //!
-//! A machine says what it wants ([`Machine::poll`], [`ReadMachine::poll`]); someone else does it and
-//! hands over what was read ([`Machine::feed`], [`ReadMachine::feed`]). The order of writes on the disk is therefore part of the machine, where
-//! a test can cut it at every byte, and the same machine serves a file, a flash chip, an
-//! asynchronous runtime or a fuzzer.
+//! A machine says what it wants ([`Machine::poll`], [`ReadMachine::poll`]); someone else does it
+//! and hands over what was read ([`Machine::feed`], [`ReadMachine::feed`]). The order of writes on
+//! the disk is therefore part of the machine, where a test can cut it at every byte, and the same
+//! machine serves a file, a flash chip, an asynchronous runtime or a fuzzer.
 //!
 #![cfg_attr(feature = "sion", doc = "```")]
 #![cfg_attr(not(feature = "sion"), doc = "```ignore")]
@@ -25,6 +25,23 @@
 //! # assert_eq!(head(file.len() as u64, fetch)?.meta1.ntasks(), 1);
 //! # Ok::<(), Error>(())
 //! ```
+
+#[cfg(feature = "async")]
+mod asynch;
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+mod fill;
+#[cfg(any(feature = "sion", feature = "ffrecord"))]
+mod sum;
+
+#[cfg(feature = "async")]
+pub use asynch::{drive_async, drive_read_async};
+#[cfg(all(feature = "async", any(feature = "sion", feature = "gsd", feature = "ffrecord")))]
+pub(crate) use {asynch::read_exact_async, fill::fill_async};
+
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+pub(crate) use fill::{Fill, Need, fill};
+#[cfg(any(feature = "sion", feature = "ffrecord"))]
+pub(crate) use sum::SumOf;
 
 use crate::store::{ReadAt, WriteAt};
 
@@ -232,6 +249,17 @@ impl<S> DriveError<S, core::convert::Infallible> {
 }
 
 impl<S, F> DriveError<S, F> {
+    /// An error of no store.
+    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+    pub(crate) fn of_memory(error: DriveError<core::convert::Infallible, F>) -> Self {
+        match error {
+            DriveError::Store(never) => match never {},
+            DriveError::Format(error) => Self::Format(error),
+            DriveError::Ended { offset } => Self::Ended { offset },
+            DriveError::BufferTooSmall { need } => Self::BufferTooSmall { need },
+        }
+    }
+
     fn from_read(error: embedded_io::ReadExactError<S>, offset: u64) -> Self {
         match error {
             embedded_io::ReadExactError::UnexpectedEof => Self::Ended { offset },
@@ -301,13 +329,15 @@ fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
     need: usize,
     want: u64,
 ) -> Result<(), DriveError<S::Error, M::Error>> {
-    if buf.len() < need {
-        return Err(DriveError::BufferTooSmall { need });
-    }
-    let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
-    let bytes = buf.get_mut(..len).unwrap_or_default();
+    let bytes = part_of(buf, need, want).ok_or(DriveError::BufferTooSmall { need })?;
     store.read_exact_at(offset, bytes).map_err(|error| DriveError::from_read(error, offset))?;
     machine.feed(bytes).map_err(DriveError::Format)
+}
+
+/// The part of `buf` that a read fills.
+fn part_of(buf: &mut [u8], need: usize, want: u64) -> Option<&mut [u8]> {
+    let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
+    buf.get_mut(..len).filter(|_| need <= len)
 }
 
 /// Reads exactly `buf` from `store` for code that is no machine.

@@ -3,6 +3,15 @@
 //! [`ReadAt`] and [`WriteAt`] are all that striae asks of a file, a flash chip or a block of memory.
 //! Byte slices are stores; [`SeekStore`] makes one of anything with `embedded_io`'s `Read` and
 //! `Seek`; the adapter crates bring files.
+//!
+//! With the feature `async` there are `AsyncReadAt` and `AsyncWriteAt`, which are waited for;
+//! [`SeekStore`] makes one of `embedded_io_async`'s traits, and `Ready` one of any store here.
+
+#[cfg(feature = "async")]
+mod asynch;
+
+#[cfg(feature = "async")]
+pub use asynch::{AsyncReadAt, AsyncWriteAt, Ready};
 
 use core::cell::RefCell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
@@ -270,18 +279,12 @@ impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
             return Ok(0);
         }
         let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        match device.seek(SeekFrom::Start(offset)) {
-            Ok(position) if position == offset => {}
-            // A device may refuse to seek behind its end, or stay there: nothing can be read then.
-            moved => {
-                let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
-                return match moved {
-                    Err(error) if offset < end => Err(SeekStoreError::Device(error)),
-                    _ => Ok(0),
-                };
-            }
+        let moved = device.seek(SeekFrom::Start(offset));
+        if moved.as_ref().ok() == Some(&offset) {
+            return device.read(buf).map_err(SeekStoreError::Device);
         }
-        device.read(buf).map_err(SeekStoreError::Device)
+        let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        read_nothing(moved, offset, end)
     }
 
     fn size(&self) -> Result<u64, Self::Error> {
@@ -315,13 +318,27 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T
     }
 }
 
+/// What is read where a device did not go to: it may refuse to seek behind its end, or stay there, and
+/// nothing can be read then.
+fn read_nothing<E>(
+    moved: Result<u64, E>,
+    offset: u64,
+    end: u64,
+) -> Result<usize, SeekStoreError<E>> {
+    match moved {
+        Err(error) if offset < end => Err(SeekStoreError::Device(error)),
+        _ => Ok(0),
+    }
+}
+
+const ZEROS: [u8; 64] = [0; 64];
+
 /// Writes zeros at the device's cursor, which stands at `from`, up to `to`.
 fn write_zeros<T: Write>(
     device: &mut T,
     mut from: u64,
     to: u64,
 ) -> Result<(), SeekStoreError<T::Error>> {
-    const ZEROS: [u8; 64] = [0; 64];
     while from < to {
         let left = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
         let zeros = ZEROS.get(..left).unwrap_or(&ZEROS);
