@@ -116,6 +116,13 @@ impl Span {
         })
     }
 
+    /// As many of `buf` as the span has bytes.
+    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+    pub(crate) fn front_of(self, buf: &mut [u8]) -> &mut [u8] {
+        let len = usize::try_from(self.len).unwrap_or(usize::MAX).min(buf.len());
+        buf.get_mut(..len).unwrap_or_default()
+    }
+
     /// Whether the two share a byte.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {

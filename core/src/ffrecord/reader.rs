@@ -11,9 +11,15 @@ use super::sample::Sample;
 use super::samples::Samples;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, drive_read, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::step::{DriveError, SumOf, drive_read, read_exact};
+use crate::store::ReadAt;
 use core::ops::Range;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// An ffrecord file in a store.
 #[derive(Debug, Clone, Copy)]
@@ -22,17 +28,7 @@ pub struct Reader<S> {
     head: Head,
 }
 
-impl<S: ReadAt> Reader<S> {
-    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error`](super::Error) if it cannot be an ffrecord file; the store's own.
-    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
-        Ok(Self { store, head })
-    }
-
+impl<S> Reader<S> {
     /// What opening learned.
     #[must_use]
     pub const fn head(&self) -> &Head {
@@ -57,6 +53,24 @@ impl<S: ReadAt> Reader<S> {
         self.head.layout.n()
     }
 
+    /// Samples by their numbers. `window` needs [`Samples::WINDOW`] bytes; a larger one makes fewer
+    /// reads.
+    pub fn samples<W: AsMut<[u8]>>(&self, numbers: Range<u64>, window: W) -> Samples<'_, S, W> {
+        Samples::new(&self.store, &self.head, numbers, window)
+    }
+}
+
+impl<S: ReadAt> Reader<S> {
+    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`](super::Error) if it cannot be an ffrecord file; the store's own.
+    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        Ok(Self { store, head })
+    }
+
     /// Sample `number`: its checksum and where its bytes are. `window` needs [`Find::WINDOW`]
     /// bytes.
     ///
@@ -66,12 +80,6 @@ impl<S: ReadAt> Reader<S> {
     pub fn sample(&self, number: u64, window: &mut [u8]) -> Result<Sample, ReadError<S>> {
         let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
         drive_read(&mut find, &self.store, window)
-    }
-
-    /// Samples by their numbers. `window` needs [`Samples::WINDOW`] bytes; a larger one makes fewer
-    /// reads.
-    pub fn samples<W: AsMut<[u8]>>(&self, numbers: Range<u64>, window: W) -> Samples<'_, S, W> {
-        Samples::new(&self.store, &self.head, numbers, window)
     }
 
     /// Compares the tables with the checksum that the header has of them, if it has one. Any
@@ -98,16 +106,8 @@ impl<S: ReadAt> Reader<S> {
         window: &mut [u8],
         checksum: Checksum,
     ) -> Result<(), ReadError<S>> {
-        let (mut crc, mut left) = (0, sample.span);
-        while !left.is_empty() {
-            let len = self.read(left, window)?;
-            if len == 0 {
-                return Err(DriveError::BufferTooSmall { need: 1 });
-            }
-            crc = checksum(crc, window.get(..len).unwrap_or_default());
-            let len = usize_to_u64(len);
-            left = left.part(len, left.len().saturating_sub(len)).unwrap_or(Span::ZERO);
-        }
+        let mut sum = SumOf::new(sample.span, 0, checksum);
+        let crc = drive_read(&mut sum, &self.store, window).map_err(DriveError::infallible)?;
         sample.check_crc(crc).map_err(DriveError::Format)
     }
 
@@ -116,9 +116,9 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// The store's own; [`DriveError::Ended`] if the store has become shorter.
     pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
-        read_exact(&self.store, span.offset(), buf.get_mut(..len).unwrap_or_default())?;
-        Ok(len)
+        let bytes = span.front_of(buf);
+        read_exact(&self.store, span.offset(), bytes)?;
+        Ok(bytes.len())
     }
 
     /// Whether the file is one that a writer of ffrecord made, and no other whose numbers fit by
@@ -155,5 +155,73 @@ impl<S: ReadAt> Reader<S> {
             Err(DriveError::Format(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Reader<S> {
+    /// As [`Reader::open`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
+        Ok(Self { store, head })
+    }
+
+    /// As [`Reader::sample`].
+    ///
+    /// # Errors
+    /// As [`Reader::sample`].
+    pub async fn sample_async(
+        &self,
+        number: u64,
+        window: &mut [u8],
+    ) -> Result<Sample, AsyncError<S>> {
+        let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
+        drive_read_async(&mut find, &self.store, window).await
+    }
+
+    /// As [`Reader::check_meta`].
+    ///
+    /// # Errors
+    /// As [`Reader::check_meta`].
+    pub async fn check_meta_async(
+        &self,
+        window: &mut [u8],
+        checksum: Checksum,
+    ) -> Result<(), AsyncError<S>> {
+        if self.head.checksum_meta == 0 {
+            return Ok(());
+        }
+        let mut sum = MetaCrc::new(&self.head, checksum);
+        let computed = drive_read_async(&mut sum, &self.store, window).await?;
+        self.head.check_meta(computed).map_err(DriveError::Format)
+    }
+
+    /// As [`Reader::check`].
+    ///
+    /// # Errors
+    /// As [`Reader::check`].
+    pub async fn check_async(
+        &self,
+        sample: &Sample,
+        window: &mut [u8],
+        checksum: Checksum,
+    ) -> Result<(), AsyncError<S>> {
+        let mut sum = SumOf::new(sample.span, 0, checksum);
+        let crc = drive_read_async(&mut sum, &self.store, window).await;
+        sample.check_crc(crc.map_err(DriveError::infallible)?).map_err(DriveError::Format)
+    }
+
+    /// As [`Reader::read`].
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact_async(&self.store, span.offset(), bytes).await?;
+        Ok(bytes.len())
     }
 }

@@ -1,14 +1,18 @@
 //! Listing samples: both tables in order, read through a window.
 
 use super::ReadError;
+use super::error::Error;
 use super::find::offsets_in;
 use super::open::Head;
 use super::raw::Checksum;
 use super::sample::{Row, Sample};
-use crate::step::{DriveError, read_exact};
+use crate::step::{DriveError, Fill, Need, fill};
 use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {super::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// Some samples in the order of their numbers.
 ///
@@ -21,6 +25,8 @@ pub struct Samples<'s, S, W> {
     window: W,
     /// Samples whose rows are in the window: their checksums at its front, their offsets behind.
     have: Range<u64>,
+    /// Whether the checksums behind `have` are there, and the offsets come next.
+    is_half: bool,
     next: u64,
     end: u64,
 }
@@ -31,13 +37,13 @@ const ROW: usize = 12;
 /// Bytes of the offset that ends the last sample of a window.
 const END: usize = 8;
 
-impl<'s, S: ReadAt, W: AsMut<[u8]>> Samples<'s, S, W> {
+impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
     /// Bytes that the window needs.
     pub const WINDOW: usize = ROW + END;
 
     pub(super) fn new(store: &'s S, head: &Head, numbers: Range<u64>, window: W) -> Self {
         let end = numbers.end.min(head.layout.n());
-        Self { store, head: *head, window, have: 0..0, next: numbers.start, end }
+        Self { store, head: *head, window, have: 0..0, is_half: false, next: numbers.start, end }
     }
 
     /// Number of the sample that comes next, if there is one.
@@ -46,26 +52,26 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Samples<'s, S, W> {
         self.next
     }
 
-    fn fill(&mut self) -> Result<(), ReadError<S>> {
-        let window = self.window.as_mut();
-        let room = window.len().saturating_sub(END) / ROW;
-        if room == 0 {
-            return Err(DriveError::BufferTooSmall { need: Self::WINDOW });
+    const fn is_over(&self) -> bool {
+        self.next >= self.end
+    }
+
+    /// Rows that one filling brings.
+    fn count(&mut self) -> u64 {
+        let room = self.window.as_mut().len().saturating_sub(END) / ROW;
+        self.end.saturating_sub(self.next).min(usize_to_u64(room))
+    }
+
+    /// The next item, if `filled` says that the window was.
+    fn item<E>(&mut self, filled: Result<(), DriveError<E, Error>>) -> Item<E> {
+        let number = self.next;
+        if let Err(error) = filled {
+            self.end = number;
+            return Some(Err(error));
         }
-        let layout = self.head.layout;
-        let count = self.end.saturating_sub(self.next).min(usize_to_u64(room));
-        let behind = self.next.saturating_add(count);
-        let rows = usize::try_from(count).unwrap_or(usize::MAX);
-        // The offset behind the last row, but for the last sample of the file.
-        let offsets = if behind < layout.n() { rows.saturating_add(1) } else { rows };
-        let (checksums, rest) =
-            window.split_at_mut_checked(rows.saturating_mul(4)).unwrap_or_default();
-        let offsets = rest.get_mut(..offsets.saturating_mul(8)).unwrap_or_default();
-        self.have = 0..0;
-        read_exact(self.store, layout.checksum_at(self.next), checksums)?;
-        read_exact(self.store, layout.offset_at(self.next), offsets)?;
-        self.have = self.next..behind;
-        Ok(())
+        let row = self.row(number)?;
+        self.next = number.saturating_add(1);
+        Some(Sample::parse(number, row, &self.head).map_err(DriveError::Format))
     }
 
     /// The row of a sample that is in the window.
@@ -84,22 +90,62 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Samples<'s, S, W> {
     }
 }
 
+type Item<E> = Option<Result<Sample, DriveError<E, Error>>>;
+
+impl<S, W: AsMut<[u8]>> Fill for Samples<'_, S, W> {
+    type Error = Error;
+
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        if self.have.contains(&self.next) {
+            return Ok(None);
+        }
+        let (layout, next, count) = (self.head.layout, self.next, self.count());
+        if count == 0 {
+            return Err(DriveError::BufferTooSmall { need: Self::WINDOW });
+        }
+        self.have = 0..0;
+        let rows = usize::try_from(count).unwrap_or(usize::MAX);
+        let window = self.window.as_mut();
+        let (checksums, rest) =
+            window.split_at_mut_checked(rows.saturating_mul(4)).unwrap_or_default();
+        if !self.is_half {
+            return Ok(Some((layout.checksum_at(next), checksums)));
+        }
+        // The offset behind the last row, but for the last sample of the file.
+        let is_last = next.saturating_add(count) >= layout.n();
+        let offsets = if is_last { rows } else { rows.saturating_add(1) };
+        let offsets = rest.get_mut(..offsets.saturating_mul(8)).unwrap_or_default();
+        Ok(Some((layout.offset_at(next), offsets)))
+    }
+
+    fn filled(&mut self) {
+        if self.is_half {
+            self.have = self.next..self.next.saturating_add(self.count());
+        }
+        self.is_half = !self.is_half;
+    }
+}
+
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Samples<'_, S, W> {
     type Item = Result<Sample, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let number = self.next;
-        if number >= self.end {
+        if self.is_over() {
             return None;
         }
-        if !self.have.contains(&number) {
-            if let Err(error) = self.fill() {
-                self.end = number;
-                return Some(Err(error));
-            }
+        let filled = fill(self, self.store);
+        self.item(filled)
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> Samples<'_, S, W> {
+    /// The next sample, as [`Iterator::next`] has it for a store that is not waited for.
+    pub async fn next_async(&mut self) -> Option<Result<Sample, AsyncError<S>>> {
+        if self.is_over() {
+            return None;
         }
-        let row = self.row(number)?;
-        self.next = number.saturating_add(1);
-        Some(Sample::parse(number, row, &self.head).map_err(DriveError::Format))
+        let filled = fill_async(self, self.store).await;
+        self.item(filled)
     }
 }

@@ -2,12 +2,16 @@
 
 use super::ReadError;
 use super::chunk::{Chunk, Limits};
+use super::error::Error;
 use super::layout::{ENTRY_LEN, IndexBlock};
 use super::raw::IndexEntry;
-use crate::step::{DriveError, read_exact};
+use crate::step::{DriveError, Fill, Need, fill};
 use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {super::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// Some chunks in the order of the index.
 ///
@@ -30,7 +34,7 @@ pub struct Chunks<'s, S, W> {
     before: Option<IndexEntry>,
 }
 
-impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
+impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
     pub(super) const fn new(
         store: &'s S,
         index: IndexBlock,
@@ -49,43 +53,11 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Chunks<'s, S, W> {
         self.next
     }
 
-    fn fill(&mut self) -> Result<(), ReadError<S>> {
-        let window = self.window.as_mut();
-        let most = usize_to_u64(window.len() / 32);
-        if most == 0 {
-            return Err(DriveError::BufferTooSmall { need: 32 });
-        }
-        let count = self.end.saturating_sub(self.next).min(most);
-        let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
-        let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
-        self.before = match self.have.is_empty() {
-            true => self.before,
-            false => entry_in(window, last).copied(),
-        };
-        let bytes = window.get_mut(..len).unwrap_or_default();
-        self.have = 0..0;
-        read_exact(self.store, self.index.offset_of(self.next), bytes)?;
-        self.have = self.next..self.next.saturating_add(count);
-        Ok(())
-    }
-}
-
-impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
-    type Item = Result<Chunk, ReadError<S>>;
-
-    #[inline] // a list is a loop over this
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
+    /// The next chunk in the window, if there is one.
+    #[inline]
+    fn take(&mut self) -> Option<Result<Chunk, Error>> {
+        while self.have.contains(&self.next) {
             let slot = self.next;
-            if slot >= self.end {
-                return None;
-            }
-            if !self.have.contains(&slot) {
-                if let Err(error) = self.fill() {
-                    self.end = slot;
-                    return Some(Err(error));
-                }
-            }
             let window: &[u8] = self.window.as_mut();
             let place = slot.saturating_sub(self.have.start);
             let entry = entry_in(window, place)?;
@@ -98,12 +70,76 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
                 Some(place) => entry_in(window, place),
                 None => self.before.as_ref(),
             };
-            if before == Some(entry) {
-                continue;
+            if before != Some(entry) {
+                return Some(Chunk::parse_used(entry, self.index, slot, self.limits));
             }
-            let chunk = Chunk::parse_used(entry, self.index, slot, self.limits);
-            return Some(chunk.map_err(DriveError::Format));
         }
+        None
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for Chunks<'_, S, W> {
+    type Error = Error;
+
+    #[inline]
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        if self.have.contains(&self.next) {
+            return Ok(None);
+        }
+        let window = self.window.as_mut();
+        let most = usize_to_u64(window.len() / 32);
+        if most == 0 {
+            return Err(DriveError::BufferTooSmall { need: 32 });
+        }
+        if !self.have.is_empty() {
+            let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
+            self.before = entry_in(window, last).copied();
+            self.have = 0..0;
+        }
+        let count = self.end.saturating_sub(self.next).min(most);
+        let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
+        Ok(Some((self.index.offset_of(self.next), window.get_mut(..len).unwrap_or_default())))
+    }
+
+    fn filled(&mut self) {
+        let most = usize_to_u64(self.window.as_mut().len() / 32);
+        let count = self.end.saturating_sub(self.next).min(most);
+        self.have = self.next..self.next.saturating_add(count);
+    }
+}
+
+impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
+    type Item = Result<Chunk, ReadError<S>>;
+
+    #[inline] // a list is a loop over this
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.end {
+            if let Err(error) = fill(self, self.store) {
+                self.end = self.next;
+                return Some(Err(error));
+            }
+            if let Some(chunk) = self.take() {
+                return Some(chunk.map_err(DriveError::Format));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
+    /// The next chunk, as [`Iterator::next`] has it for a store that is not waited for.
+    pub async fn next_async(&mut self) -> Option<Result<Chunk, AsyncError<S>>> {
+        while self.next < self.end {
+            if let Err(error) = fill_async(self, self.store).await {
+                self.end = self.next;
+                return Some(Err(error));
+            }
+            if let Some(chunk) = self.take() {
+                return Some(chunk.map_err(DriveError::Format));
+            }
+        }
+        None
     }
 }
 

@@ -5,8 +5,11 @@ use super::header::Version;
 use super::layout::{MAX_NAMES, NAME_UNIT};
 use super::open::Head;
 use crate::span::Span;
-use crate::step::{DriveError, ReadMachine, ReadStep, read_exact};
+use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, fill};
 use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
+#[cfg(feature = "async")]
+use {crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// Tells the names of a list apart, byte by byte.
 #[derive(Debug, Clone, Copy)]
@@ -217,64 +220,32 @@ pub struct Names<'s, S, W> {
     names: u32,
 }
 
-impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
+impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
     pub(super) const fn new(store: &'s S, head: &Head, window: W) -> Self {
         let (list, version, names) = (head.name_list(), head.header.version, head.names);
         Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0, names }
     }
 
-    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not belong
-    /// to it; it is any bytes, most often UTF-8.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if it does
-    /// not end; the store's own.
-    #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
+    fn is_over(&self) -> bool {
+        self.next >= self.list.len() || u32::from(self.id) >= self.names
+    }
+
+    /// Lends the next name, which is in the window if that is long enough.
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
-    pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
-        if self.next >= self.list.len() || u32::from(self.id) >= self.names {
-            return Ok(None);
-        }
+    fn take(&mut self) -> Result<Option<(u16, &[u8])>, Error> {
         let (id, start) = (self.id, self.next);
-        let mut len = self.in_window(start);
-        if len.is_none() {
-            self.fill(start)?;
-            len = self.in_window(start);
-        }
-        let Some((name_len, taken)) = len else {
-            return Err(DriveError::Format(self.too_long(start)));
+        let Some((name_len, taken)) = self.in_window(start) else {
+            return Err(self.too_long(start));
         };
-        let window = self.window.as_mut();
         self.next = start.saturating_add(taken);
         self.id = id.saturating_add(1);
         let from = usize::try_from(start.saturating_sub(self.have.offset())).unwrap_or(0);
-        let name = window.get(from..).and_then(|rest| rest.get(..name_len));
+        let name = self.window.as_mut().get(from..).and_then(|rest| rest.get(..name_len));
         Ok(Some((id, name.unwrap_or_default())))
     }
 
-    /// The next name that starts with `prefix`, as [`next`](Self::next).
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
-    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
-    pub fn next_with_prefix(
-        &mut self,
-        prefix: &[u8],
-    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
-        loop {
-            match self.next()? {
-                None => return Ok(None),
-                Some((_, name)) if !name.starts_with(prefix) => {}
-                Some(_) => break,
-            }
-        }
-        // Once more, since what a loop lends cannot leave it.
-        self.again()
-    }
-
     /// The name that was lent last.
-    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
-    fn again(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+    fn again(&mut self) -> (u16, &[u8]) {
         let window = self.window.as_mut();
         let end = usize::try_from(self.next.saturating_sub(self.have.offset())).unwrap_or(0);
         let before = window.get(..end).unwrap_or_default();
@@ -288,7 +259,7 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
                 slot.split(|&byte| byte == 0).next().unwrap_or_default()
             }
         };
-        Ok(Some((self.id.saturating_sub(1), name)))
+        (self.id.saturating_sub(1), name)
     }
 
     /// Why the name at `start` is not in the window that was filled from there: its end is behind
@@ -322,15 +293,85 @@ impl<'s, S: ReadAt, W: AsMut<[u8]>> Names<'s, S, W> {
         Some((slot.iter().position(|&byte| byte == 0).unwrap_or(64), NAME_UNIT))
     }
 
-    /// Reads the list from `start` on into the window.
-    fn fill(&mut self, start: u64) -> Result<(), DriveError<S::Error, Error>> {
-        let window = self.window.as_mut();
-        let left = self.list.len().saturating_sub(start);
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(window.len());
-        let bytes = window.get_mut(..len).unwrap_or_default();
+    /// Bytes that one reading brings.
+    fn room(&mut self) -> usize {
+        let left = self.list.len().saturating_sub(self.next);
+        usize::try_from(left).unwrap_or(usize::MAX).min(self.window.as_mut().len())
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
+    type Error = Error;
+
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        let len = self.room();
+        let is_read = self.have == Span::new(self.next, usize_to_u64(len)).unwrap_or(Span::ZERO);
+        if is_read || self.in_window(self.next).is_some() {
+            return Ok(None);
+        }
         self.have = Span::ZERO;
-        read_exact(self.store, self.list.offset().saturating_add(start), bytes)?;
-        self.have = Span::new(start, usize_to_u64(len)).unwrap_or(Span::ZERO);
-        Ok(())
+        let offset = self.list.offset().saturating_add(self.next);
+        Ok(Some((offset, self.window.as_mut().get_mut(..len).unwrap_or_default())))
+    }
+
+    fn filled(&mut self) {
+        let len = usize_to_u64(self.room());
+        self.have = Span::new(self.next, len).unwrap_or(Span::ZERO);
+    }
+}
+
+impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
+    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not belong
+    /// to it; it is any bytes, most often UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if it does
+    /// not end; the store's own.
+    #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        if self.is_over() {
+            return Ok(None);
+        }
+        fill(self, self.store)?;
+        self.take().map_err(DriveError::Format)
+    }
+
+    /// The next name that starts with `prefix`, as [`next`](Self::next).
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next_with_prefix(
+        &mut self,
+        prefix: &[u8],
+    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        loop {
+            match self.next()? {
+                None => return Ok(None),
+                Some((_, name)) if !name.starts_with(prefix) => {}
+                Some(_) => break,
+            }
+        }
+        // Once more, since what a loop lends cannot leave it.
+        Ok(Some(self.again()))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
+    /// As [`Names::next`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Names::next`].
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub async fn next_async(
+        &mut self,
+    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        if self.is_over() {
+            return Ok(None);
+        }
+        fill_async(self, self.store).await?;
+        self.take().map_err(DriveError::Format)
     }
 }

@@ -14,6 +14,12 @@ use crate::span::Span;
 use crate::step::{DriveError, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 use core::ops::Range;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A GSD file in a store.
 #[derive(Debug, Clone, Copy)]
@@ -22,30 +28,7 @@ pub struct Reader<S> {
     head: Head,
 }
 
-impl<S: ReadAt> Reader<S> {
-    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error`] if it is no GSD file or a damaged one; the store's own.
-    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
-        Ok(Self { store, head })
-    }
-
-    /// Looks again at what the file holds: a writer may have committed more. `true` if it has
-    /// changed. `window` as for [`open`](Self::open).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open); what was known before is kept then.
-    pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
-        let is_new = head != self.head;
-        self.head = head;
-        Ok(is_new)
-    }
-
+impl<S> Reader<S> {
     /// What opening learned.
     #[must_use]
     pub const fn head(&self) -> &Head {
@@ -76,6 +59,77 @@ impl<S: ReadAt> Reader<S> {
         Names::new(&self.store, &self.head, window)
     }
 
+    /// All chunks. `window` needs 32 bytes; a larger one makes fewer reads.
+    pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
+        let index = self.head.index();
+        let slots = 0..index.slots;
+        Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
+    }
+
+    /// Refuses a frame that there is not.
+    ///
+    /// # Errors
+    /// [`Error::NoFrame`].
+    pub const fn check_frame(&self, frame: u64) -> Result<(), Error> {
+        let frames = self.head.frames;
+        if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
+    }
+
+    /// The chunks in the slots from `first` on, up to those of `frames`.
+    fn chunks_from<W: AsMut<[u8]>>(
+        &self,
+        first: u64,
+        frames: &Range<u64>,
+        window: W,
+    ) -> Chunks<'_, S, W> {
+        let index = self.head.index();
+        let last_frame = frames.end.saturating_sub(1);
+        let slots = first..index.slots;
+        Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window)
+    }
+
+    /// Finds the first slot of `frames`, with a window of so many bytes; `None` if there are none.
+    fn first_of(&self, frames: &Range<u64>, window_len: usize) -> Option<LowerBound> {
+        let key = Key { frame: frames.start, id: 0 };
+        let search = LowerBound::new(&self.head, key, usize_to_u64(window_len / 32));
+        (!frames.is_empty()).then_some(search)
+    }
+
+    /// An id, if the present names have it.
+    fn known(&self, id: Option<u16>) -> Option<u16> {
+        id.filter(|&id| u32::from(id) < self.head.names)
+    }
+
+    /// Takes what was learned by opening once more.
+    fn renew(&mut self, head: Head) -> bool {
+        let is_new = head != self.head;
+        self.head = head;
+        is_new
+    }
+}
+
+impl<S: ReadAt> Reader<S> {
+    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if it is no GSD file or a damaged one; the store's own.
+    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        Ok(Self { store, head })
+    }
+
+    /// Looks again at what the file holds: a writer may have committed more. `true` if it has
+    /// changed. `window` as for [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); what was known before is kept then.
+    pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
+        Ok(self.renew(head))
+    }
+
     /// The id of a name; `None` if no chunk ever had it. Any `window` will do.
     ///
     /// # Errors
@@ -83,7 +137,7 @@ impl<S: ReadAt> Reader<S> {
     pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
         let found = drive_read(&mut find, &self.store, window)?;
-        Ok(found.filter(|&id| u32::from(id) < self.head.names))
+        Ok(self.known(found))
     }
 
     /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
@@ -101,13 +155,6 @@ impl<S: ReadAt> Reader<S> {
         drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window)
     }
 
-    /// All chunks. `window` needs 32 bytes; a larger one makes fewer reads.
-    pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
-        let index = self.head.index();
-        let slots = 0..index.slots;
-        Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
-    }
-
     /// The chunks of some frames. `window` as for [`chunks`](Self::chunks).
     ///
     /// # Errors
@@ -117,17 +164,12 @@ impl<S: ReadAt> Reader<S> {
         frames: Range<u64>,
         mut window: W,
     ) -> Result<Chunks<'_, S, W>, ReadError<S>> {
-        let index = self.head.index();
-        let key = Key { frame: frames.start, id: 0 };
         let buf = window.as_mut();
-        let mut search = LowerBound::new(&self.head, key, usize_to_u64(buf.len() / 32));
-        let first = match frames.is_empty() {
-            true => index.slots,
-            false => drive_read(&mut search, &self.store, buf)?,
+        let first = match self.first_of(&frames, buf.len()) {
+            None => self.head.index().slots,
+            Some(mut search) => drive_read(&mut search, &self.store, buf)?,
         };
-        let last_frame = frames.end.saturating_sub(1);
-        let slots = first..index.slots;
-        Ok(Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window))
+        Ok(self.chunks_from(first, &frames, window))
     }
 
     /// Reads the bytes at the front of `span`, as many as `buf` has room for, and says how many.
@@ -135,17 +177,87 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// The store's own; [`DriveError::Ended`] if the store has become shorter.
     pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
-        read_exact(&self.store, span.offset(), buf.get_mut(..len).unwrap_or_default())?;
-        Ok(len)
+        let bytes = span.front_of(buf);
+        read_exact(&self.store, span.offset(), bytes)?;
+        Ok(bytes.len())
     }
+}
 
-    /// Refuses a frame that there is not.
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Reader<S> {
+    /// As [`Reader::open`], of a store that is waited for.
     ///
     /// # Errors
-    /// [`Error::NoFrame`].
-    pub const fn check_frame(&self, frame: u64) -> Result<(), Error> {
-        let frames = self.head.frames;
-        if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
+    /// As [`Reader::open`].
+    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
+        Ok(Self { store, head })
+    }
+
+    /// As [`Reader::refresh`].
+    ///
+    /// # Errors
+    /// As [`Reader::refresh`].
+    pub async fn refresh_async(&mut self, window: &mut [u8]) -> Result<bool, AsyncError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &self.store, window).await?;
+        Ok(self.renew(head))
+    }
+
+    /// As [`Reader::name_id`].
+    ///
+    /// # Errors
+    /// As [`Reader::name_id`].
+    pub async fn name_id_async(
+        &self,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<u16>, AsyncError<S>> {
+        let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        let found = drive_read_async(&mut find, &self.store, window).await?;
+        Ok(self.known(found))
+    }
+
+    /// As [`Reader::find`].
+    ///
+    /// # Errors
+    /// As [`Reader::find`].
+    pub async fn find_async(
+        &self,
+        frame: u64,
+        id: u16,
+        window: &mut [u8],
+    ) -> Result<Option<Chunk>, AsyncError<S>> {
+        let entries = usize_to_u64(window.len() / 32);
+        let mut find = Find::new(&self.head, frame, id, entries);
+        drive_read_async(&mut find, &self.store, window).await
+    }
+
+    /// As [`Reader::chunks_of`].
+    ///
+    /// # Errors
+    /// As [`Reader::chunks_of`].
+    pub async fn chunks_of_async<W: AsMut<[u8]>>(
+        &self,
+        frames: Range<u64>,
+        mut window: W,
+    ) -> Result<Chunks<'_, S, W>, AsyncError<S>> {
+        let buf = window.as_mut();
+        let first = match self.first_of(&frames, buf.len()) {
+            None => self.head.index().slots,
+            Some(mut search) => drive_read_async(&mut search, &self.store, buf).await?,
+        };
+        Ok(self.chunks_from(first, &frames, window))
+    }
+
+    /// As [`Reader::read`].
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact_async(&self.store, span.offset(), bytes).await?;
+        Ok(bytes.len())
     }
 }
