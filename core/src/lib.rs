@@ -37,6 +37,76 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Asynchronous code
+//!
+//! With the feature `async`, what moves bytes has a method that is waited for, beside the one that
+//! blocks: [`store`]'s `AsyncReadAt` and `AsyncWriteAt`, `drive_async`, `open_async`,
+//! `write_async`, ... A future that is dropped in the middle is a call that failed: the file is as
+//! the last commit left it, and whoever held the future goes on.
+//!
+#![cfg_attr(all(feature = "sion", feature = "async"), doc = "```")]
+#![cfg_attr(not(all(feature = "sion", feature = "async")), doc = "```ignore")]
+//! use striae_core::sion::writer::WINDOW;
+//! use striae_core::sion::{AsyncError, Attributes, Finished, Memory, Options, Pen, Writer};
+//! use striae_core::store::AsyncWriteAt;
+//!
+//! /// In a firmware this is an `#[embassy_executor::task]`, `Receiver` that of an `embassy_sync`
+//! /// channel that an interrupt sends to, and `card` a `SeekStore` of a file on a card.
+//! async fn log<S: AsyncWriteAt>(card: S, samples: Receiver) -> Result<S, AsyncError<S>> {
+//!     let (mut pens, mut ledger) = ([Pen::EMPTY; 1], [Finished::EMPTY; 4]);
+//!     let mut window = [0; WINDOW];
+//!     let memory = Memory { pens: &mut pens, ledger: &mut ledger, window: &mut window };
+//!     let (attributes, tasks) = (Attributes::default(), &[(0, 4096)][..]);
+//!     let options = Options { sealed: true, ..Options::default() };
+//!     let mut log =
+//!         Writer::create_async(card, &attributes, b"log", tasks, memory, options).await?;
+//!     while let Some(sample) = samples.receive().await {
+//!         log.write_record_async(0, &sample).await?;
+//!         log.commit_async().await?; // from here on, whatever happens, this sample can be read
+//!     }
+//!     log.close_async().await?;
+//!     Ok(log.into_store())
+//! }
+//! # use embedded_io::Read;
+//! # use std::task::{Context, Poll, Waker};
+//! # use striae_core::sion::{Opened, Physical};
+//! # use striae_core::store::{FixedSize, ReadAt, Ready, WriteAt};
+//! # struct Receiver(std::cell::Cell<u8>);
+//! # impl Receiver {
+//! #     async fn receive(&self) -> Option<[u8; 2]> {
+//! #         self.0.set(self.0.get() + 1);
+//! #         (self.0.get() < 5).then_some([self.0.get(); 2])
+//! #     }
+//! # }
+//! # #[derive(Default)]
+//! # struct Card(Vec<u8>);
+//! # impl ReadAt for Card {
+//! #     type Error = FixedSize;
+//! #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+//! #         self.0.as_slice().read_at(offset, buf)
+//! #     }
+//! #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
+//! # }
+//! # impl WriteAt for Card {
+//! #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+//! #         let end = offset as usize + bytes.len();
+//! #         self.0.resize(self.0.len().max(end), 0);
+//! #         self.0[offset as usize..end].copy_from_slice(bytes);
+//! #         Ok(())
+//! #     }
+//! #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
+//! #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
+//! # }
+//! # let log = std::pin::pin!(log(Ready(Card::default()), Receiver(0.into())));
+//! # let Poll::Ready(card) = log.poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
+//! # let mut window = [0; WINDOW];
+//! # let Opened::Closed(file) = Physical::open(card?.0, &mut window)? else { panic!() };
+//! # let mut bytes = [0; 8];
+//! # file.stream(file.task(0, &mut window)?).read_all(&mut bytes)?;
+//! # assert_eq!(bytes, [1, 1, 2, 2, 3, 3, 4, 4]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Promises
 //!
 //! - `#![no_std]`, no allocation, `#![forbid(unsafe_code)]`.
@@ -46,7 +116,9 @@
 //!
 //! # Features
 //!
-//! `sion`, `gsd`, `ffrecord`, `align` (default): SIONlib, GSD and ffrecord files, aligned reading and writing. `defmt`: `defmt::Format` for errors and small types.
+//! `sion`, `gsd`, `ffrecord`, `align` (default): SIONlib, GSD and ffrecord files, aligned reading
+//! and writing. `async`: stores, readers and writers that are waited for, and `embedded_io_async`.
+//! `defmt`: `defmt::Format` for errors and small types.
 //! Features only add.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -3,14 +3,19 @@
 use super::ReadError;
 use super::error::Error;
 use super::layout::ENTRY_LEN;
-use super::locate::{Task, check_blocksize};
-use super::meta2::entry;
+use super::locate::Task;
 use super::position::{Lengths, Stretch};
 use super::reader::Physical;
-use crate::endian::I64;
-use crate::step::{DriveError, read_exact};
-use crate::store::ReadAt;
-use zerocopy::FromBytes;
+use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
+use crate::store::{ReadAt, usize_to_u64};
+use core::cmp::Ordering;
+use core::convert::Infallible;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, fill_async},
+    crate::store::AsyncReadAt,
+};
 
 /// Chunk lengths read from META2 one by one; remembers where it is.
 #[derive(Debug, Clone)]
@@ -21,66 +26,132 @@ pub struct Walk<'a, S> {
     total: Option<u64>,
 }
 
-impl<'a, S: ReadAt> Walk<'a, S> {
+/// What is looked for in a stream.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    /// The chunk with the byte at this position.
+    Position(u64),
+    /// This chunk.
+    Chunk(u64),
+    /// What is behind the last chunk.
+    End,
+}
+
+impl Target {
+    /// Whether it is `stretch`, before it, or behind it.
+    const fn compare(self, stretch: &Stretch) -> Ordering {
+        match self {
+            Self::Position(position) if position < stretch.begin => Ordering::Less,
+            Self::Position(position) if position < stretch.end() => Ordering::Equal,
+            Self::Chunk(chunk) if chunk < stretch.chunk => Ordering::Less,
+            Self::Chunk(chunk) if chunk == stretch.chunk => Ordering::Equal,
+            _ => Ordering::Greater,
+        }
+    }
+
+    /// Whether it is nearer to the start than to `stretch`, as far as one can tell.
+    const fn is_near_start(self, stretch: &Stretch) -> bool {
+        match self {
+            Self::Position(position) => position < stretch.begin >> 1,
+            Self::Chunk(chunk) => chunk < stretch.chunk >> 1,
+            Self::End => false,
+        }
+    }
+}
+
+/// Walks to a chunk. Its result is the chunk, or `None` if it is behind the last one.
+#[derive(Debug)]
+struct Search<'w, 'a, S> {
+    walk: &'w mut Walk<'a, S>,
+    target: Target,
+}
+
+/// The next chunk on the way, of which only the length is not known.
+enum Way {
+    Found(Option<Stretch>),
+    Forward { chunk: u64, begin: u64 },
+    Backward { chunk: u64, end: u64 },
+}
+
+impl<'w, 'a, S> Search<'w, 'a, S> {
+    fn new(walk: &'w mut Walk<'a, S>, target: Target) -> Self {
+        if walk.at.is_some_and(|at| target.is_near_start(&at)) {
+            walk.at = None;
+        }
+        Self { walk, target }
+    }
+
+    fn way(&self) -> Way {
+        let (chunk, begin) = match self.walk.at {
+            None => (0, 0),
+            Some(at) => match (self.target.compare(&at), at.chunk.checked_sub(1)) {
+                (Ordering::Less, Some(chunk)) => return Way::Backward { chunk, end: at.begin },
+                (Ordering::Equal, _) => return Way::Found(Some(at)),
+                _ => (at.chunk.saturating_add(1), at.end()),
+            },
+        };
+        match chunk < self.walk.task.blockcount {
+            true => Way::Forward { chunk, begin },
+            false => Way::Found(None),
+        }
+    }
+}
+
+impl<S> ReadMachine for Search<'_, '_, S> {
+    type Output = Result<Option<Stretch>, Error>;
+    type Error = Error;
+
+    fn poll(&mut self) -> ReadStep<Result<Option<Stretch>, Error>> {
+        let chunk = match self.way() {
+            Way::Found(stretch) => {
+                if stretch.is_none() {
+                    self.walk.total = Some(self.walk.at.map_or(0, |last| last.end()));
+                }
+                return ReadStep::Done(Ok(stretch));
+            }
+            Way::Forward { chunk, .. } | Way::Backward { chunk, .. } => chunk,
+        };
+        match self.walk.file.len_place(&self.walk.task, chunk) {
+            Ok(place) => ReadStep::Read { offset: place.offset(), need: 8, want: ENTRY_LEN },
+            Err(error) => ReadStep::Done(Err(error)),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let len_of = |chunk| self.walk.file.len_in(&self.walk.task, chunk, bytes);
+        self.walk.at = Some(match self.way() {
+            Way::Found(_) => return Ok(()),
+            Way::Forward { chunk, begin } => Stretch { chunk, begin, len: len_of(chunk)? },
+            Way::Backward { chunk, end } => {
+                let len = len_of(chunk)?;
+                Stretch { chunk, begin: end.saturating_sub(len), len }
+            }
+        });
+        Ok(())
+    }
+}
+
+impl<'a, S> Walk<'a, S> {
     pub(super) const fn new(file: &'a Physical<S>, task: Task) -> Self {
         Self { file, task, at: None, total: None }
     }
+}
 
-    /// The chunk that begins at stream position `begin`, or `None` behind the last one.
-    fn enter(&mut self, chunk: u64, begin: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        if chunk >= self.task.blockcount {
-            self.total = Some(begin);
-            return Ok(None);
-        }
-        let len = self.file.chunk_len(&self.task, chunk)?;
-        self.at = Some(Stretch { chunk, begin, len });
-        Ok(self.at)
-    }
-
-    /// Goes on, from the chunk where it is, until `is_found`.
-    fn forward(
-        &mut self,
-        is_found: impl Fn(&Stretch) -> bool,
-    ) -> Result<Option<Stretch>, ReadError<S>> {
-        let mut at = match self.at {
-            Some(at) => Some(at),
-            None => self.enter(0, 0)?,
-        };
-        while let Some(stretch) = at {
-            if is_found(&stretch) {
-                return Ok(at);
-            }
-            at = self.enter(stretch.chunk.saturating_add(1), stretch.end())?;
-        }
-        Ok(None)
-    }
-
-    /// Goes back, chunk by chunk, until `is_found` or the first one.
-    fn backward(&mut self, is_found: impl Fn(&Stretch) -> bool) -> Result<(), ReadError<S>> {
-        while let Some(at) = self.at.filter(|at| !is_found(at)) {
-            let Some(chunk) = at.chunk.checked_sub(1) else { break };
-            let len = self.file.chunk_len(&self.task, chunk)?;
-            self.at = Some(Stretch { chunk, begin: at.begin.saturating_sub(len), len });
-        }
-        Ok(())
+impl<S: ReadAt> Walk<'_, S> {
+    fn search(&mut self, target: Target) -> Result<Option<Stretch>, ReadError<S>> {
+        let store = self.file.store();
+        let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8])?;
+        found.map_err(DriveError::Format)
     }
 }
 
 impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        if self.at.is_some_and(|at| position < at.begin >> 1) {
-            self.at = None; // the start is nearer, as far as one can tell
-        }
-        self.backward(|stretch| stretch.begin <= position)?;
-        self.forward(|stretch| stretch.contains(position))
+        self.search(Target::Position(position))
     }
 
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        if self.at.is_some_and(|at| chunk < at.chunk >> 1) {
-            self.at = None; // the start is nearer
-        }
-        self.backward(|stretch| stretch.chunk <= chunk)?;
-        self.forward(|stretch| stretch.chunk == chunk)
+        self.search(Target::Chunk(chunk))
     }
 
     fn count(&self) -> u64 {
@@ -89,7 +160,30 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
 
     fn total(&mut self) -> Result<u64, ReadError<S>> {
         if self.total.is_none() {
-            self.forward(|_| false)?;
+            self.search(Target::End)?;
+        }
+        Ok(self.total.unwrap_or(0))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Walk<'_, S> {
+    async fn search_async(&mut self, target: Target) -> Result<Option<Stretch>, AsyncError<S>> {
+        let store = self.file.store();
+        let found = drive_read_async(&mut Search::new(self, target), store, &mut [0; 8]).await?;
+        found.map_err(DriveError::Format)
+    }
+
+    pub(super) async fn stretch_at_async(
+        &mut self,
+        position: u64,
+    ) -> Result<Option<Stretch>, AsyncError<S>> {
+        self.search_async(Target::Position(position)).await
+    }
+
+    pub(super) async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
+        if self.total.is_none() {
+            self.search_async(Target::End).await?;
         }
         Ok(self.total.unwrap_or(0))
     }
@@ -113,41 +207,64 @@ pub struct ChunkLens<'a, S, W> {
     rows: u64,
 }
 
-impl<'a, S: ReadAt, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
+impl<'a, S, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
     pub(super) const fn new(file: &'a Physical<S>, task: Task, window: W) -> Self {
         Self { file, task, next: 0, window, first: 0, rows: 0 }
     }
 
-    fn next_len(&mut self) -> Result<u64, ReadError<S>> {
-        let (file, chunk) = (self.file, self.next);
-        let row_len = file.meta2().blockcounts().len();
-        let place = file.meta2().blocksizes(chunk).and_then(|row| entry(row, self.task.local));
-        let no_chunk = Error::NoChunk { chunk, blockcount: self.task.blockcount };
-        let place = place.ok_or(DriveError::Format(no_chunk))?;
+    /// Rows that one read gets, and the bytes between the entries.
+    fn reach(&mut self) -> (u64, u64) {
+        let row_len = self.file.meta2().blockcounts().len();
+        let room = usize_to_u64(self.window.as_mut().len());
+        let room = if row_len > LONG_ROW { 0 } else { room.saturating_sub(ENTRY_LEN) };
+        let more = room.checked_div(row_len).unwrap_or(0);
+        let left = self.task.blockcount.saturating_sub(self.next).saturating_sub(1);
+        (more.min(left).saturating_add(1), row_len)
+    }
 
-        if chunk >= self.first.saturating_add(self.rows) {
-            let room = crate::store::usize_to_u64(self.window.as_mut().len());
-            let room = if row_len > LONG_ROW { 0 } else { room.saturating_sub(ENTRY_LEN) };
-            let more = room.checked_div(row_len).unwrap_or(0);
-            let left = self.task.blockcount.saturating_sub(chunk).saturating_sub(1);
-            let more = more.min(left);
-            let len = more.saturating_mul(row_len).saturating_add(ENTRY_LEN);
-            let len = usize::try_from(len).unwrap_or(usize::MAX);
-            let window = self
-                .window
-                .as_mut()
-                .get_mut(..len)
-                .ok_or(DriveError::BufferTooSmall { need: 8 })?;
-            read_exact(file.store(), place.offset(), window)?;
-            (self.first, self.rows) = (chunk, more.saturating_add(1));
-        }
-        let skip = chunk.saturating_sub(self.first).saturating_mul(row_len);
+    /// The next length, which is in the window.
+    fn take(&mut self) -> Result<u64, Error> {
+        let skip = self.next.saturating_sub(self.first).saturating_mul(self.reach().1);
         let bytes = usize::try_from(skip).ok().and_then(|skip| self.window.as_mut().get(skip..));
-        let value = bytes.and_then(|bytes| I64::read_from_prefix(bytes).ok());
-        let value = value.map_or(0, |(value, _)| value.get(file.head().meta1.order()));
-        let span = self.task.chunks.chunk(chunk);
-        check_blocksize(value, place.offset(), span, file.head().file_len)
-            .map_err(DriveError::Format)
+        self.file.len_in(&self.task, self.next, bytes.unwrap_or_default())
+    }
+
+    /// The next item, if `filled` says that the window was.
+    fn item<E>(
+        &mut self,
+        filled: Result<(), DriveError<E, Error>>,
+    ) -> Result<u64, DriveError<E, Error>> {
+        let len = filled.and_then(|()| self.take().map_err(DriveError::Format));
+        self.next = match len {
+            Ok(_) => self.next.saturating_add(1),
+            Err(_) => self.task.blockcount,
+        };
+        len
+    }
+
+    const fn is_over(&self) -> bool {
+        self.next >= self.task.blockcount
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for ChunkLens<'_, S, W> {
+    type Error = Error;
+
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        if self.next < self.first.saturating_add(self.rows) {
+            return Ok(None);
+        }
+        let place = self.file.len_place(&self.task, self.next).map_err(DriveError::Format)?;
+        let (rows, row_len) = self.reach();
+        let len = rows.saturating_sub(1).saturating_mul(row_len).saturating_add(ENTRY_LEN);
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        self.rows = 0;
+        let window = self.window.as_mut().get_mut(..len);
+        Ok(Some((place.offset(), window.ok_or(DriveError::BufferTooSmall { need: 8 })?)))
+    }
+
+    fn filled(&mut self) {
+        (self.first, self.rows) = (self.next, self.reach().0);
     }
 }
 
@@ -155,14 +272,22 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for ChunkLens<'_, S, W> {
     type Item = Result<u64, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next >= self.task.blockcount {
+        if self.is_over() {
             return None;
         }
-        let len = self.next_len();
-        self.next = match len {
-            Ok(_) => self.next.saturating_add(1),
-            Err(_) => self.task.blockcount,
-        };
-        Some(len)
+        let filled = fill(self, self.file.store());
+        Some(self.item(filled))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> ChunkLens<'_, S, W> {
+    /// The next length.
+    pub async fn next_async(&mut self) -> Option<Result<u64, AsyncError<S>>> {
+        if self.is_over() {
+            return None;
+        }
+        let filled = fill_async(self, self.file.store()).await;
+        Some(self.item(filled))
     }
 }

@@ -86,3 +86,7 @@ pub use writer::{Memory, Options, Writer};
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why reading from an asynchronous store `S`, or writing to it, failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -138,6 +138,21 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         done.map_err(DriveError::Format)
     }
 
+    /// As [`run`](Self::run), on a store that is waited for. Dropping the future gives this up, as an
+    /// error of the store does.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    #[cfg(feature = "async")]
+    pub async fn run_async<S: crate::store::AsyncWriteAt>(
+        mut self,
+        store: &mut S,
+        buf: &mut [u8],
+    ) -> Result<(), super::AsyncError<S>> {
+        let done = crate::step::drive_async(&mut self, store, buf).await;
+        done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
+    }
+
     /// Goes on to the next state that asks for something.
     fn settle_state(&mut self) {
         loop {

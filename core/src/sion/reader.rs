@@ -13,8 +13,16 @@ use super::open::{Head, Open};
 use super::stream::Stream;
 use super::tasks::Tasks;
 use crate::endian::I64;
+use crate::span::Span;
 use crate::step::{DriveError, drive_read, read_exact};
 use crate::store::ReadAt;
+use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A physical file, or what is left of one whose writer never closed it.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +48,14 @@ pub struct Unclosed<S> {
     head: Head,
 }
 
-impl<S: ReadAt> Opened<S> {
+impl<S> Opened<S> {
+    const fn new(store: S, head: Head) -> Self {
+        match head.meta2 {
+            Some(meta2) => Self::Closed(Physical { store, head, meta2 }),
+            None => Self::Unclosed(Unclosed { store, head }),
+        }
+    }
+
     /// What opening learned.
     #[must_use]
     pub const fn head(&self) -> &Head {
@@ -58,7 +73,9 @@ impl<S: ReadAt> Opened<S> {
             Self::Unclosed(file) => file.store(),
         }
     }
+}
 
+impl<S: ReadAt> Opened<S> {
     /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
@@ -87,12 +104,61 @@ impl<S: ReadAt> Physical<S> {
     pub fn open(store: S, window: &mut [u8]) -> Result<Opened<S>, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let head = drive_read(&mut Open::new(file_len), &store, window)?;
-        Ok(match head.meta2 {
-            Some(meta2) => Opened::Closed(Self { store, head, meta2 }),
-            None => Opened::Unclosed(Unclosed { store, head }),
-        })
+        Ok(Opened::new(store, head))
     }
 
+    /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one makes
+    /// fewer and larger reads.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`]; [`Error`] if one of its entries, or a chunk size before it, is wrong; the
+    /// store's own.
+    pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
+        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        drive_read(&mut locate, &self.store, window)
+    }
+
+    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
+    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(&self.store, &self.head, window)
+    }
+
+    /// Bytes that `task` used of chunk `chunk`.
+    ///
+    /// # Errors
+    /// [`Error::NoChunk`]; [`Error`] if the entry is negative, or more than the chunk or the file
+    /// holds; the store's own.
+    pub fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
+        let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
+        let mut bytes = [0; 8];
+        read_exact(&self.store, place.offset(), &mut bytes)?;
+        self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
+    }
+
+    /// The mapping of global ranks to files; `None` unless this is the first file of several.
+    ///
+    /// # Errors
+    /// [`Error`] if it is damaged or not there; the store's own.
+    pub fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
+        let mut bytes = [0; Mapping::HEAD_LEN];
+        let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
+        read_exact(&self.store, at, bytes)?;
+        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
+    }
+
+    /// The name that the set was created under.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(&self.store, &self.head)
+    }
+}
+
+impl<S> Physical<S> {
     /// What opening learned.
     #[must_use]
     pub const fn head(&self) -> &Head {
@@ -123,28 +189,9 @@ impl<S: ReadAt> Physical<S> {
         self.store
     }
 
-    /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one makes
-    /// fewer and larger reads.
-    ///
-    /// # Errors
-    /// [`Error::NoTask`]; [`Error`] if one of its entries, or a chunk size before it, is wrong; the
-    /// store's own.
-    pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
-        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        drive_read(&mut locate, &self.store, window)
-    }
-
-    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
-    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(&self.store, &self.head, window)
-    }
-
     /// The stream of `task`. It keeps nothing in memory and reads 8 bytes more for each chunk.
     #[must_use]
-    pub fn stream(&self, task: Task) -> Stream<&S, Walk<'_, S>> {
+    pub const fn stream(&self, task: Task) -> Stream<&S, Walk<'_, S>> {
         Stream::new(&self.store, task.chunks, self.walk(task))
     }
 
@@ -154,52 +201,28 @@ impl<S: ReadAt> Physical<S> {
         Walk::new(self, task)
     }
 
-    /// Bytes that `task` used of chunk `chunk`.
-    ///
-    /// # Errors
-    /// [`Error::NoChunk`]; [`Error`] if the entry is negative, or more than the chunk or the file
-    /// holds; the store's own.
-    pub fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
-        let blockcount = task.blockcount;
-        let place = self.meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
-        let place = place.filter(|_| chunk < blockcount);
-        let place = place.ok_or(DriveError::Format(Error::NoChunk { chunk, blockcount }))?;
-        let mut bytes = [0; 8];
-        read_exact(&self.store, place.offset(), &mut bytes)?;
-        let value = I64::from(bytes).get(self.head.meta1.order());
-        check_blocksize(value, place.offset(), task.chunks.chunk(chunk), self.head.file_len)
-            .map_err(DriveError::Format)
-    }
-
     /// The lengths of all chunks of `task`, in order. `window` needs 8 bytes.
     #[must_use]
     pub const fn chunk_lens<W: AsMut<[u8]>>(&self, task: Task, window: W) -> ChunkLens<'_, S, W> {
         ChunkLens::new(self, task, window)
     }
 
-    /// The mapping of global ranks to files; `None` unless this is the first file of several.
-    ///
-    /// # Errors
-    /// [`Error`] if it is damaged or not there; the store's own.
-    pub fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
-        let Some(at) = Mapping::place(&self.head) else { return Ok(None) };
-        let mut bytes = [0; Mapping::HEAD_LEN];
-        let left = usize::try_from(self.head.file_len.saturating_sub(at)).unwrap_or(usize::MAX);
-        let bytes = bytes.get_mut(..left.min(Mapping::HEAD_LEN)).unwrap_or_default();
-        read_exact(&self.store, at, bytes)?;
-        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
+    /// Where META2 says how many bytes `task` used of chunk `chunk`.
+    pub(super) fn len_place(&self, task: &Task, chunk: u64) -> Result<Span, Error> {
+        let blockcount = task.blockcount;
+        let place = self.meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
+        place.filter(|_| chunk < blockcount).ok_or(Error::NoChunk { chunk, blockcount })
     }
 
-    /// The name that the set was created under.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(&self.store, &self.head)
+    /// How many these are, by the bytes at [`len_place`](Self::len_place).
+    pub(super) fn len_in(&self, task: &Task, chunk: u64, bytes: &[u8]) -> Result<u64, Error> {
+        let offset = self.len_place(task, chunk)?.offset();
+        let value = integer_in(&self.head, bytes);
+        check_blocksize(value, offset, task.chunks.chunk(chunk), self.head.file_len)
     }
 }
 
-impl<S: ReadAt> Unclosed<S> {
+impl<S> Unclosed<S> {
     /// What opening learned.
     #[must_use]
     pub const fn head(&self) -> &Head {
@@ -211,7 +234,9 @@ impl<S: ReadAt> Unclosed<S> {
     pub const fn store(&self) -> &S {
         &self.store
     }
+}
 
+impl<S: ReadAt> Unclosed<S> {
     /// Finds task `local`, counted from 0 in this file: its global rank and the places of all chunks
     /// that it may have used. `window` needs 8 bytes.
     ///
@@ -239,10 +264,102 @@ impl<S: ReadAt> Unclosed<S> {
     }
 }
 
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Physical<S> {
+    /// As [`Physical::open`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Physical::open`].
+    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Opened<S>, AsyncError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
+        Ok(Opened::new(store, head))
+    }
+
+    /// As [`Physical::task`].
+    ///
+    /// # Errors
+    /// As [`Physical::task`].
+    pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
+        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        drive_read_async(&mut locate, &self.store, window).await
+    }
+
+    /// As [`Physical::tasks`]; its tasks are got by [`Tasks::next_async`].
+    ///
+    /// # Errors
+    /// As [`Physical::tasks`].
+    pub async fn tasks_async<W: AsMut<[u8]>>(
+        &self,
+        window: W,
+    ) -> Result<Tasks<'_, S, W>, AsyncError<S>> {
+        Tasks::new_async(&self.store, &self.head, window).await
+    }
+
+    /// As [`Physical::chunk_len`].
+    ///
+    /// # Errors
+    /// As [`Physical::chunk_len`].
+    pub async fn chunk_len_async(&self, task: &Task, chunk: u64) -> Result<u64, AsyncError<S>> {
+        let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
+        let mut bytes = [0; 8];
+        read_exact_async(&self.store, place.offset(), &mut bytes).await?;
+        self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
+    }
+
+    /// As [`Physical::mapping`].
+    ///
+    /// # Errors
+    /// As [`Physical::mapping`].
+    pub async fn mapping_async(&self) -> Result<Option<Mapping>, AsyncError<S>> {
+        let mut bytes = [0; Mapping::HEAD_LEN];
+        let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
+        read_exact_async(&self.store, at, bytes).await?;
+        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
+    }
+
+    /// As [`Physical::prefix`].
+    ///
+    /// # Errors
+    /// As [`Physical::prefix`].
+    pub async fn prefix_async(&self) -> Result<Prefix, AsyncError<S>> {
+        let mut bytes = [0; Meta1::MAX_LEN];
+        let bytes = fixed_part(&self.head, &mut bytes);
+        read_exact_async(&self.store, 0, bytes).await?;
+        Ok(prefix_in(&self.head, bytes))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Unclosed<S> {
+    /// As [`Unclosed::task`].
+    ///
+    /// # Errors
+    /// As [`Unclosed::task`].
+    pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
+        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        drive_read_async(&mut locate, &self.store, window).await
+    }
+}
+
 fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
     let mut bytes = [0; Meta1::MAX_LEN];
-    let fixed = usize::try_from(head.meta1.layout().fixed().len()).unwrap_or(usize::MAX);
-    let bytes = bytes.get_mut(..fixed).unwrap_or_default();
+    let bytes = fixed_part(head, &mut bytes);
     read_exact(store, 0, bytes)?;
-    Ok(Prefix::from_slice(head.meta1.prefix(bytes)).unwrap_or_default())
+    Ok(prefix_in(head, bytes))
+}
+
+/// As many of `bytes` as the fixed part of META1 has.
+fn fixed_part<'b>(head: &Head, bytes: &'b mut [u8]) -> &'b mut [u8] {
+    let fixed = usize::try_from(head.meta1.layout().fixed().len()).unwrap_or(usize::MAX);
+    bytes.get_mut(..fixed).unwrap_or_default()
+}
+
+fn prefix_in(head: &Head, fixed: &[u8]) -> Prefix {
+    Prefix::from_slice(head.meta1.prefix(fixed)).unwrap_or_default()
+}
+
+/// The integer at the front of `bytes`.
+pub(super) fn integer_in(head: &Head, bytes: &[u8]) -> i64 {
+    I64::read_from_prefix(bytes).map_or(0, |(value, _)| value.get(head.meta1.order()))
 }

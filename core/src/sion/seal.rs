@@ -7,19 +7,27 @@ pub use find::FindSeal;
 
 use super::ReadError;
 use super::error::Error;
+use super::mapping::Mapping;
+use super::meta2::Meta2;
 use super::open::Head;
 use super::raw::{CommitFields, SealTrailer};
 use super::reader::Physical;
 use super::varheader::Varheader;
-use super::verdict::{Trailer, Verdict};
+use super::verdict::{Found, Trailer, Verdict};
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, drive_read, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::step::{DriveError, SumOf, drive_read, read_exact};
+use crate::store::ReadAt;
 use sums::{Crcs, Sums};
 use zerocopy::{FromZeros, IntoBytes};
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// What stands where a seal would be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,17 +115,42 @@ impl Seal {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<AsSealed, ReadError<S>> {
+        let crcs = drive_read(&mut self.sums(checksum), store, window)?;
+        Ok(self.compare_all(crcs, checksum))
+    }
+
+    /// As [`Seal::check`].
+    ///
+    /// # Errors
+    /// As [`Seal::check`].
+    #[cfg(feature = "async")]
+    pub async fn check_async<S: AsyncReadAt>(
+        &self,
+        store: &S,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<AsSealed, AsyncError<S>> {
+        let crcs = drive_read_async(&mut self.sums(checksum), store, window).await?;
+        Ok(self.compare_all(crcs, checksum))
+    }
+
+    /// What sums up all that the seal covers besides data.
+    fn sums(&self, checksum: Checksum) -> Sums {
         let varheader = &self.varheader;
         let mut sums = Sums::new(varheader.shape().layout(), self.order, checksum);
         (sums.meta2, sums.chunks) = (varheader.meta2(), varheader.crcs());
-        let Crcs { front, meta2, chunks } = drive_read(&mut sums, store, window)?;
-        let meta1 = checksum(front, varheader.commit_fields(self.order).as_bytes());
-        Ok(AsSealed {
+        sums
+    }
+
+    fn compare_all(&self, crcs: Crcs, checksum: Checksum) -> AsSealed {
+        let Crcs { front, meta2, chunks } = crcs;
+        let meta1 = checksum(front, self.varheader.commit_fields(self.order).as_bytes());
+        AsSealed {
             meta1: self.compare(SealTrailer::meta1_crc, self.meta1_crc, meta1),
             meta2: self.compare(SealTrailer::meta2_crc, self.meta2_crc, meta2),
             chunks: self.compare(SealTrailer::chunks_crc, self.chunks_crc, chunks),
             front_crc: front,
-        })
+        }
     }
 
     fn compare(&self, field: FieldId, stored: u32, computed: u32) -> Result<(), Error> {
@@ -140,6 +173,21 @@ impl Seal {
         window: &mut [u8],
     ) -> Result<u32, ReadError<S>> {
         let checked = self.check(store, checksum, window)?;
+        checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
+    }
+
+    /// As [`Seal::check_metadata`].
+    ///
+    /// # Errors
+    /// As [`Seal::check_metadata`].
+    #[cfg(feature = "async")]
+    pub async fn check_metadata_async<S: AsyncReadAt>(
+        &self,
+        store: &S,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<u32, AsyncError<S>> {
+        let checked = self.check_async(store, checksum, window).await?;
         checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
     }
 }
@@ -185,18 +233,8 @@ pub fn checksum_of<S: ReadAt>(
     checksum: Checksum,
     window: &mut [u8],
 ) -> Result<u32, ReadError<S>> {
-    let mut crc = previous;
-    let mut at = span.offset();
-    while at < span.end() {
-        let left = usize::try_from(span.end().saturating_sub(at)).unwrap_or(usize::MAX);
-        let len = left.min(window.len());
-        let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
-        let bytes = bytes.ok_or(DriveError::BufferTooSmall { need: 1 })?;
-        read_exact(store, at, bytes)?;
-        crc = checksum(crc, bytes);
-        at = at.saturating_add(usize_to_u64(len));
-    }
-    Ok(crc)
+    let mut sum = SumOf::new(span, previous, checksum);
+    drive_read(&mut sum, store, window).map_err(DriveError::infallible)
 }
 
 impl<S: ReadAt> Physical<S> {
@@ -207,19 +245,9 @@ impl<S: ReadAt> Physical<S> {
     /// in META1 is; the store's own.
     pub fn seal(&self) -> Result<SealState, ReadError<S>> {
         let mapping = self.mapping()?;
-        let Some(place) = Varheader::of(self.head(), mapping.as_ref()) else {
-            return Ok(SealState::None);
-        };
-        let mut find = FindSeal::new(self.head(), place.span().end(), crate::integrity::crc32c);
+        let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
         let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW])?;
-        let Some(found) = found else { return Ok(SealState::None) };
-        match *found.verdict() {
-            Verdict::Current(seal) => Ok(SealState::Sealed(seal)),
-            Verdict::Stale => Ok(SealState::Stale { offset: found.trailer().offset() }),
-            Verdict::Damaged(error, _)
-            | Verdict::Unknown(error, _)
-            | Verdict::Contradicted(error) => Err(DriveError::Format(error)),
-        }
+        SealState::of(found).map_err(DriveError::Format)
     }
 
     /// The checksum that `seal` has of chunk `chunk` of task `local`.
@@ -227,11 +255,66 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error::NoChunk`]; the store's own.
     pub fn sealed_crc(&self, seal: &Seal, local: u32, chunk: u64) -> Result<u32, ReadError<S>> {
-        let blockcount = self.meta2().maxchunks().into();
-        let no_chunk = DriveError::Format(Error::NoChunk { chunk, blockcount });
-        let place = seal.entry(local, chunk).ok_or(no_chunk)?;
+        let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 4];
-        read_exact(self.store(), place.offset(), &mut bytes)?;
+        read_exact(self.store(), place, &mut bytes)?;
         Ok(seal.crc(bytes))
     }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Physical<S> {
+    /// As [`Physical::seal`].
+    ///
+    /// # Errors
+    /// As [`Physical::seal`].
+    pub async fn seal_async(&self) -> Result<SealState, AsyncError<S>> {
+        let mapping = self.mapping_async().await?;
+        let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
+        let found = drive_read_async(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
+        SealState::of(found).map_err(DriveError::Format)
+    }
+
+    /// As [`Physical::sealed_crc`].
+    ///
+    /// # Errors
+    /// As [`Physical::sealed_crc`].
+    pub async fn sealed_crc_async(
+        &self,
+        seal: &Seal,
+        local: u32,
+        chunk: u64,
+    ) -> Result<u32, AsyncError<S>> {
+        let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
+        let mut bytes = [0; 4];
+        read_exact_async(self.store(), place, &mut bytes).await?;
+        Ok(seal.crc(bytes))
+    }
+}
+
+/// What looks for the seal of a file; `None` if it was never closed.
+fn find(head: &Head, mapping: Option<Mapping>) -> Option<FindSeal> {
+    let place = Varheader::of(head, mapping.as_ref())?;
+    Some(FindSeal::new(head, place.span().end(), crate::integrity::crc32c))
+}
+
+impl SealState {
+    /// What was found.
+    fn of(found: Option<Found>) -> Result<Self, Error> {
+        let Some(found) = found else { return Ok(Self::None) };
+        match *found.verdict() {
+            Verdict::Current(seal) => Ok(Self::Sealed(seal)),
+            Verdict::Stale => Ok(Self::Stale { offset: found.trailer().offset() }),
+            Verdict::Damaged(error, _)
+            | Verdict::Unknown(error, _)
+            | Verdict::Contradicted(error) => Err(error),
+        }
+    }
+}
+
+/// Where `seal` has the checksum of chunk `chunk` of task `local`.
+fn crc_place(meta2: &Meta2, seal: &Seal, local: u32, chunk: u64) -> Result<u64, Error> {
+    let blockcount = meta2.maxchunks().into();
+    let place = seal.entry(local, chunk).ok_or(Error::NoChunk { chunk, blockcount })?;
+    Ok(place.offset())
 }

@@ -9,12 +9,20 @@ use super::meta1::{KeyvalMode, Meta1};
 use super::meta2::entry;
 use super::open::Head;
 use super::raw;
-use super::reader::Physical;
+use super::reader::{Physical, integer_in};
 use super::tasks::values;
-use crate::endian::I64;
-use crate::step::{DriveError, read_exact};
+use crate::endian::ByteOrder;
+use crate::span::Span;
+use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
 use core::marker::PhantomData;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A whole set: `files` are its physical files in order, opened, in anything that is a slice of them.
 ///
@@ -26,7 +34,7 @@ pub struct Reader<F, S> {
     store: PhantomData<fn() -> S>,
 }
 
-impl<S: ReadAt> Reader<[Physical<S>; 1], S> {
+impl<S> Reader<[Physical<S>; 1], S> {
     /// A set of one file, or one file of a set read alone.
     #[must_use]
     pub fn alone(file: Physical<S>) -> Self {
@@ -34,7 +42,7 @@ impl<S: ReadAt> Reader<[Physical<S>; 1], S> {
     }
 }
 
-impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
+impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
     /// The set of these files, in the order of their numbers.
     ///
     /// # Errors
@@ -85,6 +93,24 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         Err(Error::NoTask { task, ntasks: self.ntasks })
     }
 
+    /// Tasks in the files before file `number`.
+    fn before(&self, number: usize) -> u64 {
+        let files = self.files().iter().take(number);
+        files.map(|file| u64::from(file.meta1().ntasks())).fold(0, u64::saturating_add)
+    }
+
+    /// The task that an entry of the mapping names: its number, its file, and where its global rank
+    /// is.
+    fn named(&self, mapping: &Mapping, entry_bytes: &[u8]) -> Option<(u64, &Physical<S>, Span)> {
+        let (number, local) = mapping.address(entry_bytes)?;
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let file = self.files().get(number)?;
+        let place = entry(file.meta1().layout().globalranks(), local)?;
+        Some((self.before(number).saturating_add(local.into()), file, place))
+    }
+}
+
+impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     /// Finds task `task` and its physical file. `window` needs 8 bytes. What it reads grows with the
     /// number of tasks before it: to see all tasks, use [`Physical::tasks`] of each file.
     ///
@@ -121,24 +147,13 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         from: u64,
         window: &mut [u8],
     ) -> Result<Option<u64>, ReadError<S>> {
-        let mut first = 0u64; // task of the file's first entry
+        let mut first = 0u64; // number of the file's first task
         for file in self.files() {
-            let table = file.meta1().layout().globalranks();
-            let skip = from.saturating_sub(first).saturating_mul(ENTRY_LEN).min(table.len());
-            let mut at = table.offset().saturating_add(skip);
-            while at < table.end() {
-                let left = usize::try_from(table.end().saturating_sub(at)).unwrap_or(usize::MAX);
-                let len = left.min(window.len() & !7);
-                let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
-                let bytes = bytes.ok_or(DriveError::BufferTooSmall { need: 8 })?;
-                read_exact(file.store(), at, bytes)?;
-                let order = file.meta1().order();
-                if let Some(index) = values(bytes).position(|rank| rank.get(order) == globalrank) {
-                    let local = at.saturating_sub(table.offset()) >> 3;
-                    let local = local.saturating_add(usize_to_u64(index));
-                    return Ok(Some(first.saturating_add(local)));
-                }
-                at = at.saturating_add(usize_to_u64(len));
+            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            if let Some(local) =
+                drive_read(&mut search, file.store(), window).map_err(DriveError::infallible)?
+            {
+                return Ok(Some(first.saturating_add(local)));
             }
             first = first.saturating_add(file.meta1().ntasks().into());
         }
@@ -151,30 +166,139 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     /// The store's own.
     pub fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
         let Some(first) = self.files().first() else { return Ok(None) };
-        let mapping = match first.mapping() {
-            Ok(Some(mapping)) => mapping,
-            Ok(None) | Err(DriveError::Format(_)) => return Ok(None), // no reason not to search
-            Err(error) => return Err(error),
-        };
-        let place = u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank));
-        let Some(place) = place else { return Ok(None) };
+        let Some(mapping) = usable(first.mapping())? else { return Ok(None) };
+        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
         let mut bytes = [0; Mapping::ENTRY_LEN];
         read_exact(first.store(), place.offset(), &mut bytes)?;
-
-        let Some((number, local)) = mapping.address(&bytes) else { return Ok(None) };
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
-        let Some(file) = self.files().get(number) else { return Ok(None) };
-        let Some(place) = entry(file.meta1().layout().globalranks(), local) else {
-            return Ok(None);
-        };
+        let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
         let mut bytes = [0; 8];
         read_exact(file.store(), place.offset(), &mut bytes)?;
-        if I64::from(bytes).get(file.meta1().order()) != globalrank {
-            return Ok(None);
+        Ok((integer_in(file.head(), &bytes) == globalrank).then_some(task))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
+    /// As [`Reader::task`].
+    ///
+    /// # Errors
+    /// As [`Reader::task`].
+    pub async fn task_async(
+        &self,
+        task: u64,
+        window: &mut [u8],
+    ) -> Result<(&Physical<S>, Task), AsyncError<S>> {
+        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
+        Ok((file, file.task_async(local, window).await?))
+    }
+
+    /// As [`Reader::find_globalrank`].
+    ///
+    /// # Errors
+    /// As [`Reader::find_globalrank`].
+    pub async fn find_globalrank_async(
+        &self,
+        globalrank: i64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, AsyncError<S>> {
+        match self.mapped_async(globalrank).await? {
+            Some(task) => Ok(Some(task)),
+            None => self.search_globalrank_async(globalrank, 0, window).await,
         }
-        let before = self.files().iter().take(number);
-        let before = before.map(|file| u64::from(file.meta1().ntasks()));
-        Ok(Some(before.fold(local.into(), u64::saturating_add)))
+    }
+
+    /// As [`Reader::search_globalrank`].
+    ///
+    /// # Errors
+    /// As [`Reader::search_globalrank`].
+    pub async fn search_globalrank_async(
+        &self,
+        globalrank: i64,
+        from: u64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, AsyncError<S>> {
+        let mut first = 0u64; // number of the file's first task
+        for file in self.files() {
+            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            let found = drive_read_async(&mut search, file.store(), window).await;
+            if let Some(local) = found.map_err(DriveError::infallible)? {
+                return Ok(Some(first.saturating_add(local)));
+            }
+            first = first.saturating_add(file.meta1().ntasks().into());
+        }
+        Ok(None)
+    }
+
+    /// As [`Reader::mapped`].
+    ///
+    /// # Errors
+    /// As [`Reader::mapped`].
+    pub async fn mapped_async(&self, globalrank: i64) -> Result<Option<u64>, AsyncError<S>> {
+        let Some(first) = self.files().first() else { return Ok(None) };
+        let Some(mapping) = usable(first.mapping_async().await)? else { return Ok(None) };
+        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
+        let mut bytes = [0; Mapping::ENTRY_LEN];
+        read_exact_async(first.store(), place.offset(), &mut bytes).await?;
+        let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
+        let mut bytes = [0; 8];
+        read_exact_async(file.store(), place.offset(), &mut bytes).await?;
+        Ok((integer_in(file.head(), &bytes) == globalrank).then_some(task))
+    }
+}
+
+/// A mapping, if it is there and sound: a damaged one is no reason not to search.
+fn usable<E>(
+    mapping: Result<Option<Mapping>, DriveError<E, Error>>,
+) -> Result<Option<Mapping>, DriveError<E, Error>> {
+    match mapping {
+        Err(DriveError::Format(_)) => Ok(None),
+        mapping => mapping,
+    }
+}
+
+fn entry_of(mapping: &Mapping, globalrank: i64) -> Option<Span> {
+    u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank))
+}
+
+/// Looks for the first task of a file that has a global rank.
+#[derive(Debug)]
+struct FindRank {
+    order: ByteOrder,
+    globalrank: i64,
+    table: Span,
+    at: u64,
+    found: Option<u64>,
+}
+
+impl FindRank {
+    /// Looks from task `from` on.
+    fn new(head: &Head, globalrank: i64, from: u64) -> Self {
+        let table = head.meta1.layout().globalranks();
+        let skip = from.saturating_mul(ENTRY_LEN).min(table.len());
+        let at = table.offset().saturating_add(skip);
+        Self { order: head.meta1.order(), globalrank, table, at, found: None }
+    }
+}
+
+impl ReadMachine for FindRank {
+    type Output = Option<u64>;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> ReadStep<Option<u64>> {
+        let want = self.table.end().saturating_sub(self.at);
+        match self.found.is_some() || want == 0 {
+            true => ReadStep::Done(self.found),
+            false => ReadStep::Read { offset: self.at, need: 8, want },
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        let bytes = bytes.get(..bytes.len() & !7).unwrap_or_default();
+        let index = values(bytes).position(|rank| rank.get(self.order) == self.globalrank);
+        let first = self.at.saturating_sub(self.table.offset()) >> 3;
+        self.found = index.map(|index| first.saturating_add(usize_to_u64(index)));
+        self.at = self.at.saturating_add(usize_to_u64(bytes.len()));
+        Ok(())
     }
 }
 

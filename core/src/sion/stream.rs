@@ -8,6 +8,8 @@ use crate::span::Span;
 use crate::step::DriveError;
 use crate::store::{ReadAt, usize_to_u64};
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
+#[cfg(feature = "async")]
+use {super::AsyncError, super::lengths::Walk, crate::store::AsyncReadAt};
 
 /// The stream of one task, from a store `S` with chunk lengths `L`.
 ///
@@ -21,19 +23,11 @@ pub struct Stream<S, L> {
     stretch: Option<Stretch>,
 }
 
-impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
+impl<S, L> Stream<S, L> {
     /// The stream of the task whose chunks these are.
     #[must_use]
     pub const fn new(store: S, chunks: Chunks, lengths: L) -> Self {
         Self { store, chunks, lengths, position: 0, stretch: None }
-    }
-
-    /// Bytes of the stream.
-    ///
-    /// # Errors
-    /// The chunk lengths cannot be read.
-    pub fn total(&mut self) -> Result<u64, ReadError<S>> {
-        self.lengths.total()
     }
 
     /// Position of the next byte that is read.
@@ -45,6 +39,39 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// Goes to `position`, which may be behind the end, where nothing is read.
     pub const fn seek_to(&mut self, position: u64) {
         self.position = position;
+    }
+
+    /// The chunk of the position, if it is the one that was asked for last.
+    fn known(&self) -> Option<Stretch> {
+        self.stretch.filter(|stretch| stretch.contains(self.position))
+    }
+
+    /// Where the next bytes are, at most `len` of them, if they are in `stretch`.
+    fn span_in(&mut self, stretch: Option<Stretch>, len: u64) -> Option<Span> {
+        let stretch = *self.stretch.insert(stretch?);
+        let skip = self.position.saturating_sub(stretch.begin);
+        let len = len.min(stretch.len.saturating_sub(skip));
+        // The lengths were checked against the chunks when they were read.
+        self.chunks.chunk(stretch.chunk).and_then(|chunk| chunk.part(skip, len))
+    }
+
+    /// Goes behind the `n` bytes that were read from `span`.
+    fn advance<E>(&mut self, span: Span, n: usize) -> Result<usize, DriveError<E, Error>> {
+        if n == 0 {
+            return Err(DriveError::Ended { offset: span.offset() });
+        }
+        self.position = self.position.saturating_add(usize_to_u64(n));
+        Ok(n)
+    }
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
+    /// Bytes of the stream.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub fn total(&mut self) -> Result<u64, ReadError<S>> {
+        self.lengths.total()
     }
 
     /// The (chunk, offset) pointer of the next byte that is read; at the end of the stream, the last
@@ -110,17 +137,11 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     }
 
     fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
-        let stretch = match self.stretch {
-            Some(stretch) if stretch.contains(self.position) => stretch,
-            _ => match self.lengths.stretch_at(self.position)? {
-                Some(stretch) => *self.stretch.insert(stretch),
-                None => return Ok(None),
-            },
+        let stretch = match self.known() {
+            None => self.lengths.stretch_at(self.position)?,
+            known => known,
         };
-        let skip = self.position.saturating_sub(stretch.begin);
-        let len = len.min(stretch.len.saturating_sub(skip));
-        // The lengths were checked against the chunks when they were read.
-        Ok(self.chunks.chunk(stretch.chunk).and_then(|chunk| chunk.part(skip, len)))
+        Ok(self.span_in(stretch, len))
     }
 
     /// Fills `buf` from the stream.
@@ -173,14 +194,54 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Stream<S, L> {
             return Ok(0);
         }
         let Some(span) = self.span_here(usize_to_u64(buf.len()))? else { return Ok(0) };
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-        let buf = buf.get_mut(..len).unwrap_or_default();
+        let buf = span.front_of(buf);
         let n = self.store.read_at(span.offset(), buf).map_err(DriveError::Store)?.min(buf.len());
-        if n == 0 {
-            return Err(DriveError::Ended { offset: span.offset() });
+        self.advance(span, n)
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
+    /// Bytes of the stream.
+    ///
+    /// # Errors
+    /// The chunk lengths cannot be read.
+    pub async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
+        self.lengths.total_async().await
+    }
+
+    /// Reads some bytes into `buf`, at most what is left of the present chunk, and returns how many;
+    /// 0 only if `buf` is empty, or at the end.
+    ///
+    /// # Errors
+    /// The store or the chunk lengths cannot be read.
+    pub async fn read_async(&mut self, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
+        if buf.is_empty() {
+            return Ok(0);
         }
-        self.position = self.position.saturating_add(usize_to_u64(n));
-        Ok(n)
+        let stretch = match self.known() {
+            None => self.lengths.stretch_at_async(self.position).await?,
+            known => known,
+        };
+        let Some(span) = self.span_in(stretch, usize_to_u64(buf.len())) else { return Ok(0) };
+        let buf = span.front_of(buf);
+        let read = self.store.read_at(span.offset(), buf).await;
+        self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
+    }
+
+    /// Fills `buf` from the stream. If the future is dropped, the position is behind what was read.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`] if the stream ends before; else as [`Stream::read_async`].
+    pub async fn read_all_async(&mut self, mut buf: &mut [u8]) -> Result<(), AsyncError<S>> {
+        while !buf.is_empty() {
+            let n = self.read_async(buf).await?;
+            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
+                return Err(DriveError::Ended { offset: self.position });
+            };
+            buf = rest;
+        }
+        Ok(())
     }
 }
 

@@ -1,15 +1,24 @@
 //! All tasks of a physical file, read in windows of the caller's buffer.
 
 use super::ReadError;
-use super::layout::Chunks;
+use super::error::Error;
+use super::layout::{Chunks, ENTRY_LEN};
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
-use super::meta2::{Meta2, entry};
+use super::meta2::entry;
 use super::open::Head;
+use super::reader::integer_in;
 use crate::endian::{ByteOrder, I64};
 use crate::span::Span;
-use crate::step::{DriveError, read_exact};
-use crate::store::ReadAt;
+use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
+use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
 use zerocopy::{FromBytes, IntoBytes};
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, fill_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A task and the length of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +40,31 @@ pub struct Tasks<'a, S, W> {
     head: &'a Head,
     window: W,
     globalskip: u64,
-    /// The tasks that are in the window.
+    /// The tasks that are in the window, or coming into it.
     first: u32,
     count: u32,
+    /// What comes into the window next, if it is not whole.
+    column: Option<Column>,
+    /// Behind the last task that can be taken.
+    end: u32,
     /// The next task, and where the first chunk of the first task behind the window starts.
     next: u32,
     start: u64,
     /// Set behind an error that is not one task's own.
     failed: bool,
+}
+
+/// What is read into the window, in this order.
+#[derive(Debug, Clone, Copy)]
+enum Column {
+    Globalranks,
+    Chunksizes,
+    Blockcounts,
+    /// Block sizes from this chunk on, up to the longest of the tasks.
+    Rows {
+        chunk: u64,
+        rows: u64,
+    },
 }
 
 /// In place of a sum: META2 is wrong about this task. No right sum is as large as this.
@@ -73,130 +99,129 @@ impl<'w> Columns<'w> {
     }
 }
 
-impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    pub(super) fn new(store: &'a S, head: &'a Head, mut window: W) -> Result<Self, ReadError<S>> {
-        if window.as_mut().len() < NEED {
-            return Err(DriveError::BufferTooSmall { need: NEED });
-        }
-        let globalskip = globalskip(store, head, window.as_mut())?;
-        let start = head.meta1.layout().first_chunk();
-        Ok(Self {
+impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
+    /// Lists the tasks whose chunk sizes add up to `globalskip`.
+    fn of(store: &'a S, head: &'a Head, window: W, globalskip: u64) -> Self {
+        Self {
             store,
             head,
             window,
             globalskip,
             first: 0,
             count: 0,
+            column: None,
+            end: 0,
             next: 0,
-            start,
+            start: head.meta1.layout().first_chunk(),
             failed: false,
-        })
+        }
     }
 
-    /// Reads the entries of the next tasks into the window.
-    #[cold]
-    fn load(&mut self) -> Result<(), ReadError<S>> {
-        let left = self.head.meta1.ntasks().saturating_sub(self.next);
-        let window = self.window.as_mut();
-        let fit = (window.len() >> 3).checked_div(COLUMNS).unwrap_or(0);
-        let count = u32::try_from(fit).unwrap_or(u32::MAX).min(left);
-        (self.first, self.count) = (self.next, count);
+    const fn is_over(&self) -> bool {
+        self.failed || self.next >= self.head.meta1.ntasks()
+    }
 
-        let need = DriveError::BufferTooSmall { need: NEED };
-        let mut columns = Columns::new(window, count).ok_or(need)?;
+    /// The parts of the window.
+    fn columns(&mut self) -> Option<Columns<'_>> {
+        Columns::new(self.window.as_mut(), self.count)
+    }
+
+    /// Rows of block sizes that are read at once.
+    fn batch(&mut self, chunk: u64, rows: u64) -> usize {
+        // If the window holds all tasks, the next row stands right behind one.
+        let is_all = self.count == self.head.meta1.ntasks();
+        let room = self.columns().map_or(0, |columns| columns.rows.len());
+        let tasks = usize::try_from(self.count).unwrap_or(usize::MAX).max(1);
+        let batch = if is_all { room.checked_div(tasks).unwrap_or(1) } else { 1 };
+        batch.min(usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX))
+    }
+
+    /// Brings what was read into the host's order and form. Returns what comes next.
+    fn take_in(&mut self, column: Column) -> Option<Column> {
         let (layout, order) = (self.head.meta1.layout(), self.head.meta1.order());
-        read_column(self.store, layout.globalranks(), self.first, columns.globalranks)?;
-        read_column(self.store, layout.chunksizes(), self.first, columns.chunksizes)?;
-        convert(columns.globalranks, order, |globalrank| globalrank);
-        convert(columns.chunksizes, order, |requested| {
-            // All of them were checked when they were added up.
-            let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
-            i64::try_from(stored).unwrap_or(i64::MAX)
-        });
+        let has_meta2 = self.head.meta2.is_some();
+        if let Column::Rows { chunk, rows } = column {
+            let batch = self.batch(chunk, rows);
+            self.sum_rows(chunk, batch);
+            let chunk = chunk.saturating_add(usize_to_u64(batch));
+            return (chunk < rows).then_some(Column::Rows { chunk, rows });
+        }
+        let columns = self.columns()?;
+        match column {
+            Column::Globalranks => {
+                convert(columns.globalranks, order, |globalrank| globalrank);
+                return Some(Column::Chunksizes);
+            }
+            Column::Chunksizes => convert(columns.chunksizes, order, |requested| {
+                // All of them were checked when they were added up.
+                let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
+                i64::try_from(stored).unwrap_or(i64::MAX)
+            }),
+            _ => {
+                convert(columns.blockcounts, order, |count| count);
+                return self.longest().map(|rows| Column::Rows { chunk: 0, rows });
+            }
+        }
         columns.blockcounts.as_mut_bytes().fill(0);
         columns.sums.as_mut_bytes().fill(0);
-        if let Some(meta2) = self.head.meta2 {
-            read_column(self.store, meta2.blockcounts(), self.first, columns.blockcounts)?;
-            convert(columns.blockcounts, order, |count| count);
-            self.sum_rows(&meta2)?;
-            columns = Columns::new(self.window.as_mut(), count)
-                .ok_or(DriveError::BufferTooSmall { need: NEED })?;
-        }
-        for (size, start) in columns.chunksizes.iter().zip(columns.rows) {
-            *start = I64::new(i64::try_from(self.start).unwrap_or(i64::MAX), ByteOrder::HOST);
-            self.start = self.start.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
-        }
-        Ok(())
+        has_meta2.then_some(Column::Blockcounts)
     }
 
-    /// Adds up the block sizes of the tasks in the window, row by row. Sums of tasks that META2 is
-    /// wrong about become [`WRONG`]: which error comes first must not depend on the window.
-    fn sum_rows(&mut self, meta2: &Meta2) -> Result<(), ReadError<S>> {
-        let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
-        let need = DriveError::BufferTooSmall { need: NEED };
-        let columns = Columns::new(self.window.as_mut(), self.count).ok_or(need)?;
+    /// Chunks of the task in the window that has most, if any. Sums of tasks that META2 is wrong about
+    /// become [`WRONG`]: which error comes first must not depend on the window.
+    fn longest(&mut self) -> Option<u64> {
+        let maxchunks = self.head.meta2?.maxchunks();
+        let columns = self.columns()?;
         let mut rows = 0;
-        for (count, sum) in columns.blockcounts.iter().zip(columns.sums.iter_mut()) {
-            match check_blockcount(count.get(ByteOrder::HOST), 0, meta2.maxchunks()) {
+        for (count, sum) in columns.blockcounts.iter().zip(columns.sums) {
+            match check_blockcount(count.get(ByteOrder::HOST), 0, maxchunks) {
                 Ok(count) => rows = rows.max(count),
                 Err(_) => *sum = I64::new(WRONG, ByteOrder::HOST),
             }
         }
-        let tasks = columns.sums.len().max(1);
-        // If the window holds all tasks, the next row stands right behind one.
-        let is_all = self.count == self.head.meta1.ntasks();
-        let batch = if is_all { columns.rows.len().checked_div(tasks).unwrap_or(1) } else { 1 };
-        let mut chunk = 0;
-        while chunk < rows {
-            let Some(table) = meta2.blocksizes(chunk) else { break };
-            let left = usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX);
-            let len = batch.min(left).saturating_mul(tasks);
-            let sizes = columns.rows.get_mut(..len).unwrap_or_default();
-            read_column(self.store, table, self.first, sizes)?;
-            convert(sizes, order, |size| size);
-            for row in sizes.chunks_exact(tasks) {
-                let skip = chunk.saturating_mul(self.globalskip);
-                let mut start = self.start.saturating_add(skip);
-                let used = i64::try_from(chunk).unwrap_or(i64::MAX);
-                let sizes = row.iter().zip(columns.chunksizes.iter());
-                let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
-                for (((size, chunksize), count), sum) in tasks {
-                    let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
-                    let before = sum.get(ByteOrder::HOST);
-                    // an entry of a chunk that is not used is 0 or -1, or anything
-                    if used < count.get(ByteOrder::HOST) && before != WRONG {
-                        let place = Span::new(start, chunksize);
-                        let size = check_blocksize(size.get(ByteOrder::HOST), 0, place, file_len);
-                        let size = size.ok().and_then(|size| before.checked_add_unsigned(size));
-                        *sum = I64::new(size.unwrap_or(WRONG), ByteOrder::HOST);
-                    }
-                    start = start.saturating_add(chunksize);
-                }
-                chunk = chunk.saturating_add(1);
-            }
-        }
-        Ok(())
+        Some(rows).filter(|&rows| rows > 0)
     }
 
-    /// The sum of a task's block sizes by itself, or the first thing that is wrong: its block count,
-    /// or one of the sizes.
-    fn recount(&self, meta2: &Meta2, task: &Task) -> Result<u64, ReadError<S>> {
-        let read = |place: u64| {
-            let mut bytes = [0; 8];
-            read_exact(self.store, place, &mut bytes)?;
-            Ok(I64::from(bytes).get(self.head.meta1.order()))
-        };
-        let place = entry(meta2.blockcounts(), task.local).map_or(0, Span::offset);
-        let count = check_blockcount(read(place)?, place, meta2.maxchunks());
-        let mut sum = 0u64;
-        for chunk in 0..count.map_err(DriveError::Format)? {
-            let place = meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
-            let place = place.map_or(0, Span::offset);
-            let span = task.chunks.chunk(chunk);
-            let size = check_blocksize(read(place)?, place, span, self.head.file_len);
-            sum = sum.saturating_add(size.map_err(DriveError::Format)?);
+    /// Adds up the block sizes of the tasks in the window: `batch` rows from `chunk` on.
+    fn sum_rows(&mut self, chunk: u64, batch: usize) {
+        let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
+        let (first_start, globalskip) = (self.start, self.globalskip);
+        let Some(columns) = self.columns() else { return };
+        let tasks = columns.sums.len().max(1);
+        let sizes = columns.rows.get_mut(..batch.saturating_mul(tasks)).unwrap_or_default();
+        convert(sizes, order, |size| size);
+        for (row, chunk) in sizes.chunks_exact(tasks).zip(chunk..) {
+            let skip = chunk.saturating_mul(globalskip);
+            let mut start = first_start.saturating_add(skip);
+            let used = i64::try_from(chunk).unwrap_or(i64::MAX);
+            let sizes = row.iter().zip(columns.chunksizes.iter());
+            let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
+            for (((size, chunksize), count), sum) in tasks {
+                let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
+                let before = sum.get(ByteOrder::HOST);
+                // an entry of a chunk that is not used is 0 or -1, or anything
+                if used < count.get(ByteOrder::HOST) && before != WRONG {
+                    let place = Span::new(start, chunksize);
+                    let size = check_blocksize(size.get(ByteOrder::HOST), 0, place, file_len);
+                    let size = size.ok().and_then(|size| before.checked_add_unsigned(size));
+                    *sum = I64::new(size.unwrap_or(WRONG), ByteOrder::HOST);
+                }
+                start = start.saturating_add(chunksize);
+            }
         }
-        Ok(sum)
+    }
+
+    /// The window is whole: the offsets of first chunks take the place of rows.
+    fn end_window(&mut self) {
+        let mut next = self.start;
+        if let Some(columns) = self.columns() {
+            for (size, start) in columns.chunksizes.iter().zip(columns.rows) {
+                *start = I64::new(i64::try_from(next).unwrap_or(i64::MAX), ByteOrder::HOST);
+                next = next.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
+            }
+        }
+        self.start = next;
+        self.end = self.first.saturating_add(self.count);
     }
 
     /// The task `local`, which is in the window, and the sum of its block sizes.
@@ -222,14 +247,84 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         (Task { local, globalrank, chunks, blockcount }, sum)
     }
 
-    /// The sum of a task that META2 is wrong about, if it is right after all.
+    /// Adds up the block sizes of a task that META2 is wrong about, if it is right after all.
     #[cold]
-    fn wrong(&mut self, task: &Task) -> Result<u64, ReadError<S>> {
-        let Some(meta2) = self.head.meta2 else { return Ok(0) };
-        let sum = self.recount(&meta2, task);
+    fn recount(&self, task: &Task) -> Recount<'a> {
+        Recount { head: self.head, task: *task, blockcount: None, chunk: 0, sum: 0 }
+    }
+
+    /// The task that was next, and the sum of its block sizes.
+    #[inline]
+    fn listed<E>(
+        &mut self,
+        task: Task,
+        bytes: Result<u64, DriveError<E, Error>>,
+    ) -> Result<Listed, DriveError<E, Error>> {
+        self.next = self.next.saturating_add(1);
         // What is wrong in the file ends this task, what is wrong with the store the list.
-        self.failed = matches!(sum, Err(DriveError::Store(_) | DriveError::Ended { .. }));
-        sum
+        self.failed = matches!(bytes, Err(DriveError::Store(_) | DriveError::Ended { .. }));
+        bytes.map(|bytes| Listed { task, bytes })
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for Tasks<'_, S, W> {
+    type Error = Error;
+
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        if self.next < self.end {
+            return Ok(None);
+        }
+        let column = match self.column {
+            Some(column) => column,
+            None => {
+                let left = self.head.meta1.ntasks().saturating_sub(self.next);
+                let fit = (self.window.as_mut().len() >> 3).checked_div(COLUMNS).unwrap_or(0);
+                let count = u32::try_from(fit).unwrap_or(u32::MAX).min(left);
+                (self.first, self.count) = (self.next, count);
+                *self.column.insert(Column::Globalranks)
+            }
+        };
+        let batch = match column {
+            Column::Rows { chunk, rows } => self.batch(chunk, rows),
+            _ => 1,
+        };
+        let (first, head) = (self.first, self.head);
+        let columns = self.columns().ok_or(DriveError::BufferTooSmall { need: NEED })?;
+        let len = columns.sums.len().saturating_mul(batch);
+        let (table, memory) = match column {
+            Column::Globalranks => (Some(head.meta1.layout().globalranks()), columns.globalranks),
+            Column::Chunksizes => (Some(head.meta1.layout().chunksizes()), columns.chunksizes),
+            Column::Blockcounts => {
+                (head.meta2.map(|meta2| meta2.blockcounts()), columns.blockcounts)
+            }
+            Column::Rows { chunk, .. } => (
+                head.meta2.and_then(|meta2| meta2.blocksizes(chunk)),
+                columns.rows.get_mut(..len).unwrap_or_default(),
+            ),
+        };
+        let offset = table.and_then(|table| entry(table, first)).map_or(0, Span::offset);
+        Ok(Some((offset, memory.as_mut_bytes())))
+    }
+
+    fn filled(&mut self) {
+        self.column = self.column.and_then(|column| self.take_in(column));
+        if self.column.is_none() {
+            self.end_window();
+        }
+    }
+}
+
+impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
+    pub(super) fn new(store: &'a S, head: &'a Head, mut window: W) -> Result<Self, ReadError<S>> {
+        let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
+        let globalskip = drive_read(&mut sum, store, window.as_mut())?;
+        Ok(Self::of(store, head, window, globalskip))
+    }
+
+    /// Reads the entries of the next tasks into the window.
+    #[cold]
+    fn load(&mut self) -> Result<(), ReadError<S>> {
+        fill(self, self.store)
     }
 }
 
@@ -238,25 +333,99 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
 
     #[inline] // a list of all tasks is a loop over this
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed || self.next >= self.head.meta1.ntasks() {
+        if self.is_over() {
             return None;
         }
-        if self.next >= self.first.saturating_add(self.count) {
+        if self.next >= self.end {
             if let Err(error) = self.load() {
                 self.failed = true;
                 return Some(Err(error));
             }
         }
         let (task, sum) = self.in_window(self.next);
-        self.next = self.next.saturating_add(1);
         let bytes = match u64::try_from(sum) {
-            Ok(bytes) => bytes,
-            Err(_) => match self.wrong(&task) {
-                Ok(bytes) => bytes,
-                Err(error) => return Some(Err(error)),
-            },
+            Ok(bytes) => Ok(bytes),
+            Err(_) => drive_read(&mut self.recount(&task), self.store, &mut [0; 8]),
         };
-        Some(Ok(Listed { task, bytes }))
+        Some(self.listed(task, bytes))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
+    pub(super) async fn new_async(
+        store: &'a S,
+        head: &'a Head,
+        mut window: W,
+    ) -> Result<Self, AsyncError<S>> {
+        let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
+        let globalskip = drive_read_async(&mut sum, store, window.as_mut()).await?;
+        Ok(Self::of(store, head, window, globalskip))
+    }
+
+    /// The next task, as [`Iterator::next`] has it for a store that is not waited for.
+    pub async fn next_async(&mut self) -> Option<Result<Listed, AsyncError<S>>> {
+        if self.is_over() {
+            return None;
+        }
+        if self.next >= self.end {
+            if let Err(error) = fill_async(self, self.store).await {
+                self.failed = true;
+                return Some(Err(error));
+            }
+        }
+        let (task, sum) = self.in_window(self.next);
+        let bytes = match u64::try_from(sum) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => drive_read_async(&mut self.recount(&task), self.store, &mut [0; 8]).await,
+        };
+        Some(self.listed(task, bytes))
+    }
+}
+
+/// Adds up the block sizes of one task, or finds the first thing that is wrong: its block count, or
+/// one of the sizes.
+#[derive(Debug)]
+struct Recount<'a> {
+    head: &'a Head,
+    task: Task,
+    blockcount: Option<u64>,
+    chunk: u64,
+    sum: u64,
+}
+
+impl Recount<'_> {
+    fn place(&self) -> u64 {
+        let table = self.head.meta2.and_then(|meta2| match self.blockcount {
+            None => Some(meta2.blockcounts()),
+            Some(_) => meta2.blocksizes(self.chunk),
+        });
+        table.and_then(|table| entry(table, self.task.local)).map_or(0, Span::offset)
+    }
+}
+
+impl ReadMachine for Recount<'_> {
+    type Output = u64;
+    type Error = Error;
+
+    fn poll(&mut self) -> ReadStep<u64> {
+        match self.blockcount.is_some_and(|count| self.chunk >= count) {
+            true => ReadStep::Done(self.sum),
+            false => ReadStep::Read { offset: self.place(), need: 8, want: ENTRY_LEN },
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (value, place) = (integer_in(self.head, bytes), self.place());
+        if self.blockcount.is_none() {
+            let maxchunks = self.head.meta2.map_or(0, |meta2| meta2.maxchunks());
+            self.blockcount = Some(check_blockcount(value, place, maxchunks)?);
+            return Ok(());
+        }
+        let span = self.task.chunks.chunk(self.chunk);
+        let size = check_blocksize(value, place, span, self.head.file_len)?;
+        (self.sum, self.chunk) = (self.sum.saturating_add(size), self.chunk.saturating_add(1));
+        Ok(())
     }
 }
 
@@ -267,35 +436,47 @@ fn convert(column: &mut [I64], order: ByteOrder, change: impl Fn(i64) -> i64) {
     }
 }
 
-/// Fills `column` with the entries of a table from task `first` on.
-fn read_column<S: ReadAt>(
-    store: &S,
-    table: Span,
-    first: u32,
-    column: &mut [I64],
-) -> Result<(), ReadError<S>> {
-    let offset = entry(table, first).map_or(0, Span::offset);
-    read_exact(store, offset, column.as_mut_bytes())
-}
-
 /// The stored integers of a column.
 pub(super) fn values(column: &[u8]) -> core::slice::Iter<'_, I64> {
     <[I64]>::ref_from_bytes(column).unwrap_or_default().iter()
 }
 
-/// The sum of all chunk sizes.
-fn globalskip<S: ReadAt>(store: &S, head: &Head, window: &mut [u8]) -> Result<u64, ReadError<S>> {
-    let layout = head.meta1.layout();
-    let mut sum = ChunkSum::new(*layout);
-    while let Some(next) = entry(layout.chunksizes(), sum.tasks) {
-        let left = layout.chunksizes().end().saturating_sub(next.offset());
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let len = left.min(window.len() & !7);
-        let bytes = window.get_mut(..len).unwrap_or_default();
-        read_exact(store, next.offset(), bytes)?;
-        for value in values(bytes) {
-            sum.add(value.get(head.meta1.order())).map_err(DriveError::Format)?;
+/// Adds up all chunk sizes.
+#[derive(Debug)]
+struct Globalskip<'a> {
+    head: &'a Head,
+    sum: ChunkSum,
+}
+
+impl<'a> Globalskip<'a> {
+    /// Checks `window`, too, which needs [`NEED`] bytes.
+    fn new(head: &'a Head, window: &[u8]) -> Result<Self, DriveError<Infallible, Error>> {
+        match window.len() < NEED {
+            true => Err(DriveError::BufferTooSmall { need: NEED }),
+            false => Ok(Self { head, sum: ChunkSum::new(*head.meta1.layout()) }),
         }
     }
-    Ok(sum.sum)
+}
+
+impl ReadMachine for Globalskip<'_> {
+    type Output = u64;
+    type Error = Error;
+
+    fn poll(&mut self) -> ReadStep<u64> {
+        let table = self.head.meta1.layout().chunksizes();
+        match entry(table, self.sum.tasks).map(Span::offset) {
+            None => ReadStep::Done(self.sum.sum),
+            Some(offset) => {
+                ReadStep::Read { offset, need: 8, want: table.end().saturating_sub(offset) }
+            }
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let whole = bytes.get(..bytes.len() & !7).unwrap_or_default();
+        for value in values(whole) {
+            self.sum.add(value.get(self.head.meta1.order()))?;
+        }
+        Ok(())
+    }
 }

@@ -3,25 +3,26 @@
 //! Nothing allocates: the caller lends a [`Pen`] for each task, a ledger for chunks that were
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
+#[cfg(feature = "async")]
+mod asynch;
 mod begin;
+mod desk;
 mod memory;
+mod put;
 mod task;
 
 pub use memory::Memory;
 pub use task::TaskWriter;
 
-use super::book::{Ahead, Book};
 use super::cursor::Cursor;
 use super::error::Error;
-use super::meta1::{KeyvalMode, Meta1};
-use super::pen::{Pen, Since};
-use super::publish::{Publish, Terms};
-use super::raw;
-use crate::endian::U64;
+use super::meta1::Meta1;
+use super::pen::Pen;
 use crate::integrity::{Checksum, crc32c};
 use crate::step::DriveError;
 use crate::store::{WriteAt, usize_to_u64};
-use embedded_io::{Error as _, ErrorKind};
+use desk::Desk;
+use put::{Next, Put};
 use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
@@ -122,18 +123,14 @@ impl Default for Options<'_> {
 #[derive(Debug)]
 pub struct Writer<'m, S> {
     store: S,
-    book: Book,
-    tasks: memory::Tasks<'m>,
-    window: &'m mut [u8],
-    ahead: Ahead,
-    checksum: Checksum,
+    desk: Desk<'m>,
 }
 
-impl<'m, S: WriteAt> Writer<'m, S> {
+impl<S> Writer<'_, S> {
     /// The fixed part of META1.
     #[must_use]
     pub const fn meta1(&self) -> &Meta1 {
-        self.book.meta1()
+        self.desk.meta1()
     }
 
     /// Where task `local` writes next.
@@ -141,9 +138,17 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NoTask`].
     pub fn cursor(&self, local: u32) -> Result<&Cursor, Error> {
-        self.tasks.pen(local).map(Pen::cursor)
+        self.desk.tasks.pen(local).map(Pen::cursor)
     }
 
+    /// The store. What was written since the last commit or close is not part of the file.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+}
+
+impl<'m, S: WriteAt> Writer<'m, S> {
     /// Writes `bytes` to the plain stream of task `local`, filling one chunk after another.
     ///
     /// # Errors
@@ -152,8 +157,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// in the stream then. What fills more chunks of a sealed file than the ledger holds can only
     /// be written by [`Writer::write_some`], with commits in between.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        self.check_plain()?;
-        self.or_take_back(local, |writer| writer.fill_chunks(local, bytes))
+        run(self.desk.put(local, bytes), &mut self.store).map(drop)
     }
 
     /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its
@@ -162,8 +166,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// As [`Writer::write`].
     pub fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
-        self.check_plain()?;
-        self.or_take_back(local, |writer| writer.put_some(local, bytes))
+        run(self.desk.put(local, bytes).map(Put::some), &mut self.store)
     }
 
     /// Writes `record` to the plain stream of task `local`, all of it into one chunk, as SIONlib's
@@ -173,10 +176,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// As [`Writer::write`]; [`Error::RecordTooLong`] if it fits into no chunk. Nothing of it is in
     /// the stream then, and nothing is skipped.
     pub fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
-        self.or_take_back(local, |writer| {
-            writer.ensure_free_space(local, usize_to_u64(record.len()))?;
-            writer.put(local, record)
-        })
+        let put = self.desk.put(local, record);
+        let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
+        run(put, &mut self.store).map(drop)
     }
 
     /// Skips the rest of the task's chunk unless `len` bytes fit into it, as
@@ -185,12 +187,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// As [`Writer::write_record`].
     pub fn ensure_free_space(&mut self, local: u32, len: u64) -> Result<(), WriteError<S>> {
-        self.check_plain()?;
-        let cursor = self.cursor(local).map_err(DriveError::Format)?;
-        match cursor.fits(len).map_err(DriveError::Format)? {
-            true => Ok(()),
-            false => self.leave_chunk(local),
-        }
+        run(self.desk.put(local, &[]).map(|put| put.fitting(len)), &mut self.store).map(drop)
     }
 
     /// Writes a key-value record to the stream of task `local`; its parts flow over chunks.
@@ -198,15 +195,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NoKeyval`] if streams are plain; else as [`Writer::write`].
     pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
-        if self.meta1().keyval() != KeyvalMode::Inline {
-            return Err(DriveError::Format(Error::NoKeyval));
-        }
-        let (order, len) = (self.meta1().order(), usize_to_u64(value.len()));
-        let header = raw::RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
-        self.or_take_back(local, |writer| {
-            writer.fill_chunks(local, header.as_bytes())?;
-            writer.fill_chunks(local, value)
-        })
+        let header = self.desk.header(key, value).map_err(DriveError::Format)?;
+        let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
+        run(put, &mut self.store).map(drop)
     }
 
     /// Task `local` as `embedded_io::Write`.
@@ -214,7 +205,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// [`Error::NoTask`], [`Error::OnlyKeyval`].
     pub fn task(&mut self, local: u32) -> Result<TaskWriter<'_, 'm, S>, WriteError<S>> {
-        self.check_plain()?;
+        self.desk.check_plain().map_err(DriveError::Format)?;
         self.cursor(local).map_err(DriveError::Format)?;
         Ok(TaskWriter { writer: self, local })
     }
@@ -227,12 +218,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// commit has it all, provided that the store's next `sync` makes durable what this one did
     /// not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        let terms = self.terms()?;
-        let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let (maxchunks, written) = (self.tasks.maxchunks(), Since(&self.tasks));
-        let commit = Publish::commit(&mut self.book, maxchunks, written, terms, front);
-        commit.map_err(DriveError::Format)?.run(&mut self.store, back)?;
-        self.tasks.committed();
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
+        commit.run(&mut self.store, buf)?;
+        self.desk.committed();
         Ok(())
     }
 
@@ -241,105 +230,33 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// As [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
-    /// moved. On a store that cannot be cut ([`ErrorKind::Unsupported`]) bytes without a meaning are
-    /// left behind META2, which is no error.
+    /// moved. On a store that cannot be cut ([`ErrorKind::Unsupported`](embedded_io::ErrorKind))
+    /// bytes without a meaning are left behind META2, which is no error.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        let terms = self.terms()?;
-        let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let (maxchunks, written) = (self.tasks.maxchunks(), Since(&self.tasks));
-        let close = Publish::close(&mut self.book, maxchunks, written, terms, front);
-        let closed = close.map_err(DriveError::Format)?.run(&mut self.store, back);
-        match closed {
-            // All but the cut was done, and the device has no way to do that.
-            Err(DriveError::Store(error))
-                if error.kind() == ErrorKind::Unsupported && self.book.is_closed() => {}
-            closed => closed?,
-        }
-        self.tasks.committed();
-        Ok(())
-    }
-
-    /// The store. What was written since the last commit or close is not part of the file.
-    #[must_use]
-    pub fn into_store(self) -> S {
-        self.store
-    }
-
-    fn check_plain(&self) -> Result<(), WriteError<S>> {
-        match self.meta1().keyval() {
-            KeyvalMode::Inline => Err(DriveError::Format(Error::OnlyKeyval)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Does `work` for task `local`. If that fails, its stream is what it was; what was already
-    /// written to the store is behind its end, and will be overwritten.
-    fn or_take_back<R>(
-        &mut self,
-        local: u32,
-        work: impl FnOnce(&mut Self) -> Result<R, WriteError<S>>,
-    ) -> Result<R, WriteError<S>> {
-        let mark = *self.tasks.pen(local).map_err(DriveError::Format)?;
-        work(self).inspect_err(|_| self.tasks.take_back(&mark))
-    }
-
-    /// Writes `bytes` over as many chunks as it takes.
-    fn fill_chunks(&mut self, local: u32, mut bytes: &[u8]) -> Result<(), WriteError<S>> {
-        while !bytes.is_empty() {
-            let len = self.put_some(local, bytes)?;
-            bytes = bytes.get(len..).unwrap_or_default();
-        }
-        Ok(())
-    }
-
-    /// Writes as many of `bytes` as go into one chunk.
-    fn put_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
-        let mut room = self.cursor(local).map_err(DriveError::Format)?.room();
-        if room == 0 && !bytes.is_empty() {
-            self.leave_chunk(local)?;
-            room = self.cursor(local).map_err(DriveError::Format)?.room();
-        }
-        let len = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-        self.put(local, bytes.get(..len).unwrap_or_default())?;
-        Ok(len)
-    }
-
-    /// Writes `bytes`, which fit into what is left of the task's chunk.
-    fn put(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let pen = *self.tasks.pen(local).map_err(DriveError::Format)?;
-        // Of a file that was reopened, or after a close that failed, the block may not be entered.
-        self.enter(pen.chunk())?;
-        let span = pen.cursor().place(usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
-        self.store.write_all_at(span.offset(), bytes).map_err(DriveError::Store)?;
-        let crc = pen.crc_after(bytes, self.checksum);
-        let pen = self.tasks.pen_mut(local).map_err(DriveError::Format)?;
-        pen.wrote(span.len(), crc);
-        Ok(())
-    }
-
-    /// Goes to the start of the task's next chunk.
-    fn leave_chunk(&mut self, local: u32) -> Result<(), WriteError<S>> {
-        let next = self.cursor(local).and_then(Cursor::next_chunk).map_err(DriveError::Format)?;
-        self.enter(next.chunk())?;
-        self.tasks.leave(local).map_err(DriveError::Format)
-    }
-
-    /// Makes sure that block `chunk` may be written to: that the last commit is behind it.
-    fn enter(&mut self, chunk: u32) -> Result<(), WriteError<S>> {
-        if u64::from(chunk) < self.book.entered() {
-            return Ok(());
-        }
-        let terms = self.terms()?;
-        let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let enter = Publish::enter(&mut self.book, chunk, terms, front);
-        enter.map_err(DriveError::Format)?.run(&mut self.store, back)
-    }
-
-    fn terms(&self) -> Result<Terms, WriteError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
-        Ok(Terms { ahead: self.ahead, file_len, checksum: self.checksum })
+        let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
+        let closed = close.run(&mut self.store, buf);
+        self.desk.closed(closed)
+    }
+}
+
+/// Does what `put` says. If that fails, the stream is what it was.
+fn run<S: WriteAt>(
+    put: Result<Put<'_, '_, '_>, Error>,
+    store: &mut S,
+) -> Result<usize, WriteError<S>> {
+    let mut put = put.map_err(DriveError::Format)?;
+    loop {
+        match put.poll().map_err(DriveError::Format)? {
+            Next::Enter(block) => {
+                let file_len = store.size().map_err(DriveError::Store)?;
+                let (enter, buf) = put.enter(block, file_len).map_err(DriveError::Format)?;
+                enter.run(store, buf)?;
+            }
+            Next::Write { offset, bytes } => {
+                store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+            }
+            Next::Done(len) => return Ok(len),
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, Found, Standing, Suspect, Trailer, Verdict};
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// Looks for a seal: where it is if META2 and the mapping end where they should, and at the end of
@@ -77,27 +77,29 @@ impl Search {
     }
 }
 
-impl Machine for FindSeal {
+impl ReadMachine for FindSeal {
     type Output = Option<Found>;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Option<Found>> {
+    fn poll(&mut self) -> ReadStep<Option<Found>> {
         if let Search::Proof(proof) = &mut self.search {
-            match proof.sums.step() {
-                Step::Done(crcs) => self.search = Search::Done(Some(proof.conclude(crcs))),
-                step => return step.map(|_| None),
+            match proof.sums.poll() {
+                ReadStep::Done(crcs) => self.search = Search::Done(Some(proof.conclude(crcs))),
+                ReadStep::Read { offset, need, want } => {
+                    return ReadStep::Read { offset, need, want };
+                }
             }
         }
         let read = |span: Span| {
             let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
-            Step::Read { offset: span.offset(), need, want: span.len() }
+            ReadStep::Read { offset: span.offset(), need, want: span.len() }
         };
         match self.search {
             Search::Usual(place) => read(place.trailer()),
             Search::Last(at) => read(Span::new(at, TRAILER_LEN).unwrap_or(Span::ZERO)),
             Search::Fields(_) => read(self.head.meta1.layout().commit_fields()),
-            Search::Proof(_) => Step::Done(None), // it has come to its end
-            Search::Done(found) => Step::Done(found),
+            Search::Proof(_) => ReadStep::Done(None), // it has come to its end
+            Search::Done(found) => ReadStep::Done(found),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::sion::error::Error;
 use crate::sion::layout::Layout;
 use crate::sion::raw;
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -59,20 +59,25 @@ impl Sums {
         let (part, done, crc) = (Part::Before, 0, 0);
         Self { order, checksum, before, ntasks, rest, meta2, chunks, part, done, crc, crcs }
     }
+}
 
-    pub(super) fn step(&mut self) -> Step<'static, Crcs> {
+impl ReadMachine for Sums {
+    type Output = Crcs;
+    type Error = Error;
+
+    fn poll(&mut self) -> ReadStep<Crcs> {
         loop {
             let (span, next) = match self.part {
                 Part::Before => (self.before, Part::Rest),
                 Part::Rest => (self.rest, Part::Meta2),
                 Part::Meta2 => (self.meta2, Part::Chunks),
                 Part::Chunks => (self.chunks, Part::None),
-                Part::None => return Step::Done(self.crcs),
+                Part::None => return ReadStep::Done(self.crcs),
             };
             let want = span.len().saturating_sub(self.done);
             if want > 0 {
                 let offset = span.offset().saturating_add(self.done);
-                return Step::Read { offset, need: 1, want };
+                return ReadStep::Read { offset, need: 1, want };
             }
             let crc = core::mem::take(&mut self.crc);
             match self.part {
@@ -83,15 +88,6 @@ impl Sums {
             }
             (self.part, self.done) = (next, 0);
         }
-    }
-}
-
-impl Machine for Sums {
-    type Output = Crcs;
-    type Error = Error;
-
-    fn poll(&mut self) -> Step<'_, Crcs> {
-        self.step()
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {

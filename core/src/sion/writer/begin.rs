@@ -1,5 +1,6 @@
 //! How a writer begins: with a new file, or with one that is there.
 
+use super::desk::Desk;
 use super::memory::Tasks;
 use super::{Memory, Options, WINDOW, WriteError, Writer};
 use crate::field::FieldId;
@@ -8,13 +9,16 @@ use crate::sion::create::{Create, TaskTable};
 use crate::sion::cursor::Cursor;
 use crate::sion::error::Error;
 use crate::sion::layout::{Blocks, Chunks};
+use crate::sion::locate::Task;
+use crate::sion::mapping::Mapping;
 use crate::sion::meta1::{Attributes, MAX_TASKS, Meta1};
+use crate::sion::open::Head;
 use crate::sion::pen::Pen;
 use crate::sion::raw;
 use crate::sion::reader::{Opened, Physical};
-use crate::sion::seal::SealState;
+use crate::sion::seal::{Seal, SealState};
 use crate::sion::varheader::Varheader;
-use crate::step::{DriveError, drive};
+use crate::step::{DriveError, Machine, Step, drive};
 use crate::store::{WriteAt, usize_to_u64};
 
 impl<'m, S: WriteAt> Writer<'m, S> {
@@ -33,33 +37,11 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let meta1 = Meta1::new(attributes, tasks.ntasks()).map_err(DriveError::Format)?;
-        let Memory { pens, ledger, window } = memory;
-        let Options { mapping, sealed, ahead, checksum } = options;
-        let kept = Tasks::new(pens, ledger, meta1.ntasks(), mapping);
-        let mut kept = kept.map_err(DriveError::Format)?;
-        let window = window_of(window).map_err(DriveError::Format)?;
-        let (front, back) = window.split_at_mut(window.len() >> 1);
-        let create = Create::new(&meta1, prefix, tasks, sealed.then_some(checksum), front);
-        let (mut create, blocks) = create.map_err(DriveError::Format)?;
-        check_mapping(&meta1, mapping).map_err(DriveError::Format)?;
-        let book = Book::create(&meta1, &blocks, usize_to_u64(mapping.len()), sealed);
-        let book = book.map_err(DriveError::Format)?;
-        store.set_size(0).map_err(DriveError::Store)?;
-        // Else a power cut could leave an old size, with old bytes and new ones. Also if the store
-        // was empty already: a program that was killed may have emptied it.
-        store.sync().map_err(DriveError::Store)?;
-        let meta1_crc = drive(&mut create, &mut store, back).map_err(DriveError::infallible)?;
-
-        let mut start = blocks.first;
-        for (pen, local) in kept.pens().iter_mut().zip(0..) {
-            let chunksize = tasks.chunksize(local);
-            let chunks = Chunks { start, chunksize, globalskip: Some(blocks.globalskip) };
-            *pen = Pen::new(local, chunks, sealed);
-            start = start.saturating_add(chunksize);
-        }
-        let book = book.with_meta1_crc(meta1_crc);
-        Ok(Self { store, book, tasks: kept, window, ahead: Ahead::Blocks(ahead), checksum })
+        let mut new =
+            NewFile::new(attributes, tasks, memory, options).map_err(DriveError::Format)?;
+        let (mut create, book, buf) = new.create(prefix, tasks).map_err(DriveError::Format)?;
+        let meta1_crc = drive(&mut create, &mut store, buf).map_err(DriveError::infallible)?;
+        Ok(Self { store, desk: new.desk(tasks, book.with_meta1_crc(meta1_crc)) })
     }
 
     /// Goes on with a closed or committed file. What was not committed is not there any more. The
@@ -75,62 +57,205 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let Memory { pens, ledger, window } = memory;
-        let window = window_of(window).map_err(DriveError::Format)?;
+        let mut old = OldFile::new(memory, options).map_err(DriveError::Format)?;
         // A program that was killed may have left a commit that is seen and not yet durable. What
         // is durable, and would be seen after a power cut, must not be taken for free space.
         store.sync().map_err(DriveError::Store)?;
-        let file = match Physical::open(store, window)? {
-            Opened::Closed(file) => file,
-            Opened::Unclosed(file) => {
-                let offset = file.head().meta1.layout().commit_fields().offset();
-                return Err(DriveError::Format(Error::NotClosed { offset }));
-            }
-        };
-        let meta1 = *file.meta1();
-        // The mapping stays as the last commit has it.
-        let kept = Tasks::new(pens, ledger, meta1.ntasks(), &[]);
-        let mut kept = kept.map_err(DriveError::Format)?;
+        let file = closed(Physical::open(store, old.window)?).map_err(DriveError::Format)?;
+        old.set_tasks(file.meta1()).map_err(DriveError::Format)?;
         let mapping = file.mapping()?;
-        let seal = match file.seal()? {
-            SealState::Sealed(seal) => Some(seal),
-            SealState::None | SealState::Stale { .. } => None,
-        };
-        let Options { ahead, checksum, .. } = options;
-        let meta1_crc = match seal {
+        if let SealState::Sealed(seal) = file.seal()? {
             // Else the next commit would seal the damage.
-            Some(seal) => seal.check_metadata(file.store(), checksum, &mut *window)?,
-            None => 0,
-        };
-        let published = match seal {
-            Some(seal) => Some(*seal.varheader()),
-            None => Varheader::of(file.head(), mapping.as_ref()),
-        };
-        let offset = meta1.layout().commit_fields().offset();
-        let published = published.ok_or(DriveError::Format(Error::NotClosed { offset }))?;
-
-        let mut globalskip = 0u64;
-        for task in file.tasks(&mut *window)? {
+            let checksum = old.options.checksum;
+            let meta1_crc = seal.check_metadata(file.store(), checksum, old.window)?;
+            old.seal = Some((seal, meta1_crc));
+        }
+        let published = old.published(file.head(), mapping).map_err(DriveError::Format)?;
+        let OldFile { kept, window, seal, .. } = &mut old;
+        for task in file.tasks(&mut **window)? {
             let task = task?.task;
-            globalskip = globalskip.saturating_add(task.chunks.chunksize);
             let last = task.blockcount.saturating_sub(1);
             let used = file.chunk_len(&task, last)?;
             let crc = match seal {
-                Some(seal) => Some(file.sealed_crc(&seal, task.local, last)?),
+                Some((seal, _)) => Some(file.sealed_crc(seal, task.local, last)?),
                 None => None,
             };
-            let cursor = Cursor::resume(task.chunks, last, used).map_err(DriveError::Format)?;
-            let pen = kept.pen_mut(task.local).map_err(DriveError::Format)?;
-            *pen = Pen::resume(task.local, cursor, crc);
+            resume(kept, &task, used, crc).map_err(DriveError::Format)?;
         }
-        for pen in kept.pens() {
+        let desk = old.desk(file.meta1(), published);
+        Ok(Self { store: file.into_store(), desk })
+    }
+}
+
+/// A file that is being created: what is checked before anything is written.
+#[derive(Debug)]
+pub(super) struct NewFile<'m> {
+    meta1: Meta1,
+    kept: Tasks<'m>,
+    window: &'m mut [u8],
+    options: Options<'m>,
+}
+
+impl<'m> NewFile<'m> {
+    pub(super) fn new(
+        attributes: &Attributes,
+        tasks: &(impl TaskTable + ?Sized),
+        memory: Memory<'m>,
+        options: Options<'m>,
+    ) -> Result<Self, Error> {
+        let meta1 = Meta1::new(attributes, tasks.ntasks())?;
+        let Memory { pens, ledger, window } = memory;
+        let kept = Tasks::new(pens, ledger, meta1.ntasks(), options.mapping)?;
+        Ok(Self { meta1, kept, window: window_of(window)?, options })
+    }
+
+    /// What writes it into a store, whatever is there; the Book, which needs the result; and memory.
+    pub(super) fn create<'w, T: TaskTable>(
+        &'w mut self,
+        prefix: &[u8],
+        tasks: T,
+    ) -> Result<Creation<'w, T>, Error> {
+        let Options { mapping, sealed, checksum, .. } = self.options;
+        let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
+        let checksum = sealed.then_some(checksum);
+        let (create, blocks) = Create::new(&self.meta1, prefix, tasks, checksum, front)?;
+        check_mapping(&self.meta1, mapping)?;
+        let book = Book::create(&self.meta1, &blocks, usize_to_u64(mapping.len()), sealed)?;
+        Ok((Anew { stage: Stage::Empty, create }, book, back))
+    }
+
+    /// The file is there.
+    pub(super) fn desk(mut self, tasks: &(impl TaskTable + ?Sized), book: Book) -> Desk<'m> {
+        let Blocks { first: mut start, globalskip } = *book.blocks();
+        for (pen, local) in self.kept.pens().iter_mut().zip(0..) {
+            let chunksize = tasks.chunksize(local);
+            let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
+            *pen = Pen::new(local, chunks, book.is_sealed());
+            start = start.saturating_add(chunksize);
+        }
+        desk(book, self.kept, self.window, &self.options)
+    }
+}
+
+/// A machine, the Book of what it makes but for its result, and memory for the machine.
+pub(super) type Creation<'w, T> = (Anew<Create<'w, T>>, Book, &'w mut [u8]);
+
+/// Empties a store, then creates a file in it.
+#[derive(Debug)]
+pub(super) struct Anew<C> {
+    stage: Stage,
+    create: C,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Empty,
+    Sync,
+    Create,
+}
+
+impl<C: Machine> Machine for Anew<C> {
+    type Output = C::Output;
+    type Error = C::Error;
+
+    fn poll(&mut self) -> Step<'_, C::Output> {
+        match self.stage {
+            Stage::Empty => {
+                self.stage = Stage::Sync;
+                Step::SetSize { len: 0 }
+            }
+            // Else a power cut could leave an old size, with old bytes and new ones. Also if the store
+            // was empty already: a program that was killed may have emptied it.
+            Stage::Sync => {
+                self.stage = Stage::Create;
+                Step::Sync
+            }
+            Stage::Create => self.create.poll(),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), C::Error> {
+        self.create.feed(bytes)
+    }
+}
+
+/// A file that is being reopened.
+#[derive(Debug)]
+pub(super) struct OldFile<'m> {
+    pub(super) kept: Tasks<'m>,
+    pub(super) window: &'m mut [u8],
+    pub(super) options: Options<'m>,
+    /// Its seal, and the CRC-32C of META1 before the commit fields.
+    pub(super) seal: Option<(Seal, u32)>,
+}
+
+impl<'m> OldFile<'m> {
+    pub(super) fn new(memory: Memory<'m>, options: Options<'m>) -> Result<Self, Error> {
+        let Memory { pens, ledger, window } = memory;
+        // The mapping stays as the last commit has it.
+        let kept = Tasks::all(pens, ledger, &[]);
+        Ok(Self { kept, window: window_of(window)?, options, seal: None })
+    }
+
+    /// Takes a Pen for each task of the file.
+    pub(super) fn set_tasks(&mut self, meta1: &Meta1) -> Result<(), Error> {
+        self.kept.limit(meta1.ntasks())
+    }
+
+    /// Where the last commit is.
+    pub(super) fn published(
+        &self,
+        head: &Head,
+        mapping: Option<Mapping>,
+    ) -> Result<Varheader, Error> {
+        match self.seal {
+            Some((seal, _)) => Ok(*seal.varheader()),
+            None => Varheader::of(head, mapping.as_ref()).ok_or_else(|| not_closed(head)),
+        }
+    }
+
+    /// All tasks have been resumed.
+    pub(super) fn desk(mut self, meta1: &Meta1, published: Varheader) -> Desk<'m> {
+        let chunksizes = self.kept.pens().iter().map(|pen| pen.cursor().chunksize());
+        let globalskip = chunksizes.fold(0, u64::saturating_add);
+        for pen in self.kept.pens() {
             *pen = pen.with_globalskip(globalskip);
         }
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let book = Book::reopen(&meta1, &blocks, published, seal.is_some());
-        let (book, store) = (book.with_meta1_crc(meta1_crc), file.into_store());
-        Ok(Self { store, book, tasks: kept, window, ahead: Ahead::Blocks(ahead), checksum })
+        let book = Book::reopen(meta1, &blocks, published, self.seal.is_some());
+        let book = book.with_meta1_crc(self.seal.map_or(0, |(_, meta1_crc)| meta1_crc));
+        desk(book, self.kept, self.window, &self.options)
     }
+}
+
+/// The last commit says that `task` used so many bytes of its last chunk, with this checksum.
+pub(super) fn resume(
+    kept: &mut Tasks<'_>,
+    task: &Task,
+    used: u64,
+    crc: Option<u32>,
+) -> Result<(), Error> {
+    let last = task.blockcount.saturating_sub(1);
+    let cursor = Cursor::resume(task.chunks, last, used)?;
+    *kept.pen_mut(task.local)? = Pen::resume(task.local, cursor, crc);
+    Ok(())
+}
+
+/// Refuses a file that was never closed.
+pub(super) fn closed<S>(file: Opened<S>) -> Result<Physical<S>, Error> {
+    match file {
+        Opened::Closed(file) => Ok(file),
+        Opened::Unclosed(file) => Err(not_closed(file.head())),
+    }
+}
+
+fn not_closed(head: &Head) -> Error {
+    Error::NotClosed { offset: head.meta1.layout().commit_fields().offset() }
+}
+
+fn desk<'m>(book: Book, tasks: Tasks<'m>, window: &'m mut [u8], options: &Options<'m>) -> Desk<'m> {
+    let Options { ahead, checksum, .. } = *options;
+    Desk { book, tasks, window, ahead: Ahead::Blocks(ahead), checksum }
 }
 
 /// Checks that each entry of the mapping, if the file has one, is one that a file can hold.

@@ -34,10 +34,26 @@ impl<'m> Tasks<'m> {
         ntasks: u32,
         mapping: &'m [(u32, u32)],
     ) -> Result<Self, Error> {
-        let have = usize_to_u64(pens.len());
+        let mut tasks = Self::all(pens, ledger, mapping);
+        tasks.limit(ntasks).map(|()| tasks)
+    }
+
+    /// As many tasks as there are Pens.
+    pub(super) const fn all(
+        pens: &'m mut [Pen],
+        ledger: &'m mut [Finished],
+        mapping: &'m [(u32, u32)],
+    ) -> Self {
+        Self { pens, ledger: Slots { memory: ledger, len: 0 }, mapping }
+    }
+
+    /// Leaves only the first `ntasks` tasks.
+    pub(super) fn limit(&mut self, ntasks: u32) -> Result<(), Error> {
+        let have = usize_to_u64(self.pens.len());
         let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
-        let pens = pens.get_mut(..count).ok_or(Error::Pens { ntasks: ntasks.into(), have })?;
-        Ok(Self { pens, ledger: Slots { memory: ledger, len: 0 }, mapping })
+        let pens = core::mem::take(&mut self.pens).get_mut(..count);
+        self.pens = pens.ok_or(Error::Pens { ntasks: ntasks.into(), have })?;
+        Ok(())
     }
 
     pub(super) const fn pens(&mut self) -> &mut [Pen] {

@@ -1,0 +1,190 @@
+//! Writing to a store that is waited for. What is written, and in which order, is decided elsewhere.
+
+use super::begin::{NewFile, OldFile, closed, resume};
+use super::put::{Next, Put};
+use super::{Memory, Options, Writer};
+use crate::sion::AsyncError;
+use crate::sion::create::TaskTable;
+use crate::sion::error::Error;
+use crate::sion::meta1::Attributes;
+use crate::sion::reader::Physical;
+use crate::sion::seal::SealState;
+use crate::step::{DriveError, drive_async};
+use crate::store::{AsyncWriteAt, usize_to_u64};
+use zerocopy::IntoBytes;
+
+/// Writing to a store that is waited for.
+///
+/// # Dropping a future
+/// Dropping a future before its end, as `select` and timeouts do, is a call that failed, wherever it
+/// was: nothing of what it was to add is in a stream, and the file is as the last commit left it, or,
+/// if it was the very end of a commit that was dropped, as this one does. Nothing else is lost: the
+/// writer can go on at once, with the same call or another one, and the next commit has all that was
+/// written. Only [`create_async`](Writer::create_async) and [`reopen_async`](Writer::reopen_async)
+/// leave no writer, and the first of them maybe no file; lend them the store to keep it.
+///
+/// This takes a store that keeps to [`AsyncWriteAt`].
+impl<'m, S: AsyncWriteAt> Writer<'m, S> {
+    /// As [`Writer::create`], in a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn create_async(
+        mut store: S,
+        attributes: &Attributes,
+        prefix: &[u8],
+        tasks: &(impl TaskTable + ?Sized),
+        memory: Memory<'m>,
+        options: Options<'m>,
+    ) -> Result<Self, AsyncError<S>> {
+        let mut new =
+            NewFile::new(attributes, tasks, memory, options).map_err(DriveError::Format)?;
+        let (mut create, book, buf) = new.create(prefix, tasks).map_err(DriveError::Format)?;
+        let created = drive_async(&mut create, &mut store, buf).await;
+        let book = book.with_meta1_crc(created.map_err(DriveError::infallible)?);
+        Ok(Self { store, desk: new.desk(tasks, book) })
+    }
+
+    /// As [`Writer::reopen`], from a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Writer::reopen`].
+    pub async fn reopen_async(
+        mut store: S,
+        memory: Memory<'m>,
+        options: Options<'m>,
+    ) -> Result<Self, AsyncError<S>> {
+        let mut old = OldFile::new(memory, options).map_err(DriveError::Format)?;
+        store.sync().await.map_err(DriveError::Store)?; // see `reopen`
+        let file = Physical::open_async(store, old.window).await?;
+        let file = closed(file).map_err(DriveError::Format)?;
+        old.set_tasks(file.meta1()).map_err(DriveError::Format)?;
+        let mapping = file.mapping_async().await?;
+        if let SealState::Sealed(seal) = file.seal_async().await? {
+            let checksum = old.options.checksum;
+            let checked = seal.check_metadata_async(file.store(), checksum, old.window);
+            old.seal = Some((seal, checked.await?));
+        }
+        let published = old.published(file.head(), mapping).map_err(DriveError::Format)?;
+        let OldFile { kept, window, seal, .. } = &mut old;
+        let mut tasks = file.tasks_async(&mut **window).await?;
+        while let Some(task) = tasks.next_async().await {
+            let task = task?.task;
+            let last = task.blockcount.saturating_sub(1);
+            let used = file.chunk_len_async(&task, last).await?;
+            let crc = match seal {
+                Some((seal, _)) => Some(file.sealed_crc_async(seal, task.local, last).await?),
+                None => None,
+            };
+            resume(kept, &task, used, crc).map_err(DriveError::Format)?;
+        }
+        let desk = old.desk(file.meta1(), published);
+        Ok(Self { store: file.into_store(), desk })
+    }
+
+    /// As [`Writer::write`].
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn write_async(&mut self, local: u32, bytes: &[u8]) -> Result<(), AsyncError<S>> {
+        run(self.desk.put(local, bytes), &mut self.store).await.map(drop)
+    }
+
+    /// As [`Writer::write_some`].
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn write_some_async(
+        &mut self,
+        local: u32,
+        bytes: &[u8],
+    ) -> Result<usize, AsyncError<S>> {
+        run(self.desk.put(local, bytes).map(Put::some), &mut self.store).await
+    }
+
+    /// As [`Writer::write_record`].
+    ///
+    /// # Errors
+    /// As [`Writer::write_record`].
+    pub async fn write_record_async(
+        &mut self,
+        local: u32,
+        record: &[u8],
+    ) -> Result<(), AsyncError<S>> {
+        let put = self.desk.put(local, record);
+        let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
+        run(put, &mut self.store).await.map(drop)
+    }
+
+    /// As [`Writer::ensure_free_space`].
+    ///
+    /// # Errors
+    /// As [`Writer::write_record`].
+    pub async fn ensure_free_space_async(
+        &mut self,
+        local: u32,
+        len: u64,
+    ) -> Result<(), AsyncError<S>> {
+        let put = self.desk.put(local, &[]).map(|put| put.fitting(len));
+        run(put, &mut self.store).await.map(drop)
+    }
+
+    /// As [`Writer::write_key`].
+    ///
+    /// # Errors
+    /// As [`Writer::write_key`].
+    pub async fn write_key_async(
+        &mut self,
+        local: u32,
+        key: u64,
+        value: &[u8],
+    ) -> Result<(), AsyncError<S>> {
+        let header = self.desk.header(key, value).map_err(DriveError::Format)?;
+        let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
+        run(put, &mut self.store).await.map(drop)
+    }
+
+    /// As [`Writer::commit`].
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
+        commit.run_async(&mut self.store, buf).await?;
+        self.desk.committed();
+        Ok(())
+    }
+
+    /// As [`Writer::close`].
+    ///
+    /// # Errors
+    /// As [`Writer::close`].
+    pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
+        let closed = close.run_async(&mut self.store, buf).await;
+        self.desk.closed(closed)
+    }
+}
+
+/// Does what `put` says. If that fails, or is dropped, the stream is what it was.
+async fn run<S: AsyncWriteAt>(
+    put: Result<Put<'_, '_, '_>, Error>,
+    store: &mut S,
+) -> Result<usize, AsyncError<S>> {
+    let mut put = put.map_err(DriveError::Format)?;
+    loop {
+        match put.poll().map_err(DriveError::Format)? {
+            Next::Enter(block) => {
+                let file_len = store.size().await.map_err(DriveError::Store)?;
+                let (enter, buf) = put.enter(block, file_len).map_err(DriveError::Format)?;
+                enter.run_async(store, buf).await?;
+            }
+            Next::Write { offset, bytes } => {
+                store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+            }
+            Next::Done(len) => return Ok(len),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Putting bytes into the stream of a task, as steps that someone else takes.
+
+use super::Desk;
+use crate::sion::error::Error;
+use crate::sion::pen::Pen;
+use crate::sion::publish::{Publish, Terms};
+use crate::sion::tables::Unchanged;
+use crate::store::usize_to_u64;
+
+/// Puts bytes into the stream of a task. Given up (dropped) before its end, none of them are in the
+/// stream: what was already written to the store is behind its end, and will be overwritten.
+#[derive(Debug)]
+pub(super) struct Put<'d, 'm, 'b> {
+    desk: &'d mut Desk<'m>,
+    local: u32,
+    /// What the task was before, until all is put.
+    mark: Option<Pen>,
+    /// Bytes that must fit into a chunk before anything is written; else it is left.
+    fit: Option<u64>,
+    parts: [&'b [u8]; 2],
+    /// Whether what goes into one chunk will do.
+    is_some: bool,
+    /// The write that was asked for last: its length and the checksum of its chunk.
+    asked: Option<(usize, u32)>,
+    put: usize,
+}
+
+/// What comes next. Asking again assumes that it was done.
+#[derive(Debug)]
+pub(super) enum Next<'b> {
+    /// Open a block to writing: run what [`Put::enter`] gives.
+    Enter(u32),
+    /// Write `bytes` at `offset`.
+    Write { offset: u64, bytes: &'b [u8] },
+    /// So many bytes were put.
+    Done(usize),
+}
+
+impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
+    /// Puts `parts` into the stream of task `local`, filling one chunk after another.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub(super) fn new(
+        desk: &'d mut Desk<'m>,
+        local: u32,
+        parts: [&'b [u8]; 2],
+    ) -> Result<Self, Error> {
+        let mark = Some(*desk.tasks.pen(local)?);
+        Ok(Self { desk, local, mark, fit: None, parts, is_some: false, asked: None, put: 0 })
+    }
+
+    /// Puts only what goes into one chunk.
+    pub(super) fn some(self) -> Self {
+        let mut put = self;
+        put.is_some = true;
+        put
+    }
+
+    /// Leaves the chunk before that, unless `len` bytes fit into it.
+    pub(super) fn fitting(self, len: u64) -> Self {
+        let mut put = self;
+        put.fit = Some(len);
+        put
+    }
+
+    /// The next step.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooLong`], [`Error::FileFull`], [`Error::LedgerFull`].
+    pub(super) fn poll(&mut self) -> Result<Next<'b>, Error> {
+        if let Some((len, crc)) = self.asked.take() {
+            self.desk.tasks.pen_mut(self.local)?.wrote(usize_to_u64(len), crc);
+            self.put = self.put.saturating_add(len);
+            let [bytes, _] = &mut self.parts;
+            *bytes = bytes.get(len..).unwrap_or_default();
+        }
+        loop {
+            let pen = *self.desk.tasks.pen(self.local)?;
+            if let Some(len) = self.fit {
+                if pen.cursor().fits(len)? {
+                    self.fit = None;
+                    continue;
+                }
+            } else {
+                let [bytes, later] = self.parts;
+                match bytes.is_empty() || (self.is_some && self.put > 0) {
+                    true if later.is_empty() || self.is_some => break,
+                    true => {
+                        self.parts = [later, &[]];
+                        continue;
+                    }
+                    false if pen.cursor().room() > 0 => return self.write(&pen, bytes),
+                    false => {}
+                }
+            }
+            // The task goes to the start of its next chunk.
+            let next = pen.cursor().next_chunk()?.chunk();
+            if self.must_enter(next) {
+                return Ok(Next::Enter(next));
+            }
+            self.desk.tasks.leave(self.local)?;
+            self.fit = None;
+        }
+        self.mark = None;
+        Ok(Next::Done(self.put))
+    }
+
+    /// Asks to write as many of `bytes` as go into the chunk.
+    fn write(&mut self, pen: &Pen, bytes: &'b [u8]) -> Result<Next<'b>, Error> {
+        // Of a file that was reopened, or after a close that failed, the block may not be entered.
+        if self.must_enter(pen.chunk()) {
+            return Ok(Next::Enter(pen.chunk()));
+        }
+        let len = usize::try_from(pen.cursor().room()).unwrap_or(usize::MAX).min(bytes.len());
+        let bytes = bytes.get(..len).unwrap_or_default();
+        let place = pen.cursor().place(usize_to_u64(len))?;
+        self.asked = Some((len, pen.crc_after(bytes, self.desk.checksum)));
+        Ok(Next::Write { offset: place.offset(), bytes })
+    }
+
+    /// Whether the last commit must be moved behind `block`, or that is not known.
+    fn must_enter(&self, block: u32) -> bool {
+        u64::from(block) >= self.desk.book.entered()
+    }
+
+    /// What opens `block` to writing in a file of `file_len` bytes, and memory for its reads.
+    ///
+    /// # Errors
+    /// [`Error::Window`].
+    pub(super) fn enter(
+        &mut self,
+        block: u32,
+        file_len: u64,
+    ) -> Result<(Publish<'_, '_, Unchanged>, &mut [u8]), Error> {
+        let Desk { book, window, ahead, checksum, .. } = &mut *self.desk;
+        let terms = Terms { ahead: *ahead, file_len, checksum: *checksum };
+        let (front, back) = window.split_at_mut(window.len() >> 1);
+        Ok((Publish::enter(book, block, terms, front)?, back))
+    }
+}
+
+impl Drop for Put<'_, '_, '_> {
+    fn drop(&mut self) {
+        if let Some(mark) = &self.mark {
+            self.desk.tasks.take_back(mark);
+        }
+    }
+}
