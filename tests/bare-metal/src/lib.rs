@@ -7,6 +7,8 @@
 //! fail to link, and that this file names every public function of striae-core.
 //!
 //! What it proves holds for these calls, at this optimisation level, with this compiler.
+//! Asynchronous functions are left out: the compiler puts a panic for a future that is polled after its
+//! end into each of them. What they call is here.
 //!
 //! # The C boundary
 //!

@@ -110,6 +110,11 @@ pub enum PowerError {
         /// Its number in the log.
         op: usize,
     },
+    /// The future was dropped while it waited.
+    Dropped {
+        /// Number of the next operation in the log.
+        op: usize,
+    },
     /// The store must not grow so far; see [`PowerStore::limit`].
     Full {
         /// Its number in the log.
@@ -121,6 +126,7 @@ impl std::fmt::Display for PowerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Fault { op } => write!(f, "operation {op} was told to fail"),
+            Self::Dropped { op } => write!(f, "the future was dropped, before operation {op}"),
             Self::Full { op } => write!(f, "the store is full, at operation {op}"),
         }
     }

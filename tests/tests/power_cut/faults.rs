@@ -5,17 +5,25 @@ use super::check::check;
 use super::path::{Path, paths};
 use super::run::{Run, State};
 use super::{Figures, atomic, go_on};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use striae_core::sion::Error;
 use striae_core::step::DriveError;
 use striae_tests::power::{Again, FailedSync, Fault, Model, Op, PowerStore, Trouble};
 
 /// What was tried.
 #[derive(Debug, Default)]
-struct Tried {
-    troubles: usize,
+pub(crate) struct Tried {
+    pub(crate) troubles: usize,
     states: usize,
-    figures: Figures,
+    pub(crate) figures: Figures,
+}
+
+impl AddAssign for Tried {
+    fn add_assign(&mut self, other: Self) {
+        self.troubles += other.troubles;
+        self.states += other.states;
+        self.figures += other.figures;
+    }
 }
 
 /// Each operation of a path, failing in each way that it can.
@@ -78,7 +86,7 @@ fn run_with<'p>(path: &'p Path, trouble: Trouble, again: Again, tried: &mut Trie
 }
 
 /// Tries all states of crashes since the error, and goes on with another writer.
-fn try_states(run: &Run<'_>, tried: &mut Tried) {
+pub(crate) fn try_states(run: &Run<'_>, tried: &mut Tried) {
     // To try again after a failed sync, a writer needs a store that does, too.
     let failed_sync = if run.again == Again::Never { FailedSync::Clean } else { FailedSync::Dirty };
     let model = Model { failed_sync, exhaustive: 32, random: 4, ..Model::default() };
@@ -113,7 +121,7 @@ fn try_all(troubles: impl Fn(&Path) -> Vec<Trouble>, again: Again) -> Tried {
 }
 
 impl Tried {
-    fn conclude(&self, name: &str, floor: usize) {
+    pub(crate) fn conclude(&self, name: &str, floor: usize) {
         let Self { troubles, states, figures } = self;
         println!(
             "{name}: {troubles}\n\

@@ -11,9 +11,11 @@
 
 mod check;
 mod faults;
+mod hand;
 mod path;
 mod run;
 mod threads;
+mod waiting;
 
 use check::check;
 use path::{Act, Path, Session, Shape, paths};
@@ -87,14 +89,18 @@ const CRASH_AGAIN: usize = 10;
 
 /// Tries all crashes of a path.
 fn crash(path: &Path, lost: Lost) -> Figures {
-    let run = Run::of(path);
+    crash_run(path, &Run::of(path), lost)
+}
+
+/// Tries all crashes of a path that was written.
+fn crash_run(path: &Path, run: &Run<'_>, lost: Lost) -> Figures {
     let mut figures = Figures { paths: 1, ..Figures::default() };
     let tear = Tear::Bytes { atomic: atomic(&path.shape) };
     let model = Model { tear, lost, random: 8, ..Model::default() };
     let mut number = 0;
     figures.tried = run.store.crashes(&model, |crash| {
         number += 1;
-        let Some(state) = figures.try_state(&run, crash) else { return };
+        let Some(state) = figures.try_state(run, crash) else { return };
         figures.good += 1;
         if number % GO_ON == 0 {
             go_on(&path.shape, crash.image, state, &mut figures);

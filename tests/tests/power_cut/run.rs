@@ -1,10 +1,11 @@
 //! Writing a path to a store, and what the file must hold at each moment.
 
 use super::check::check;
+use super::hand::{Hand, Mode};
 use super::path::{Act, Path, Session, Shape};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::WriteError;
-use striae_core::sion::{Finished, Memory, Options, Pen, Writer};
+use striae_core::sion::{Finished, Memory, Options, Pen};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_tests::power::{Again, MAX_LEN, PowerStore, Promises};
@@ -29,6 +30,7 @@ pub(crate) struct Run<'p> {
     pub(crate) shape: &'p Shape,
     pub(crate) store: PowerStore,
     pub(crate) promises: Promises<State>,
+    pub(crate) mode: Mode,
     pub(crate) again: Again,
     /// Entries of the log when the first act failed.
     pub(crate) failed_at: Option<usize>,
@@ -42,15 +44,16 @@ pub(crate) type Failure = WriteError<PowerStore>;
 impl<'p> Run<'p> {
     /// Nothing was written yet to `store`, which holds a file in this state.
     pub(crate) fn new(shape: &'p Shape, store: PowerStore, state: State, first: u8) -> Self {
-        let (promises, tasks, next) = (Promises::new(state), Vec::new(), first);
-        Self { shape, store, promises, again: Again::Never, failed_at: None, tasks, next }
+        let promises = Promises::new(state);
+        let (mode, again) = (Mode::Blocking, Again::Never);
+        let (failed_at, tasks, next) = (None, Vec::new(), first);
+        Self { shape, store, promises, mode, again, failed_at, tasks, next }
     }
 
     /// The same, but the program is killed after `ops` operations.
     pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
         let (store, promises) = (self.store.killed_after(ops), self.promises.killed_after(ops));
-        let (again, failed_at, tasks) = (Again::Never, None, Vec::new());
-        Self { shape: self.shape, store, promises, again, failed_at, tasks, next: first }
+        Self { promises, ..Self::new(self.shape, store, State::Nothing, first) }
     }
 
     /// Writes all of a path.
@@ -90,28 +93,19 @@ impl<'p> Run<'p> {
         Options { mapping, sealed: *sealed, ahead: *ahead, ..Options::default() }
     }
 
-    pub(crate) fn create<'m>(
-        &mut self,
-        memory: Memory<'m>,
-    ) -> Result<Writer<'m, PowerStore>, Failure>
+    pub(crate) fn create<'m>(&mut self, memory: Memory<'m>) -> Result<Hand<'m>, Failure>
     where
         'p: 'm,
     {
-        let Shape { attributes, tasks, .. } = self.shape;
         self.promises.begin(&self.store, State::Nothing); // the old file goes before the new one comes
         self.promises.begin(&self.store, State::Unclosed);
-        self.tasks = vec![vec![vec![]]; tasks.len()];
-        let (store, options) = (self.store.clone(), self.options());
-        let writer =
-            Writer::create(store, attributes, b"a.sion", tasks.as_slice(), memory, options)?;
+        self.tasks = vec![vec![vec![]]; self.shape.tasks.len()];
+        let writer = self.mode.create(self.shape, &self.store, memory, self.options())?;
         self.promises.end(&self.store);
         Ok(writer)
     }
 
-    pub(crate) fn reopen<'m>(
-        &mut self,
-        memory: Memory<'m>,
-    ) -> Result<Writer<'m, PowerStore>, Failure>
+    pub(crate) fn reopen<'m>(&mut self, memory: Memory<'m>) -> Result<Hand<'m>, Failure>
     where
         'p: 'm,
     {
@@ -122,14 +116,10 @@ impl<'p> Run<'p> {
         {
             self.tasks = tasks.clone();
         }
-        Writer::reopen(self.store.clone(), memory, self.options())
+        self.mode.reopen(self.shape, &self.store, memory, self.options())
     }
 
-    pub(crate) fn act(
-        &mut self,
-        writer: &mut Writer<'_, PowerStore>,
-        act: Act,
-    ) -> Result<(), Failure> {
+    pub(crate) fn act(&mut self, writer: &mut Hand<'_>, act: Act) -> Result<(), Failure> {
         match act {
             Act::Write(task, percent) => self.write(writer, task, percent, false)?,
             Act::Record(task, percent) => self.write(writer, task, percent, true)?,
@@ -152,7 +142,7 @@ impl<'p> Run<'p> {
     /// Writes so many percent of a chunk to a task, or to the only one that there is.
     fn write(
         &mut self,
-        writer: &mut Writer<'_, PowerStore>,
+        writer: &mut Hand<'_>,
         task: u32,
         percent: usize,
         is_record: bool,
@@ -161,6 +151,7 @@ impl<'p> Run<'p> {
         let index = usize::try_from(task).unwrap();
         let chunksize = usize::try_from(self.shape.tasks[index].1).unwrap();
         let bytes: Vec<u8> = (0..chunksize * percent / 100).map(|_| self.next_byte()).collect();
+        let before = *writer.cursor(task);
         let (result, is_record, bytes) = if self.shape.attributes.keyval {
             let key = u64::MAX - u64::from(self.next);
             let header = [key, u64::try_from(bytes.len()).unwrap()];
@@ -173,18 +164,15 @@ impl<'p> Run<'p> {
         } else {
             (writer.write(task, &bytes), false, bytes)
         };
+        if result.is_err() {
+            assert_eq!(*writer.cursor(task), before, "nothing of it is in the stream");
+            return result;
+        }
         let chunks = &mut self.tasks[index];
         if is_record && chunks[chunks.len() - 1].len() + bytes.len() > chunksize {
             chunks.push(Vec::new());
         }
         append(chunks, chunksize, &bytes);
-        if result.is_err() {
-            // What was written before the error stays in the stream.
-            let cursor = writer.cursor(task).unwrap();
-            chunks.truncate(usize::try_from(cursor.chunk()).unwrap() + 1);
-            let last = chunks.len() - 1;
-            chunks[last].truncate(usize::try_from(cursor.used()).unwrap());
-        }
         result
     }
 
