@@ -56,6 +56,13 @@ impl Span {
         self.len
     }
 
+    /// What is behind the first `len` bytes; empty, and at its end, if there are no more.
+    #[must_use]
+    pub const fn skip(self, len: u64) -> Self {
+        let len = if len < self.len { len } else { self.len };
+        Self { offset: self.offset.saturating_add(len), len: self.len.saturating_sub(len) }
+    }
+
     /// Whether there is no byte in it.
     #[must_use]
     pub const fn is_empty(self) -> bool {

@@ -218,6 +218,8 @@ pub enum Error {
         /// Bytes that were to be added.
         len: u64,
     },
+    /// The caller: a chunk for a file that was not made ready for chunks.
+    NotReady,
     /// The caller: a store that is neither blank nor a file that can be gone on with.
     NotBlank {
         /// Where the first byte is that nobody knows.
@@ -293,6 +295,7 @@ impl Error {
                 | Self::Layer { .. }
                 | Self::OutOfRange { .. }
                 | Self::FileFull { .. }
+                | Self::NotReady
                 | Self::NotBlank { .. }
                 | Self::Another { .. }
                 | Self::Memory { .. }
@@ -464,6 +467,7 @@ impl Error {
             Self::FileFull { data_end, len } => {
                 write!(f, "{len} bytes have no place behind the {data_end} that the file has")
             }
+            Self::NotReady => f.write_str("the file must be made ready before it gets chunks"),
             Self::NotBlank { offset, value } => {
                 write!(f, "the byte at offset {offset} is {value:#04x}: no GSD file, and not blank")
             }

@@ -13,11 +13,13 @@
 //! | [`entries`], [`check_entry`] | lists of chunks; all that can be wrong with an entry |
 //! | [`reader`] | a file that is read ([`Reader`]) |
 //! | [`create`], [`publish`] | machines: make a file, publish a commit |
+//! | [`book`] | what a writer knows, and the machine that does its work |
 //! | [`writer`], [`stream`] | a file that is written ([`Writer`]), a chunk that comes piece by piece |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
 //!
 //! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
 
+pub mod book;
 pub mod check_entry;
 pub mod checksums;
 pub mod chunk;

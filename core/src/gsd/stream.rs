@@ -1,15 +1,20 @@
 //! A chunk that is written piece by piece.
 
+use super::book::{Book, MAX_LEN, Slot, Sums, count_rows};
 use super::chunk::Chunk;
-use super::writer::{Slot, Sums, WriteError, Writer};
+use super::error::Error;
+use super::writer::WriteError;
+use crate::span::Span;
+use crate::step::DriveError;
 use crate::store::{WriteAt, usize_to_u64};
 
-/// A chunk of unknown length; see [`Writer::begin_chunk`].
+/// A chunk of unknown length; see [`Writer::begin_chunk`](super::Writer::begin_chunk).
 ///
 /// Dropped before it is finished, it was never there.
 #[derive(Debug)]
 pub struct ChunkWriter<'w, S, B> {
-    writer: &'w mut Writer<S, B>,
+    store: &'w mut S,
+    book: &'w mut Book<B>,
     chunk: Chunk,
     len: u64,
     crc: u32,
@@ -18,9 +23,21 @@ pub struct ChunkWriter<'w, S, B> {
 }
 
 impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
-    pub(super) const fn new(writer: &'w mut Writer<S, B>, chunk: Chunk) -> Self {
-        let sums = writer.sums();
-        Self { writer, chunk, len: 0, crc: 0, sums }
+    pub(super) const fn new(store: &'w mut S, book: &'w mut Book<B>, chunk: Chunk) -> Self {
+        let sums = book.sums();
+        Self { store, book, chunk, len: 0, crc: 0, sums }
+    }
+
+    /// Where the next `len` bytes go.
+    fn place(&self, len: u64) -> Result<u64, WriteError<S>> {
+        let offset = self.chunk.span.offset().saturating_add(self.len);
+        match offset.checked_add(len).is_some_and(|end| end <= MAX_LEN) {
+            true => Ok(offset),
+            false => {
+                let data_end = self.book.data_end();
+                Err(DriveError::Format(Error::FileFull { data_end, len }))
+            }
+        }
     }
 
     /// Adds some bytes; rows need not be whole.
@@ -29,10 +46,10 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     /// [`Error::FileFull`](super::Error::FileFull); the store's own. The bytes are not in the chunk
     /// then.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        let offset = self.chunk.span.offset().saturating_add(self.len);
-        self.writer.write_at(offset, bytes)?;
-        let checksum = self.writer.checksum();
-        if self.writer.has_checksums() {
+        let offset = self.place(usize_to_u64(bytes.len()))?;
+        self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+        let checksum = self.book.checksum();
+        if self.book.has_checksums() {
             self.crc = checksum(self.crc, bytes);
         }
         self.sums.add_chunk(offset, bytes, checksum);
@@ -51,10 +68,10 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         len: u64,
         put: impl FnOnce(&mut S, u64, Option<u32>) -> Result<u32, S::Error>,
     ) -> Result<(), WriteError<S>> {
-        let offset = self.chunk.span.offset().saturating_add(self.len);
-        let crc = Some(self.crc).filter(|_| self.writer.has_checksums());
+        let offset = self.place(len)?;
+        let crc = Some(self.crc).filter(|_| self.book.has_checksums());
         self.sums.lose();
-        self.crc = self.writer.put_at(offset, len, |store| put(store, offset, crc))?;
+        self.crc = put(self.store, offset, crc).map_err(DriveError::Store)?;
         self.len = self.len.saturating_add(len);
         Ok(())
     }
@@ -76,6 +93,14 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     /// # Errors
     /// [`Error::Rows`](super::Error::Rows) if the bytes are not whole rows: there is no chunk then.
     pub fn finish(self) -> Result<Chunk, WriteError<S>> {
-        self.writer.finish_chunk(self.chunk, self.len, self.crc, self.sums)
+        let Self { book, chunk, len, crc, sums, .. } = self;
+        let n = count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
+        let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
+        let full = Error::FileFull { data_end: book.data_end(), len };
+        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
+        let chunk = Chunk { n, span, ..chunk };
+        book.set_sums(sums);
+        book.insert(chunk, crc);
+        Ok(chunk)
     }
 }

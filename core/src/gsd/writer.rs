@@ -3,42 +3,25 @@
 //! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot of
 //! 40 bytes a chunk. Bytes of chunks go to the store at once.
 
-mod adopt;
 mod begin;
-mod buffer;
-mod commit;
-mod discard;
-mod index;
-mod names;
-mod sums;
-mod tail;
-mod truncate;
-mod upgrade;
 
-pub use buffer::Slot;
-
+use super::book::{self, Before, Book};
 use super::checksums;
 use super::chunk::Chunk;
 use super::create::Attributes;
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
-use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
 use super::open::Open;
-use super::raw::IndexEntry;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
-use crate::span::{Span, round_up};
-use crate::step::DriveError;
-use crate::store::{WriteAt, usize_to_u64};
-use buffer::Buffer;
-use core::num::NonZeroU64;
-pub(in crate::gsd) use sums::Sums;
-use tail::{MAX_LEN, Stands, Tail};
-use zerocopy::IntoBytes;
+use crate::step::{DriveError, drive_read};
+use crate::store::{ReadAt, WriteAt, usize_to_u64};
+
+pub use super::book::Slot;
 
 /// Why writing to a store `S` failed.
-pub type WriteError<S> = super::ReadError<S>;
+pub type WriteError<S> = DriveError<<S as ReadAt>::Error, Error>;
 
 /// Writes a GSD file: chunks, frames, commits.
 ///
@@ -96,9 +79,7 @@ pub type WriteError<S> = super::ReadError<S>;
 #[derive(Debug)]
 pub struct Writer<S, B> {
     store: S,
-    buffer: Buffer<B>,
-    tail: Tail,
-    checksum: Checksum,
+    book: Book<B>,
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
@@ -119,14 +100,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn create_with(
         mut store: S,
         attributes: &Attributes<'_>,
-        memory: B,
+        mut memory: B,
         checksum: Checksum,
     ) -> Result<Self, WriteError<S>> {
-        let buffer = Buffer::new(memory, attributes.checksums).map_err(DriveError::Format)?;
+        book::check_memory(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
         begin::make(&mut store, attributes, checksum)?;
         let mut window = [0; Open::WINDOW];
-        let mut writer = Self::open_with(store, buffer.into_memory(), checksum, &mut window)?;
-        writer.tail.stands = Stands::Durable;
+        let mut writer = Self::open_with(store, memory, checksum, &mut window)?;
+        writer.book.set_durable();
         Ok(writer)
     }
 
@@ -156,13 +137,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     /// Begins to write to a file of which `tail` is known.
     #[inline(never)]
-    fn begin(store: S, memory: B, checksum: Checksum, tail: &Tail) -> Result<Self, WriteError<S>> {
-        let buffer = Buffer::new(memory, tail.checksums).map_err(DriveError::Format)?;
-        let mut writer = Self { store, buffer, tail: *tail, checksum };
-        if writer.tail.is_adopted {
-            writer.settle()?;
-        }
-        if writer.tail.checksums {
+    fn begin(
+        store: S,
+        memory: B,
+        checksum: Checksum,
+        tail: &book::Tail,
+    ) -> Result<Self, WriteError<S>> {
+        let book = Book::of(tail, memory, checksum).map_err(DriveError::Format)?;
+        let mut writer = Self { store, book };
+        writer.book.begin().run(&mut writer.store)?;
+        if writer.book.has_checksums() {
             writer.find_name(checksums::NAME)?; // so that no other chunk takes it
         }
         Ok(writer)
@@ -170,35 +154,46 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     /// Whether the present frame has no chunks.
     pub(super) const fn is_frame_empty(&self) -> bool {
-        self.buffer.open_len() == 0
+        self.book.is_frame_empty()
     }
 
     /// Frames that are ended, with those that are not committed.
     pub const fn frames(&self) -> u64 {
-        self.tail.frame
+        self.book.frames()
     }
 
     /// Names that the file has, with those that are not committed.
     pub const fn names(&self) -> u32 {
-        self.tail.names_count
+        self.book.names()
     }
 
     /// Whether the commits that follow take one sync where that is possible, and not two; see
     /// [`Attributes::one_sync`]. The first one of them takes two, and says so to readers.
     pub const fn set_one_sync(&mut self, one_sync: bool) {
-        if self.tail.one_sync != one_sync {
-            (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
-        }
+        self.book.set_one_sync(one_sync);
+    }
+
+    /// Whether names go to the list that the header shows while it has room, and not to another. Only
+    /// for a file that nobody reads before it is closed, nor if it never is: names would be seen that
+    /// are not committed.
+    pub const fn set_names_in_place(&mut self, in_place: bool) {
+        self.book.set_names_in_place(in_place);
     }
 
     /// Layer of the file.
     pub const fn version(&self) -> Version {
-        self.tail.version
+        self.book.version()
     }
 
     /// The byte behind all that was written.
     pub const fn data_end(&self) -> u64 {
-        self.tail.data_end
+        self.book.data_end()
+    }
+
+    /// Whether all chunks and names that were written are committed.
+    #[must_use]
+    pub const fn is_committed(&self) -> bool {
+        self.book.is_committed()
     }
 
     /// The store; what is not committed has no meaning to anybody else.
@@ -209,6 +204,41 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// The store, given back without a commit.
     pub fn into_store(self) -> S {
         self.store
+    }
+
+    /// The id of a name, which is added to the file if it is new. It is committed with the next
+    /// commit.
+    ///
+    /// Reads the name list: ask once a name and keep the id.
+    ///
+    /// # Errors
+    /// [`Error::BadName`]; [`Error::NamesFull`]; [`Error::FileFull`]; the store's own.
+    pub fn name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
+        match self.find_name(name)? {
+            Some(id) => Ok(id),
+            None => self.add_name(name),
+        }
+    }
+
+    /// The id of a name that the file has already.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, WriteError<S>> {
+        let mut find = self.book.find_name(name);
+        let id = drive_read(&mut find, &self.store, &mut [0; 64])?;
+        Ok(self.book.found_name(name, id))
+    }
+
+    /// Adds a name that the file does not have; the caller has looked. For callers with a table of
+    /// names of their own.
+    ///
+    /// # Errors
+    /// As [`name`](Self::name).
+    pub fn add_name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
+        let id = u16::try_from(self.book.names()).unwrap_or(u16::MAX);
+        self.book.add_name(name).map_err(DriveError::Format)?.run(&mut self.store)?;
+        Ok(id)
     }
 
     /// Adds a chunk to the present frame: rows of `m` values in row-major order, little-endian.
@@ -225,13 +255,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         m: u32,
         bytes: &[u8],
     ) -> Result<Chunk, WriteError<S>> {
-        let n = self.count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
-        self.check_chunk(id, kind)?;
-        let chunk = self.place(id, kind, n, m).map_err(DriveError::Format)?;
+        let n = book::count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
+        let chunk = self.place(id, kind, n, m)?;
         self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
-        let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
-        self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
-        self.add(chunk, crc);
+        self.book.add_bytes(chunk, bytes);
         Ok(chunk)
     }
 
@@ -246,10 +273,23 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         kind: ChunkType,
         m: u32,
     ) -> Result<ChunkWriter<'_, S, B>, WriteError<S>> {
-        self.count_rows(kind, m, 0).map_err(DriveError::Format)?;
-        self.check_chunk(id, kind)?;
-        let chunk = self.place(id, kind, 1, m).map_err(DriveError::Format)?;
-        Ok(ChunkWriter::new(self, chunk))
+        book::count_rows(kind, m, 0).map_err(DriveError::Format)?;
+        let chunk = self.place(id, kind, 1, m)?;
+        Ok(ChunkWriter::new(&mut self.store, &mut self.book, chunk))
+    }
+
+    /// The place of the next chunk.
+    #[inline]
+    fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, WriteError<S>> {
+        if !self.book.is_ready() {
+            self.make_ready()?;
+        }
+        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
+    }
+
+    #[cold]
+    fn make_ready(&mut self) -> Result<(), WriteError<S>> {
+        self.book.make_ready().run(&mut self.store)
     }
 
     /// Ends the present frame, also one without chunks, and returns its number.
@@ -260,16 +300,45 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// The store's own; the frame has not ended then.
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
-        if self.buffer.is_half_full() {
-            self.spill()?; // nobody looks where the entries go; if it fails, they stay here
+        let frame = self.book.frames();
+        if !self.book.has_ended_frame() {
+            self.book.end_frame().run(&mut self.store)?;
         }
-        if self.tail.checksums && self.buffer.open_len() > 0 {
-            self.write_checksums()?;
-        }
-        self.buffer.end_frame();
-        let frame = self.tail.frame;
-        self.tail.frame = frame.saturating_add(1);
         Ok(frame)
+    }
+
+    /// Gives up the chunks of the present frame: the writer is as after the last
+    /// [`end_frame`](Self::end_frame) that succeeded.
+    ///
+    /// Frames that have ended stay, committed or not, and so do names that were added. What comes is
+    /// written over the bytes of the chunks, unless a commit has made their place part of the file.
+    /// Nothing is done to the store, so this cannot fail.
+    pub fn discard_frame(&mut self) {
+        self.discard_frame_with(|_, _| ());
+    }
+
+    /// As [`discard_frame`](Self::discard_frame); `forget` is told the offset from which on nothing in
+    /// the store is needed any more. A store that keeps what it could not write may drop that, and its
+    /// size may become less.
+    pub fn discard_frame_with(&mut self, forget: impl FnOnce(&mut S, u64)) {
+        self.book.discard_frame();
+        forget(&mut self.store, self.book.data_end());
+        if let Ok(len) = self.store.size() {
+            self.book.set_store_len(len);
+        }
+    }
+
+    /// Makes all ended frames durable and visible. Costs two syncs, or one
+    /// ([`Attributes::one_sync`]), and none if there is nothing new, but the first one syncs what was
+    /// found in any case.
+    ///
+    /// The present frame goes on. Nothing is visible before all of it is.
+    ///
+    /// # Errors
+    /// The store's own: the file is as the last commit left it, or as this one would, and says
+    /// which; the next commit tries again. [`Error::FileFull`].
+    pub fn commit(&mut self) -> Result<(), WriteError<S>> {
+        self.book.commit().run(&mut self.store)
     }
 
     /// Commits, and cuts off what stands behind the end of the file, if the store is longer.
@@ -278,182 +347,37 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// As [`commit`](Self::commit); the store's own. [`Error::OpenFrame`] if chunks wait for the end
     /// of their frame: end it, or leave it by [`into_store`](Self::into_store).
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        if self.buffer.open_len() > 0 {
-            return Err(DriveError::Format(Error::OpenFrame { frame: self.tail.frame }));
-        }
+        self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit()?;
-        // A chunk that failed or was given up may have left more than was ever in use.
         let store_len = self.store.size().map_err(DriveError::Store)?;
-        let is_longer = self.tail.is_adopted && store_len > self.tail.data_end;
-        if is_longer || self.tail.stands == Stands::Written {
-            self.make_durable()?; // an older header may speak of what is cut off
-        }
-        if is_longer {
-            self.store.set_size(self.tail.data_end).map_err(DriveError::Store)?;
-            self.tail.store_len = self.tail.data_end;
-            self.store.sync().map_err(DriveError::Store)?;
-        }
-        Ok(())
+        self.book.cut(store_len).run(&mut self.store)
     }
 
-    /// Rows of `len` bytes.
-    #[inline]
-    fn count_rows(&self, kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
-        let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
-        let n = len / want; // one division: it takes as long as the rest of a short chunk
-        match n.saturating_mul(want.get()) == len {
-            true => Ok(n),
-            false => Err(Error::Rows { len, want: want.get() }),
-        }
+    /// Makes a file of an older layer one of layer 2.1; commits first.
+    ///
+    /// Old index and names stay where they are until the new ones are whole, so the file can be read
+    /// at any time. Of chunks of a frame that have the same name the last one is kept, which is
+    /// the one that readers of layer 1 find.
+    ///
+    /// # Errors
+    /// [`Error::OpenFrame`]; [`Error::FrameFull`] if a frame has more chunks than there is memory
+    /// for; [`Error::BadName`] if the file has an empty name; [`Error::FileFull`]; the store's own. The
+    /// file is of layer 1 then, and nothing is lost.
+    pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
+        let mut before = Before::NONE;
+        let work = self.book.upgrade(&mut before).map_err(DriveError::Format)?;
+        work.run(&mut self.store)
     }
 
-    /// Refuses a chunk that the present frame cannot have.
-    #[inline]
-    fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), WriteError<S>> {
-        self.adopt()?;
-        let tail = &self.tail;
-        let error = if u32::from(id) >= tail.names_count {
-            Error::NoName { id, names: tail.names_count }
-        } else if kind == ChunkType::Character && tail.version < Version::LAYER {
-            Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) }
-        } else if self.buffer.position(id).is_err() || tail.checksums_id == Some(id) {
-            Error::Duplicate { id, frame: tail.frame }
-        } else if let Err(error) = self.check_frame() {
-            error
-        } else if !self.buffer.has_room() && !self.make_room()? {
-            let chunks = usize_to_u64(self.buffer.open_len());
-            Error::FrameFull { frame: self.tail.frame, chunks }
-        } else {
-            return Ok(());
-        };
-        Err(DriveError::Format(error))
-    }
-
-    /// Refuses a frame that the index would have to be padded too much for, or that has no number.
-    fn check_frame(&self) -> Result<(), Error> {
-        let entries = self.tail.entries.saturating_add(self.buffer.ended_len());
-        let max = entries.saturating_add(MAX_PADDING).min(MAX_FRAME);
-        match self.tail.frame <= max {
-            true => Ok(()),
-            false => {
-                let (field, value) = (IndexEntry::frame, self.tail.frame);
-                Err(Error::OutOfRange { field, value, min: 0, max })
-            }
-        }
-    }
-
-    /// Makes room for the present frame by putting ended ones where they belong.
-    #[cold]
-    fn make_room(&mut self) -> Result<bool, WriteError<S>> {
-        self.spill()?;
-        Ok(self.buffer.has_room())
-    }
-
-    /// A chunk at the end of the file.
-    #[inline]
-    fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
-        let tail = &self.tail;
-        let full = |len| Error::FileFull { data_end: tail.data_end, len };
-        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
-        let start = match (len, tail.align) {
-            (0, _) | (_, 0) => Some(tail.data_end),
-            _ => round_up(tail.data_end, tail.align()),
-        };
-        let span = start.and_then(|start| Span::new(start, len));
-        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
-        Ok(Chunk { frame: tail.frame, id, kind, n, m, span })
-    }
-
-    /// Adds a chunk whose bytes, of checksum `crc`, are in the store.
-    #[inline]
-    fn add(&mut self, chunk: Chunk, crc: u32) {
-        let sealed = |crc| chunk.to_raw().sealed_crc(crc, self.checksum);
-        let crc = if self.tail.checksums { sealed(crc) } else { 0 };
-        self.buffer.insert(chunk, crc);
-        self.tail.data_end = chunk.span.end();
-        self.tail.store_len = self.tail.store_len.max(chunk.span.end());
-    }
-
-    /// Adds the chunk of checksums to the present frame.
-    fn write_checksums(&mut self) -> Result<(), WriteError<S>> {
-        let id = match self.tail.checksums_id {
-            Some(id) => id,
-            None => self.name(checksums::NAME)?,
-        };
-        if self.buffer.position(id).is_err() {
-            let frame = self.tail.frame;
-            return Err(DriveError::Format(Error::Duplicate { id, frame }));
-        }
-        // There is room: it was kept for this.
-        let rows = usize_to_u64(self.buffer.open_len()).saturating_add(1);
-        let chunk = self.place(id, ChunkType::U32, rows, 2).map_err(DriveError::Format)?;
-        let entry = chunk.to_raw();
-        let rows = self.buffer.rows();
-        let crc = entry.sealed_crc((self.checksum)(0, rows), self.checksum);
-        let own = super::raw::ChecksumRow { id: u32::from(id).into(), crc: crc.into() };
-        let offset = chunk.span.offset();
-        self.store.write_all_at(offset, rows).map_err(DriveError::Store)?;
-        let mut sums = self.tail.sums;
-        sums.add_chunk(offset, rows, self.checksum);
-        let offset = offset.saturating_add(usize_to_u64(rows.len()));
-        self.store.write_all_at(offset, own.as_bytes()).map_err(DriveError::Store)?;
-        sums.add_chunk(offset, own.as_bytes(), self.checksum);
-        self.tail.sums = sums;
-        self.buffer.insert(chunk, crc);
-        self.tail.data_end = chunk.span.end();
-        self.tail.store_len = self.tail.store_len.max(chunk.span.end());
-        Ok(())
-    }
-}
-
-impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Writes bytes of a chunk that is being streamed.
-    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        self.put_at(offset, usize_to_u64(bytes.len()), |store| store.write_all_at(offset, bytes))
-    }
-
-    /// Lets `put` write `len` bytes of such a chunk.
-    pub(super) fn put_at<T>(
-        &mut self,
-        offset: u64,
-        len: u64,
-        put: impl FnOnce(&mut S) -> Result<T, S::Error>,
-    ) -> Result<T, WriteError<S>> {
-        if offset.checked_add(len).is_none_or(|end| end > MAX_LEN) {
-            let data_end = self.tail.data_end;
-            return Err(DriveError::Format(Error::FileFull { data_end, len }));
-        }
-        put(&mut self.store).map_err(DriveError::Store)
-    }
-
-    pub(super) const fn has_checksums(&self) -> bool {
-        self.tail.checksums
-    }
-
-    pub(super) const fn checksum(&self) -> Checksum {
-        self.checksum
-    }
-
-    /// Checksums of what the next commit adds.
-    pub(super) const fn sums(&self) -> Sums {
-        self.tail.sums
-    }
-
-    /// Ends a chunk that was streamed: `len` bytes of checksum `crc`.
-    pub(super) fn finish_chunk(
-        &mut self,
-        chunk: Chunk,
-        len: u64,
-        crc: u32,
-        sums: Sums,
-    ) -> Result<Chunk, WriteError<S>> {
-        let n = self.count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
-        let start = if len == 0 { self.tail.data_end } else { chunk.span.offset() };
-        let full = Error::FileFull { data_end: self.tail.data_end, len };
-        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
-        let chunk = Chunk { n, span, ..chunk };
-        self.tail.sums = sums;
-        self.add(chunk, crc);
-        Ok(chunk)
+    /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.
+    ///
+    /// Whatever happens, the file has all that it had, or nothing.
+    ///
+    /// # Errors
+    /// [`Error::FileFull`]; the store's own, also if it cannot be cut: the file is empty then, and
+    /// as long as before.
+    pub fn truncate(&mut self) -> Result<(), WriteError<S>> {
+        let mut before = Before::NONE;
+        self.book.truncate(&mut before).run(&mut self.store)
     }
 }

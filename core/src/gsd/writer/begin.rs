@@ -3,10 +3,9 @@
 //! Functions of their own, not to be inlined: what they need of the stack is free again before
 //! anything else needs it.
 
-use super::buffer::Buffer;
-use super::tail::Tail;
 use super::{Slot, WriteError, Writer};
 use crate::gsd::ReadError;
+use crate::gsd::book::{Tail, check_memory};
 use crate::gsd::create::{Attributes, Create, Fills, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::header::Header;
@@ -31,7 +30,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<Self, WriteError<S>> {
         bring_back(&mut store, attributes)?;
         if !is_begun(&store)? {
-            Buffer::new(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
+            check_memory(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
             make_in_blank(&mut store, attributes)?;
         }
         let tail = read_own_tail(&store, attributes)?;

@@ -1,21 +1,23 @@
 //! What a writer knows: where everything is that is written next, and what of it is committed.
 
 use super::sums::Sums;
+use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
 use crate::gsd::open::{Head, State};
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
+use crate::gsd::record::Record;
 use crate::integrity::Checksum;
-use crate::span::Span;
+use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 
 /// Longest file: offsets are signed for the reference programs.
-pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 
 /// Where everything is that is written next, and what of it is committed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tail {
+pub(in crate::gsd) struct Tail {
     /// What commits change of the header, as it stands in the file.
     pub(super) image: Image,
     /// Whether the header may be half written, or is behind its shadow: it must be written again before
@@ -56,6 +58,8 @@ pub(super) struct Tail {
     /// The frame that chunks are written to.
     pub(super) frame: u64,
     pub(super) data_end: u64,
+    /// Where the first place of the present frame is that was given away before its bytes were there.
+    pub(super) placed_from: Option<u64>,
     pub(super) store_len: u64,
     pub(super) crc_from: u64,
     pub(super) index_crc: u32,
@@ -92,7 +96,7 @@ pub(super) struct Move {
 }
 
 impl Tail {
-    pub(super) fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
+    pub(in crate::gsd) fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
         let record = head.state.record().copied();
         let index = match record {
             Some(record) => record.index(head.header.index).ok_or(Error::Outside {
@@ -126,6 +130,7 @@ impl Tail {
             checksums_id: None,
             frame: head.frames,
             data_end: record.map_or(head.file_len, |record| record.data_end),
+            placed_from: None,
             store_len: head.file_len,
             crc_from: record.map_or(head.entries, |record| record.crc_from),
             index_crc: record.map_or(0, |record| record.index_crc),
@@ -176,6 +181,46 @@ impl Tail {
         let blocks = [self.index.span(), self.names.span(), before, from];
         let ends = blocks.into_iter().flatten().map(Span::end);
         ends.fold(self.image.commit.data_end.get(), u64::max)
+    }
+
+    /// Names and what stands between them.
+    pub(super) fn name_list(&self) -> Span {
+        Span::new(self.names.location, self.names_len).unwrap_or(Span::ZERO)
+    }
+
+    /// Room for a block of `len` bytes at the end of the file, at a sector at least.
+    pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
+        let start = round_up(self.data_end, self.align().max(SECTOR));
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN);
+        span.ok_or(Error::FileFull { data_end: self.data_end, len })
+    }
+
+    /// The commit record of a file with so many `entries` that ends at `data_end`.
+    pub(super) fn record(&self, entries: u64, data_end: u64, shadow: u64) -> Result<Record, Error> {
+        let full = Error::FileFull { data_end, len: self.names_len };
+        Ok(Record {
+            entries,
+            index_reserved: self.index.slots,
+            data_end,
+            shadow,
+            crc_from: self.crc_from,
+            sequence: 0,
+            names_len: u32::try_from(self.names_len).map_err(|_| full)?,
+            names: self.names_count,
+            index_crc: self.index_crc,
+            names_crc: self.names_crc,
+            ident_crc: self.ident_crc,
+            align: self.align,
+            checksums: self.checksums,
+            one_sync: self.one_sync,
+            layer: u8::try_from(self.version.major).unwrap_or(0),
+        })
+    }
+
+    /// Checksums of what the commit after this one adds.
+    pub(super) const fn begin_sums(&mut self) {
+        self.sums = if self.one_sync { Sums::behind(self.data_end) } else { Sums::NONE };
     }
 
     /// Chunks start at multiples of this.

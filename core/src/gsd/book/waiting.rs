@@ -19,11 +19,9 @@ impl Slot {
     pub const EMPTY: Self = Self { entry: [0; 32], row: [0; 8] };
 }
 
-/// Entries from the front: first those of ended frames, then those of the present one in the order
-/// of their ids. Rows of checksums of the present frame from the back, in the same order.
-#[derive(Debug)]
-pub(super) struct Buffer<B> {
-    memory: B,
+/// How much waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
     /// Length of the memory in bytes.
     len: usize,
     /// Entries of ended frames.
@@ -35,34 +33,37 @@ pub(super) struct Buffer<B> {
     has_rows: bool,
 }
 
+/// Entries from the front: first those of ended frames, then those of the present one in the order
+/// of their ids. Rows of checksums of the present frame from the back, in the same order.
+#[derive(Debug)]
+pub(super) struct Waiting<'m> {
+    bytes: &'m mut [u8],
+    pub(super) counts: &'m mut Counts,
+}
+
 const ENTRY: usize = size_of::<IndexEntry>();
 const ROW: usize = size_of::<ChecksumRow>();
 
-impl<B: AsMut<[Slot]>> Buffer<B> {
-    /// Works in `memory`, with rows of checksums if `has_rows`.
-    pub(super) fn new(mut memory: B, has_rows: bool) -> Result<Self, Error> {
+impl Counts {
+    /// Nothing waits in a memory of `len` bytes, with rows of checksums if `has_rows`.
+    pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
         let slots = if has_rows { 2 } else { 1 };
-        let len = memory.as_mut().as_mut_bytes().len();
         let have = usize_to_u64(len);
         let need = usize_to_u64(size_of::<Slot>()).saturating_mul(slots);
         match have >= need {
-            true => Ok(Self { memory, len, ended: 0, open: 0, next_id: 0, has_rows }),
+            true => Ok(Self { len, ended: 0, open: 0, next_id: 0, has_rows }),
             false => Err(Error::Memory { need, have }),
         }
+    }
+
+    /// Length of the memory in bytes.
+    pub(super) const fn memory_len(&self) -> usize {
+        self.len
     }
 
     /// From here on with rows of checksums, or without; there must be none now.
     pub(super) const fn set_rows(&mut self, has_rows: bool) {
         self.has_rows = has_rows;
-    }
-
-    pub(super) fn into_memory(self) -> B {
-        self.memory
-    }
-
-    #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
-        self.memory.as_mut().as_mut_bytes()
     }
 
     /// Entries and rows of the present frame.
@@ -104,18 +105,38 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         self.entries_len() > self.len / 2
     }
 
+    /// The present frame is one of the ended ones.
+    pub(super) const fn end_frame(&mut self) {
+        self.ended = self.ended.saturating_add(self.open);
+        (self.open, self.next_id) = (0, 0);
+    }
+
+    /// Forgets all.
+    pub(super) const fn clear(&mut self) {
+        (self.ended, self.open, self.next_id) = (0, 0, 0);
+    }
+}
+
+impl<'m> Waiting<'m> {
+    /// What waits in the front of `memory`.
+    #[inline]
+    pub(super) fn new(memory: &'m mut [u8], counts: &'m mut Counts) -> Self {
+        let bytes = memory.get_mut(..counts.len).unwrap_or_default();
+        Self { bytes, counts }
+    }
+
     /// Where the entry of name `id` belongs in the present frame, or the place of the one that
     /// it has already.
     #[inline]
     pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
-        match u32::from(id) >= self.next_id {
-            true => Ok(self.open), // as most come
+        match u32::from(id) >= self.counts.next_id {
+            true => Ok(self.counts.open), // as most come
             false => self.search(id),
         }
     }
 
     fn search(&mut self, id: u16) -> Result<usize, usize> {
-        let ended = self.ended;
+        let ended = self.counts.ended;
         let frame = self.entries(0).get(ended..).unwrap_or_default();
         match frame.binary_search_by(|entry| entry.id.get().cmp(&id)) {
             Ok(at) => Err(at),
@@ -125,8 +146,8 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
 
     /// Entries of ended frames, then those of the present one, then `more` unused ones.
     fn entries(&mut self, more: usize) -> &mut [IndexEntry] {
-        let len = self.entries_len().saturating_add(more.saturating_mul(ENTRY));
-        let bytes = self.bytes().get_mut(..len).unwrap_or_default();
+        let len = self.counts.entries_len().saturating_add(more.saturating_mul(ENTRY));
+        let bytes = self.bytes.get_mut(..len).unwrap_or_default();
         <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
@@ -135,28 +156,28 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
     #[inline]
     pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
         let id = u32::from(chunk.id);
-        if id < self.next_id || self.has_rows {
+        if id < self.counts.next_id || self.counts.has_rows {
             return self.insert_entry(&chunk.to_raw(), crc);
         }
         // As most come. Nobody else has this entry: it is put together where it belongs, and not
         // read back from where its small fields were written one by one, for which processors wait.
-        let start = self.entries_len();
-        let place = self.bytes().get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
+        let start = self.counts.entries_len();
+        let place = self.bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
         if let Some(place) = place {
             *place = zerocopy::transmute!(chunk.to_raw());
         }
-        self.next_id = id.saturating_add(1);
-        self.open = self.open.saturating_add(1);
+        self.counts.next_id = id.saturating_add(1);
+        self.counts.open = self.counts.open.saturating_add(1);
     }
 
-    /// The same with the entry.
+    /// Adds an entry of the present frame, or puts it in the place of that of its id. There must be room.
     pub(super) fn insert_entry(&mut self, entry: &IndexEntry, crc: u32) {
         let id = u32::from(entry.id.get());
         let (at, more) = match self.position(entry.id.get()) {
             Ok(at) => (at, 1),
             Err(at) => (at, 0),
         };
-        let place = self.ended.saturating_add(at);
+        let place = self.counts.ended.saturating_add(at);
         if more == 0 {
             if let Some(there) = self.entries(0).get_mut(place) {
                 *there = *entry;
@@ -166,17 +187,17 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
         let mut moved = *entry;
         let behind = self.entries(more).get_mut(place..).unwrap_or_default();
         behind.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved));
-        if self.has_rows {
+        if self.counts.has_rows {
             self.insert_row(at, ChecksumRow { id: id.into(), crc: crc.into() });
         }
-        self.next_id = self.next_id.max(id.saturating_add(1));
-        self.open = self.open.saturating_add(1);
+        self.counts.next_id = self.counts.next_id.max(id.saturating_add(1));
+        self.counts.open = self.counts.open.saturating_add(1);
     }
 
     /// Adds a row behind the first `at` ones, which make room towards the front.
     fn insert_row(&mut self, at: usize, row: ChecksumRow) {
-        let len = self.rows_len().saturating_add(ROW);
-        let bytes = self.bytes();
+        let len = self.counts.rows_len().saturating_add(ROW);
+        let bytes = &mut *self.bytes;
         let start = bytes.len().saturating_sub(len);
         let bytes = bytes.get_mut(start..).unwrap_or_default();
         let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
@@ -188,42 +209,36 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
 
     /// The rows of checksums of the present frame as they are stored.
     pub(super) fn rows(&mut self) -> &[u8] {
-        let rows_len = self.rows_len();
-        let bytes = self.bytes();
+        let rows_len = self.counts.rows_len();
+        let bytes = &mut *self.bytes;
         bytes.get(bytes.len().saturating_sub(rows_len)..).unwrap_or_default()
-    }
-
-    /// The present frame is one of the ended ones.
-    pub(super) const fn end_frame(&mut self) {
-        self.ended = self.ended.saturating_add(self.open);
-        (self.open, self.next_id) = (0, 0);
     }
 
     /// Forgets the present frame; returns where its first chunk starts, if it has any.
     pub(super) fn discard_open(&mut self) -> Option<u64> {
-        let ended = self.ended;
+        let ended = self.counts.ended;
         let open = self.entries(0).get(ended..).unwrap_or_default();
         let starts = open.iter().filter_map(|entry| u64::try_from(entry.location.get()).ok());
         let start = starts.min();
-        (self.open, self.next_id) = (0, 0);
+        (self.counts.open, self.counts.next_id) = (0, 0);
         start
     }
 
     /// The entries of ended frames as they are stored.
     pub(super) fn ended(&mut self) -> &[u8] {
-        let len = self.ended.saturating_mul(ENTRY);
-        self.bytes().get(..len).unwrap_or_default()
+        let len = self.counts.ended.saturating_mul(ENTRY);
+        self.bytes.get(..len).unwrap_or_default()
     }
 
     /// The last frame that was ended with chunks.
     pub(super) fn last_ended(&mut self) -> Option<u64> {
-        let last = self.ended.checked_sub(1)?;
+        let last = self.counts.ended.checked_sub(1)?;
         self.entries(0).get(last).map(|entry| entry.frame.get())
     }
 
     /// Forgets the entries of ended frames.
     pub(super) fn drop_ended(&mut self) {
-        let ended = self.ended;
+        let ended = self.counts.ended;
         let entries = self.entries(0);
         for to in 0..entries.len().saturating_sub(ended) {
             if let Some(&entry) = entries.get(to.saturating_add(ended)) {
@@ -232,18 +247,13 @@ impl<B: AsMut<[Slot]>> Buffer<B> {
                 }
             }
         }
-        self.ended = 0;
-    }
-
-    /// Forgets all.
-    pub(super) const fn clear(&mut self) {
-        (self.ended, self.open, self.next_id) = (0, 0, 0);
+        self.counts.ended = 0;
     }
 
     /// Memory between entries and rows, for any use; it may be short.
     pub(super) fn scratch(&mut self) -> &mut [u8] {
-        let (len, rows_len) = (self.entries_len(), self.rows_len());
-        let bytes = self.bytes();
+        let (len, rows_len) = (self.counts.entries_len(), self.counts.rows_len());
+        let bytes = &mut *self.bytes;
         let end = bytes.len().saturating_sub(rows_len);
         bytes.get_mut(len.min(end)..end).unwrap_or_default()
     }

@@ -1,0 +1,478 @@
+//! What the writer of a GSD file knows: where everything goes, and what of it is committed.
+//!
+//! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), takes in those whose
+//! bytes are there ([`Book::add`]), and hands out the work that somebody has to do in the store for it
+//! ([`Work`]): a frame that ends, names, a commit. [`Writer`](super::Writer) is a store, memory and a
+//! `Book`; a program whose threads or ranks write one chunk together uses the `Book` itself.
+
+mod adopt;
+mod commit;
+mod frame;
+mod index;
+mod names;
+mod sums;
+mod tail;
+mod truncate;
+mod upgrade;
+mod waiting;
+mod work;
+
+pub use upgrade::Before;
+pub use waiting::Slot;
+pub use work::Work;
+
+use super::checksums;
+use super::chunk::Chunk;
+use super::error::Error;
+use super::header::Version;
+use super::kind::ChunkType;
+use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
+use super::names::FindName;
+use super::open::Head;
+use super::raw::IndexEntry;
+use crate::integrity::Checksum;
+use crate::span::{Span, round_up};
+use crate::store::usize_to_u64;
+use core::num::NonZeroU64;
+pub(in crate::gsd) use sums::Sums;
+pub(in crate::gsd) use tail::MAX_LEN;
+use tail::Stands;
+pub(in crate::gsd) use tail::Tail;
+use waiting::{Counts, Waiting};
+use work::Job;
+use zerocopy::IntoBytes;
+
+/// Where there is much memory, the end of it is lent to the driver: an index of millions of entries is
+/// read in pieces of this length.
+const WINDOW: usize = 1 << 16;
+
+/// What the writer of a file knows. See the [module](self).
+///
+/// Its memory has a slot for each chunk of the largest frame, and one more with checksums.
+///
+/// The order is: [`make_ready`](Self::make_ready), unless it [is ready](Self::is_ready);
+/// [`place`](Self::place); the bytes are written to the place, by whomever; [`add`](Self::add);
+/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). [`Work`] is done before anything else
+/// is asked for. Work that failed or was dropped is begun again by asking for it again.
+///
+/// ```
+/// use striae_core::gsd::book::Book;
+/// use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
+/// use striae_core::integrity::crc32c;
+/// use striae_core::store::WriteAt;
+/// # use striae_core::store::{FixedSize, ReadAt};
+/// # let mut card = vec![0; 16384];
+/// # let mut store = card.as_mut_slice();
+/// # let about = Attributes::default();
+/// # let mut writer = Writer::create(store, &about, [Slot::EMPTY; 4])?;
+/// # writer.name(b"position")?;
+/// # writer.commit()?;
+/// # let mut store = writer.into_store();
+/// let head = *Reader::open(&*store, &mut [0; 256])?.head(); // a file with the name 0
+/// let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
+/// book.begin().run(&mut store)?;
+/// book.make_ready().run(&mut store)?;
+/// let chunk = book.place(0, ChunkType::F32, 4, 3)?; // for 4 rows of 3, whoever has them
+/// for row in 0..4 {
+///     store.write_all_at(chunk.rows(row..row + 1)?.offset(), &[row as u8; 12])?;
+/// }
+/// book.add(chunk, 0)?;
+/// book.end_frame().run(&mut store)?;
+/// book.commit().run(&mut store)?;
+/// # assert_eq!(Reader::open(&*store, &mut [0; 256])?.frames(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Book<B> {
+    tail: Tail,
+    counts: Counts,
+    memory: B,
+    checksum: Checksum,
+}
+
+impl<B: AsMut<[Slot]>> Book<B> {
+    /// Of the file that was opened as `head`. The first [`Work`] is to [`begin`](Self::begin).
+    ///
+    /// # Errors
+    /// [`Error::Memory`]; [`Error::Outside`], [`Error::Overlap`]: the file cannot be written to.
+    pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
+        Self::of(&Tail::of(head, checksum)?, memory, checksum)
+    }
+
+    pub(super) fn of(tail: &Tail, mut memory: B, checksum: Checksum) -> Result<Self, Error> {
+        let counts = counts(memory.as_mut(), tail.checksums)?;
+        Ok(Self { tail: *tail, counts, memory, checksum })
+    }
+
+    /// Ends a commit that was cut off, and finds the name of the checksums.
+    pub fn begin(&mut self) -> Work<'_> {
+        self.work(&[frame::begin])
+    }
+
+    /// Whether a chunk can be placed: the file has a commit record that is durable, and the memory room.
+    #[must_use]
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.tail.is_adopted && self.tail.stands != Stands::Found && self.counts.has_room()
+    }
+
+    /// Makes the file ready for chunks, and room in the memory, if there can be.
+    pub fn make_ready(&mut self) -> Work<'_> {
+        self.work(&[adopt::adopt, frame::make_room])
+    }
+
+    /// A place for a chunk of the present frame: `n` rows of `m` values. Nobody else gets it.
+    ///
+    /// A chunk that is not added leaves a hole in the file, unless the frame is
+    /// [discarded](Self::discard_frame).
+    ///
+    /// # Errors
+    /// [`Error::NoName`]; [`Error::NoColumns`]; [`Error::Layer`]; [`Error::Duplicate`];
+    /// [`Error::FrameFull`]; [`Error::FileFull`]; [`Error::NotReady`].
+    pub fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
+        let chunk = self.next_place(id, kind, n, m)?;
+        self.tail.placed_from.get_or_insert(self.tail.data_end);
+        self.tail.data_end = chunk.span.end();
+        self.tail.sums.lose(); // nobody sees the bytes
+        Ok(chunk)
+    }
+
+    /// The place that the next chunk gets.
+    #[inline]
+    pub(super) fn next_place(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        n: u64,
+        m: u32,
+    ) -> Result<Chunk, Error> {
+        self.check_chunk(id, kind)?;
+        if m == 0 {
+            return Err(Error::NoColumns);
+        }
+        self.tail.place(id, kind, n, m)
+    }
+
+    /// Refuses a chunk that the present frame cannot have.
+    #[inline]
+    fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
+        let is_new = self.waiting().position(id).is_ok();
+        let tail = &self.tail;
+        if !(tail.is_adopted && tail.stands != Stands::Found) {
+            Err(Error::NotReady)
+        } else if u32::from(id) >= tail.names_count {
+            Err(Error::NoName { id, names: tail.names_count })
+        } else if kind == ChunkType::Character && tail.version < Version::LAYER {
+            Err(Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) })
+        } else if !is_new || tail.checksums_id == Some(id) {
+            Err(Error::Duplicate { id, frame: tail.frame })
+        } else if !self.counts.has_room() {
+            let chunks = usize_to_u64(self.counts.open_len());
+            Err(Error::FrameFull { frame: tail.frame, chunks })
+        } else {
+            self.check_frame()
+        }
+    }
+
+    /// Refuses a frame that the index would have to be padded too much for, or that has no number.
+    #[inline]
+    fn check_frame(&self) -> Result<(), Error> {
+        let entries = self.tail.entries.saturating_add(self.counts.ended_len());
+        let max = entries.saturating_add(MAX_PADDING).min(MAX_FRAME);
+        match self.tail.frame <= max {
+            true => Ok(()),
+            false => {
+                let (field, value) = (IndexEntry::frame, self.tail.frame);
+                Err(Error::OutOfRange { field, value, min: 0, max })
+            }
+        }
+    }
+
+    /// Adds a chunk that was placed in the present frame and whose bytes, of CRC-32C `crc`, are in the
+    /// store. Without checksums `crc` is of no use.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`], [`Error::NoName`], [`Error::FrameFull`]; [`Error::Outside`] if it was not
+    /// placed in the present frame.
+    pub fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
+        self.check_chunk(chunk.id, chunk.kind)?;
+        let from = self.tail.placed_from.unwrap_or(self.tail.data_end);
+        let span = chunk.span;
+        let is_placed = span.offset() >= from && span.end() <= self.tail.data_end;
+        if chunk.frame != self.tail.frame || !is_placed {
+            let (start, len) = (span.offset(), span.len());
+            let field = IndexEntry::location;
+            return Err(Error::Outside { field, start, len, file_len: self.tail.data_end });
+        }
+        self.insert(chunk, crc);
+        Ok(())
+    }
+
+    /// Adds a chunk that has the next place, whose `bytes` are in the store.
+    #[inline]
+    pub(super) fn add_bytes(&mut self, chunk: Chunk, bytes: &[u8]) {
+        let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
+        self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
+        self.insert(chunk, crc);
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
+        let crc = match self.tail.checksums {
+            true => chunk.to_raw().sealed_crc(crc, self.checksum),
+            false => 0,
+        };
+        self.waiting().insert(chunk, crc);
+        self.tail.use_up_to(self.tail.data_end.max(chunk.span.end()));
+    }
+
+    /// Ends the present frame, also one without chunks. It is in the file with the next commit.
+    ///
+    /// If the work fails, the frame has not ended.
+    pub fn end_frame(&mut self) -> Work<'_> {
+        self.work(&[frame::end])
+    }
+
+    /// Ends the present frame, if that takes no work.
+    #[inline]
+    pub(super) fn has_ended_frame(&mut self) -> bool {
+        let needs_sums = self.tail.checksums && self.counts.open_len() > 0;
+        let may = !needs_sums && !self.counts.is_half_full();
+        if may {
+            frame::end_now(&mut self.tail, &mut self.counts);
+        }
+        may
+    }
+
+    /// Gives up the chunks of the present frame, also those that were placed and must not be added any
+    /// more: the book is as after the end of the frame before.
+    pub fn discard_frame(&mut self) {
+        let start = self.waiting().discard_open();
+        let start = start.into_iter().chain(self.tail.placed_from.take()).min();
+        if let Some(start) = start {
+            self.tail.data_end = start.max(self.tail.blocks_end());
+            self.tail.sums.lose(); // they have the bytes that were given up
+        }
+    }
+
+    /// The store is so long, whatever was thought.
+    pub(super) const fn set_store_len(&mut self, len: u64) {
+        self.tail.store_len = len;
+    }
+
+    /// Makes all ended frames, and all names, durable and visible. The present frame goes on.
+    ///
+    /// If the work fails, the file is as the last commit left it, or as this one would; the next one
+    /// tries again.
+    pub fn commit(&mut self) -> Work<'_> {
+        self.work(&[commit::commit])
+    }
+
+    /// Cuts off what stands in a store of `store_len` bytes behind the end of the file, after a commit.
+    pub fn cut(&mut self, store_len: u64) -> Work<'_> {
+        self.tail.store_len = store_len;
+        self.work(&[commit::cut])
+    }
+
+    /// Adds a name that the file does not have; [`names`](Self::names) before is its id.
+    ///
+    /// If the work fails, it does not have it.
+    ///
+    /// # Errors
+    /// [`Error::BadName`]; [`Error::NamesFull`].
+    pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Result<Work<'w>, Error> {
+        names::check(&self.tail, name)?;
+        let mut work = self.work(&[names::add]);
+        work.name = name;
+        Ok(work)
+    }
+
+    /// Looks for a name; tell the book what it found ([`found_name`](Self::found_name)).
+    #[must_use]
+    pub fn find_name<'n>(&self, name: &'n [u8]) -> FindName<'n> {
+        FindName::new(name, self.tail.name_list(), self.tail.version)
+    }
+
+    /// The id that was found of `name`, if it is one.
+    pub fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
+        self.tail.found_name(name, id)
+    }
+
+    /// Makes a file of an older layer one of layer 2.1. All must be committed
+    /// ([`Error::OpenFrame`] if not), and `before` is memory for what is taken back if the work fails.
+    ///
+    /// # Errors
+    /// [`Error::OpenFrame`].
+    pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Result<Work<'w>, Error> {
+        self.check_no_open_frame()?;
+        let mut work = self.work(&[upgrade::upgrade]);
+        work.before = Some(before);
+        Ok(work)
+    }
+
+    /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.
+    /// `before` is memory for what is taken back if the work fails.
+    pub fn truncate<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
+        let mut work = self.work(&[truncate::truncate]);
+        work.before = Some(before);
+        work
+    }
+
+    pub(super) fn check_no_open_frame(&self) -> Result<(), Error> {
+        match self.counts.open_len() {
+            0 => Ok(()),
+            _ => Err(Error::OpenFrame { frame: self.tail.frame }),
+        }
+    }
+
+    #[inline]
+    fn waiting(&mut self) -> Waiting<'_> {
+        Waiting::new(self.memory.as_mut().as_mut_bytes(), &mut self.counts)
+    }
+
+    fn work(&mut self, jobs: &[Job]) -> Work<'_> {
+        let len = self.counts.memory_len();
+        let memory = self.memory.as_mut().as_mut_bytes().split_at_mut_checked(len);
+        let (front, window) = memory.unwrap_or_default();
+        let waiting = Waiting::new(front, &mut self.counts);
+        Work::new(&mut self.tail, waiting, window, self.checksum, jobs)
+    }
+}
+
+/// Counts of a memory without anything that waits.
+fn counts(memory: &mut [Slot], has_rows: bool) -> Result<Counts, Error> {
+    let len = memory.as_mut_bytes().len();
+    let window = if len >= 2 * WINDOW { WINDOW } else { 0 };
+    Counts::new(len.saturating_sub(window), has_rows)
+}
+
+/// Refuses a memory that is too small for a file with checksums, or without.
+pub(super) fn check_memory(memory: &mut [Slot], checksums: bool) -> Result<(), Error> {
+    counts(memory, checksums).map(drop)
+}
+
+impl<B> Book<B> {
+    /// Whether the present frame has no chunks.
+    #[must_use]
+    pub const fn is_frame_empty(&self) -> bool {
+        self.counts.open_len() == 0
+    }
+
+    /// Frames that are ended, with those that are not committed.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.tail.frame
+    }
+
+    /// Names that the file has, with those that are not committed.
+    #[must_use]
+    pub const fn names(&self) -> u32 {
+        self.tail.names_count
+    }
+
+    /// Layer of the file.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.tail.version
+    }
+
+    /// The byte behind all that was written or placed.
+    #[must_use]
+    pub const fn data_end(&self) -> u64 {
+        self.tail.data_end
+    }
+
+    /// Whether the frames have checksums.
+    #[must_use]
+    pub const fn has_checksums(&self) -> bool {
+        self.tail.checksums
+    }
+
+    pub(super) const fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
+    /// Checksums of what the next commit adds.
+    pub(super) const fn sums(&self) -> Sums {
+        self.tail.sums
+    }
+
+    pub(super) const fn set_sums(&mut self, sums: Sums) {
+        self.tail.sums = sums;
+    }
+
+    /// The header is durable.
+    pub(super) const fn set_durable(&mut self) {
+        self.tail.stands = Stands::Durable;
+    }
+
+    /// Whether all chunks and names that were written are committed.
+    #[must_use]
+    pub const fn is_committed(&self) -> bool {
+        let (tail, committed) = (&self.tail, self.tail.image.commit.names.get());
+        let has_names = !tail.is_adopted || tail.names_count == committed;
+        self.counts.is_empty() && tail.entries == tail.committed && has_names && !tail.is_torn
+    }
+
+    /// Whether the commits that follow take one sync where that is possible, and not two; see
+    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first one of them takes two, and says so
+    /// to readers.
+    pub const fn set_one_sync(&mut self, one_sync: bool) {
+        if self.tail.one_sync != one_sync {
+            (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
+        }
+    }
+
+    /// Whether names go to the list that the header shows while it has room, and not to another. Only
+    /// for a file that nobody reads before it is closed, nor if it never is: names would be seen that
+    /// are not committed.
+    pub const fn set_names_in_place(&mut self, in_place: bool) {
+        self.tail.names_in_place = in_place;
+    }
+}
+
+/// Rows of `m` values that `len` bytes are.
+///
+/// # Errors
+/// [`Error::NoColumns`]; [`Error::Rows`] if they are not whole.
+#[inline]
+pub(super) fn count_rows(kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
+    let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
+    let n = len / want; // one division: it takes as long as the rest of a short chunk
+    match n.saturating_mul(want.get()) == len {
+        true => Ok(n),
+        false => Err(Error::Rows { len, want: want.get() }),
+    }
+}
+
+impl Tail {
+    /// A chunk at the end of the file.
+    #[inline]
+    fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
+        let full = |len| Error::FileFull { data_end: self.data_end, len };
+        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
+        let start = match (len, self.align) {
+            (0, _) | (_, 0) => Some(self.data_end),
+            _ => round_up(self.data_end, self.align()),
+        };
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
+        Ok(Chunk { frame: self.frame, id, kind, n, m, span })
+    }
+
+    /// All up to `end` is used, and there.
+    #[inline]
+    fn use_up_to(&mut self, end: u64) {
+        self.data_end = end;
+        self.store_len = self.store_len.max(end);
+    }
+
+    /// The id that was found of `name`, if it is one: a list may be damaged.
+    fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
+        let id = id.filter(|&id| u32::from(id) < self.names_count);
+        if name == checksums::NAME && self.checksums {
+            self.checksums_id = id;
+        }
+        id
+    }
+}

@@ -1,0 +1,200 @@
+//! Commits: what was written becomes what the file is.
+
+use super::adopt::make_durable;
+use super::index::{copy_entries, free_slots, move_index, pad, spill};
+use super::names::clear_behind_names;
+use super::tail::Stands;
+use super::work::{DONE, HAND, Io, Next, Work, sync, write_zeros};
+use crate::gsd::error::Error;
+use crate::gsd::layout::IndexBlock;
+use crate::gsd::publish::Publish;
+use crate::gsd::raw::{Image, Shadow};
+use crate::gsd::shadow::{Added, SHADOW_LEN};
+use crate::span::Span;
+use crate::store::usize_to_u64;
+
+/// Makes all ended frames durable and visible. Costs two syncs, or one
+/// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new, but
+/// the first one syncs what was found in any case.
+pub(super) fn commit(work: &mut Work<'_>) -> Next {
+    work.then(&[settle, spill, publish_new])
+}
+
+fn publish_new(work: &mut Work<'_>) -> Next {
+    let tail = &work.tail;
+    let names = if tail.is_adopted { tail.image.commit.names.get() } else { tail.names_count };
+    if tail.entries != tail.committed || names != tail.names_count {
+        return work.then(&[publish_all]);
+    }
+    match tail.stands {
+        // Whoever left it may have been killed before its sync, and this is a promise.
+        Stands::Found => work.then(&[make_durable]),
+        Stands::Written | Stands::Durable => DONE,
+    }
+}
+
+/// Publishes all that the index and the name list have.
+pub(super) fn publish_all(work: &mut Work<'_>) -> Next {
+    work.then(&[free_slots, pad, publish_entries])
+}
+
+/// The same, where the index has as many entries as it must have.
+pub(super) fn publish_entries(work: &mut Work<'_>) -> Next {
+    work.shown = work.tail.entries;
+    work.then(&[publish])
+}
+
+/// Publishes the first `work.shown` entries of the index, and all names.
+pub(super) fn publish(work: &mut Work<'_>) -> Next {
+    work.then(&[show_nothing, copy_entries, clear_behind_names, reserve_data, replace_header])
+}
+
+/// Empty slots for a header without entries: the last ones, which leaves the others free.
+fn show_nothing(work: &mut Work<'_>) -> Next {
+    let (tail, shown) = (&work.tail, work.tail.image.index());
+    let is_shown = tail.index.last(shown.slots) == Some(shown) || tail.index == shown;
+    if work.shown > 0 || is_shown {
+        return DONE;
+    }
+    let Some(last) = tail.index.last(tail.shown_slots) else {
+        work.slots = tail.shown_slots.saturating_mul(2);
+        return work.then(&[move_index, show_nothing]);
+    };
+    work.zeros = last.span().unwrap_or(Span::ZERO);
+    work.then(&[write_zeros])
+}
+
+fn reserve_data(work: &mut Work<'_>) -> Next {
+    let end = work.tail.data_end;
+    if work.lacks(end) { work.reserve(end, |_| DONE) } else { DONE }
+}
+
+/// Puts a new image in the place of the header's.
+#[inline(never)]
+fn replace_header(work: &mut Work<'_>) -> Next {
+    let new = next_image(work)?;
+    let tail = &work.tail;
+    let crc = tail.sums.added_crc(tail.data_end, work.checksum);
+    let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
+    work.publish(Publish::new(&work.tail.image, &new, added_crc, work.checksum));
+    work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
+}
+
+/// The header that shows `work.shown` entries.
+fn next_image(work: &Work<'_>) -> Result<Image, Error> {
+    let tail = &work.tail;
+    let commit = &tail.image.commit;
+    let mut record = tail.record(work.shown, tail.data_end, commit.shadow.get())?;
+    record.sequence = commit.sequence.get().wrapping_add(1);
+    let shown = shown_block(work);
+    let mut image = tail.image;
+    image.index_location = shown.location.into();
+    image.index_allocated_entries = shown.slots.into();
+    image.namelist_location = tail.names.location.into();
+    image.namelist_allocated_entries = tail.names.units.into();
+    image.gsd_version = tail.version.number().into();
+    Ok(image.with_record(record, work.checksum))
+}
+
+fn shown_block(work: &Work<'_>) -> IndexBlock {
+    let (tail, shown) = (&work.tail, work.tail.image.index());
+    let is_shown = tail.index.last(shown.slots) == Some(shown) || tail.index == shown;
+    match work.shown {
+        0 if is_shown => shown,
+        0 => tail.index.last(tail.shown_slots).unwrap_or(shown),
+        slots => IndexBlock { slots, ..tail.index },
+    }
+}
+
+/// Publishes as far as nobody sees it.
+fn publish_front(work: &mut Work<'_>) -> Next {
+    if work.publishing().is_none_or(Publish::is_about_to_begin) {
+        return DONE;
+    }
+    work.then(&[publish_front])?;
+    Ok(Io::Publish)
+}
+
+/// From here on the header may be the new one, also if something fails.
+fn header_is_begun(work: &mut Work<'_>) -> Next {
+    let Some(publish) = work.publishing() else { return DONE };
+    let (image, is_of_one_sync) = (*publish.image(), publish.is_of_one_sync());
+    let tail = &mut *work.tail;
+    (tail.image, tail.is_torn) = (image, true);
+    tail.stands = if is_of_one_sync { Stands::Written } else { Stands::Durable };
+    tail.begin_sums();
+    DONE
+}
+
+/// Publishes the rest.
+pub(super) fn publish_rest(work: &mut Work<'_>) -> Next {
+    if work.publishing().is_none_or(Publish::is_done) {
+        return DONE;
+    }
+    work.then(&[publish_rest])?;
+    Ok(Io::Publish)
+}
+
+fn header_is_written(work: &mut Work<'_>) -> Next {
+    work.tail.is_torn = false;
+    work.tail.committed = work.shown;
+    DONE
+}
+
+/// Ends a publication that was cut off in the middle of the header.
+pub(super) fn settle(work: &mut Work<'_>) -> Next {
+    if work.tail.is_torn_before {
+        return work.then(&[settle_before, settle]);
+    }
+    if !work.tail.is_torn {
+        return DONE;
+    }
+    work.publish(Publish::again(&work.tail.image, work.checksum));
+    work.then(&[publish_rest, |work| {
+        let tail = &mut *work.tail;
+        (tail.is_torn, tail.stands) = (false, Stands::Durable);
+        tail.committed = tail.image.commit.entries.get();
+        DONE
+    }])
+}
+
+/// Ends the publication of the commit before the last one: no shadow knows a header that is a front of
+/// the last commit's and has parts of two others behind that.
+fn settle_before(work: &mut Work<'_>) -> Next {
+    let commit = &work.tail.image.commit;
+    let before = commit.sequence.get().wrapping_sub(1);
+    let offset = Shadow::offset_of(commit.shadow.get(), before);
+    work.then(&[publish_before, publish_rest, |work| {
+        work.tail.is_torn_before = false;
+        DONE
+    }])?;
+    work.read(offset, usize_to_u64(SHADOW_LEN))
+}
+
+fn publish_before(work: &mut Work<'_>) -> Next {
+    let lost = work.tail.image.crc_error();
+    let image = Shadow::parse(work.bytes_read()).ok_or(lost)?.new;
+    work.publish(Publish::again(&image, work.checksum));
+    DONE
+}
+
+/// Cuts off what stands behind the end of the file: a chunk that failed or was given up may have left more
+/// than was ever in use.
+pub(super) fn cut(work: &mut Work<'_>) -> Next {
+    let tail = &work.tail;
+    let is_longer = tail.is_adopted && tail.store_len > tail.data_end;
+    match (is_longer, tail.stands) {
+        // an older header may speak of what is cut off
+        (true, _) => work.then(&[make_durable, cut_store]),
+        (false, Stands::Written) => work.then(&[make_durable]),
+        (false, _) => DONE,
+    }
+}
+
+/// Cuts the store where the file ends.
+pub(super) fn cut_store(work: &mut Work<'_>) -> Next {
+    let end = work.tail.data_end;
+    work.reserve(end, sync)
+}
+
+const _: () = assert!(SHADOW_LEN <= HAND);

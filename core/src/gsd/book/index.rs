@@ -1,0 +1,174 @@
+//! Entries of ended frames go to slots that no header shows yet.
+
+use super::commit::{publish, settle};
+use super::tail::{Move, Tail};
+use super::work::{Bytes, DONE, HAND, Io, Next, Work};
+use crate::gsd::error::Error;
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded, whole_sectors};
+use crate::span::Span;
+use crate::store::usize_to_u64;
+
+impl Tail {
+    /// Slots of the present block that entries may use. While there is no entry, the header may show
+    /// the last ones, which must stay empty.
+    fn usable_slots(&self) -> u64 {
+        let shown = self.image.index();
+        match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {
+            true => self.index.slots.saturating_sub(shown.slots),
+            false => self.index.slots,
+        }
+    }
+
+    /// As many entries as the index must have.
+    fn padded(&self) -> u64 {
+        let want = padded(self.entries, self.index_frames, self.shown_slots);
+        whole_sectors(want, self.align())
+    }
+
+    /// Entries that were written behind those that there are.
+    fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
+        self.index_crc = checksum(self.index_crc, bytes);
+        self.sums.add_entries(bytes, checksum);
+        self.entries = self.entries.saturating_add(usize_to_u64(bytes.len() / 32));
+    }
+}
+
+/// Writes the entries of ended frames behind those of the index.
+pub(super) fn spill(work: &mut Work<'_>) -> Next {
+    match work.waiting.last_ended() {
+        Some(_) => work.then(&[settle, free_slots, make_slots, write_ended]),
+        None => DONE,
+    }
+}
+
+fn make_slots(work: &mut Work<'_>) -> Next {
+    work.slots = work.tail.entries.saturating_add(work.waiting.counts.ended_len());
+    if work.slots > work.tail.usable_slots() { work.then(&[move_index]) } else { DONE }
+}
+
+fn write_ended(work: &mut Work<'_>) -> Next {
+    work.then(&[|work| {
+        let last = work.waiting.last_ended().unwrap_or(0);
+        work.tail.add_entries(work.waiting.ended(), work.checksum);
+        work.tail.index_frames = last.saturating_add(1);
+        work.waiting.drop_ended();
+        DONE
+    }])?;
+    let offset = work.tail.index.offset_of(work.tail.entries);
+    Ok(Io::Write { offset, bytes: Bytes::Ended })
+}
+
+/// Makes sure that no header shows the slots that entries go to next.
+pub(super) fn free_slots(work: &mut Work<'_>) -> Next {
+    let (tail, shown) = (&work.tail, work.tail.image.index());
+    if tail.index.location != shown.location || shown.slots <= tail.committed {
+        return DONE; // another block, or the last slots of this one
+    }
+    // The block is one of gsd's, and its empty slots are shown.
+    let committed = tail.committed;
+    if committed == padded(committed, tail.index_frames, tail.shown_slots) {
+        work.shown = committed;
+        return work.then(&[publish]);
+    }
+    work.slots = committed.saturating_add(1);
+    work.then(&[move_index])
+}
+
+/// Fills the index with copies of its last entry, up to as many entries as it must have.
+pub(super) fn pad(work: &mut Work<'_>) -> Next {
+    let tail = &work.tail;
+    let want = tail.padded();
+    if want == tail.entries || tail.entries == 0 {
+        return DONE;
+    }
+    if want > tail.usable_slots() {
+        work.slots = want;
+        return work.then(&[move_index, pad]);
+    }
+    work.then(&[copy_entries, read_last, fill_with_last, write_padding])
+}
+
+fn read_last(work: &mut Work<'_>) -> Next {
+    let last = work.tail.index.offset_of(work.tail.entries.saturating_sub(1));
+    work.read(last, ENTRY_LEN)
+}
+
+fn fill_with_last(work: &mut Work<'_>) -> Next {
+    let mut entry = [0; 32];
+    entry.copy_from_slice(work.bytes_read().first_chunk::<32>().unwrap_or(&[0; 32]));
+    work.fill_hand(&entry);
+    DONE
+}
+
+fn write_padding(work: &mut Work<'_>) -> Next {
+    let left = work.tail.padded().saturating_sub(work.tail.entries);
+    let len = usize::try_from(left).unwrap_or(HAND).saturating_mul(32).min(HAND);
+    if len == 0 {
+        return DONE;
+    }
+    work.done = usize_to_u64(len);
+    work.then(&[add_padding, write_padding])?;
+    let offset = work.tail.index.offset_of(work.tail.entries);
+    Ok(Io::Write { offset, bytes: Bytes::Hand(len) })
+}
+
+fn add_padding(work: &mut Work<'_>) -> Next {
+    let len = usize::try_from(work.done).unwrap_or(0);
+    let padding = work.hand.bytes().get(..len).unwrap_or_default();
+    work.tail.add_entries(padding, work.checksum);
+    DONE
+}
+
+/// Makes a fresh block of at least `work.slots` at the end of the file the present one. The entries
+/// that there are follow before the next commit.
+pub(super) fn move_index(work: &mut Work<'_>) -> Next {
+    work.then(&[copy_entries, take_block])
+}
+
+fn take_block(work: &mut Work<'_>) -> Next {
+    let block = index_block(work)?;
+    let end = block.span().map_or(u64::MAX, Span::end);
+    if work.lacks(end) {
+        return work.reserve(end, take_block);
+    }
+    let tail = &mut *work.tail;
+    tail.moving = Some(Move { from: tail.index, copied: 0, count: tail.entries });
+    (tail.index, tail.data_end) = (block, end);
+    DONE
+}
+
+/// A block of at least `work.slots` at the end of the file.
+pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
+    let full = Error::FileFull { data_end: work.tail.data_end, len: u64::MAX };
+    let slots = grown(work.tail.index.slots, work.slots).ok_or(full)?;
+    let len = Span::of_table(0, slots, ENTRY_LEN).map_or(u64::MAX, Span::len);
+    Ok(IndexBlock { location: work.tail.behind(len)?.offset(), slots })
+}
+
+/// Copies the entries that the present index block still lacks.
+pub(super) fn copy_entries(work: &mut Work<'_>) -> Next {
+    let Some(moving) = work.tail.moving else { return DONE };
+    let left = moving.count.saturating_sub(moving.copied);
+    if left == 0 {
+        work.tail.moving = None;
+        return DONE;
+    }
+    let count = left.min(work.room_len() / ENTRY_LEN);
+    work.then(&[write_copy])?;
+    work.read(moving.from.offset_of(moving.copied), count.saturating_mul(ENTRY_LEN))
+}
+
+fn write_copy(work: &mut Work<'_>) -> Next {
+    let Some(moving) = work.tail.moving else { return DONE };
+    work.then(&[has_copied, copy_entries])?;
+    let bytes = Bytes::Read(work.bytes_read().len());
+    Ok(Io::Write { offset: work.tail.index.offset_of(moving.copied), bytes })
+}
+
+fn has_copied(work: &mut Work<'_>) -> Next {
+    let count = usize_to_u64(work.bytes_read().len() / 32);
+    if let Some(moving) = &mut work.tail.moving {
+        moving.copied = moving.copied.saturating_add(count);
+    }
+    DONE
+}

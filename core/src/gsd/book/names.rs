@@ -1,0 +1,201 @@
+//! Names, added behind those that there are.
+
+use super::adopt::adopt;
+use super::commit::settle;
+use super::tail::Tail;
+use super::work::{Bytes, DONE, HAND, Io, Next, Work, write_zeros};
+use crate::gsd::checksums;
+use crate::gsd::error::Error;
+use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
+use crate::gsd::names::check_name;
+use crate::span::Span;
+use crate::store::usize_to_u64;
+
+/// Refuses a name that the file cannot have.
+pub(super) fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
+    check_name(name, tail.version)?;
+    match tail.names_count < MAX_NAMES {
+        true => Ok(()),
+        false => Err(Error::NamesFull),
+    }
+}
+
+impl Tail {
+    /// Bytes that a name of `len` bytes takes.
+    fn name_len(&self, len: usize) -> u64 {
+        match self.version.is_sorted() {
+            true => usize_to_u64(len).saturating_add(1),
+            false => NAME_UNIT,
+        }
+    }
+
+    const fn shows_names(&self) -> bool {
+        let shown = self.image.name_block();
+        self.names.location == shown.location && self.names.units == shown.units
+    }
+
+    /// The list that was shown before the one that is, and how much of it was used, if names of `len`
+    /// bytes go there next.
+    fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
+        self.names_before.filter(|(block, _)| {
+            let is_long = block.span().is_some_and(|span| span.len() >= len);
+            self.shows_names() && *block != self.names && is_long
+        })
+    }
+
+    /// A name list of at least `len` bytes at the end of the file.
+    fn fresh_names(&self, len: u64) -> Result<NameBlock, Error> {
+        let most = u64::from(u32::MAX) / NAME_UNIT;
+        if len > most.saturating_mul(NAME_UNIT) {
+            return Err(Error::FileFull { data_end: self.data_end, len });
+        }
+        let mut units = self.names.units.clamp(1, most);
+        while units.saturating_mul(NAME_UNIT) < len {
+            units = units.saturating_mul(2).min(most);
+        }
+        let location = self.behind(units.saturating_mul(NAME_UNIT))?.offset();
+        Ok(NameBlock { location, units })
+    }
+}
+
+/// Adds `work.name`.
+pub(super) fn add(work: &mut Work<'_>) -> Next {
+    work.then(&[adopt, make_name_room, clear_behind_names, write_name])
+}
+
+/// Length of the list with `work.name`.
+fn end_of_names(work: &Work<'_>) -> u64 {
+    work.tail.names_len.saturating_add(work.tail.name_len(work.name.len()))
+}
+
+fn make_name_room(work: &mut Work<'_>) -> Next {
+    let tail = &work.tail;
+    let is_kept = tail.shows_names() && !tail.names_in_place;
+    if is_kept || end_of_names(work) > tail.names.span().map_or(0, Span::len) {
+        return work.then(&[settle, move_names]);
+    }
+    DONE
+}
+
+fn write_name(work: &mut Work<'_>) -> Next {
+    work.tail.names_torn = true;
+    work.then(&[has_name])?;
+    let offset = work.tail.name_list().end();
+    Ok(Io::Write { offset, bytes: Bytes::Name })
+}
+
+fn has_name(work: &mut Work<'_>) -> Next {
+    let (end, len, name) = (end_of_names(work), work.tail.name_len(work.name.len()), work.name);
+    let tail = &mut *work.tail;
+    tail.names_torn = false; // what is behind it is zero
+    let mut crc = (work.checksum)(tail.names_crc, name);
+    for _ in usize_to_u64(name.len())..len {
+        crc = (work.checksum)(crc, &[0]);
+    }
+    if name == checksums::NAME && tail.checksums {
+        tail.checksums_id = u16::try_from(tail.names_count).ok();
+    }
+    (tail.names_crc, tail.names_len) = (crc, end);
+    tail.names_count = tail.names_count.saturating_add(1);
+    DONE
+}
+
+/// Makes a name list that is not shown, with room for `work.name`, the present one: that which was
+/// shown before, or a fresh one at the end of the file.
+fn move_names(work: &mut Work<'_>) -> Next {
+    let len = end_of_names(work);
+    let (block, done) = match work.tail.names_before(len) {
+        Some(before) => before,
+        None => {
+            let block = work.tail.fresh_names(len)?;
+            let end = block.span().map_or(u64::MAX, Span::end);
+            if work.lacks(end) {
+                return work.reserve(end, move_names);
+            }
+            (block, 0)
+        }
+    };
+    (work.block, work.done) = (block.span().unwrap_or(Span::ZERO), done);
+    work.then(&[copy_names, clear_rest, have_moved])
+}
+
+fn copy_names(work: &mut Work<'_>) -> Next {
+    let left = work.tail.name_list().skip(work.done);
+    if left.is_empty() {
+        return DONE;
+    }
+    work.then(&[write_names])?;
+    work.read(left.offset(), left.len())
+}
+
+fn write_names(work: &mut Work<'_>) -> Next {
+    let len = work.bytes_read().len();
+    let offset = work.block.offset().saturating_add(work.done);
+    work.then(&[
+        |work| {
+            let len = usize_to_u64(work.bytes_read().len());
+            work.done = work.done.saturating_add(len);
+            DONE
+        },
+        copy_names,
+    ])?;
+    Ok(Io::Write { offset, bytes: Bytes::Read(len) })
+}
+
+/// Clears what is behind the names in a fresh list.
+fn clear_rest(work: &mut Work<'_>) -> Next {
+    if work.tail.names_before(end_of_names(work)).is_some() {
+        return DONE;
+    }
+    work.zeros = work.block.skip(work.done);
+    work.then(&[write_zeros, |work| {
+        work.tail.data_end = work.tail.data_end.max(work.block.end());
+        DONE
+    }])
+}
+
+fn have_moved(work: &mut Work<'_>) -> Next {
+    let (block, tail) = (work.block, &mut *work.tail);
+    if tail.shows_names() {
+        // Only one that has zeros behind its names can be gone on with.
+        let before = Some((tail.names, tail.names_len));
+        tail.names_before = before.filter(|_| !tail.names_found);
+    }
+    tail.names_found = false;
+    tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
+    tail.names_torn = false;
+    DONE
+}
+
+/// Clears what a write that failed may have left behind the names.
+pub(super) fn clear_behind_names(work: &mut Work<'_>) -> Next {
+    if !work.tail.names_torn {
+        return DONE;
+    }
+    let list = work.tail.name_list();
+    let end = work.tail.names.span().map_or(0, Span::end);
+    let rest = end.saturating_sub(list.end());
+    work.block = Span::new(list.end(), rest).unwrap_or(Span::ZERO);
+    work.then(&[look_behind_names])
+}
+
+fn look_behind_names(work: &mut Work<'_>) -> Next {
+    if work.block.is_empty() {
+        work.tail.names_torn = false;
+        return DONE;
+    }
+    work.then(&[clear_names])?;
+    work.read(work.block.offset(), work.block.len().min(usize_to_u64(HAND)))
+}
+
+fn clear_names(work: &mut Work<'_>) -> Next {
+    let bytes = work.bytes_read();
+    let (len, is_clear) = (usize_to_u64(bytes.len()), bytes.iter().all(|&byte| byte == 0));
+    let part = work.block.part(0, len).unwrap_or(Span::ZERO);
+    work.block = work.block.skip(len);
+    if is_clear {
+        return work.then(&[look_behind_names]);
+    }
+    work.zeros = part;
+    work.then(&[write_zeros, look_behind_names])
+}
