@@ -29,6 +29,7 @@ use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
 use super::names::FindName;
 use super::open::Head;
+use super::publish::Publish;
 use super::raw::IndexEntry;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
@@ -39,7 +40,7 @@ pub(in crate::gsd) use tail::MAX_LEN;
 use tail::Stands;
 pub(in crate::gsd) use tail::Tail;
 use waiting::{Counts, Waiting};
-use work::Job;
+use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
 
 /// Where there is much memory, the end of it is lent to the driver: an index of millions of entries is
@@ -106,19 +107,19 @@ impl<B: AsMut<[Slot]>> Book<B> {
 
     /// Ends a commit that was cut off, and finds the name of the checksums.
     pub fn begin(&mut self) -> Work<'_> {
-        self.work(&[frame::begin])
+        self.work(frame::begin, &[], None)
     }
 
     /// Whether a chunk can be placed: the file has a commit record that is durable, and the memory room.
     #[must_use]
     #[inline]
-    pub fn is_ready(&self) -> bool {
-        self.tail.is_adopted && self.tail.stands != Stands::Found && self.counts.has_room()
+    pub const fn is_ready(&self) -> bool {
+        self.tail.is_writable() && self.counts.has_room()
     }
 
     /// Makes the file ready for chunks, and room in the memory, if there can be.
     pub fn make_ready(&mut self) -> Work<'_> {
-        self.work(&[adopt::adopt, frame::make_room])
+        self.work(frame::make_ready, &[], None)
     }
 
     /// A place for a chunk of the present frame: `n` rows of `m` values. Nobody else gets it.
@@ -131,7 +132,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// [`Error::FrameFull`]; [`Error::FileFull`]; [`Error::NotReady`].
     pub fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let chunk = self.next_place(id, kind, n, m)?;
-        self.tail.placed_from.get_or_insert(self.tail.data_end);
+        if self.tail.placed_from.is_none() {
+            self.tail.placed_from = NonZeroU64::new(self.tail.data_end);
+        }
         self.tail.data_end = chunk.span.end();
         self.tail.sums.lose(); // nobody sees the bytes
         Ok(chunk)
@@ -158,7 +161,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
         let is_new = self.waiting().position(id).is_ok();
         let tail = &self.tail;
-        if !(tail.is_adopted && tail.stands != Stands::Found) {
+        if !tail.is_writable() {
             Err(Error::NotReady)
         } else if u32::from(id) >= tail.names_count {
             Err(Error::NoName { id, names: tail.names_count })
@@ -166,11 +169,13 @@ impl<B: AsMut<[Slot]>> Book<B> {
             Err(Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) })
         } else if !is_new || tail.checksums_id == Some(id) {
             Err(Error::Duplicate { id, frame: tail.frame })
+        } else if let Err(error) = self.check_frame() {
+            Err(error)
         } else if !self.counts.has_room() {
             let chunks = usize_to_u64(self.counts.open_len());
             Err(Error::FrameFull { frame: tail.frame, chunks })
         } else {
-            self.check_frame()
+            Ok(())
         }
     }
 
@@ -196,7 +201,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// placed in the present frame.
     pub fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
         self.check_chunk(chunk.id, chunk.kind)?;
-        let from = self.tail.placed_from.unwrap_or(self.tail.data_end);
+        let from = self.tail.placed_from.map_or(self.tail.data_end, NonZeroU64::get);
         let span = chunk.span;
         let is_placed = span.offset() >= from && span.end() <= self.tail.data_end;
         if chunk.frame != self.tail.frame || !is_placed {
@@ -230,7 +235,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     ///
     /// If the work fails, the frame has not ended.
     pub fn end_frame(&mut self) -> Work<'_> {
-        self.work(&[frame::end])
+        self.work(frame::end, &[], None)
     }
 
     /// Ends the present frame, if that takes no work.
@@ -248,7 +253,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// more: the book is as after the end of the frame before.
     pub fn discard_frame(&mut self) {
         let start = self.waiting().discard_open();
-        let start = start.into_iter().chain(self.tail.placed_from.take()).min();
+        let start =
+            start.into_iter().chain(self.tail.placed_from.take().map(NonZeroU64::get)).min();
         if let Some(start) = start {
             self.tail.data_end = start.max(self.tail.blocks_end());
             self.tail.sums.lose(); // they have the bytes that were given up
@@ -265,26 +271,21 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// If the work fails, the file is as the last commit left it, or as this one would; the next one
     /// tries again.
     pub fn commit(&mut self) -> Work<'_> {
-        self.work(&[commit::commit])
+        self.work(commit::commit, &[], None)
     }
 
     /// Cuts off what stands in a store of `store_len` bytes behind the end of the file, after a commit.
     pub fn cut(&mut self, store_len: u64) -> Work<'_> {
         self.tail.store_len = store_len;
-        self.work(&[commit::cut])
+        self.work(commit::cut, &[], None)
     }
 
     /// Adds a name that the file does not have; [`names`](Self::names) before is its id.
     ///
-    /// If the work fails, it does not have it.
-    ///
-    /// # Errors
-    /// [`Error::BadName`]; [`Error::NamesFull`].
-    pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Result<Work<'w>, Error> {
-        names::check(&self.tail, name)?;
-        let mut work = self.work(&[names::add]);
-        work.name = name;
-        Ok(work)
+    /// If the work fails, it does not have it: [`Error::BadName`] and [`Error::NamesFull`] are among the
+    /// reasons.
+    pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Work<'w> {
+        self.work(names::add, name, None)
     }
 
     /// Looks for a name; tell the book what it found ([`found_name`](Self::found_name)).
@@ -298,27 +299,19 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.found_name(name, id)
     }
 
-    /// Makes a file of an older layer one of layer 2.1. All must be committed
-    /// ([`Error::OpenFrame`] if not), and `before` is memory for what is taken back if the work fails.
-    ///
-    /// # Errors
-    /// [`Error::OpenFrame`].
-    pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Result<Work<'w>, Error> {
-        self.check_no_open_frame()?;
-        let mut work = self.work(&[upgrade::upgrade]);
-        work.before = Some(before);
-        Ok(work)
+    /// Makes a file of an older layer one of layer 2.1; `before` is memory for what is taken back if the
+    /// work fails. [`Error::OpenFrame`] is among the reasons.
+    pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
+        self.work(upgrade::upgrade, &[], Some((before, Before::take_back)))
     }
 
     /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.
     /// `before` is memory for what is taken back if the work fails.
     pub fn truncate<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
-        let mut work = self.work(&[truncate::truncate]);
-        work.before = Some(before);
-        work
+        self.work(truncate::truncate, &[], Some((before, Before::take_back)))
     }
 
-    pub(super) fn check_no_open_frame(&self) -> Result<(), Error> {
+    pub(super) const fn check_no_open_frame(&self) -> Result<(), Error> {
         match self.counts.open_len() {
             0 => Ok(()),
             _ => Err(Error::OpenFrame { frame: self.tail.frame }),
@@ -330,12 +323,33 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Waiting::new(self.memory.as_mut().as_mut_bytes(), &mut self.counts)
     }
 
-    fn work(&mut self, jobs: &[Job]) -> Work<'_> {
+    /// Work that begins with `job`. It is put together in place: it is large for a device's stack.
+    fn work<'w>(&'w mut self, job: Job, name: &'w [u8], before: Option<Undo<'w>>) -> Work<'w> {
         let len = self.counts.memory_len();
         let memory = self.memory.as_mut().as_mut_bytes().split_at_mut_checked(len);
         let (front, window) = memory.unwrap_or_default();
-        let waiting = Waiting::new(front, &mut self.counts);
-        Work::new(&mut self.tail, waiting, window, self.checksum, jobs)
+        Work {
+            tail: &mut self.tail,
+            waiting: Waiting::new(front, &mut self.counts),
+            checksum: self.checksum,
+            window,
+            first: Some(job),
+            jobs: heapless::Vec::new(),
+            io: Io::Nothing,
+            failed: None,
+            hand: Publish::nothing(),
+            reading: Span::ZERO,
+            read: 0,
+            name,
+            before,
+            shown: 0,
+            slots: 0,
+            block: Span::ZERO,
+            done: 0,
+            zeros: Span::ZERO,
+            crc: 0,
+            sums: Sums::NONE,
+        }
     }
 }
 
@@ -458,6 +472,12 @@ impl Tail {
         let span = start.and_then(|start| Span::new(start, len));
         let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
         Ok(Chunk { frame: self.frame, id, kind, n, m, span })
+    }
+
+    /// Whether the file has a commit record that is durable.
+    #[inline]
+    pub(super) const fn is_writable(&self) -> bool {
+        self.is_adopted && !matches!(self.stands, Stands::Found)
     }
 
     /// All up to `end` is used, and there.

@@ -7,7 +7,7 @@ use crate::integrity::Checksum;
 use crate::step::{Machine, Step};
 use crate::store::usize_to_u64;
 use core::convert::Infallible;
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// Offset of the part of an image that stands in front of application and schema.
 const FIELDS: u64 = 8;
@@ -25,12 +25,12 @@ const MAGIC: usize = Commit::MAGIC.len();
 #[derive(Debug)]
 pub struct Publish {
     shadow: Shadow,
-    offset: u64,
     stage: Stage,
 }
 
+/// Where publishing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Shadow,
     Before,
     Fields,
@@ -38,7 +38,8 @@ enum Stage {
     /// The header is durable, or, of a commit of one sync, to be seen before what comes later.
     Behind,
     Done,
-    // Of a first commit record.
+    /// The first step of a header's first commit record: the caller has cleared the magic of one that does
+    /// not hold. The record is whole and durable before the magic is written that makes it one.
     FirstShadow,
     OtherShadow,
     SyncShadows,
@@ -71,16 +72,36 @@ impl Publish {
     /// that of a commit of one sync, or 0.
     #[must_use]
     pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
-        let commit = &new.commit;
-        let offset = Shadow::offset_of(commit.shadow.get(), commit.sequence.get());
-        Self { shadow: Shadow::of(old, new, added_crc, checksum), offset, stage: Stage::Shadow }
+        Self { shadow: Shadow::of(old, new, added_crc, checksum), stage: Stage::Shadow }
     }
 
     /// Ends what was cut off before the header was durable. What it speaks of is there, and is made
     /// durable first: a program may have been killed before it did that.
     #[must_use]
     pub fn again(new: &Image, checksum: Checksum) -> Self {
-        Self { stage: Stage::Before, ..Self::new(new, new, 0, checksum) }
+        Self { shadow: Shadow::of(new, new, 0, checksum), stage: Stage::Before }
+    }
+
+    /// Nothing yet, or any more.
+    pub(super) fn nothing() -> Self {
+        Self { shadow: Shadow::new_zeroed(), stage: Stage::Done }
+    }
+
+    /// Makes this what publishes `shadow` from `stage` on; it is filled in by `fill`.
+    pub(super) fn set(&mut self, stage: Stage, fill: impl FnOnce(&mut Shadow)) {
+        fill(&mut self.shadow);
+        self.stage = stage;
+    }
+
+    /// Memory that is free while nothing is published.
+    pub(super) fn memory(&mut self) -> &mut [u8] {
+        self.stage = Stage::Done;
+        self.shadow.as_mut_bytes()
+    }
+
+    /// What is in it.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.shadow.as_bytes()
     }
 
     /// Whether it takes one sync.
@@ -89,32 +110,19 @@ impl Publish {
         self.shadow.added_crc.get() != 0
     }
 
-    /// Gives a header that has no commit record the first one, that of `new`; the fields before it are
-    /// what they were.
-    ///
-    /// The record is whole and durable before the magic that makes it one is written. The caller has
-    /// cleared the magic of one that does not hold.
-    #[must_use]
-    pub fn first(new: &Image, checksum: Checksum) -> Self {
-        Self { stage: Stage::FirstShadow, ..Self::new(new, new, 0, checksum) }
-    }
-
     /// What the header is to be.
-    #[must_use]
-    pub const fn image(&self) -> &Image {
+    pub(super) const fn image(&self) -> &Image {
         &self.shadow.new
     }
 
     /// Whether the next step is the first one that writes to the header of a commit: what was begun must
     /// be ended from there on, before the shadow is used for anything else.
-    #[must_use]
-    pub fn is_about_to_begin(&self) -> bool {
+    pub(super) fn is_about_to_begin(&self) -> bool {
         self.stage == Stage::Fields
     }
 
     /// Whether there is no further step.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 }
@@ -127,11 +135,13 @@ impl Machine for Publish {
         let stage = self.stage;
         self.stage = stage.next();
         let is_of_one_sync = self.is_of_one_sync();
-        let shadows = self.shadow.new.commit.shadow.get();
+        let commit = &self.shadow.new.commit;
+        let shadows = commit.shadow.get();
+        let offset = Shadow::offset_of(shadows, commit.sequence.get());
         let new = self.shadow.new.as_bytes();
         let (fields, record) = new.split_at_checked(40).unwrap_or((new, &[]));
         match stage {
-            Stage::Shadow => Step::Write { offset: self.offset, bytes: self.shadow.as_bytes() },
+            Stage::Shadow => Step::Write { offset, bytes: self.shadow.as_bytes() },
             Stage::Behind if is_of_one_sync => Step::Order,
             Stage::Before | Stage::Behind | Stage::SyncShadows | Stage::SyncRest => Step::Sync,
             Stage::Fields => Step::Write { offset: FIELDS, bytes: fields },

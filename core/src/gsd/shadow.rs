@@ -4,8 +4,7 @@ use super::layout::ENTRY_LEN;
 use super::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
-use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Most bytes of chunks, and of entries, that a commit of one sync adds: who opens the file may have to
 /// read them.
@@ -99,11 +98,16 @@ impl Shadow {
     /// of one sync, or 0.
     #[must_use]
     pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
-        let added_crc = U32::new(added_crc);
-        let (magic, crc) = (Self::MAGIC, U32::new(0));
-        let mut shadow = Self { magic, old: *old, new: *new, added_crc, crc };
-        shadow.crc = U32::new(shadow.computed_crc(checksum));
+        let mut shadow = Self::new_zeroed();
+        shadow.set(old, new, added_crc, checksum);
         shadow
+    }
+
+    /// Makes this the shadow of a commit, as [`of`](Self::of).
+    pub(super) fn set(&mut self, old: &Image, new: &Image, added_crc: u32, checksum: Checksum) {
+        (self.magic, self.added_crc) = (Self::MAGIC, added_crc.into());
+        (self.old, self.new) = (*old, *new);
+        self.crc = self.computed_crc(checksum).into();
     }
 
     fn computed_crc(&self, checksum: Checksum) -> u32 {

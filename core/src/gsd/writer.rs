@@ -145,11 +145,17 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<Self, WriteError<S>> {
         let book = Book::of(tail, memory, checksum).map_err(DriveError::Format)?;
         let mut writer = Self { store, book };
-        writer.book.begin().run(&mut writer.store)?;
-        if writer.book.has_checksums() {
-            writer.find_name(checksums::NAME)?; // so that no other chunk takes it
-        }
+        writer.settle()?;
         Ok(writer)
+    }
+
+    #[inline(never)]
+    fn settle(&mut self) -> Result<(), WriteError<S>> {
+        self.book.begin().run(&mut self.store)?;
+        if self.book.has_checksums() {
+            self.find_name(checksums::NAME)?; // so that no other chunk takes it
+        }
+        Ok(())
     }
 
     /// Whether the present frame has no chunks.
@@ -235,9 +241,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ///
     /// # Errors
     /// As [`name`](Self::name).
+    #[inline(never)]
     pub fn add_name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
         let id = u16::try_from(self.book.names()).unwrap_or(u16::MAX);
-        self.book.add_name(name).map_err(DriveError::Format)?.run(&mut self.store)?;
+        self.book.add_name(name).run(&mut self.store)?;
         Ok(id)
     }
 
@@ -281,15 +288,23 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// The place of the next chunk.
     #[inline]
     fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, WriteError<S>> {
-        if !self.book.is_ready() {
-            self.make_ready()?;
+        match self.book.next_place(id, kind, n, m) {
+            Err(Error::NotReady | Error::FrameFull { .. }) => self.place_when_ready(id, kind, n, m),
+            placed => placed.map_err(DriveError::Format),
         }
-        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
     #[cold]
-    fn make_ready(&mut self) -> Result<(), WriteError<S>> {
-        self.book.make_ready().run(&mut self.store)
+    #[inline(never)]
+    fn place_when_ready(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        n: u64,
+        m: u32,
+    ) -> Result<Chunk, WriteError<S>> {
+        self.book.make_ready().run(&mut self.store)?;
+        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
     /// Ends the present frame, also one without chunks, and returns its number.
@@ -365,8 +380,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// file is of layer 1 then, and nothing is lost.
     pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
         let mut before = Before::NONE;
-        let work = self.book.upgrade(&mut before).map_err(DriveError::Format)?;
-        work.run(&mut self.store)
+        self.book.upgrade(&mut before).run(&mut self.store)
     }
 
     /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.

@@ -1,23 +1,24 @@
 //! Files without a commit record that holds: they get one before anything else is done to them.
 
 use super::tail::Stands;
-use super::work::{Bytes, DONE, Io, Next, Work};
-use crate::gsd::publish::Publish;
+use super::work::{Bytes, Work};
+use crate::gsd::publish::Stage;
 use crate::gsd::raw::Shadow;
 use crate::gsd::record::OFFSET;
 use crate::span::Span;
 
 /// Makes the file ready for writing: gives it a commit record that says what it holds, if it has
 /// none, and makes that durable.
-pub(super) fn adopt(work: &mut Work<'_>) -> Next {
+pub(super) fn adopt(work: &mut Work<'_>) {
     let tail = &mut *work.tail;
-    if tail.is_adopted {
-        return match tail.stands {
-            Stands::Found => work.then(&[make_durable]),
-            Stands::Written | Stands::Durable => DONE,
-        };
+    if tail.is_writable() {
+        return;
     }
-    let shadow = tail.behind(Shadow::BOTH_LEN)?;
+    if tail.is_adopted {
+        return work.then(&[make_durable]);
+    }
+    let shadow = tail.behind(Shadow::BOTH_LEN);
+    let Some(shadow) = work.ok(shadow) else { return };
     if work.lacks(shadow.end()) {
         return work.reserve(shadow.end(), adopt);
     }
@@ -28,41 +29,39 @@ pub(super) fn adopt(work: &mut Work<'_>) -> Next {
 
 /// Makes the header durable: before anything is written to a file that another program left, since
 /// an older header may show what is free to the present one, and at the end.
-pub(super) fn make_durable(work: &mut Work<'_>) -> Next {
+pub(super) fn make_durable(work: &mut Work<'_>) {
     if work.tail.stands == Stands::Durable {
-        return DONE;
+        return;
     }
     work.then(&[|work| {
         work.tail.stands = Stands::Durable;
-        DONE
-    }])?;
-    Ok(Io::Sync)
+    }]);
+    work.sync();
 }
 
 /// The CRC-32C of the names.
-fn sum_names(work: &mut Work<'_>) -> Next {
+fn sum_names(work: &mut Work<'_>) {
     let left = work.tail.name_list().skip(work.done);
     if left.is_empty() {
-        return DONE;
+        return;
     }
-    work.then(&[sum_names_read, sum_names])?;
+    work.then(&[sum_names_read, sum_names]);
     work.read(left.offset(), left.len())
 }
 
-fn sum_names_read(work: &mut Work<'_>) -> Next {
+fn sum_names_read(work: &mut Work<'_>) {
     let (checksum, crc) = (work.checksum, work.tail.names_crc);
     let bytes = work.bytes_read();
     let len = crate::store::usize_to_u64(bytes.len());
     work.tail.names_crc = checksum(crc, bytes);
     work.done = work.done.saturating_add(len);
-    DONE
 }
 
 /// Writes a commit record of what is committed. `work.block` begins where the shadows go, and the file
 /// ends with it.
 ///
 /// Until the last step it has none: a record that is half written says nothing.
-pub(super) fn make_record(work: &mut Work<'_>) -> Next {
+pub(super) fn make_record(work: &mut Work<'_>) {
     work.tail.is_adopted = false;
     if work.tail.image.commit.magic == [0; 8] {
         return work.then(&[write_record]);
@@ -70,31 +69,29 @@ pub(super) fn make_record(work: &mut Work<'_>) -> Next {
     work.then(&[
         |work| {
             work.tail.image.commit.magic = [0; 8];
-            DONE
         },
         write_record,
-    ])?;
-    Ok(Io::Write { offset: OFFSET, bytes: Bytes::Zeros(8) })
+    ]);
+    work.write(OFFSET, Bytes::Zeros(8));
 }
 
-fn write_record(work: &mut Work<'_>) -> Next {
+fn write_record(work: &mut Work<'_>) {
     let (shadow, data_end) = (work.block.offset(), work.block.end());
-    let record = work.tail.record(work.tail.committed, data_end, shadow)?;
+    let Some(record) = work.ok(work.tail.record(work.tail.committed, data_end, shadow)) else {
+        return;
+    };
     let image = work.tail.image.with_record(record, work.checksum);
     // Of a commit that changes nothing: without one, an append by gsd could not be told from
     // damage. The file must be as long as the record says.
-    work.publish(Publish::first(&image, work.checksum));
+    work.publish(Stage::FirstShadow, &image);
     work.then(&[super::commit::publish_rest, has_record])
 }
 
-fn has_record(work: &mut Work<'_>) -> Next {
-    let Some(publish) = work.publishing() else { return DONE };
-    let image = *publish.image();
-    let tail = &mut *work.tail;
+fn has_record(work: &mut Work<'_>) {
+    let (image, tail) = (*work.hand.image(), &mut *work.tail);
     tail.data_end = image.commit.data_end.get();
     (tail.image, tail.is_adopted, tail.stands) = (image, true, Stands::Durable);
     tail.begin_sums();
-    DONE
 }
 
 /// A block at `shadow` that ends with the file.

@@ -4,10 +4,10 @@ use super::adopt::make_durable;
 use super::index::{copy_entries, free_slots, move_index, pad, spill};
 use super::names::clear_behind_names;
 use super::tail::Stands;
-use super::work::{DONE, HAND, Io, Next, Work, sync, write_zeros};
+use super::work::{HAND, Work, sync, write_zeros};
 use crate::gsd::error::Error;
 use crate::gsd::layout::IndexBlock;
-use crate::gsd::publish::Publish;
+use crate::gsd::publish::Stage;
 use crate::gsd::raw::{Image, Shadow};
 use crate::gsd::shadow::{Added, SHADOW_LEN};
 use crate::span::Span;
@@ -16,11 +16,11 @@ use crate::store::usize_to_u64;
 /// Makes all ended frames durable and visible. Costs two syncs, or one
 /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new, but
 /// the first one syncs what was found in any case.
-pub(super) fn commit(work: &mut Work<'_>) -> Next {
+pub(super) fn commit(work: &mut Work<'_>) {
     work.then(&[settle, spill, publish_new])
 }
 
-fn publish_new(work: &mut Work<'_>) -> Next {
+fn publish_new(work: &mut Work<'_>) {
     let tail = &work.tail;
     let names = if tail.is_adopted { tail.image.commit.names.get() } else { tail.names_count };
     if tail.entries != tail.committed || names != tail.names_count {
@@ -29,32 +29,32 @@ fn publish_new(work: &mut Work<'_>) -> Next {
     match tail.stands {
         // Whoever left it may have been killed before its sync, and this is a promise.
         Stands::Found => work.then(&[make_durable]),
-        Stands::Written | Stands::Durable => DONE,
+        Stands::Written | Stands::Durable => {}
     }
 }
 
 /// Publishes all that the index and the name list have.
-pub(super) fn publish_all(work: &mut Work<'_>) -> Next {
+pub(super) fn publish_all(work: &mut Work<'_>) {
     work.then(&[free_slots, pad, publish_entries])
 }
 
 /// The same, where the index has as many entries as it must have.
-pub(super) fn publish_entries(work: &mut Work<'_>) -> Next {
+pub(super) fn publish_entries(work: &mut Work<'_>) {
     work.shown = work.tail.entries;
     work.then(&[publish])
 }
 
 /// Publishes the first `work.shown` entries of the index, and all names.
-pub(super) fn publish(work: &mut Work<'_>) -> Next {
+pub(super) fn publish(work: &mut Work<'_>) {
     work.then(&[show_nothing, copy_entries, clear_behind_names, reserve_data, replace_header])
 }
 
 /// Empty slots for a header without entries: the last ones, which leaves the others free.
-fn show_nothing(work: &mut Work<'_>) -> Next {
+fn show_nothing(work: &mut Work<'_>) {
     let (tail, shown) = (&work.tail, work.tail.image.index());
     let is_shown = tail.index.last(shown.slots) == Some(shown) || tail.index == shown;
     if work.shown > 0 || is_shown {
-        return DONE;
+        return;
     }
     let Some(last) = tail.index.last(tail.shown_slots) else {
         work.slots = tail.shown_slots.saturating_mul(2);
@@ -64,19 +64,22 @@ fn show_nothing(work: &mut Work<'_>) -> Next {
     work.then(&[write_zeros])
 }
 
-fn reserve_data(work: &mut Work<'_>) -> Next {
+fn reserve_data(work: &mut Work<'_>) {
     let end = work.tail.data_end;
-    if work.lacks(end) { work.reserve(end, |_| DONE) } else { DONE }
+    if work.lacks(end) {
+        work.reserve(end, |_| ())
+    }
 }
 
 /// Puts a new image in the place of the header's.
 #[inline(never)]
-fn replace_header(work: &mut Work<'_>) -> Next {
-    let new = next_image(work)?;
+fn replace_header(work: &mut Work<'_>) {
+    let Some(new) = work.ok(next_image(work)) else { return };
     let tail = &work.tail;
     let crc = tail.sums.added_crc(tail.data_end, work.checksum);
     let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
-    work.publish(Publish::new(&work.tail.image, &new, added_crc, work.checksum));
+    let (old, checksum) = (&work.tail.image, work.checksum);
+    work.hand.set(Stage::Shadow, |shadow| shadow.set(old, &new, added_crc, checksum));
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 
@@ -107,92 +110,88 @@ fn shown_block(work: &Work<'_>) -> IndexBlock {
 }
 
 /// Publishes as far as nobody sees it.
-fn publish_front(work: &mut Work<'_>) -> Next {
-    if work.publishing().is_none_or(Publish::is_about_to_begin) {
-        return DONE;
+fn publish_front(work: &mut Work<'_>) {
+    if work.hand.is_about_to_begin() {
+        return;
     }
-    work.then(&[publish_front])?;
-    Ok(Io::Publish)
+    work.then(&[publish_front]);
+    work.step();
 }
 
 /// From here on the header may be the new one, also if something fails.
-fn header_is_begun(work: &mut Work<'_>) -> Next {
-    let Some(publish) = work.publishing() else { return DONE };
-    let (image, is_of_one_sync) = (*publish.image(), publish.is_of_one_sync());
-    let tail = &mut *work.tail;
-    (tail.image, tail.is_torn) = (image, true);
-    tail.stands = if is_of_one_sync { Stands::Written } else { Stands::Durable };
+fn header_is_begun(work: &mut Work<'_>) {
+    let (hand, tail) = (&work.hand, &mut *work.tail);
+    (tail.image, tail.is_torn) = (*hand.image(), true);
+    tail.stands = if hand.is_of_one_sync() { Stands::Written } else { Stands::Durable };
     tail.begin_sums();
-    DONE
 }
 
 /// Publishes the rest.
-pub(super) fn publish_rest(work: &mut Work<'_>) -> Next {
-    if work.publishing().is_none_or(Publish::is_done) {
-        return DONE;
+pub(super) fn publish_rest(work: &mut Work<'_>) {
+    if work.hand.is_done() {
+        return;
     }
-    work.then(&[publish_rest])?;
-    Ok(Io::Publish)
+    work.then(&[publish_rest]);
+    work.step();
 }
 
-fn header_is_written(work: &mut Work<'_>) -> Next {
+fn header_is_written(work: &mut Work<'_>) {
     work.tail.is_torn = false;
     work.tail.committed = work.shown;
-    DONE
 }
 
 /// Ends a publication that was cut off in the middle of the header.
-pub(super) fn settle(work: &mut Work<'_>) -> Next {
+pub(super) fn settle(work: &mut Work<'_>) {
     if work.tail.is_torn_before {
         return work.then(&[settle_before, settle]);
     }
     if !work.tail.is_torn {
-        return DONE;
+        return;
     }
-    work.publish(Publish::again(&work.tail.image, work.checksum));
+    let image = work.tail.image;
+    work.publish(Stage::Before, &image);
     work.then(&[publish_rest, |work| {
         let tail = &mut *work.tail;
         (tail.is_torn, tail.stands) = (false, Stands::Durable);
         tail.committed = tail.image.commit.entries.get();
-        DONE
     }])
 }
 
 /// Ends the publication of the commit before the last one: no shadow knows a header that is a front of
 /// the last commit's and has parts of two others behind that.
-fn settle_before(work: &mut Work<'_>) -> Next {
+fn settle_before(work: &mut Work<'_>) {
     let commit = &work.tail.image.commit;
     let before = commit.sequence.get().wrapping_sub(1);
     let offset = Shadow::offset_of(commit.shadow.get(), before);
     work.then(&[publish_before, publish_rest, |work| {
         work.tail.is_torn_before = false;
-        DONE
-    }])?;
+    }]);
     work.read(offset, usize_to_u64(SHADOW_LEN))
 }
 
-fn publish_before(work: &mut Work<'_>) -> Next {
+fn publish_before(work: &mut Work<'_>) {
     let lost = work.tail.image.crc_error();
-    let image = Shadow::parse(work.bytes_read()).ok_or(lost)?.new;
-    work.publish(Publish::again(&image, work.checksum));
-    DONE
+    match Shadow::parse(work.bytes_read()).map(|shadow| shadow.new) {
+        Some(image) => work.publish(Stage::Before, &image),
+        None => work.fail(lost),
+    }
 }
 
 /// Cuts off what stands behind the end of the file: a chunk that failed or was given up may have left more
 /// than was ever in use.
-pub(super) fn cut(work: &mut Work<'_>) -> Next {
+pub(super) fn cut(work: &mut Work<'_>) {
     let tail = &work.tail;
     let is_longer = tail.is_adopted && tail.store_len > tail.data_end;
     match (is_longer, tail.stands) {
         // an older header may speak of what is cut off
         (true, _) => work.then(&[make_durable, cut_store]),
         (false, Stands::Written) => work.then(&[make_durable]),
-        (false, _) => DONE,
+        (false, _) => {}
     }
 }
 
 /// Cuts the store where the file ends.
-pub(super) fn cut_store(work: &mut Work<'_>) -> Next {
+pub(super) fn cut_store(work: &mut Work<'_>) {
     let end = work.tail.data_end;
     work.reserve(end, sync)
 }

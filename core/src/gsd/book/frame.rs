@@ -1,11 +1,12 @@
 //! Frames: what they begin with, and how they end.
 
+use super::adopt::adopt;
 use super::commit::settle;
 use super::index::spill;
 use super::names;
 use super::tail::Tail;
 use super::waiting::Counts;
-use super::work::{Bytes, DONE, Io, Next, Work};
+use super::work::{Bytes, Work};
 use crate::gsd::checksums;
 use crate::gsd::chunk::Chunk;
 use crate::gsd::error::Error;
@@ -15,26 +16,37 @@ use crate::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 /// Ends a commit that was cut off.
-pub(super) fn begin(work: &mut Work<'_>) -> Next {
-    if work.tail.is_adopted { work.then(&[settle]) } else { DONE }
+pub(super) fn begin(work: &mut Work<'_>) {
+    if work.tail.is_adopted {
+        work.then(&[settle])
+    }
+}
+
+/// Makes the file ready for chunks, and room for one.
+pub(super) fn make_ready(work: &mut Work<'_>) {
+    work.then(&[adopt, make_room]);
 }
 
 /// Makes room for the present frame by putting ended ones where they belong.
-pub(super) fn make_room(work: &mut Work<'_>) -> Next {
-    if work.waiting.counts.has_room() { DONE } else { work.then(&[spill]) }
+fn make_room(work: &mut Work<'_>) {
+    if work.waiting.counts.has_room() {
+    } else {
+        work.then(&[spill])
+    }
 }
 
 /// Ends the present frame.
-pub(super) fn end(work: &mut Work<'_>) -> Next {
+pub(super) fn end(work: &mut Work<'_>) {
     work.then(&[
         |work| {
             // nobody looks where the entries go; if it fails, they stay here
-            if work.waiting.counts.is_half_full() { work.then(&[spill]) } else { DONE }
+            if work.waiting.counts.is_half_full() {
+                work.then(&[spill])
+            }
         },
         write_checksums,
         |work| {
             end_now(work.tail, work.waiting.counts);
-            DONE
         },
     ])
 }
@@ -48,51 +60,47 @@ pub(super) fn end_now(tail: &mut Tail, counts: &mut Counts) {
 }
 
 /// Adds the chunk of checksums to the present frame.
-fn write_checksums(work: &mut Work<'_>) -> Next {
+fn write_checksums(work: &mut Work<'_>) {
     if !work.tail.checksums || work.waiting.counts.open_len() == 0 {
-        return DONE;
+        return;
     }
-    if work.tail.checksums_id.is_none() {
-        names::check(work.tail, checksums::NAME)?;
+    let Some(id) = work.tail.checksums_id else {
         work.name = checksums::NAME;
         return work.then(&[names::add, write_checksums]);
-    }
-    let chunk = checksums_chunk(work)?;
-    let checksum = work.checksum;
-    let rows = work.waiting.rows();
-    work.crc = chunk.to_raw().sealed_crc(checksum(0, rows), checksum);
-    work.sums = work.tail.sums;
-    work.sums.add_chunk(chunk.span.offset(), rows, checksum);
-    work.then(&[write_own_row])?;
-    Ok(Io::Write { offset: chunk.span.offset(), bytes: Bytes::Rows })
-}
-
-/// The place of the checksums. There is room for them: it was kept.
-fn checksums_chunk(work: &mut Work<'_>) -> Result<Chunk, Error> {
-    let id = work.tail.checksums_id.unwrap_or(0);
+    };
     if work.waiting.position(id).is_err() {
-        return Err(Error::Duplicate { id, frame: work.tail.frame });
+        return work.fail(Error::Duplicate { id, frame: work.tail.frame });
     }
+    // There is room for it: it was kept.
     let rows = usize_to_u64(work.waiting.counts.open_len()).saturating_add(1);
-    work.tail.place(id, ChunkType::U32, rows, 2)
+    let chunk = work.tail.place(id, ChunkType::U32, rows, 2);
+    let Some(chunk) = work.ok(chunk) else { return };
+    let rows = work.waiting.rows();
+    let crc = (work.checksum)(0, rows);
+    (work.crc, work.sums) = (chunk.to_raw().sealed_crc(crc, work.checksum), work.tail.sums);
+    work.sums.add_chunk(chunk.span.offset(), rows, work.checksum);
+    work.block = chunk.span;
+    work.then(&[write_own_row, add_checksums]);
+    work.write(chunk.span.offset(), Bytes::Rows);
 }
 
 /// The row of the chunk of checksums itself is the last one.
-fn write_own_row(work: &mut Work<'_>) -> Next {
-    let chunk = checksums_chunk(work)?;
-    let row = ChecksumRow { id: u32::from(chunk.id).into(), crc: work.crc.into() };
+fn write_own_row(work: &mut Work<'_>) {
+    let id = work.tail.checksums_id.map_or(0, u32::from);
+    let row = ChecksumRow { id: id.into(), crc: work.crc.into() };
     let len = size_of::<ChecksumRow>();
-    let offset = chunk.span.end().saturating_sub(usize_to_u64(len));
+    let offset = work.block.end().saturating_sub(usize_to_u64(len));
     work.fill_hand(row.as_bytes());
     work.sums.add_chunk(offset, row.as_bytes(), work.checksum);
-    work.then(&[add_checksums])?;
-    Ok(Io::Write { offset, bytes: Bytes::Hand(len) })
+    work.write(offset, Bytes::Hand(len));
 }
 
-fn add_checksums(work: &mut Work<'_>) -> Next {
-    let chunk = checksums_chunk(work)?;
-    work.tail.sums = work.sums;
-    work.waiting.insert(chunk, work.crc);
-    work.tail.use_up_to(chunk.span.end());
-    DONE
+fn add_checksums(work: &mut Work<'_>) {
+    let (span, tail) = (work.block, &mut *work.tail);
+    let (frame, id) = (tail.frame, tail.checksums_id.unwrap_or(0));
+    let n = span.len() / usize_to_u64(size_of::<ChecksumRow>());
+    let chunk = Chunk { frame, id, kind: ChunkType::U32, n, m: 2, span };
+    work.waiting.insert_entry(&chunk.to_raw(), work.crc);
+    tail.sums = work.sums;
+    tail.use_up_to(span.end());
 }

@@ -2,7 +2,7 @@
 
 use super::commit::{publish, settle};
 use super::tail::{Move, Tail};
-use super::work::{Bytes, DONE, HAND, Io, Next, Work};
+use super::work::{Bytes, HAND, Work};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded, whole_sectors};
 use crate::span::Span;
@@ -34,35 +34,36 @@ impl Tail {
 }
 
 /// Writes the entries of ended frames behind those of the index.
-pub(super) fn spill(work: &mut Work<'_>) -> Next {
+pub(super) fn spill(work: &mut Work<'_>) {
     match work.waiting.last_ended() {
         Some(_) => work.then(&[settle, free_slots, make_slots, write_ended]),
-        None => DONE,
+        None => {}
     }
 }
 
-fn make_slots(work: &mut Work<'_>) -> Next {
+fn make_slots(work: &mut Work<'_>) {
     work.slots = work.tail.entries.saturating_add(work.waiting.counts.ended_len());
-    if work.slots > work.tail.usable_slots() { work.then(&[move_index]) } else { DONE }
+    if work.slots > work.tail.usable_slots() {
+        work.then(&[move_index])
+    }
 }
 
-fn write_ended(work: &mut Work<'_>) -> Next {
+fn write_ended(work: &mut Work<'_>) {
     work.then(&[|work| {
         let last = work.waiting.last_ended().unwrap_or(0);
         work.tail.add_entries(work.waiting.ended(), work.checksum);
         work.tail.index_frames = last.saturating_add(1);
         work.waiting.drop_ended();
-        DONE
-    }])?;
+    }]);
     let offset = work.tail.index.offset_of(work.tail.entries);
-    Ok(Io::Write { offset, bytes: Bytes::Ended })
+    work.write(offset, Bytes::Ended);
 }
 
 /// Makes sure that no header shows the slots that entries go to next.
-pub(super) fn free_slots(work: &mut Work<'_>) -> Next {
+pub(super) fn free_slots(work: &mut Work<'_>) {
     let (tail, shown) = (&work.tail, work.tail.image.index());
     if tail.index.location != shown.location || shown.slots <= tail.committed {
-        return DONE; // another block, or the last slots of this one
+        return; // another block, or the last slots of this one
     }
     // The block is one of gsd's, and its empty slots are shown.
     let committed = tail.committed;
@@ -75,11 +76,11 @@ pub(super) fn free_slots(work: &mut Work<'_>) -> Next {
 }
 
 /// Fills the index with copies of its last entry, up to as many entries as it must have.
-pub(super) fn pad(work: &mut Work<'_>) -> Next {
+pub(super) fn pad(work: &mut Work<'_>) {
     let tail = &work.tail;
     let want = tail.padded();
     if want == tail.entries || tail.entries == 0 {
-        return DONE;
+        return;
     }
     if want > tail.usable_slots() {
         work.slots = want;
@@ -88,45 +89,43 @@ pub(super) fn pad(work: &mut Work<'_>) -> Next {
     work.then(&[copy_entries, read_last, fill_with_last, write_padding])
 }
 
-fn read_last(work: &mut Work<'_>) -> Next {
+fn read_last(work: &mut Work<'_>) {
     let last = work.tail.index.offset_of(work.tail.entries.saturating_sub(1));
     work.read(last, ENTRY_LEN)
 }
 
-fn fill_with_last(work: &mut Work<'_>) -> Next {
+fn fill_with_last(work: &mut Work<'_>) {
     let mut entry = [0; 32];
     entry.copy_from_slice(work.bytes_read().first_chunk::<32>().unwrap_or(&[0; 32]));
     work.fill_hand(&entry);
-    DONE
 }
 
-fn write_padding(work: &mut Work<'_>) -> Next {
+fn write_padding(work: &mut Work<'_>) {
     let left = work.tail.padded().saturating_sub(work.tail.entries);
     let len = usize::try_from(left).unwrap_or(HAND).saturating_mul(32).min(HAND);
     if len == 0 {
-        return DONE;
+        return;
     }
     work.done = usize_to_u64(len);
-    work.then(&[add_padding, write_padding])?;
+    work.then(&[add_padding, write_padding]);
     let offset = work.tail.index.offset_of(work.tail.entries);
-    Ok(Io::Write { offset, bytes: Bytes::Hand(len) })
+    work.write(offset, Bytes::Hand(len));
 }
 
-fn add_padding(work: &mut Work<'_>) -> Next {
+fn add_padding(work: &mut Work<'_>) {
     let len = usize::try_from(work.done).unwrap_or(0);
     let padding = work.hand.bytes().get(..len).unwrap_or_default();
     work.tail.add_entries(padding, work.checksum);
-    DONE
 }
 
 /// Makes a fresh block of at least `work.slots` at the end of the file the present one. The entries
 /// that there are follow before the next commit.
-pub(super) fn move_index(work: &mut Work<'_>) -> Next {
+pub(super) fn move_index(work: &mut Work<'_>) {
     work.then(&[copy_entries, take_block])
 }
 
-fn take_block(work: &mut Work<'_>) -> Next {
-    let block = index_block(work)?;
+fn take_block(work: &mut Work<'_>) {
+    let Some(block) = work.ok(index_block(work)) else { return };
     let end = block.span().map_or(u64::MAX, Span::end);
     if work.lacks(end) {
         return work.reserve(end, take_block);
@@ -134,7 +133,6 @@ fn take_block(work: &mut Work<'_>) -> Next {
     let tail = &mut *work.tail;
     tail.moving = Some(Move { from: tail.index, copied: 0, count: tail.entries });
     (tail.index, tail.data_end) = (block, end);
-    DONE
 }
 
 /// A block of at least `work.slots` at the end of the file.
@@ -146,29 +144,28 @@ pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
 }
 
 /// Copies the entries that the present index block still lacks.
-pub(super) fn copy_entries(work: &mut Work<'_>) -> Next {
-    let Some(moving) = work.tail.moving else { return DONE };
+pub(super) fn copy_entries(work: &mut Work<'_>) {
+    let Some(moving) = work.tail.moving else { return };
     let left = moving.count.saturating_sub(moving.copied);
     if left == 0 {
         work.tail.moving = None;
-        return DONE;
+        return;
     }
     let count = left.min(work.room_len() / ENTRY_LEN);
-    work.then(&[write_copy])?;
+    work.then(&[write_copy]);
     work.read(moving.from.offset_of(moving.copied), count.saturating_mul(ENTRY_LEN))
 }
 
-fn write_copy(work: &mut Work<'_>) -> Next {
-    let Some(moving) = work.tail.moving else { return DONE };
-    work.then(&[has_copied, copy_entries])?;
+fn write_copy(work: &mut Work<'_>) {
+    let Some(moving) = work.tail.moving else { return };
+    work.then(&[has_copied, copy_entries]);
     let bytes = Bytes::Read(work.bytes_read().len());
-    Ok(Io::Write { offset: work.tail.index.offset_of(moving.copied), bytes })
+    work.write(work.tail.index.offset_of(moving.copied), bytes);
 }
 
-fn has_copied(work: &mut Work<'_>) -> Next {
+fn has_copied(work: &mut Work<'_>) {
     let count = usize_to_u64(work.bytes_read().len() / 32);
     if let Some(moving) = &mut work.tail.moving {
         moving.copied = moving.copied.saturating_add(count);
     }
-    DONE
 }

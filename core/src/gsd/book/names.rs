@@ -3,7 +3,7 @@
 use super::adopt::adopt;
 use super::commit::settle;
 use super::tail::Tail;
-use super::work::{Bytes, DONE, HAND, Io, Next, Work, write_zeros};
+use super::work::{Bytes, HAND, Work, write_zeros};
 use crate::gsd::checksums;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
@@ -12,7 +12,7 @@ use crate::span::Span;
 use crate::store::usize_to_u64;
 
 /// Refuses a name that the file cannot have.
-pub(super) fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
+fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
     check_name(name, tail.version)?;
     match tail.names_count < MAX_NAMES {
         true => Ok(()),
@@ -59,8 +59,11 @@ impl Tail {
 }
 
 /// Adds `work.name`.
-pub(super) fn add(work: &mut Work<'_>) -> Next {
-    work.then(&[adopt, make_name_room, clear_behind_names, write_name])
+pub(super) fn add(work: &mut Work<'_>) {
+    let check = check(work.tail, work.name);
+    if work.ok(check).is_some() {
+        work.then(&[adopt, make_name_room, clear_behind_names, write_name]);
+    }
 }
 
 /// Length of the list with `work.name`.
@@ -68,23 +71,22 @@ fn end_of_names(work: &Work<'_>) -> u64 {
     work.tail.names_len.saturating_add(work.tail.name_len(work.name.len()))
 }
 
-fn make_name_room(work: &mut Work<'_>) -> Next {
+fn make_name_room(work: &mut Work<'_>) {
     let tail = &work.tail;
     let is_kept = tail.shows_names() && !tail.names_in_place;
     if is_kept || end_of_names(work) > tail.names.span().map_or(0, Span::len) {
         return work.then(&[settle, move_names]);
     }
-    DONE
 }
 
-fn write_name(work: &mut Work<'_>) -> Next {
+fn write_name(work: &mut Work<'_>) {
     work.tail.names_torn = true;
-    work.then(&[has_name])?;
+    work.then(&[has_name]);
     let offset = work.tail.name_list().end();
-    Ok(Io::Write { offset, bytes: Bytes::Name })
+    work.write(offset, Bytes::Name);
 }
 
-fn has_name(work: &mut Work<'_>) -> Next {
+fn has_name(work: &mut Work<'_>) {
     let (end, len, name) = (end_of_names(work), work.tail.name_len(work.name.len()), work.name);
     let tail = &mut *work.tail;
     tail.names_torn = false; // what is behind it is zero
@@ -97,17 +99,16 @@ fn has_name(work: &mut Work<'_>) -> Next {
     }
     (tail.names_crc, tail.names_len) = (crc, end);
     tail.names_count = tail.names_count.saturating_add(1);
-    DONE
 }
 
 /// Makes a name list that is not shown, with room for `work.name`, the present one: that which was
 /// shown before, or a fresh one at the end of the file.
-fn move_names(work: &mut Work<'_>) -> Next {
+fn move_names(work: &mut Work<'_>) {
     let len = end_of_names(work);
     let (block, done) = match work.tail.names_before(len) {
         Some(before) => before,
         None => {
-            let block = work.tail.fresh_names(len)?;
+            let Some(block) = work.ok(work.tail.fresh_names(len)) else { return };
             let end = block.span().map_or(u64::MAX, Span::end);
             if work.lacks(end) {
                 return work.reserve(end, move_names);
@@ -119,42 +120,40 @@ fn move_names(work: &mut Work<'_>) -> Next {
     work.then(&[copy_names, clear_rest, have_moved])
 }
 
-fn copy_names(work: &mut Work<'_>) -> Next {
+fn copy_names(work: &mut Work<'_>) {
     let left = work.tail.name_list().skip(work.done);
     if left.is_empty() {
-        return DONE;
+        return;
     }
-    work.then(&[write_names])?;
+    work.then(&[write_names]);
     work.read(left.offset(), left.len())
 }
 
-fn write_names(work: &mut Work<'_>) -> Next {
+fn write_names(work: &mut Work<'_>) {
     let len = work.bytes_read().len();
     let offset = work.block.offset().saturating_add(work.done);
     work.then(&[
         |work| {
             let len = usize_to_u64(work.bytes_read().len());
             work.done = work.done.saturating_add(len);
-            DONE
         },
         copy_names,
-    ])?;
-    Ok(Io::Write { offset, bytes: Bytes::Read(len) })
+    ]);
+    work.write(offset, Bytes::Read(len));
 }
 
 /// Clears what is behind the names in a fresh list.
-fn clear_rest(work: &mut Work<'_>) -> Next {
+fn clear_rest(work: &mut Work<'_>) {
     if work.tail.names_before(end_of_names(work)).is_some() {
-        return DONE;
+        return;
     }
     work.zeros = work.block.skip(work.done);
     work.then(&[write_zeros, |work| {
         work.tail.data_end = work.tail.data_end.max(work.block.end());
-        DONE
     }])
 }
 
-fn have_moved(work: &mut Work<'_>) -> Next {
+fn have_moved(work: &mut Work<'_>) {
     let (block, tail) = (work.block, &mut *work.tail);
     if tail.shows_names() {
         // Only one that has zeros behind its names can be gone on with.
@@ -164,13 +163,12 @@ fn have_moved(work: &mut Work<'_>) -> Next {
     tail.names_found = false;
     tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
     tail.names_torn = false;
-    DONE
 }
 
 /// Clears what a write that failed may have left behind the names.
-pub(super) fn clear_behind_names(work: &mut Work<'_>) -> Next {
+pub(super) fn clear_behind_names(work: &mut Work<'_>) {
     if !work.tail.names_torn {
-        return DONE;
+        return;
     }
     let list = work.tail.name_list();
     let end = work.tail.names.span().map_or(0, Span::end);
@@ -179,16 +177,16 @@ pub(super) fn clear_behind_names(work: &mut Work<'_>) -> Next {
     work.then(&[look_behind_names])
 }
 
-fn look_behind_names(work: &mut Work<'_>) -> Next {
+fn look_behind_names(work: &mut Work<'_>) {
     if work.block.is_empty() {
         work.tail.names_torn = false;
-        return DONE;
+        return;
     }
-    work.then(&[clear_names])?;
+    work.then(&[clear_names]);
     work.read(work.block.offset(), work.block.len().min(usize_to_u64(HAND)))
 }
 
-fn clear_names(work: &mut Work<'_>) -> Next {
+fn clear_names(work: &mut Work<'_>) {
     let bytes = work.bytes_read();
     let (len, is_clear) = (usize_to_u64(bytes.len()), bytes.iter().all(|&byte| byte == 0));
     let part = work.block.part(0, len).unwrap_or(Span::ZERO);

@@ -59,7 +59,7 @@ pub(in crate::gsd) struct Tail {
     pub(super) frame: u64,
     pub(super) data_end: u64,
     /// Where the first place of the present frame is that was given away before its bytes were there.
-    pub(super) placed_from: Option<u64>,
+    pub(super) placed_from: Option<NonZeroU64>,
     pub(super) store_len: u64,
     pub(super) crc_from: u64,
     pub(super) index_crc: u32,

@@ -4,7 +4,7 @@ use super::adopt::{adopt, make_record, up_to};
 use super::commit::{cut_store, publish, settle};
 use super::tail::Tail;
 use super::upgrade::{forget, remember};
-use super::work::{DONE, Next, Work, write_zeros};
+use super::work::{Job, Work, write_zeros};
 use crate::gsd::create::{Blocks, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
@@ -17,37 +17,36 @@ const UNITS: u64 = 16;
 
 /// Removes all frames and names, and gives back their room. Whatever happens, the file has all that it had,
 /// or nothing.
-pub(super) fn truncate(work: &mut Work<'_>) -> Next {
+pub(super) fn truncate(work: &mut Work<'_>) {
     // Out of the way first: the place of the blocks of a new file is still in use.
     work.then(&[settle, adopt, empty_aside, move_shadows, empty_low])
 }
 
-fn empty_aside(work: &mut Work<'_>) -> Next {
+fn empty_aside(work: &mut Work<'_>) {
     let data_end = work.tail.data_end;
     work.done = data_end;
-    Blocks::behind(data_end, work.tail.align(), UNITS, SLOTS)?;
     work.then(&[remember, take_blocks, publish, is_empty, forget])
 }
 
 /// The shadows of a file that gsd made stand where the blocks will be, or behind them.
-fn move_shadows(work: &mut Work<'_>) -> Next {
+fn move_shadows(work: &mut Work<'_>) {
     if work.tail.image.commit.shadow.get() == SHADOW {
-        return DONE;
+        return;
     }
     work.block = up_to(SHADOW, work.tail.data_end);
     work.then(&[make_record])
 }
 
-fn empty_low(work: &mut Work<'_>) -> Next {
+fn empty_low(work: &mut Work<'_>) {
     work.done = SHADOW.saturating_add(Shadow::BOTH_LEN);
-    let low = blocks(work)?;
+    let Some(low) = work.ok(blocks(work)) else { return };
     if low.end > work.tail.index.location.min(work.tail.names.location) {
-        return DONE; // the file was shorter than a new one
+        return; // the file was shorter than a new one
     }
-    let end_low: fn(&mut Work<'_>) -> Next = |work| {
+    let end_low: Job = |work| {
         work.done = SHADOW.saturating_add(Shadow::BOTH_LEN);
-        work.tail.data_end = blocks(work)?.end;
-        DONE
+        let low = blocks(work).map(|low| low.end);
+        work.tail.data_end = low.unwrap_or(work.tail.data_end);
     };
     work.then(&[remember, take_blocks, publish, is_empty, forget, end_low, cut_store])
 }
@@ -58,8 +57,8 @@ fn blocks(work: &Work<'_>) -> Result<Blocks, Error> {
 }
 
 /// Makes the blocks behind `work.done` the present ones.
-fn take_blocks(work: &mut Work<'_>) -> Next {
-    let Blocks { names, index, end } = blocks(work)?;
+fn take_blocks(work: &mut Work<'_>) {
+    let Some(Blocks { names, index, end }) = work.ok(blocks(work)) else { return };
     if work.lacks(end) {
         return work.reserve(end, take_blocks);
     }
@@ -84,7 +83,6 @@ impl Tail {
     }
 }
 
-fn is_empty(work: &mut Work<'_>) -> Next {
+fn is_empty(work: &mut Work<'_>) {
     work.waiting.counts.clear();
-    DONE
 }

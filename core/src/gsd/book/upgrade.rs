@@ -5,7 +5,7 @@ use super::commit::{commit, publish_all, publish_entries};
 use super::index::{index_block, pad};
 use super::tail::{MAX_LEN, Tail};
 use super::waiting::{Counts, Waiting};
-use super::work::{Bytes, DONE, Io, Next, Work, write_zeros};
+use super::work::{Bytes, Job, Work, write_zeros};
 use crate::gsd::error::{BadName, Error};
 use crate::gsd::header::Version;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock};
@@ -18,6 +18,9 @@ use zerocopy::{FromZeros, IntoBytes};
 /// that fails.
 #[derive(Debug, Default)]
 pub struct Before(Option<(Tail, Counts)>);
+
+/// [`Before::take_back`], for work that has something to take back: what has nothing does not link it.
+pub(super) type TakeBack = fn(&mut Before, &mut Tail, &mut Waiting<'_>);
 
 impl Before {
     /// Of nothing yet.
@@ -38,46 +41,48 @@ impl Before {
 }
 
 /// From here on what fails is taken back.
-pub(super) fn remember(work: &mut Work<'_>) -> Next {
-    if let Some(before) = &mut work.before {
+pub(super) fn remember(work: &mut Work<'_>) {
+    if let Some((before, _)) = &mut work.before {
         before.0 = Some((*work.tail, *work.waiting.counts));
     }
-    DONE
 }
 
 /// All has succeeded.
-pub(super) fn forget(work: &mut Work<'_>) -> Next {
-    if let Some(before) = &mut work.before {
+pub(super) fn forget(work: &mut Work<'_>) {
+    if let Some((before, _)) = &mut work.before {
         before.0 = None;
     }
-    DONE
 }
 
 /// Commits, and makes a file of an older layer one of layer 2.1.
-pub(super) fn upgrade(work: &mut Work<'_>) -> Next {
-    work.then(&[commit, upgrade_committed])
+pub(super) fn upgrade(work: &mut Work<'_>) {
+    match work.waiting.counts.open_len() {
+        0 => work.then(&[commit, upgrade_committed]),
+        _ => work.fail(Error::OpenFrame { frame: work.tail.frame }),
+    }
 }
 
-fn upgrade_committed(work: &mut Work<'_>) -> Next {
+fn upgrade_committed(work: &mut Work<'_>) {
     let version = work.tail.version;
     if version >= Version::LAYER {
-        return DONE;
+        return;
     }
     if !version.is_sorted() {
         return work.then(&[adopt, remember, pack_names, sort_entries, forget]);
     }
-    let set_version: fn(&mut Work<'_>) -> Next = |work| {
+    let set_version: Job = |work| {
         work.tail.version = Version::LAYER;
-        DONE
     };
     work.then(&[adopt, remember, set_version, publish_all, forget]) // layer 2.0 lacks text only
 }
 
 /// Writes the names without what fills their slots to a fresh list.
-fn pack_names(work: &mut Work<'_>) -> Next {
+fn pack_names(work: &mut Work<'_>) {
     let units = work.tail.names.units.max(16); // never longer than in slots, but for 64 bytes
     let names = NameBlock { location: 0, units: units.saturating_add(1) };
-    let block = work.tail.behind(names.span().map_or(u64::MAX, Span::len))?;
+    let Some(block) = work.ok(work.tail.behind(names.span().map_or(u64::MAX, Span::len))) else {
+        return;
+    };
     if work.lacks(block.end()) {
         return work.reserve(block.end(), pack_names);
     }
@@ -87,23 +92,23 @@ fn pack_names(work: &mut Work<'_>) -> Next {
 }
 
 /// `work.done` of the old names are packed; behind the new ones is `work.zeros`.
-fn read_slot(work: &mut Work<'_>) -> Next {
+fn read_slot(work: &mut Work<'_>) {
     let left = work.tail.name_list().skip(work.done);
     if left.is_empty() {
         work.done = work.zeros.offset().saturating_sub(work.block.offset());
-        return DONE;
+        return;
     }
-    work.then(&[write_packed])?;
+    work.then(&[write_packed]);
     work.read(left.offset(), NAME_UNIT)
 }
 
-fn write_packed(work: &mut Work<'_>) -> Next {
+fn write_packed(work: &mut Work<'_>) {
     let mut slot = [0; 65];
     copy_front(work.bytes_read(), &mut slot);
     let len = slot.iter().position(|&byte| byte == 0).unwrap_or(64);
     if len == 0 {
         // a packed list cannot have it, and ids are places in the list
-        return Err(Error::BadName(BadName::Empty));
+        return work.fail(Error::BadName(BadName::Empty));
     }
     let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
     work.crc = (work.checksum)(work.crc, name);
@@ -111,24 +116,23 @@ fn write_packed(work: &mut Work<'_>) -> Next {
     work.done = work.done.saturating_add(NAME_UNIT);
     let offset = work.zeros.offset();
     work.zeros = work.zeros.skip(usize_to_u64(name.len()));
-    work.then(&[read_slot])?;
-    Ok(Io::Write { offset, bytes: Bytes::Hand(name.len()) })
+    work.then(&[read_slot]);
+    work.write(offset, Bytes::Hand(name.len()));
 }
 
-fn have_packed(work: &mut Work<'_>) -> Next {
+fn have_packed(work: &mut Work<'_>) {
     let (block, tail) = (work.block, &mut *work.tail);
     tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
     (tail.names_len, tail.names_crc, tail.names_torn) = (work.done, work.crc, false);
     (tail.names_before, tail.names_found) = (None, false); // the old one has slots
     tail.data_end = block.end().min(MAX_LEN);
-    DONE
 }
 
 /// Copies the entries to a fresh index, those of a frame in the order of their ids. Of those of a frame that
 /// have the same name the last one is kept, which is the one that readers of layer 1 find.
-fn sort_entries(work: &mut Work<'_>) -> Next {
+fn sort_entries(work: &mut Work<'_>) {
     work.slots = work.tail.entries.max(2);
-    let index = index_block(work)?;
+    let Some(index) = work.ok(index_block(work)) else { return };
     let span = index.span().unwrap_or(Span::ZERO);
     if work.lacks(span.end()) {
         return work.reserve(span.end(), sort_entries);
@@ -140,20 +144,21 @@ fn sort_entries(work: &mut Work<'_>) -> Next {
     work.then(&[read_entry, have_sorted, pad, publish_entries, |work| {
         work.waiting.counts.clear();
         work.waiting.counts.set_rows(work.tail.checksums);
-        DONE
     }])
 }
 
 /// `work.done` of the old entries are in the new index, as far as `work.zeros`, or wait.
-fn read_entry(work: &mut Work<'_>) -> Next {
+fn read_entry(work: &mut Work<'_>) {
     if work.done < work.tail.entries {
-        work.then(&[sort_entry])?;
+        work.then(&[sort_entry]);
         return work.read(work.tail.index.offset_of(work.done), ENTRY_LEN);
     }
-    if work.waiting.counts.open_len() > 0 { write_sorted(work) } else { DONE }
+    if work.waiting.counts.open_len() > 0 {
+        write_sorted(work)
+    }
 }
 
-fn sort_entry(work: &mut Work<'_>) -> Next {
+fn sort_entry(work: &mut Work<'_>) {
     let mut entry = IndexEntry::new_zeroed();
     copy_front(work.bytes_read(), entry.as_mut_bytes());
     let has_open = work.waiting.counts.open_len() > 0;
@@ -164,7 +169,7 @@ fn sort_entry(work: &mut Work<'_>) -> Next {
     let is_new = work.waiting.position(entry.id.get()).is_ok();
     if is_new && !work.waiting.counts.has_room() {
         let chunks = usize_to_u64(work.waiting.counts.open_len());
-        return Err(Error::FrameFull { frame, chunks });
+        return work.fail(Error::FrameFull { frame, chunks });
     }
     work.shown = frame;
     work.waiting.insert_entry(&entry, 0);
@@ -172,7 +177,7 @@ fn sort_entry(work: &mut Work<'_>) -> Next {
     work.then(&[read_entry])
 }
 
-fn write_sorted(work: &mut Work<'_>) -> Next {
+fn write_sorted(work: &mut Work<'_>) {
     work.waiting.counts.end_frame();
     work.then(&[
         |work| {
@@ -180,18 +185,16 @@ fn write_sorted(work: &mut Work<'_>) -> Next {
             work.crc = (work.checksum)(work.crc, sorted);
             work.zeros = work.zeros.skip(usize_to_u64(sorted.len()));
             work.waiting.counts.clear();
-            DONE
         },
         read_entry,
-    ])?;
-    Ok(Io::Write { offset: work.zeros.offset(), bytes: Bytes::Ended })
+    ]);
+    work.write(work.zeros.offset(), Bytes::Ended);
 }
 
-fn have_sorted(work: &mut Work<'_>) -> Next {
+fn have_sorted(work: &mut Work<'_>) {
     let (block, tail) = (work.block, &mut *work.tail);
     let entries = work.zeros.offset().saturating_sub(block.offset()) / ENTRY_LEN;
     tail.index = IndexBlock { location: block.offset(), slots: block.len() / ENTRY_LEN };
     (tail.entries, tail.index_crc, tail.crc_from) = (entries, work.crc, 0);
     (tail.data_end, tail.version) = (block.end(), Version::LAYER);
-    DONE
 }

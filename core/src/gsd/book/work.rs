@@ -2,10 +2,12 @@
 
 use super::sums::Sums;
 use super::tail::Tail;
-use super::upgrade::Before;
+use super::upgrade::{Before, TakeBack};
 use super::waiting::Waiting;
 use crate::gsd::error::Error;
-use crate::gsd::publish::Publish;
+use crate::gsd::publish::{Publish, Stage};
+use crate::gsd::raw::Image;
+use crate::gsd::shadow::SHADOW_LEN;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::{DriveError, Machine, Step, drive};
@@ -24,19 +26,23 @@ pub struct Work<'w> {
     pub(super) waiting: Waiting<'w>,
     pub(super) checksum: Checksum,
     /// Memory for whoever drives it; may be empty.
-    window: &'w mut [u8],
-    /// What there is to do; the last comes first.
-    jobs: Vec<Job, DEPTH>,
-    failed: Option<Error>,
-    /// Bytes on their way.
-    pub(super) hand: Hand,
+    pub(super) window: &'w mut [u8],
+    /// The first one.
+    pub(super) first: Option<Job>,
+    /// What there is to do then; the last comes first.
+    pub(super) jobs: Vec<Job, DEPTH>,
+    /// What the present one wants.
+    pub(super) io: Io,
+    pub(super) failed: Option<Error>,
+    /// What is published, or other bytes on their way.
+    pub(super) hand: Publish,
     /// What is being read into the hand, and how much of it there is.
-    reading: Span,
-    read: usize,
+    pub(super) reading: Span,
+    pub(super) read: usize,
     /// The name that is added.
     pub(super) name: &'w [u8],
     /// What upgrading and truncating take back if they fail.
-    pub(super) before: Option<&'w mut Before>,
+    pub(super) before: Option<Undo<'w>>,
 
     // What a job tells those that it puts before itself.
     /// Entries that the header is to show.
@@ -53,18 +59,16 @@ pub struct Work<'w> {
     pub(super) sums: Sums,
 }
 
-/// Most jobs that wait at once.
-const DEPTH: usize = 24;
+/// What upgrading and truncating take back if they fail, and how.
+pub(super) type Undo<'w> = (&'w mut Before, TakeBack);
 
-/// One thing to do. It may be done twice if that changes nothing.
-pub(super) type Job = fn(&mut Work<'_>) -> Next;
+/// Most jobs that wait at once.
+pub(super) const DEPTH: usize = 24;
+
+/// One thing to do: it puts other jobs before those that wait, asks the store for something, or fails.
+pub(super) type Job = fn(&mut Work<'_>);
 
 /// What a job wants of the store before the next one.
-pub(super) type Next = Result<Io, Error>;
-
-/// Nothing.
-pub(super) const DONE: Next = Ok(Io::Nothing);
-
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Io {
     Nothing,
@@ -93,22 +97,8 @@ pub(super) enum Bytes {
     Zeros(usize),
 }
 
-#[derive(Debug)]
-pub(super) enum Hand {
-    Bytes([u8; HAND]),
-    Publish(Publish),
-}
-
-impl Hand {
-    pub(super) const fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Publish(_) => &[],
-        }
-    }
-}
-
-pub(super) const HAND: usize = 256;
+/// Bytes of the hand.
+pub(super) const HAND: usize = SHADOW_LEN;
 const ZEROS: [u8; HAND] = [0; HAND];
 
 /// Most bytes that are copied at once. Memory for millions of chunks may be lent, which nobody has
@@ -116,64 +106,65 @@ const ZEROS: [u8; HAND] = [0; HAND];
 const MAX_COPY: usize = 1 << 16;
 
 impl<'w> Work<'w> {
-    #[inline(never)]
-    pub(super) fn new(
-        tail: &'w mut Tail,
-        waiting: Waiting<'w>,
-        window: &'w mut [u8],
-        checksum: Checksum,
-        jobs: &[Job],
-    ) -> Self {
-        let mut work = Self {
-            tail,
-            waiting,
-            checksum,
-            window,
-            jobs: Vec::new(),
-            failed: None,
-            hand: Hand::Bytes(ZEROS),
-            reading: Span::ZERO,
-            read: 0,
-            name: &[],
-            before: None,
-            shown: 0,
-            slots: 0,
-            block: Span::ZERO,
-            done: 0,
-            zeros: Span::ZERO,
-            crc: 0,
-            sums: Sums::NONE,
-        };
-        work.failed = work.then(jobs).err();
-        work
-    }
-
     /// Does it in `store`.
     ///
     /// # Errors
     /// The store's own; [`Error::FileFull`], and what the method that gave the work says.
     #[inline(never)]
     pub fn run<S: WriteAt>(
-        mut self,
+        &mut self,
         store: &mut S,
     ) -> Result<(), DriveError<<S as crate::store::ReadAt>::Error, Error>> {
         let mut small = [0; 64];
         let window = core::mem::take(&mut self.window);
         let window = if window.is_empty() { &mut small } else { window };
-        match drive(&mut self, store, window).map_err(DriveError::infallible)? {
+        match drive(self, store, window).map_err(DriveError::infallible)? {
             Ok(()) => Ok(()),
             Err(error) => Err(DriveError::Format(error)),
         }
     }
 
     /// Puts `jobs` before all that wait, the first one first.
-    pub(super) fn then(&mut self, jobs: &[Job]) -> Next {
+    pub(super) fn then(&mut self, jobs: &[Job]) {
         for &job in jobs.iter().rev() {
-            let have = usize_to_u64(DEPTH);
-            let full = Error::Memory { need: have.saturating_add(1), have };
-            self.jobs.push(job).map_err(|_| full)?;
+            if self.jobs.push(job).is_err() {
+                let have = usize_to_u64(DEPTH);
+                self.fail(Error::Memory { need: have.saturating_add(1), have });
+            }
         }
-        DONE
+    }
+
+    /// Writes `bytes` at `offset` before the next job.
+    pub(super) const fn write(&mut self, offset: u64, bytes: Bytes) {
+        self.io = Io::Write { offset, bytes };
+    }
+
+    /// Makes all that was written durable before the next job.
+    pub(super) const fn sync(&mut self) {
+        self.io = Io::Sync;
+    }
+
+    /// Does the next step of publishing before the next job.
+    pub(super) const fn step(&mut self) {
+        self.io = Io::Publish;
+    }
+
+    /// Does nothing more.
+    #[cold]
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failed = Some(error);
+        self.jobs.clear();
+    }
+
+    /// What there is, or the work fails.
+    pub(super) fn ok<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
     }
 
     /// Memory for what is read: between what waits, or the hand.
@@ -183,13 +174,7 @@ impl<'w> Work<'w> {
             let len = scratch.len().min(MAX_COPY);
             return scratch.get_mut(..len).unwrap_or_default();
         }
-        if let Hand::Publish(_) = self.hand {
-            self.hand = Hand::Bytes(ZEROS);
-        }
-        match &mut self.hand {
-            Hand::Bytes(bytes) => bytes,
-            Hand::Publish(_) => &mut [],
-        }
+        self.hand.memory()
     }
 
     /// Most bytes that are read at once.
@@ -198,11 +183,12 @@ impl<'w> Work<'w> {
     }
 
     /// Reads the next `len` bytes at `offset`, or as many as there is room for, before the next job.
-    pub(super) fn read(&mut self, offset: u64, len: u64) -> Next {
+    pub(super) fn read(&mut self, offset: u64, len: u64) {
         let len = len.min(self.room_len());
-        let full = Error::FileFull { data_end: offset, len };
-        (self.reading, self.read) = (Span::new(offset, len).ok_or(full)?, 0);
-        DONE
+        match Span::new(offset, len) {
+            Some(span) => (self.reading, self.read) = (span, 0),
+            None => self.fail(Error::FileFull { data_end: offset, len }),
+        }
     }
 
     /// What was read.
@@ -213,30 +199,23 @@ impl<'w> Work<'w> {
 
     /// Puts `bytes` into the hand, as often as they fit.
     pub(super) fn fill_hand(&mut self, bytes: &[u8]) {
-        let mut hand = ZEROS;
-        for place in hand.chunks_exact_mut(bytes.len().max(1)) {
+        for place in self.hand.memory().chunks_mut(bytes.len().max(1)) {
             copy_front(bytes, place);
         }
-        self.hand = Hand::Bytes(hand);
     }
 
-    pub(super) fn publish(&mut self, publish: Publish) {
-        self.hand = Hand::Publish(publish);
-    }
-
-    pub(super) const fn publishing(&self) -> Option<&Publish> {
-        match &self.hand {
-            Hand::Publish(publish) => Some(publish),
-            Hand::Bytes(_) => None,
-        }
+    /// Publishes `image`, where nothing but what is published changes, from `stage` on.
+    pub(super) fn publish(&mut self, stage: Stage, image: &Image) {
+        let checksum = self.checksum;
+        self.hand.set(stage, |shadow| shadow.set(image, image, 0, checksum));
     }
 
     /// Makes the store at least `end` bytes long, and does `job` then: a record speaks of all that it
     /// reserves.
-    pub(super) fn reserve(&mut self, end: u64, job: Job) -> Next {
+    pub(super) fn reserve(&mut self, end: u64, job: Job) {
         self.block = Span::new(end, 0).unwrap_or(Span::ZERO);
-        self.then(&[set_store_len, job])?;
-        Ok(Io::SetSize(end))
+        self.then(&[set_store_len, job]);
+        self.io = Io::SetSize(end);
     }
 
     /// Whether the store is shorter.
@@ -256,47 +235,44 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// The next thing that has to be done in the store; `None` if there is nothing.
-    fn next(&mut self) -> Option<Next> {
+    /// What is still to be read.
+    fn unread(&self) -> Span {
+        self.reading.skip(usize_to_u64(self.read))
+    }
+
+    /// Does jobs until there is something to be done in the store, or nothing more.
+    fn work(&mut self) -> Io {
         loop {
-            if usize_to_u64(self.read) < self.reading.len() {
-                return Some(DONE); // read first
+            let io = core::mem::replace(&mut self.io, Io::Nothing);
+            if !matches!(io, Io::Nothing) || !self.unread().is_empty() {
+                return io;
             }
-            if let Some(error) = self.failed {
-                return Some(Err(error));
-            }
-            match self.jobs.pop()?(self) {
-                Ok(Io::Nothing) => {}
-                Ok(io) => return Some(Ok(io)),
-                Err(error) => {
-                    self.failed = Some(error);
-                    self.jobs.clear();
-                }
+            match self.first.take().or_else(|| self.jobs.pop()) {
+                Some(job) => job(self),
+                None => return Io::Nothing,
             }
         }
     }
 }
 
 /// Writes zeros to `work.zeros`.
-pub(super) fn write_zeros(work: &mut Work<'_>) -> Next {
+pub(super) fn write_zeros(work: &mut Work<'_>) {
     let (offset, left) = (work.zeros.offset(), work.zeros.len());
     let len = usize::try_from(left).unwrap_or(HAND).min(HAND);
-    if len == 0 {
-        return DONE;
+    if len > 0 {
+        work.zeros = work.zeros.skip(usize_to_u64(len));
+        work.then(&[write_zeros]);
+        work.write(offset, Bytes::Zeros(len));
     }
-    work.zeros = work.zeros.skip(usize_to_u64(len));
-    work.then(&[write_zeros])?;
-    Ok(Io::Write { offset, bytes: Bytes::Zeros(len) })
 }
 
-fn set_store_len(work: &mut Work<'_>) -> Next {
+const fn set_store_len(work: &mut Work<'_>) {
     work.tail.store_len = work.block.offset();
-    DONE
 }
 
 /// Makes a job of nothing but a sync.
-pub(super) fn sync(_: &mut Work<'_>) -> Next {
-    Ok(Io::Sync)
+pub(super) const fn sync(work: &mut Work<'_>) {
+    work.sync();
 }
 
 impl Machine for Work<'_> {
@@ -304,21 +280,14 @@ impl Machine for Work<'_> {
     type Error = Infallible;
 
     fn poll(&mut self) -> Step<'_, Result<(), Error>> {
-        match self.next() {
-            None => Step::Done(Ok(())),
-            Some(Err(error)) => Step::Done(Err(error)),
-            Some(Ok(Io::Nothing)) => {
-                let rest = self.reading.skip(usize_to_u64(self.read));
-                Step::Read { offset: rest.offset(), need: 1, want: rest.len() }
-            }
-            Some(Ok(Io::Write { offset, bytes })) => {
-                Step::Write { offset, bytes: self.bytes(bytes) }
-            }
-            Some(Ok(Io::Sync)) => Step::Sync,
-            Some(Ok(Io::SetSize(len))) => Step::SetSize { len },
-            Some(Ok(Io::Publish)) => match &mut self.hand {
-                Hand::Publish(publish) => publish.poll().map(Ok),
-                Hand::Bytes(_) => Step::Done(Ok(())),
+        match self.work() {
+            Io::Write { offset, bytes } => Step::Write { offset, bytes: self.bytes(bytes) },
+            Io::Sync => Step::Sync,
+            Io::SetSize(len) => Step::SetSize { len },
+            Io::Publish => self.hand.poll().map(Ok),
+            Io::Nothing => match self.unread() {
+                rest if rest.is_empty() => Step::Done(self.failed.map_or(Ok(()), Err)),
+                rest => Step::Read { offset: rest.offset(), need: 1, want: rest.len() },
             },
         }
     }
@@ -335,8 +304,8 @@ impl Machine for Work<'_> {
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
-        if let Some(before) = self.before.take() {
-            before.take_back(self.tail, &mut self.waiting);
+        if let Some((before, take_back)) = self.before.take() {
+            take_back(before, self.tail, &mut self.waiting);
         }
     }
 }

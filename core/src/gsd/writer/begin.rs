@@ -46,14 +46,15 @@ pub(super) fn make<S: WriteAt>(
     checksum: Checksum,
 ) -> Result<(), WriteError<S>> {
     let store_len = store.size().map_err(DriveError::Store)?;
-    let mut create = Create::new(attributes, store_len, checksum).map_err(DriveError::Format)?;
+    let mut create = Create::new(attributes, store_len, checksum); // not moved: it is large
+    let create = create.as_mut().map_err(|error| DriveError::Format(*error))?;
     if image_of_erased(store)?.is_some() {
         // While the header goes, its sector may be erased: nothing must bring back an older one.
         store.sync().map_err(DriveError::Store)?;
         store.write_all_at(OTHER_SHADOW, &[0; 8]).map_err(DriveError::Store)?;
         store.sync().map_err(DriveError::Store)?;
     }
-    drive(&mut create, store, &mut []).map_err(DriveError::infallible)
+    drive(create, store, &mut []).map_err(DriveError::infallible)
 }
 
 /// Makes an empty file in `store` if there is nothing but what making it may have left.
@@ -63,7 +64,8 @@ fn make_in_blank<S: WriteAt>(
     attributes: &Attributes<'_>,
 ) -> Result<(), WriteError<S>> {
     let store_len = store.size().map_err(DriveError::Store)?;
-    let mut create = Create::new(attributes, store_len, crc32c).map_err(DriveError::Format)?;
+    let mut create = Create::new(attributes, store_len, crc32c); // not moved: it is large
+    let create = create.as_mut().map_err(|error| DriveError::Format(*error))?;
     let end = create.data_end().min(store_len);
     let (mut at, mut fills) = (0, Fills::ANY);
     while at < end {
@@ -74,7 +76,7 @@ fn make_in_blank<S: WriteAt>(
         create.check_blank(at, bytes, &mut fills).map_err(DriveError::Format)?;
         at = at.saturating_add(usize_to_u64(len));
     }
-    drive(&mut create, store, &mut []).map_err(DriveError::infallible)
+    drive(create, store, &mut []).map_err(DriveError::infallible)
 }
 
 /// Whether `store` begins as a GSD file.
