@@ -6,6 +6,7 @@
 //! `Book`; a program whose threads or ranks write one chunk together uses the `Book` itself.
 
 mod adopt;
+mod begin;
 mod commit;
 mod frame;
 mod index;
@@ -34,11 +35,11 @@ use super::raw::IndexEntry;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;
+pub(in crate::gsd) use begin::{Begin, Start};
 use core::num::NonZeroU64;
 pub(in crate::gsd) use sums::Sums;
 pub(in crate::gsd) use tail::MAX_LEN;
-use tail::Stands;
-pub(in crate::gsd) use tail::Tail;
+use tail::{Stands, Tail};
 use waiting::{Counts, Waiting};
 use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
@@ -97,12 +98,30 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// # Errors
     /// [`Error::Memory`]; [`Error::Outside`], [`Error::Overlap`]: the file cannot be written to.
     pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
-        Self::of(&Tail::of(head, checksum)?, memory, checksum)
+        let mut book = Self::unopened(memory, checksum);
+        book.tail = Tail::of(head, checksum)?;
+        book.open_memory()?;
+        Ok(book)
     }
 
-    pub(super) fn of(tail: &Tail, mut memory: B, checksum: Checksum) -> Result<Self, Error> {
-        let counts = counts(memory.as_mut(), tail.checksums)?;
-        Ok(Self { tail: *tail, counts, memory, checksum })
+    /// Of a file that [`start`](Self::start) learns about.
+    #[inline]
+    pub(super) fn unopened(memory: B, checksum: Checksum) -> Self {
+        Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
+    }
+
+    /// What has to be done to know about the file in a store of `store_len` bytes;
+    /// [`open_memory`](Self::open_memory) comes next.
+    #[inline]
+    pub(super) fn start<'w>(&'w mut self, start: Start<'w>, store_len: u64) -> Begin<'w> {
+        let memory_len = memory_len(self.memory.as_mut());
+        Begin::new(&mut self.tail, start, self.checksum, store_len, memory_len)
+    }
+
+    /// Makes the memory that of the file.
+    pub(super) fn open_memory(&mut self) -> Result<(), Error> {
+        self.counts = Counts::new(memory_len(self.memory.as_mut()), self.tail.checksums)?;
+        Ok(())
     }
 
     /// Ends a commit that was cut off, and finds the name of the checksums.
@@ -353,16 +372,10 @@ impl<B: AsMut<[Slot]>> Book<B> {
     }
 }
 
-/// Counts of a memory without anything that waits.
-fn counts(memory: &mut [Slot], has_rows: bool) -> Result<Counts, Error> {
+/// Bytes of the memory that are for what waits.
+fn memory_len(memory: &mut [Slot]) -> usize {
     let len = memory.as_mut_bytes().len();
-    let window = if len >= 2 * WINDOW { WINDOW } else { 0 };
-    Counts::new(len.saturating_sub(window), has_rows)
-}
-
-/// Refuses a memory that is too small for a file with checksums, or without.
-pub(super) fn check_memory(memory: &mut [Slot], checksums: bool) -> Result<(), Error> {
-    counts(memory, checksums).map(drop)
+    len.saturating_sub(if len >= 2 * WINDOW { WINDOW } else { 0 })
 }
 
 impl<B> Book<B> {
@@ -413,11 +426,6 @@ impl<B> Book<B> {
 
     pub(super) const fn set_sums(&mut self, sums: Sums) {
         self.tail.sums = sums;
-    }
-
-    /// The header is durable.
-    pub(super) const fn set_durable(&mut self) {
-        self.tail.stands = Stands::Durable;
     }
 
     /// Whether all chunks and names that were written are committed.

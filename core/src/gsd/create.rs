@@ -105,7 +105,8 @@ impl Attributes<'_> {
         Ok(u8::try_from(self.align.trailing_zeros()).unwrap_or(0))
     }
 
-    fn header(&self, checksum: Checksum) -> Result<(raw::Header, u64), Error> {
+    /// Makes `header` that of a new file; returns how long the file is.
+    fn fill_header(&self, header: &mut raw::Header, checksum: Checksum) -> Result<u64, Error> {
         let label = |field, text: &str| {
             let len = crate::store::usize_to_u64(text.len());
             Label::new(text).ok_or(out_of_range(field, len, 0, 63))
@@ -132,18 +133,16 @@ impl Attributes<'_> {
         let slots = whole_sectors(self.index_slots, unit).saturating_add(shown);
         let blocks = Blocks::behind(from, unit, units, slots)?;
         let shown = blocks.index.last(shown).unwrap_or(blocks.index);
-        let mut header = raw::Header {
-            magic: U64::new(raw::Header::MAGIC),
-            index_location: U64::new(shown.location),
-            index_allocated_entries: U64::new(shown.slots),
-            namelist_location: U64::new(blocks.names.location),
-            namelist_allocated_entries: U64::new(units),
-            schema_version: U32::new(self.schema_version.number()),
-            gsd_version: U32::new(self.layer.number()),
-            application: label(raw::Header::application, self.application)?.raw(),
-            schema: label(raw::Header::schema, self.schema)?.raw(),
-            reserved: [0; 80],
-        };
+        header.magic = U64::new(raw::Header::MAGIC);
+        header.index_location = U64::new(shown.location);
+        header.index_allocated_entries = U64::new(shown.slots);
+        header.namelist_location = U64::new(blocks.names.location);
+        header.namelist_allocated_entries = U64::new(units);
+        header.schema_version = U32::new(self.schema_version.number());
+        header.gsd_version = U32::new(self.layer.number());
+        header.application = label(raw::Header::application, self.application)?.raw();
+        header.schema = label(raw::Header::schema, self.schema)?.raw();
+        header.reserved = [0; 80];
         let record = Record {
             entries: 0,
             index_reserved: slots,
@@ -155,14 +154,14 @@ impl Attributes<'_> {
             names: 0,
             index_crc: 0,
             names_crc: 0,
-            ident_crc: Header::unchecked(&header).ident_crc(checksum),
+            ident_crc: Header::unchecked(header).ident_crc(checksum),
             align,
             checksums: self.checksums,
             one_sync: self.one_sync,
             layer: u8::try_from(self.layer.major).unwrap_or(0),
         };
-        header = header.with_image(&header.image().with_record(record, checksum));
-        Ok((header, blocks.end))
+        header.set_image(&header.image().with_record(record, checksum));
+        Ok(blocks.end)
     }
 }
 
@@ -186,7 +185,8 @@ impl Attributes<'_> {
         header.magic = U64::new(raw::Header::MAGIC);
         copy_front(self.application.as_bytes(), &mut header.application);
         copy_front(self.schema.as_bytes(), &mut header.schema);
-        header.with_image(image)
+        header.set_image(image);
+        header
     }
 }
 
@@ -254,11 +254,32 @@ impl Create {
         store_len: u64,
         checksum: Checksum,
     ) -> Result<Self, Error> {
-        let (header, data_end) = attributes.header(checksum)?;
-        let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
-        let image = header.image();
-        let shadow = Shadow::of(&image, &image, 0, checksum);
-        Ok(Self { header, shadow, data_end, store_len, stage })
+        let mut create = Self::nothing();
+        create.set(attributes, store_len, checksum)?;
+        Ok(create)
+    }
+
+    /// Makes nothing yet.
+    #[inline]
+    pub(super) fn nothing() -> Self {
+        let (header, shadow) = (raw::Header::new_zeroed(), Shadow::new_zeroed());
+        Self { header, shadow, data_end: 0, store_len: 0, stage: Stage::Done }
+    }
+
+    /// Makes a file as [`new`](Self::new) does, in place: it is large for a device's stack.
+    #[inline(never)]
+    pub(super) fn set(
+        &mut self,
+        attributes: &Attributes<'_>,
+        store_len: u64,
+        checksum: Checksum,
+    ) -> Result<(), Error> {
+        self.data_end = attributes.fill_header(&mut self.header, checksum)?;
+        self.store_len = store_len;
+        self.stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
+        let image = self.header.image();
+        self.shadow.set(&image, &image, 0, checksum);
+        Ok(())
     }
 
     /// The header of the file.
@@ -313,6 +334,11 @@ impl Create {
             Ok(at) => front.nth(at),
             Err(_) => None,
         }
+    }
+
+    /// Whether there is no further step.
+    pub(super) const fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done)
     }
 
     fn next(&self) -> Stage {

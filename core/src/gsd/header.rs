@@ -233,15 +233,19 @@ impl raw::Header {
     /// The same header with what a commit changes as in `image`.
     #[must_use]
     pub fn with_image(&self, image: &raw::Image) -> Self {
-        Self {
-            index_location: image.index_location,
-            index_allocated_entries: image.index_allocated_entries,
-            namelist_location: image.namelist_location,
-            namelist_allocated_entries: image.namelist_allocated_entries,
-            schema_version: image.schema_version,
-            gsd_version: image.gsd_version,
-            reserved: zerocopy::transmute!(image.commit),
-            ..*self
-        }
+        let mut header = *self;
+        header.set_image(image);
+        header
+    }
+
+    /// Makes what a commit changes as in `image`.
+    pub(super) fn set_image(&mut self, image: &raw::Image) {
+        self.index_location = image.index_location;
+        self.index_allocated_entries = image.index_allocated_entries;
+        self.namelist_location = image.namelist_location;
+        self.namelist_allocated_entries = image.namelist_allocated_entries;
+        self.schema_version = image.schema_version;
+        self.gsd_version = image.gsd_version;
+        self.reserved = zerocopy::transmute!(image.commit);
     }
 }

@@ -1,7 +1,9 @@
 //! A logger for devices: fixed memory, every frame committed.
 
+use super::book::Start;
 use super::create::Attributes;
 use super::kind::ChunkType;
+use super::open::Open;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, WriteError, Writer};
 use crate::store::WriteAt;
@@ -9,8 +11,8 @@ use crate::store::WriteAt;
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
 /// It needs no memory but itself, `40 * N` and about 400 bytes, whatever `S` is, and stack. On a Cortex-M3
-/// (`tests/run firmware` measures it): 560 bytes with 4 slots and 720 with 8; less than 5 KiB of stack to
-/// begin or to go on, of which it is itself a part; 1.6 KiB to end a frame, less than 1 KiB for names and chunks.
+/// (`tests/run firmware` measures it): 568 bytes with 4 slots and 728 with 8; less than 5 KiB of stack to
+/// begin or to go on, of which it is itself a part; 2.2 KiB to end a frame, 1 KiB for names and chunks.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power goes, all frames before it are there and nothing else is.
 ///
@@ -68,7 +70,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// # Errors
     /// As [`Writer::create`].
     pub fn create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Writer::create(store, attributes, [Slot::EMPTY; N]).map(Self::of)
+        Self::start(store, Start::Create(attributes))
     }
 
     /// Goes on with the file in `store`.
@@ -76,11 +78,15 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// # Errors
     /// As [`Writer::open`].
     pub fn open(store: S) -> Result<Self, WriteError<S>> {
-        Writer::open(store, [Slot::EMPTY; N]).map(Self::of)
+        Self::start(store, Start::Open)
     }
 
-    const fn of(writer: Writer<S, [Slot; N]>) -> Self {
-        Self { writer, is_unfinished: false }
+    /// It is put together in place: it is large for a device's stack.
+    fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
+        let writer = Writer::unopened(store, [Slot::EMPTY; N]);
+        let mut logger = Self { writer, is_unfinished: false };
+        logger.writer.start(start, &mut [0; Open::WINDOW])?;
+        Ok(logger)
     }
 
     /// Goes on with the file in `store`, or makes one if the store is blank: what a device does when
@@ -97,7 +103,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// [`Error::NotBlank`](super::Error::NotBlank), [`Error::Another`](super::Error::Another); as
     /// [`Writer::open`] and [`Writer::create`].
     pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Writer::open_or_create(store, attributes, [Slot::EMPTY; N]).map(Self::of)
+        Self::start(store, Start::Log(attributes))
     }
 
     /// The id of a name, which is added if it is new. Ask once when the device starts.

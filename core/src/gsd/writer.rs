@@ -3,9 +3,7 @@
 //! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot of
 //! 40 bytes a chunk. Bytes of chunks go to the store at once.
 
-mod begin;
-
-use super::book::{self, Before, Book};
+use super::book::{self, Before, Book, Start};
 use super::checksums;
 use super::chunk::Chunk;
 use super::create::Attributes;
@@ -15,7 +13,7 @@ use super::kind::ChunkType;
 use super::open::Open;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
-use crate::step::{DriveError, drive_read};
+use crate::step::{DriveError, drive, drive_read};
 use crate::store::{ReadAt, WriteAt, usize_to_u64};
 
 pub use super::book::Slot;
@@ -98,16 +96,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_with(
-        mut store: S,
+        store: S,
         attributes: &Attributes<'_>,
-        mut memory: B,
+        memory: B,
         checksum: Checksum,
     ) -> Result<Self, WriteError<S>> {
-        book::check_memory(memory.as_mut(), attributes.checksums).map_err(DriveError::Format)?;
-        begin::make(&mut store, attributes, checksum)?;
-        let mut window = [0; Open::WINDOW];
-        let mut writer = Self::open_with(store, memory, checksum, &mut window)?;
-        writer.book.set_durable();
+        let mut writer = Self { store, book: Book::unopened(memory, checksum) };
+        writer.start(Start::Create(attributes), &mut [0; Open::WINDOW])?;
         Ok(writer)
     }
 
@@ -131,22 +126,35 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<Self, WriteError<S>> {
-        let tail = begin::read_tail(&store, checksum, window, None)?;
-        Self::begin(store, memory, checksum, &tail)
+        let mut writer = Self { store, book: Book::unopened(memory, checksum) };
+        writer.start(Start::Open, window)?;
+        Ok(writer)
     }
 
-    /// Begins to write to a file of which `tail` is known.
+    /// Writes to no file yet: [`start`](Self::start) is next.
+    #[inline]
+    pub(super) fn unopened(store: S, memory: B) -> Self {
+        Self { store, book: Book::unopened(memory, crc32c) }
+    }
+
+    /// Finds the file, or makes it.
     #[inline(never)]
-    fn begin(
-        store: S,
-        memory: B,
-        checksum: Checksum,
-        tail: &book::Tail,
-    ) -> Result<Self, WriteError<S>> {
-        let book = Book::of(tail, memory, checksum).map_err(DriveError::Format)?;
-        let mut writer = Self { store, book };
-        writer.settle()?;
-        Ok(writer)
+    pub(super) fn start(
+        &mut self,
+        start: Start<'_>,
+        window: &mut [u8],
+    ) -> Result<(), WriteError<S>> {
+        self.begin(start, window)?;
+        self.book.open_memory().map_err(DriveError::Format)?;
+        self.settle()
+    }
+
+    /// A function of its own: what it needs of the stack is free again before anything else needs it.
+    #[inline(never)]
+    fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
+        let store_len = self.store.size().map_err(DriveError::Store)?;
+        let mut begin = self.book.start(start, store_len);
+        run(&mut begin, &mut self.store, window)
     }
 
     #[inline(never)]
@@ -394,4 +402,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let mut before = Before::NONE;
         self.book.truncate(&mut before).run(&mut self.store)
     }
+}
+
+#[inline(never)]
+fn run<S: WriteAt>(
+    begin: &mut book::Begin<'_>,
+    store: &mut S,
+    window: &mut [u8],
+) -> Result<(), WriteError<S>> {
+    drive(begin, store, window)?.map_err(DriveError::Format)
 }

@@ -2,12 +2,13 @@
 
 use crate::host::{Cursor as Device, Host};
 use crate::{Answer, Fail, entries};
+use striae_core::gsd::book::{Before, Book};
 use striae_core::gsd::create::Create;
 use striae_core::gsd::publish::Publish;
 use striae_core::gsd::raw::{Header, Image, IndexEntry};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Version, Writer};
 use striae_core::integrity::crc32c;
-use striae_core::step::drive;
+use striae_core::step::{drive, drive_read};
 use striae_core::store::{SeekStore, WriteAt};
 
 type Host4 = Writer<Host, [Slot; 4]>;
@@ -102,6 +103,40 @@ entries! {
         })
     }
 
+    fn gate_gsd_book(window, id: u16, n: u64, m: u32, number: u8, crc: u32, store_len: u64) {
+        let (mut store, kind) = (Host { file: 0 }, kind(number)?);
+        let head = *Reader::open(Host { file: 0 }, window)?.head();
+        let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
+        book.begin().run(&mut store)?;
+        let found = drive_read(&mut book.find_name(b"t"), &store, window)?;
+        if book.found_name(b"t", found).is_none() {
+            book.add_name(b"t").run(&mut store)?;
+        }
+        if !book.is_ready() {
+            book.make_ready().run(&mut store)?;
+        }
+        let chunk = book.place(id, kind, n, m)?;
+        book.add(chunk, crc)?;
+        book.end_frame().run(&mut store)?;
+        book.discard_frame();
+        book.set_one_sync(true);
+        book.set_names_in_place(false);
+        core::hint::black_box((book.names(), book.version(), book.is_frame_empty()));
+        core::hint::black_box((book.is_committed(), book.has_checksums(), book.data_end()));
+        drive(&mut book.commit(), &mut store, window)??;
+        book.cut(store_len).run(&mut store)?;
+        Ok(book.frames())
+    }
+
+    fn gate_gsd_book_anew(window) {
+        let head = *Reader::open(Host { file: 0 }, window)?.head();
+        let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
+        let mut before = Before::NONE;
+        book.upgrade(&mut before).run(&mut Host { file: 0 })?;
+        book.truncate(&mut before).run(&mut Host { file: 0 })?;
+        Ok(0)
+    }
+
     fn gate_gsd_writer_discard(bytes, m: u32) {
         let mut log = Logger::<_, 4>::open(Host { file: 0 })?;
         log.chunk(0, ChunkType::U8, m, bytes)?;
@@ -142,7 +177,7 @@ entries! {
         drive(&mut publish, &mut Host { file: 0 }, window)?;
         let mut again = Publish::again(&image, crc32c);
         drive(&mut again, &mut Host { file: 0 }, window)?;
-        Ok(u64::from(publish.has_begun()) ^ u64::from(publish.is_of_one_sync()))
+        Ok(u64::from(publish.is_of_one_sync()))
     }
 
     fn gate_gsd_entry(bytes, crc: u32) {

@@ -98,7 +98,7 @@ fn write_own_row(work: &mut Work<'_>) {
 fn add_checksums(work: &mut Work<'_>) {
     let (span, tail) = (work.block, &mut *work.tail);
     let (frame, id) = (tail.frame, tail.checksums_id.unwrap_or(0));
-    let n = span.len() / usize_to_u64(size_of::<ChecksumRow>());
+    let n = span.len() / 8;
     let chunk = Chunk { frame, id, kind: ChunkType::U32, n, m: 2, span };
     work.waiting.insert_entry(&chunk.to_raw(), work.crc);
     tail.sums = work.sums;

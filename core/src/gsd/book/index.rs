@@ -35,9 +35,8 @@ impl Tail {
 
 /// Writes the entries of ended frames behind those of the index.
 pub(super) fn spill(work: &mut Work<'_>) {
-    match work.waiting.last_ended() {
-        Some(_) => work.then(&[settle, free_slots, make_slots, write_ended]),
-        None => {}
+    if work.waiting.last_ended().is_some() {
+        work.then(&[settle, free_slots, make_slots, write_ended]);
     }
 }
 

@@ -75,7 +75,7 @@ fn make_name_room(work: &mut Work<'_>) {
     let tail = &work.tail;
     let is_kept = tail.shows_names() && !tail.names_in_place;
     if is_kept || end_of_names(work) > tail.names.span().map_or(0, Span::len) {
-        return work.then(&[settle, move_names]);
+        work.then(&[settle, move_names]);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::gsd::record::Record;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
+use zerocopy::FromZeros;
 
 /// Longest file: offsets are signed for the reference programs.
 pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
@@ -96,6 +97,46 @@ pub(super) struct Move {
 }
 
 impl Tail {
+    /// Of no file yet.
+    #[inline]
+    pub(super) fn unopened() -> Self {
+        let nothing = IndexBlock { location: 0, slots: 0 };
+        Self {
+            image: Image::new_zeroed(),
+            is_torn: false,
+            is_torn_before: false,
+            stands: Stands::Found,
+            is_adopted: false,
+            index: nothing,
+            moving: None,
+            entries: 0,
+            committed: 0,
+            index_frames: 0,
+            shown_slots: SHOWN_SLOTS,
+            names: NameBlock { location: 0, units: 0 },
+            names_before: None,
+            names_found: true,
+            names_in_place: false,
+            names_len: 0,
+            names_count: 0,
+            names_torn: false,
+            checksums_id: None,
+            frame: 0,
+            data_end: 0,
+            placed_from: None,
+            store_len: 0,
+            crc_from: 0,
+            index_crc: 0,
+            names_crc: 0,
+            ident_crc: 0,
+            align: 0,
+            checksums: false,
+            one_sync: false,
+            sums: Sums::NONE,
+            version: Version::LAYER,
+        }
+    }
+
     pub(in crate::gsd) fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
         let record = head.state.record().copied();
         let index = match record {
@@ -111,26 +152,18 @@ impl Tail {
             image: head.image,
             is_torn: matches!(head.state, State::Torn(_) | State::Ahead(_)),
             is_torn_before: head.is_torn && matches!(head.state, State::Ahead(_)),
-            stands: Stands::Found,
             is_adopted: record.is_some(),
             index,
-            moving: None,
             entries: head.entries,
             committed: head.entries,
             index_frames: head.frames,
             shown_slots: record
                 .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
             names: head.header.names,
-            names_before: None,
-            names_found: true,
-            names_in_place: false,
             names_len: head.names_len,
             names_count: head.names,
-            names_torn: false,
-            checksums_id: None,
             frame: head.frames,
             data_end: record.map_or(head.file_len, |record| record.data_end),
-            placed_from: None,
             store_len: head.file_len,
             crc_from: record.map_or(head.entries, |record| record.crc_from),
             index_crc: record.map_or(0, |record| record.index_crc),
@@ -143,6 +176,7 @@ impl Tail {
                 .filter(|record| record.one_sync)
                 .map_or(Sums::NONE, |record| Sums::behind(record.data_end)),
             version: head.header.version,
+            ..Self::unopened()
         };
         tail.check(head.header.index)?;
         Ok(tail)

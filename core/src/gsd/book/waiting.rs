@@ -45,6 +45,9 @@ const ENTRY: usize = size_of::<IndexEntry>();
 const ROW: usize = size_of::<ChecksumRow>();
 
 impl Counts {
+    /// Of no memory yet.
+    pub(super) const NONE: Self = Self { len: 0, ended: 0, open: 0, next_id: 0, has_rows: false };
+
     /// Nothing waits in a memory of `len` bytes, with rows of checksums if `has_rows`.
     pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
         let slots = if has_rows { 2 } else { 1 };

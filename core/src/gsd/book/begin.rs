@@ -1,0 +1,348 @@
+//! Beginning: the file that there is, one that is made where there is none, or a header that is brought back.
+
+use super::tail::{Stands, Tail};
+use super::waiting::Counts;
+use crate::gsd::create::{Attributes, Create, Fills, SHADOW};
+use crate::gsd::error::Error;
+use crate::gsd::header::Header;
+use crate::gsd::open::{InPlace, Open};
+use crate::gsd::raw::{self, Commit, Image, Shadow};
+use crate::integrity::Checksum;
+use crate::step::{Machine, ReadMachine, ReadStep, Step};
+use crate::store::usize_to_u64;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The shadow that is not in the sector of the header.
+const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+
+/// Which file it is to be.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) enum Start<'a> {
+    /// The one that there is.
+    Open,
+    /// A new one.
+    Create(&'a Attributes<'a>),
+    /// The one that there is if it is that of these, with a header that is brought back if it was erased
+    /// (`spec/gsd.md#erased-sectors`); a new one in a blank store.
+    Log(&'a Attributes<'a>),
+}
+
+/// Learns what a writer must know of the file in a store.
+///
+/// It has one part at a time, made in place: on a device, nothing needs as much of the stack.
+#[derive(Debug)]
+pub(in crate::gsd) struct Begin<'b> {
+    tail: &'b mut Tail,
+    start: Start<'b>,
+    checksum: Checksum,
+    store_len: u64,
+    memory_len: usize,
+    stage: Stage,
+    /// How far the store is blank, and as what.
+    blank: Option<(u64, Fills)>,
+    failed: Option<Error>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Begin,
+    /// Whether the second shadow knows what the header is if its sector is erased.
+    OtherShadow,
+    /// Whether it is erased.
+    Header(Image),
+    /// Whether the file can be gone on with when it is brought back.
+    Restored(Open, Image),
+    /// What is written, and whether it is.
+    Restore(raw::Header, bool),
+    /// Whether there is a file.
+    Magic,
+    /// While the header goes, its sector may be erased: nothing must bring back an older one.
+    SyncOld,
+    ForgetOther,
+    SyncForgotten,
+    Create(Create),
+    Open(Open),
+    Done,
+}
+
+impl<'b> Begin<'b> {
+    /// In a store of `store_len` bytes, with `memory_len` bytes of memory for what waits.
+    #[inline]
+    pub(super) const fn new(
+        tail: &'b mut Tail,
+        start: Start<'b>,
+        checksum: Checksum,
+        store_len: u64,
+        memory_len: usize,
+    ) -> Self {
+        Self {
+            tail,
+            start,
+            checksum,
+            store_len,
+            memory_len,
+            stage: Stage::Begin,
+            blank: None,
+            failed: None,
+        }
+    }
+
+    /// What a new file is to be, or one that there is must be.
+    const fn attributes(&self) -> Option<&'b Attributes<'b>> {
+        match self.start {
+            Start::Create(attributes) | Start::Log(attributes) => Some(attributes),
+            Start::Open => None,
+        }
+    }
+
+    /// Whether the store is long enough for the second shadow.
+    const fn has_shadow(&self) -> bool {
+        self.store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN)
+    }
+
+    fn fail(&mut self, error: Error) {
+        (self.failed, self.stage) = (Some(error), Stage::Done);
+    }
+
+    #[inline(never)]
+    fn feed_other_shadow(&mut self, bytes: &[u8]) {
+        let image = Shadow::parse(bytes).and_then(|shadow| shadow.header_of(SHADOW));
+        let Some(image) = image else { return self.stage = Stage::Magic };
+        match self.start {
+            Start::Create(_) => {
+                self.create(); // fails before anything is lost
+                if self.failed.is_none() {
+                    self.stage = Stage::SyncOld;
+                }
+            }
+            Start::Log(_) | Start::Open => self.stage = Stage::Header(*image),
+        }
+    }
+
+    #[inline(never)]
+    fn feed_header(&mut self, image: &Image, bytes: &[u8]) {
+        let Ok((found, _)) = raw::Header::ref_from_prefix(bytes) else { return };
+        let Some(attributes) = self.attributes() else { return };
+        let header = attributes.restored(image);
+        if !header.is_erased_in(found) {
+            self.stage = Stage::Magic;
+        } else if Header::unchecked(&header).ident_crc(self.checksum)
+            != image.commit.ident_crc.get()
+        {
+            self.fail(Error::Another { field: Commit::ident_crc });
+        } else {
+            self.open_restored(image);
+        }
+    }
+
+    #[inline(never)]
+    fn open_restored(&mut self, image: &Image) {
+        self.stage = Stage::Restored(Open::new(self.store_len), *image);
+    }
+
+    /// Opens the file as it will be with its header.
+    #[inline(never)]
+    fn feed_restored(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let Stage::Restored(_, image) = &self.stage else { return Ok(()) };
+        let Some(attributes) = self.attributes() else { return Ok(()) };
+        let header = attributes.restored(image);
+        let Stage::Restored(open, _) = &mut self.stage else { return Ok(()) };
+        let ReadStep::Read { offset, .. } = ReadMachine::poll(&mut InPlace(open)) else {
+            return Ok(());
+        };
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = header.as_bytes().get(at..).filter(|rest| !rest.is_empty());
+        let bytes = match rest {
+            None => bytes,
+            Some(rest) => {
+                rest.get(..bytes.len()).ok_or(Error::Another { field: Commit::ident_crc })?
+            }
+        };
+        ReadMachine::feed(&mut InPlace(open), bytes)
+    }
+
+    /// Whether the file that was opened is the right one.
+    fn check_own(&self, header: &Header) -> Result<(), Error> {
+        match self.start {
+            Start::Log(attributes) => match attributes.differ_from(header) {
+                Some(field) => Err(Error::Another { field }),
+                None => Ok(()),
+            },
+            Start::Open | Start::Create(_) => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn restore(&mut self) {
+        let Stage::Restored(open, image) = &self.stage else { return };
+        let Some(attributes) = self.attributes() else { return };
+        match self.check_own(&open.head().header) {
+            Ok(()) => self.stage = Stage::Restore(attributes.restored(image), false),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Makes a file.
+    #[inline(never)]
+    fn create(&mut self) {
+        let Some(attributes) = self.attributes() else { return };
+        if let Err(error) = Counts::new(self.memory_len, attributes.checksums) {
+            return self.fail(error);
+        }
+        self.stage = Stage::Create(Create::nothing());
+        let Stage::Create(create) = &mut self.stage else { return };
+        if let Err(error) = create.set(attributes, self.store_len, self.checksum) {
+            self.fail(error);
+        }
+    }
+
+    #[inline(never)]
+    fn open(&mut self) {
+        self.stage = Stage::Open(Open::new(self.store_len));
+    }
+
+    #[inline(never)]
+    fn opened(&mut self) {
+        let Stage::Open(open) = &self.stage else { return };
+        let checked = self.check_own(&open.head().header);
+        match checked.and_then(|()| Tail::of(open.head(), self.checksum)) {
+            Ok(tail) => {
+                *self.tail = tail;
+                if let Start::Create(_) = self.start {
+                    self.tail.stands = Stands::Durable;
+                }
+                self.stage = Stage::Done;
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// What of the store must still be blank: where that begins, and its length.
+    fn unseen(&self) -> Option<(u64, u64)> {
+        let Stage::Create(create) = &self.stage else { return None };
+        let end = create.data_end().min(self.store_len);
+        self.blank.map(|(at, _)| (at, end.saturating_sub(at)))
+    }
+
+    /// The next read; goes on to the stage that does something else.
+    fn read(&mut self) -> Option<ReadStep<Result<(), Error>>> {
+        let read = |offset, len: usize| {
+            Some(ReadStep::Read { offset, need: len, want: usize_to_u64(len) })
+        };
+        loop {
+            let part = match &mut self.stage {
+                Stage::Begin => {
+                    match self.start {
+                        Start::Open => self.open(),
+                        _ if self.has_shadow() => self.stage = Stage::OtherShadow,
+                        _ => self.stage = Stage::Magic,
+                    }
+                    continue;
+                }
+                Stage::OtherShadow => return read(OTHER_SHADOW, size_of::<Shadow>()),
+                Stage::Header(_) => return read(0, size_of::<raw::Header>()),
+                Stage::Magic => match self.start {
+                    Start::Log(_) if self.store_len >= 8 => return read(0, 8),
+                    _ => {
+                        self.begin_new();
+                        continue;
+                    }
+                },
+                Stage::Restored(open, _) | Stage::Open(open) => {
+                    ReadMachine::poll(&mut InPlace(open))
+                }
+                Stage::Create(create) if create.is_done() => {
+                    self.store_len = self.store_len.max(create.data_end());
+                    self.open();
+                    continue;
+                }
+                _ => match self.unseen()? {
+                    (_, 0) => {
+                        self.blank = None;
+                        return None;
+                    }
+                    (at, left) => return Some(ReadStep::Read { offset: at, need: 1, want: left }),
+                },
+            };
+            match part {
+                ReadStep::Read { offset, need, want } => {
+                    return Some(ReadStep::Read { offset, need, want });
+                }
+                ReadStep::Done(()) if matches!(self.stage, Stage::Open(_)) => self.opened(),
+                ReadStep::Done(()) => self.restore(),
+            }
+        }
+    }
+
+    /// There is no file: makes one, of a log only where all is blank.
+    fn begin_new(&mut self) {
+        self.create();
+        self.blank = match self.start {
+            Start::Log(_) => Some((0, Fills::ANY)),
+            Start::Open | Start::Create(_) => None,
+        };
+    }
+}
+
+impl Machine for Begin<'_> {
+    type Output = Result<(), Error>;
+    type Error = Error;
+
+    fn poll(&mut self) -> Step<'_, Result<(), Error>> {
+        const ZEROS: [u8; 8] = [0; 8];
+        if let Some(read) = self.read() {
+            return read.into();
+        }
+        match &mut self.stage {
+            Stage::Restore(_, true) => {
+                self.open();
+                return Step::Sync;
+            }
+            Stage::SyncOld => {
+                self.stage = Stage::ForgetOther;
+                return Step::Sync;
+            }
+            Stage::ForgetOther => {
+                self.stage = Stage::SyncForgotten;
+                return Step::Write { offset: OTHER_SHADOW, bytes: &ZEROS };
+            }
+            Stage::SyncForgotten => {
+                self.stage = Stage::Magic;
+                return Step::Sync;
+            }
+            _ => {}
+        }
+        match &mut self.stage {
+            Stage::Restore(header, is_written) => {
+                *is_written = true;
+                Step::Write { offset: 0, bytes: header.as_bytes() }
+            }
+            Stage::Create(create) => create.poll().map(Ok),
+            _ => Step::Done(self.failed.map_or(Ok(()), Err)),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        match &mut self.stage {
+            Stage::OtherShadow => self.feed_other_shadow(bytes),
+            Stage::Header(image) => {
+                let image = *image;
+                self.feed_header(&image, bytes);
+            }
+            Stage::Restored(..) => return self.feed_restored(bytes),
+            Stage::Magic => {
+                let is_begun = bytes.starts_with(&raw::Header::MAGIC.to_le_bytes());
+                if is_begun { self.open() } else { self.begin_new() }
+            }
+            Stage::Create(create) => {
+                if let Some((at, fills)) = &mut self.blank {
+                    create.check_blank(*at, bytes, fills)?;
+                    *at = at.saturating_add(usize_to_u64(bytes.len()));
+                }
+            }
+            Stage::Open(open) => return ReadMachine::feed(&mut InPlace(open), bytes),
+            _ => {}
+        }
+        Ok(())
+    }
+}
