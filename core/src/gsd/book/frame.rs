@@ -90,7 +90,7 @@ fn write_own_row(work: &mut Work<'_>) {
     let row = ChecksumRow { id: id.into(), crc: work.crc.into() };
     let len = size_of::<ChecksumRow>();
     let offset = work.block.end().saturating_sub(usize_to_u64(len));
-    work.fill_hand(row.as_bytes());
+    work.put_in_hand(row.as_bytes());
     work.sums.add_chunk(offset, row.as_bytes(), work.checksum);
     work.write(offset, Bytes::Hand(len));
 }

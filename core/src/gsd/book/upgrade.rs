@@ -112,7 +112,7 @@ fn write_packed(work: &mut Work<'_>) {
     }
     let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
     work.crc = (work.checksum)(work.crc, name);
-    work.fill_hand(name);
+    work.put_in_hand(name);
     work.done = work.done.saturating_add(NAME_UNIT);
     let offset = work.zeros.offset();
     work.zeros = work.zeros.skip(usize_to_u64(name.len()));

@@ -197,6 +197,11 @@ impl<'w> Work<'w> {
         self.room().get_mut(..len).unwrap_or_default()
     }
 
+    /// Puts `bytes` into the hand.
+    pub(super) fn put_in_hand(&mut self, bytes: &[u8]) {
+        copy_front(bytes, self.hand.memory());
+    }
+
     /// Puts `bytes` into the hand, as often as they fit.
     pub(super) fn fill_hand(&mut self, bytes: &[u8]) {
         for place in self.hand.memory().chunks_mut(bytes.len().max(1)) {
