@@ -104,12 +104,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(book)
     }
 
-    /// Of a file that [`start`](Self::start) learns about.
-    #[inline]
-    pub(super) fn unopened(memory: B, checksum: Checksum) -> Self {
-        Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
-    }
-
     /// What has to be done to know about the file in a store of `store_len` bytes;
     /// [`open_memory`](Self::open_memory) comes next.
     #[inline]
@@ -173,6 +167,20 @@ impl<B: AsMut<[Slot]>> Book<B> {
             return Err(Error::NoColumns);
         }
         self.tail.place(id, kind, n, m)
+    }
+
+    /// The same, or `None` if something must be done first to know.
+    #[inline]
+    pub(super) fn place_at_once(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        n: u64,
+        m: u32,
+    ) -> Option<Result<Chunk, Error>> {
+        let placed = self.next_place(id, kind, n, m);
+        let is_known = !matches!(placed, Err(Error::NotReady | Error::FrameFull { .. }));
+        is_known.then_some(placed)
     }
 
     /// Refuses a chunk that the present frame cannot have.
@@ -379,6 +387,12 @@ fn memory_len(memory: &mut [Slot]) -> usize {
 }
 
 impl<B> Book<B> {
+    /// Of a file that [`start`](Self::start) learns about.
+    #[inline]
+    pub(super) fn unopened(memory: B, checksum: Checksum) -> Self {
+        Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
+    }
+
     /// Whether the present frame has no chunks.
     #[must_use]
     pub const fn is_frame_empty(&self) -> bool {
@@ -395,6 +409,11 @@ impl<B> Book<B> {
     #[must_use]
     pub const fn names(&self) -> u32 {
         self.tail.names_count
+    }
+
+    /// The id of the next name that is added.
+    pub(super) fn next_id(&self) -> u16 {
+        u16::try_from(self.tail.names_count).unwrap_or(u16::MAX)
     }
 
     /// Layer of the file.

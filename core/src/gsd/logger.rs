@@ -1,11 +1,15 @@
 //! A logger for devices: fixed memory, every frame committed.
 
+#[cfg(feature = "async")]
+mod asynch;
+
 use super::book::Start;
 use super::create::Attributes;
 use super::kind::ChunkType;
 use super::open::Open;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, WriteError, Writer};
+use crate::integrity::crc32c;
 use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
@@ -64,6 +68,35 @@ pub struct Logger<S, const N: usize> {
     is_unfinished: bool,
 }
 
+impl<S, const N: usize> Logger<S, N> {
+    /// Logs to no file yet. It is put together in place: it is large for a device's stack.
+    #[inline]
+    fn unopened(store: S) -> Self {
+        let writer = Writer::unopened(store, [Slot::EMPTY; N], crc32c);
+        Self { writer, is_unfinished: false }
+    }
+
+    /// Whether a frame has ended and waits for its commit, and none has begun since.
+    const fn has_ended(&self) -> bool {
+        self.is_unfinished && !self.writer.is_committed() && self.writer.is_frame_empty()
+    }
+
+    /// Frames that are ended.
+    pub const fn frames(&self) -> u64 {
+        self.writer.frames()
+    }
+
+    /// The writer.
+    pub const fn writer(&mut self) -> &mut Writer<S, [Slot; N]> {
+        &mut self.writer
+    }
+
+    /// The store, given back.
+    pub fn into_store(self) -> S {
+        self.writer.into_store()
+    }
+}
+
 impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// Makes an empty file in `store`. What was in it is lost.
     ///
@@ -81,10 +114,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Self::start(store, Start::Open)
     }
 
-    /// It is put together in place: it is large for a device's stack.
     fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
-        let writer = Writer::unopened(store, [Slot::EMPTY; N]);
-        let mut logger = Self { writer, is_unfinished: false };
+        let mut logger = Self::unopened(store);
         logger.writer.start(start, &mut [0; Open::WINDOW])?;
         Ok(logger)
     }
@@ -150,15 +181,12 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// As [`Writer::end_frame`]: the frame has not ended. As [`Writer::commit`]: it has, and
     /// [`frames`](Self::frames) counts it.
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
-        let is_unfinished = self.is_unfinished && !self.writer.is_committed();
-        if is_unfinished && self.writer.is_frame_empty() {
-            self.commit()?;
-            return Ok(self.writer.frames().saturating_sub(1));
+        if !self.has_ended() {
+            self.writer.end_frame()?;
+            self.is_unfinished = true;
         }
-        let frame = self.writer.end_frame()?;
-        self.is_unfinished = true;
         self.commit()?;
-        Ok(frame)
+        Ok(self.writer.frames().saturating_sub(1))
     }
 
     /// Commits what an [`end_frame`](Self::end_frame) that failed has not.
@@ -174,20 +202,5 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// Gives up the chunks of the present frame, as [`Writer::discard_frame`]. One that has ended stays.
     pub fn discard_frame(&mut self) {
         self.writer.discard_frame();
-    }
-
-    /// Frames that are ended.
-    pub const fn frames(&self) -> u64 {
-        self.writer.frames()
-    }
-
-    /// The writer.
-    pub const fn writer(&mut self) -> &mut Writer<S, [Slot; N]> {
-        &mut self.writer
-    }
-
-    /// The store, given back.
-    pub fn into_store(self) -> S {
-        self.writer.into_store()
     }
 }

@@ -22,14 +22,14 @@ pub struct ChunkWriter<'w, S, B> {
     sums: Sums,
 }
 
-impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
+impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     pub(super) const fn new(store: &'w mut S, book: &'w mut Book<B>, chunk: Chunk) -> Self {
         let sums = book.sums();
         Self { store, book, chunk, len: 0, crc: 0, sums }
     }
 
     /// Where the next `len` bytes go.
-    fn place(&self, len: u64) -> Result<u64, WriteError<S>> {
+    fn place<E>(&self, len: u64) -> Result<u64, DriveError<E, Error>> {
         let offset = self.chunk.span.offset().saturating_add(self.len);
         match offset.checked_add(len).is_some_and(|end| end <= MAX_LEN) {
             true => Ok(offset),
@@ -40,6 +40,43 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         }
     }
 
+    /// `bytes` are at `offset`, the end of the chunk.
+    fn add(&mut self, offset: u64, bytes: &[u8]) {
+        let checksum = self.book.checksum();
+        if self.book.has_checksums() {
+            self.crc = checksum(self.crc, bytes);
+        }
+        self.sums.add_chunk(offset, bytes, checksum);
+        self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no bytes so far.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds the chunk to the present frame.
+    fn add_chunk<E>(self) -> Result<Chunk, DriveError<E, Error>> {
+        let Self { book, chunk, len, crc, sums, .. } = self;
+        let n = count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
+        let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
+        let full = Error::FileFull { data_end: book.data_end(), len };
+        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
+        let chunk = Chunk { n, span, ..chunk };
+        book.set_sums(sums);
+        book.insert(chunk, crc);
+        Ok(chunk)
+    }
+}
+
+impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds some bytes; rows need not be whole.
     ///
     /// # Errors
@@ -48,12 +85,7 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
         self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
-        let checksum = self.book.checksum();
-        if self.book.has_checksums() {
-            self.crc = checksum(self.crc, bytes);
-        }
-        self.sums.add_chunk(offset, bytes, checksum);
-        self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
+        self.add(offset, bytes);
         Ok(())
     }
 
@@ -76,31 +108,33 @@ impl<'w, S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         Ok(())
     }
 
-    /// Bytes so far.
-    #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether there are no bytes so far.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Adds the chunk to the present frame.
     ///
     /// # Errors
     /// [`Error::Rows`](super::Error::Rows) if the bytes are not whole rows: there is no chunk then.
     pub fn finish(self) -> Result<Chunk, WriteError<S>> {
-        let Self { book, chunk, len, crc, sums, .. } = self;
-        let n = count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
-        let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
-        let full = Error::FileFull { data_end: book.data_end(), len };
-        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
-        let chunk = Chunk { n, span, ..chunk };
-        book.set_sums(sums);
-        book.insert(chunk, crc);
-        Ok(chunk)
+        self.add_chunk()
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
+    /// As [`write`](ChunkWriter::write), in a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`write`](ChunkWriter::write).
+    pub async fn write_async(&mut self, bytes: &[u8]) -> Result<(), super::AsyncError<S>> {
+        let offset = self.place(usize_to_u64(bytes.len()))?;
+        self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+        self.add(offset, bytes);
+        Ok(())
+    }
+
+    /// As [`finish`](ChunkWriter::finish); there is nothing to wait for.
+    ///
+    /// # Errors
+    /// As [`finish`](ChunkWriter::finish).
+    pub fn finish_async(self) -> Result<Chunk, super::AsyncError<S>> {
+        self.add_chunk()
     }
 }

@@ -3,6 +3,9 @@
 //! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot of
 //! 40 bytes a chunk. Bytes of chunks go to the store at once.
 
+#[cfg(feature = "async")]
+mod asynch;
+
 use super::book::{self, Before, Book, Start};
 use super::checksums;
 use super::chunk::Chunk;
@@ -80,90 +83,11 @@ pub struct Writer<S, B> {
     book: Book<B>,
 }
 
-impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Makes an empty file in `store` and writes to it. What was in the store is lost.
-    ///
-    /// `memory` has a slot for each chunk of the largest frame, and one more with checksums.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], [`Error::Layer`], [`Error::Memory`]; the store's own.
-    pub fn create(store: S, attributes: &Attributes<'_>, memory: B) -> Result<Self, WriteError<S>> {
-        Self::create_with(store, attributes, memory, crc32c)
-    }
-
-    /// As [`create`](Self::create), with a faster CRC-32C than core's.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_with(
-        store: S,
-        attributes: &Attributes<'_>,
-        memory: B,
-        checksum: Checksum,
-    ) -> Result<Self, WriteError<S>> {
-        let mut writer = Self { store, book: Book::unopened(memory, checksum) };
-        writer.start(Start::Create(attributes), &mut [0; Open::WINDOW])?;
-        Ok(writer)
-    }
-
-    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are cleared
-    /// first; the committed frames, and the frames of files that gsd wrote, are kept as they are.
-    ///
-    /// # Errors
-    /// As [`Reader::open`](super::Reader::open); [`Error::Memory`].
-    pub fn open(store: S, memory: B) -> Result<Self, WriteError<S>> {
-        Self::open_with(store, memory, crc32c, &mut [0; Open::WINDOW])
-    }
-
-    /// As [`open`](Self::open), with a faster CRC-32C than core's and a window of at least
-    /// [`Open::WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_with(
-        store: S,
-        memory: B,
-        checksum: Checksum,
-        window: &mut [u8],
-    ) -> Result<Self, WriteError<S>> {
-        let mut writer = Self { store, book: Book::unopened(memory, checksum) };
-        writer.start(Start::Open, window)?;
-        Ok(writer)
-    }
-
+impl<S, B> Writer<S, B> {
     /// Writes to no file yet: [`start`](Self::start) is next.
     #[inline]
-    pub(super) fn unopened(store: S, memory: B) -> Self {
-        Self { store, book: Book::unopened(memory, crc32c) }
-    }
-
-    /// Finds the file, or makes it.
-    #[inline(never)]
-    pub(super) fn start(
-        &mut self,
-        start: Start<'_>,
-        window: &mut [u8],
-    ) -> Result<(), WriteError<S>> {
-        self.begin(start, window)?;
-        self.book.open_memory().map_err(DriveError::Format)?;
-        self.settle()
-    }
-
-    /// A function of its own: what it needs of the stack is free again before anything else needs it.
-    #[inline(never)]
-    fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
-        let store_len = self.store.size().map_err(DriveError::Store)?;
-        let mut begin = self.book.start(start, store_len);
-        run(&mut begin, &mut self.store, window)
-    }
-
-    #[inline(never)]
-    fn settle(&mut self) -> Result<(), WriteError<S>> {
-        self.book.begin().run(&mut self.store)?;
-        if self.book.has_checksums() {
-            self.find_name(checksums::NAME)?; // so that no other chunk takes it
-        }
-        Ok(())
+    pub(super) fn unopened(store: S, memory: B, checksum: Checksum) -> Self {
+        Self { store, book: Book::unopened(memory, checksum) }
     }
 
     /// Whether the present frame has no chunks.
@@ -219,6 +143,87 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn into_store(self) -> S {
         self.store
     }
+}
+
+impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// Makes an empty file in `store` and writes to it. What was in the store is lost.
+    ///
+    /// `memory` has a slot for each chunk of the largest frame, and one more with checksums.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Layer`], [`Error::Memory`]; the store's own.
+    pub fn create(store: S, attributes: &Attributes<'_>, memory: B) -> Result<Self, WriteError<S>> {
+        Self::create_with(store, attributes, memory, crc32c)
+    }
+
+    /// As [`create`](Self::create), with a faster CRC-32C than core's.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_with(
+        store: S,
+        attributes: &Attributes<'_>,
+        memory: B,
+        checksum: Checksum,
+    ) -> Result<Self, WriteError<S>> {
+        let mut writer = Self::unopened(store, memory, checksum);
+        writer.start(Start::Create(attributes), &mut [0; Open::WINDOW])?;
+        Ok(writer)
+    }
+
+    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are cleared
+    /// first; the committed frames, and the frames of files that gsd wrote, are kept as they are.
+    ///
+    /// # Errors
+    /// As [`Reader::open`](super::Reader::open); [`Error::Memory`].
+    pub fn open(store: S, memory: B) -> Result<Self, WriteError<S>> {
+        Self::open_with(store, memory, crc32c, &mut [0; Open::WINDOW])
+    }
+
+    /// As [`open`](Self::open), with a faster CRC-32C than core's and a window of at least
+    /// [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        store: S,
+        memory: B,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<Self, WriteError<S>> {
+        let mut writer = Self::unopened(store, memory, checksum);
+        writer.start(Start::Open, window)?;
+        Ok(writer)
+    }
+
+    /// Finds the file, or makes it.
+    #[inline(never)]
+    pub(super) fn start(
+        &mut self,
+        start: Start<'_>,
+        window: &mut [u8],
+    ) -> Result<(), WriteError<S>> {
+        self.begin(start, window)?;
+        self.book.open_memory().map_err(DriveError::Format)?;
+        self.settle()
+    }
+
+    /// A function of its own: what it needs of the stack is free again before anything else needs it.
+    #[inline(never)]
+    fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
+        let store_len = self.store.size().map_err(DriveError::Store)?;
+        let mut begin = self.book.start(start, store_len);
+        run(&mut begin, &mut self.store, window)
+    }
+
+    #[inline(never)]
+    fn settle(&mut self) -> Result<(), WriteError<S>> {
+        self.book.begin().run(&mut self.store)?;
+        if self.book.has_checksums() {
+            self.find_name(checksums::NAME)?; // so that no other chunk takes it
+        }
+        Ok(())
+    }
 
     /// The id of a name, which is added to the file if it is new. It is committed with the next
     /// commit.
@@ -251,7 +256,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// As [`name`](Self::name).
     #[inline(never)]
     pub fn add_name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
-        let id = u16::try_from(self.book.names()).unwrap_or(u16::MAX);
+        let id = self.book.next_id();
         self.book.add_name(name).run(&mut self.store)?;
         Ok(id)
     }
@@ -296,9 +301,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// The place of the next chunk.
     #[inline]
     fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, WriteError<S>> {
-        match self.book.next_place(id, kind, n, m) {
-            Err(Error::NotReady | Error::FrameFull { .. }) => self.place_when_ready(id, kind, n, m),
-            placed => placed.map_err(DriveError::Format),
+        match self.book.place_at_once(id, kind, n, m) {
+            Some(placed) => placed.map_err(DriveError::Format),
+            None => self.place_when_ready(id, kind, n, m),
         }
     }
 

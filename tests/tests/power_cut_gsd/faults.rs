@@ -72,7 +72,7 @@ fn run_with<'p>(
 }
 
 /// Tries all states of crashes since the error, and goes on with another writer.
-fn try_states(run: &mut Run<'_>, figures: &mut Figures) {
+pub(crate) fn try_states(run: &mut Run<'_>, figures: &mut Figures) {
     // To try again after a failed sync, a writer needs a store that does, too.
     let failed_sync = if run.again == Again::Never { FailedSync::Clean } else { FailedSync::Dirty };
     let model = Model { failed_sync, exhaustive: 16, random: 4, ..Model::default() };

@@ -15,11 +15,13 @@
 mod check;
 mod faults;
 mod figures;
+mod hand;
 mod logger;
 mod path;
 mod run;
 mod stock;
 mod table;
+mod waiting;
 
 use figures::{ALL, Figures, Rate, crash_all};
 use path::{Path, appended, paths};

@@ -1,10 +1,11 @@
 //! Writing a path to a store, and what the file must hold at each moment.
 
 use super::check::{Piece, Verdict, read};
+use super::hand::{FileWriter, Mode};
 use super::path::{Act, Path, Session, Shape};
 use super::stock::Stock;
 use striae_core::gsd::writer::WriteError;
-use striae_core::gsd::{ChunkType, Slot, Writer};
+use striae_core::gsd::{ChunkType, Slot};
 use striae_core::integrity::crc32c;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
@@ -72,6 +73,7 @@ pub(crate) struct Run<'p> {
     pub(crate) store: PowerStore,
     pub(crate) promises: Promises<State>,
     pub(crate) again: Again,
+    pub(crate) mode: Mode,
     /// Whether there were entries behind the end of the index when gsd left the file: it finds some
     /// of them again when it appends.
     pub(crate) has_holes: bool,
@@ -91,7 +93,6 @@ pub(crate) struct Run<'p> {
 }
 
 pub(crate) type Failure = WriteError<PowerStore>;
-pub(crate) type FileWriter = Writer<PowerStore, Vec<Slot>>;
 
 impl<'p> Run<'p> {
     /// Nothing was written yet to `store`, which holds a file in this state.
@@ -107,6 +108,7 @@ impl<'p> Run<'p> {
             has_holes,
             promises: Promises::new(state),
             again: Again::Never,
+            mode: Mode::default(),
             is_torn: false,
             failed_at: None,
             lists: vec![names],
@@ -233,7 +235,7 @@ impl<'p> Run<'p> {
         self.clear();
         self.promises.begin(&self.store, State::File(self.content()));
         let memory = vec![Slot::EMPTY; self.shape.slots];
-        let writer = Writer::create(self.store.clone(), attributes, memory)?;
+        let writer = self.mode.create(&self.store, attributes, memory)?;
         self.promises.end(&self.store);
         Ok(writer)
     }
@@ -241,7 +243,7 @@ impl<'p> Run<'p> {
     fn reopen(&mut self) -> Result<FileWriter, Failure> {
         let memory = vec![Slot::EMPTY; self.shape.slots];
         let live = self.store.live().to_vec();
-        let mut writer = Writer::open(self.store.clone(), memory)?;
+        let mut writer = self.mode.open(&self.store, memory)?;
         writer.set_one_sync(self.shape.attributes.one_sync);
         // A commit that failed may be there or not.
         let ops = self.store.ops();
@@ -357,11 +359,7 @@ impl<'p> Run<'p> {
         let row = usize::try_from(u64::from(m) * kind.size().get()).unwrap();
         let bytes: Vec<u8> = (0..row * rows).map(|_| self.next_byte()).collect();
         if is_stream {
-            let mut stream = writer.begin_chunk(id, kind, m)?;
-            for piece in bytes.chunks(7) {
-                stream.write(piece)?;
-            }
-            stream.finish()?;
+            writer.stream((id, kind, m), bytes.chunks(7), true)?;
         } else {
             writer.write_chunk(id, kind, m, &bytes)?;
         }
@@ -379,9 +377,8 @@ impl<'p> Run<'p> {
     ) -> Result<(), Failure> {
         let (id, kind, m) = self.name(writer, name)?;
         let byte = self.next_byte();
-        let mut stream = writer.begin_chunk(id, kind, m)?;
-        stream.write(&vec![byte; rows])?;
-        Ok(())
+        let bytes = vec![byte; rows];
+        writer.stream((id, kind, m), [bytes.as_slice()].into_iter(), false)
     }
 
     fn end_frame(&mut self, writer: &mut FileWriter) -> Result<(), Failure> {

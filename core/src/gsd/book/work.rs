@@ -99,6 +99,8 @@ pub(super) enum Bytes {
 
 /// Bytes of the hand.
 pub(super) const HAND: usize = SHADOW_LEN;
+/// What is read into where no memory is lent.
+const SMALL: [u8; 64] = [0; 64];
 const ZEROS: [u8; HAND] = [0; HAND];
 
 /// Most bytes that are copied at once. Memory for millions of chunks may be lent, which nobody has
@@ -115,13 +117,35 @@ impl<'w> Work<'w> {
         &mut self,
         store: &mut S,
     ) -> Result<(), DriveError<<S as crate::store::ReadAt>::Error, Error>> {
-        let mut small = [0; 64];
+        let mut small = SMALL;
+        let window = self.window(&mut small);
+        let done = drive(self, store, window).map_err(DriveError::infallible)?;
+        done.map_err(DriveError::Format)
+    }
+
+    /// As [`run`](Self::run), in a store that is waited for. A future that is dropped is work that
+    /// failed there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    #[cfg(feature = "async")]
+    pub async fn run_async<S: crate::store::AsyncWriteAt>(
+        &mut self,
+        store: &mut S,
+    ) -> Result<(), DriveError<S::Error, Error>> {
+        let mut small = SMALL;
+        let window = self.window(&mut small);
+        let done = crate::step::drive_async(self, store, window).await;
+        done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
+    }
+
+    /// Memory to read into.
+    fn window<'a>(&mut self, small: &'a mut [u8]) -> &'a mut [u8]
+    where
+        'w: 'a,
+    {
         let window = core::mem::take(&mut self.window);
-        let window = if window.is_empty() { &mut small } else { window };
-        match drive(self, store, window).map_err(DriveError::infallible)? {
-            Ok(()) => Ok(()),
-            Err(error) => Err(DriveError::Format(error)),
-        }
+        if window.is_empty() { small } else { window }
     }
 
     /// Puts `jobs` before all that wait, the first one first.

@@ -1,0 +1,135 @@
+//! Logging to a store that is waited for.
+
+use super::Logger;
+use crate::gsd::AsyncError;
+use crate::gsd::book::Start;
+use crate::gsd::create::Attributes;
+use crate::gsd::kind::ChunkType;
+use crate::gsd::stream::ChunkWriter;
+use crate::gsd::writer::Slot;
+use crate::store::AsyncWriteAt;
+
+/// For asynchronous firmware. A future that is dropped is a call that failed
+/// ([`Writer`](crate::gsd::Writer), "Dropping a future").
+///
+/// A task in the shape that Embassy's executor runs:
+///
+/// ```
+/// use striae_core::gsd::{Attributes, ChunkType, Logger, AsyncError};
+/// use striae_core::store::AsyncWriteAt;
+///
+/// async fn log_temperature<S: AsyncWriteAt>(
+///     card: S,
+///     mut sensor: impl AsyncFnMut() -> f32,
+/// ) -> Result<(), AsyncError<S>> {
+///     let about = Attributes { application: "probe 1.0", schema: "probe", ..Attributes::default() };
+///     let mut log = Logger::<_, 4>::open_or_create_async(card, &about).await?;
+///     let temperature = log.name_async("temperature").await?;
+///     for _ in 0..10 {
+///         let value = sensor().await;
+///         log.chunk_async(temperature, ChunkType::F32, 1, &value.to_le_bytes()).await?;
+///         log.end_frame_async().await?; // it is safe
+///     }
+///     Ok(())
+/// }
+/// ```
+impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
+    /// As [`Logger::create`], in a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Logger::create`].
+    pub async fn create_async(
+        store: S,
+        attributes: &Attributes<'_>,
+    ) -> Result<Self, AsyncError<S>> {
+        Self::start_async(store, Start::Create(attributes)).await
+    }
+
+    /// As [`Logger::open`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Logger::open`].
+    pub async fn open_async(store: S) -> Result<Self, AsyncError<S>> {
+        Self::start_async(store, Start::Open).await
+    }
+
+    /// As [`Logger::open_or_create`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Logger::open_or_create`].
+    pub async fn open_or_create_async(
+        store: S,
+        attributes: &Attributes<'_>,
+    ) -> Result<Self, AsyncError<S>> {
+        Self::start_async(store, Start::Log(attributes)).await
+    }
+
+    async fn start_async(store: S, start: Start<'_>) -> Result<Self, AsyncError<S>> {
+        let mut logger = Self::unopened(store);
+        logger.writer.start_async(start).await?;
+        Ok(logger)
+    }
+
+    /// As [`Logger::name`].
+    ///
+    /// # Errors
+    /// As [`Logger::name`].
+    pub async fn name_async(&mut self, name: &str) -> Result<u16, AsyncError<S>> {
+        self.writer.name_async(name.as_bytes()).await
+    }
+
+    /// As [`Logger::chunk`].
+    ///
+    /// # Errors
+    /// As [`Logger::chunk`].
+    pub async fn chunk_async(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+        bytes: &[u8],
+    ) -> Result<(), AsyncError<S>> {
+        self.writer.write_chunk_async(id, kind, m, bytes).await.map(drop)
+    }
+
+    /// As [`Logger::begin_chunk`].
+    ///
+    /// # Errors
+    /// As [`Logger::begin_chunk`].
+    pub async fn begin_chunk_async(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+    ) -> Result<ChunkWriter<'_, S, [Slot; N]>, AsyncError<S>> {
+        self.writer.begin_chunk_async(id, kind, m).await
+    }
+
+    /// As [`Logger::end_frame`].
+    ///
+    /// # Errors
+    /// As [`Logger::end_frame`].
+    pub async fn end_frame_async(&mut self) -> Result<u64, AsyncError<S>> {
+        if !self.has_ended() {
+            self.writer.end_frame_async().await?;
+            self.is_unfinished = true;
+        }
+        self.commit_async().await?;
+        Ok(self.writer.frames().saturating_sub(1))
+    }
+
+    /// As [`Logger::commit`].
+    ///
+    /// # Errors
+    /// As [`Logger::commit`].
+    pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
+        self.writer.commit_async().await?;
+        self.is_unfinished = false;
+        Ok(())
+    }
+
+    /// As [`Logger::discard_frame`].
+    pub async fn discard_frame_async(&mut self) {
+        self.writer.discard_frame_async().await;
+    }
+}

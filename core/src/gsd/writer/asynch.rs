@@ -1,0 +1,196 @@
+//! Writing to a store that is waited for. What is written, and in which order, is decided elsewhere.
+
+use super::{Attributes, Before, Chunk, ChunkType, ChunkWriter, DriveError, Slot};
+use super::{Start, Writer, book, checksums};
+use crate::gsd::AsyncError;
+use crate::gsd::open::Open;
+use crate::integrity::crc32c;
+use crate::step::{drive_async, drive_read_async};
+use crate::store::{AsyncWriteAt, usize_to_u64};
+
+/// # Dropping a future
+/// A future that is dropped before its end is a call that failed, wherever that was: the file is as the
+/// last commit left it, or, if it was the very end of a commit, as this one does. The writer can go on at
+/// once: the same call can be made again, and the next commit has all frames that had ended.
+/// [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) end with their store if
+/// they own it, and there may be no file after the first.
+///
+/// The store has to do its part: see [`AsyncWriteAt`].
+impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
+    /// As [`Writer::create`], in a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn create_async(
+        store: S,
+        attributes: &Attributes<'_>,
+        memory: B,
+    ) -> Result<Self, AsyncError<S>> {
+        let mut writer = Self::unopened(store, memory, crc32c);
+        writer.start_async(Start::Create(attributes)).await?;
+        Ok(writer)
+    }
+
+    /// As [`Writer::open`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub async fn open_async(store: S, memory: B) -> Result<Self, AsyncError<S>> {
+        let mut writer = Self::unopened(store, memory, crc32c);
+        writer.start_async(Start::Open).await?;
+        Ok(writer)
+    }
+
+    /// Finds the file, or makes it.
+    pub(in crate::gsd) async fn start_async(
+        &mut self,
+        start: Start<'_>,
+    ) -> Result<(), AsyncError<S>> {
+        let store_len = self.store.size().await.map_err(DriveError::Store)?;
+        let mut begin = self.book.start(start, store_len);
+        let begun = drive_async(&mut begin, &mut self.store, &mut [0; Open::WINDOW]).await?;
+        begun.and_then(|()| self.book.open_memory()).map_err(DriveError::Format)?;
+        self.book.begin().run_async(&mut self.store).await?;
+        if self.book.has_checksums() {
+            self.find_name_async(checksums::NAME).await?; // so that no other chunk takes it
+        }
+        Ok(())
+    }
+
+    /// As [`Writer::name`].
+    ///
+    /// # Errors
+    /// As [`Writer::name`].
+    pub async fn name_async(&mut self, name: &[u8]) -> Result<u16, AsyncError<S>> {
+        match self.find_name_async(name).await? {
+            Some(id) => Ok(id),
+            None => self.add_name_async(name).await,
+        }
+    }
+
+    /// As [`Writer::find_name`].
+    ///
+    /// # Errors
+    /// As [`Writer::find_name`].
+    pub async fn find_name_async(&mut self, name: &[u8]) -> Result<Option<u16>, AsyncError<S>> {
+        let mut find = self.book.find_name(name);
+        let id = drive_read_async(&mut find, &self.store, &mut [0; 64]).await?;
+        Ok(self.book.found_name(name, id))
+    }
+
+    /// As [`Writer::add_name`].
+    ///
+    /// # Errors
+    /// As [`Writer::add_name`].
+    pub async fn add_name_async(&mut self, name: &[u8]) -> Result<u16, AsyncError<S>> {
+        let id = self.book.next_id();
+        self.book.add_name(name).run_async(&mut self.store).await?;
+        Ok(id)
+    }
+
+    /// As [`Writer::write_chunk`].
+    ///
+    /// # Errors
+    /// As [`Writer::write_chunk`].
+    pub async fn write_chunk_async(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+        bytes: &[u8],
+    ) -> Result<Chunk, AsyncError<S>> {
+        let n = book::count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
+        let chunk = self.place_async(id, kind, n, m).await?;
+        let written = self.store.write_all_at(chunk.span.offset(), bytes).await;
+        written.map_err(DriveError::Store)?;
+        self.book.add_bytes(chunk, bytes);
+        Ok(chunk)
+    }
+
+    /// As [`Writer::begin_chunk`].
+    ///
+    /// # Errors
+    /// As [`Writer::begin_chunk`].
+    pub async fn begin_chunk_async(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+    ) -> Result<ChunkWriter<'_, S, B>, AsyncError<S>> {
+        book::count_rows(kind, m, 0).map_err(DriveError::Format)?;
+        let chunk = self.place_async(id, kind, 1, m).await?;
+        Ok(ChunkWriter::new(&mut self.store, &mut self.book, chunk))
+    }
+
+    /// The place of the next chunk.
+    async fn place_async(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        n: u64,
+        m: u32,
+    ) -> Result<Chunk, AsyncError<S>> {
+        if let Some(placed) = self.book.place_at_once(id, kind, n, m) {
+            return placed.map_err(DriveError::Format);
+        }
+        self.book.make_ready().run_async(&mut self.store).await?;
+        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
+    }
+
+    /// As [`Writer::end_frame`].
+    ///
+    /// # Errors
+    /// As [`Writer::end_frame`].
+    pub async fn end_frame_async(&mut self) -> Result<u64, AsyncError<S>> {
+        let frame = self.book.frames();
+        if !self.book.has_ended_frame() {
+            self.book.end_frame().run_async(&mut self.store).await?;
+        }
+        Ok(frame)
+    }
+
+    /// As [`Writer::discard_frame`]; the store is only asked for its size, and may not know it.
+    pub async fn discard_frame_async(&mut self) {
+        self.book.discard_frame();
+        if let Ok(len) = self.store.size().await {
+            self.book.set_store_len(len);
+        }
+    }
+
+    /// As [`Writer::commit`].
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
+        self.book.commit().run_async(&mut self.store).await
+    }
+
+    /// As [`Writer::close`].
+    ///
+    /// # Errors
+    /// As [`Writer::close`].
+    pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
+        self.book.check_no_open_frame().map_err(DriveError::Format)?;
+        self.commit_async().await?;
+        let store_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.book.cut(store_len).run_async(&mut self.store).await
+    }
+
+    /// As [`Writer::upgrade`].
+    ///
+    /// # Errors
+    /// As [`Writer::upgrade`].
+    pub async fn upgrade_async(&mut self) -> Result<(), AsyncError<S>> {
+        let mut before = Before::NONE;
+        self.book.upgrade(&mut before).run_async(&mut self.store).await
+    }
+
+    /// As [`Writer::truncate`].
+    ///
+    /// # Errors
+    /// As [`Writer::truncate`].
+    pub async fn truncate_async(&mut self) -> Result<(), AsyncError<S>> {
+        let mut before = Before::NONE;
+        self.book.truncate(&mut before).run_async(&mut self.store).await
+    }
+}
