@@ -134,7 +134,8 @@ impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     ///
     /// # Errors
     /// As [`finish`](ChunkWriter::finish).
-    pub fn finish_async(self) -> Result<Chunk, super::AsyncError<S>> {
+    #[allow(clippy::unused_async, reason = "called as all others are")]
+    pub async fn finish_async(self) -> Result<Chunk, super::AsyncError<S>> {
         self.add_chunk()
     }
 }

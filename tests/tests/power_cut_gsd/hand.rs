@@ -153,7 +153,7 @@ impl FileWriter {
                 for piece in pieces {
                     stream.write_async(piece).await?;
                 }
-                if is_finished { stream.finish_async().map(drop) } else { Ok(()) }
+                if is_finished { stream.finish_async().await.map(drop) } else { Ok(()) }
             }
         )
     }
