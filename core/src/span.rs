@@ -56,13 +56,6 @@ impl Span {
         self.len
     }
 
-    /// What is behind the first `len` bytes; empty, and at its end, if there are no more.
-    #[must_use]
-    pub const fn skip(self, len: u64) -> Self {
-        let len = if len < self.len { len } else { self.len };
-        Self { offset: self.offset.saturating_add(len), len: self.len.saturating_sub(len) }
-    }
-
     /// Whether there is no byte in it.
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -91,6 +84,15 @@ impl Span {
         match self.len.checked_sub(skip) {
             Some(len) => self.part(skip, len),
             None => None,
+        }
+    }
+
+    /// What is left behind the first `len` bytes; empty, and at the span's end, if there are not so many.
+    #[must_use]
+    pub const fn skip(self, len: u64) -> Self {
+        match self.rest(len) {
+            Some(rest) => rest,
+            None => Self { offset: self.end(), len: 0 },
         }
     }
 
