@@ -149,6 +149,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
             self.tail.placed_from = NonZeroU64::new(self.tail.data_end);
         }
         self.tail.data_end = chunk.span.end();
+        self.counts.place();
         self.tail.sums.lose(); // nobody sees the bytes
         Ok(chunk)
     }
@@ -186,6 +187,20 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// Refuses a chunk that the present frame cannot have.
     #[inline]
     fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
+        self.check_name(id, kind)?;
+        self.check_frame()?;
+        match self.counts.has_room() {
+            true => Ok(()),
+            false => {
+                let chunks = usize_to_u64(self.counts.open_len());
+                Err(Error::FrameFull { frame: self.tail.frame, chunks })
+            }
+        }
+    }
+
+    /// Refuses a chunk of a name or type that the present frame cannot have.
+    #[inline]
+    fn check_name(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
         let is_new = self.waiting().position(id).is_ok();
         let tail = &self.tail;
         if !tail.is_writable() {
@@ -196,11 +211,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
             Err(Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) })
         } else if !is_new || tail.checksums_id == Some(id) {
             Err(Error::Duplicate { id, frame: tail.frame })
-        } else if let Err(error) = self.check_frame() {
-            Err(error)
-        } else if !self.counts.has_room() {
-            let chunks = usize_to_u64(self.counts.open_len());
-            Err(Error::FrameFull { frame: tail.frame, chunks })
         } else {
             Ok(())
         }
@@ -224,17 +234,16 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// store. Without checksums `crc` is of no use.
     ///
     /// # Errors
-    /// [`Error::Duplicate`], [`Error::NoName`], [`Error::FrameFull`]; [`Error::Outside`] if it was not
-    /// placed in the present frame.
+    /// [`Error::Duplicate`], [`Error::NoName`]; [`Error::Outside`] if it was not placed in the present
+    /// frame.
     pub fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
-        self.check_chunk(chunk.id, chunk.kind)?;
+        self.check_name(chunk.id, chunk.kind)?;
         let from = self.tail.placed_from.map_or(self.tail.data_end, NonZeroU64::get);
-        let span = chunk.span;
-        let is_placed = span.offset() >= from && span.end() <= self.tail.data_end;
-        if chunk.frame != self.tail.frame || !is_placed {
-            let (start, len) = (span.offset(), span.len());
-            let field = IndexEntry::location;
-            return Err(Error::Outside { field, start, len, file_len: self.tail.data_end });
+        let (span, tail) = (chunk.span, &self.tail);
+        let is_within = span.offset() >= from && span.end() <= tail.data_end;
+        if chunk.frame != tail.frame || !is_within || !self.counts.has_come() {
+            let (start, len, file_len) = (span.offset(), span.len(), tail.data_end);
+            return Err(Error::Outside { field: IndexEntry::location, start, len, file_len });
         }
         self.insert(chunk, crc);
         Ok(())
@@ -255,7 +264,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
             false => 0,
         };
         self.waiting().insert(chunk, crc);
-        self.tail.use_up_to(self.tail.data_end.max(chunk.span.end()));
+        self.tail.use_up_to(chunk.span.end());
     }
 
     /// Ends the present frame, also one without chunks. It is in the file with the next commit.
@@ -510,7 +519,7 @@ impl Tail {
     /// All up to `end` is used, and there.
     #[inline]
     fn use_up_to(&mut self, end: u64) {
-        self.data_end = end;
+        self.data_end = self.data_end.max(end);
         self.store_len = self.store_len.max(end);
     }
 

@@ -10,6 +10,7 @@
 )]
 
 mod begin;
+mod book;
 mod discard;
 #[path = "../gsd_files/mod.rs"]
 mod gsd_files;

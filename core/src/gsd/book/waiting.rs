@@ -28,6 +28,8 @@ pub(super) struct Counts {
     ended: usize,
     /// Entries of the present frame.
     open: usize,
+    /// Chunks that will come: their places were given away.
+    placed: usize,
     /// Ids from here on go behind all of the present frame.
     next_id: u32,
     has_rows: bool,
@@ -46,7 +48,8 @@ const ROW: usize = size_of::<ChecksumRow>();
 
 impl Counts {
     /// Of no memory yet.
-    pub(super) const NONE: Self = Self { len: 0, ended: 0, open: 0, next_id: 0, has_rows: false };
+    pub(super) const NONE: Self =
+        Self { len: 0, ended: 0, open: 0, placed: 0, next_id: 0, has_rows: false };
 
     /// Nothing waits in a memory of `len` bytes, with rows of checksums if `has_rows`.
     pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
@@ -54,7 +57,7 @@ impl Counts {
         let have = usize_to_u64(len);
         let need = usize_to_u64(size_of::<Slot>()).saturating_mul(slots);
         match have >= need {
-            true => Ok(Self { len, ended: 0, open: 0, next_id: 0, has_rows }),
+            true => Ok(Self { len, has_rows, ..Self::NONE }),
             false => Err(Error::Memory { need, have }),
         }
     }
@@ -95,12 +98,27 @@ impl Counts {
     /// Whether another chunk, and the checksums of the frame, fit.
     #[inline]
     pub(super) const fn has_room(&self) -> bool {
-        let entries = self.entries_len().saturating_add(ENTRY);
+        let placed = self.placed.saturating_add(1);
+        let entries = self.entries_len().saturating_add(placed.saturating_mul(ENTRY));
         let rows = match self.has_rows {
-            true => self.rows_len().saturating_add(ENTRY).saturating_add(ROW),
+            true => {
+                self.rows_len().saturating_add(placed.saturating_mul(ROW)).saturating_add(ENTRY)
+            }
             false => 0,
         };
         entries.saturating_add(rows) <= self.len
+    }
+
+    /// Another chunk will come, for which there is room.
+    pub(super) const fn place(&mut self) {
+        self.placed = self.placed.saturating_add(1);
+    }
+
+    /// Whether a chunk was to come; it is there now.
+    pub(super) const fn has_come(&mut self) -> bool {
+        let was_placed = self.placed > 0;
+        self.placed = self.placed.saturating_sub(1);
+        was_placed
     }
 
     /// Whether it is time to put ended frames where they belong.
@@ -111,12 +129,13 @@ impl Counts {
     /// The present frame is one of the ended ones.
     pub(super) const fn end_frame(&mut self) {
         self.ended = self.ended.saturating_add(self.open);
-        (self.open, self.next_id) = (0, 0);
+        (self.open, self.placed, self.next_id) = (0, 0, 0);
     }
 
     /// Forgets all.
     pub(super) const fn clear(&mut self) {
-        (self.ended, self.open, self.next_id) = (0, 0, 0);
+        (self.ended, self.open) = (0, 0);
+        (self.placed, self.next_id) = (0, 0);
     }
 }
 
@@ -223,7 +242,7 @@ impl<'m> Waiting<'m> {
         let open = self.entries(0).get(ended..).unwrap_or_default();
         let starts = open.iter().filter_map(|entry| u64::try_from(entry.location.get()).ok());
         let start = starts.min();
-        (self.counts.open, self.counts.next_id) = (0, 0);
+        (self.counts.open, self.counts.placed, self.counts.next_id) = (0, 0, 0);
         start
     }
 
