@@ -201,7 +201,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// Refuses a chunk of a name or type that the present frame cannot have.
     #[inline]
     fn check_name(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
-        let is_new = self.waiting().position(id).is_ok();
+        let is_new = self.counts.is_last(id) || self.waiting().position(id).is_ok();
         let tail = &self.tail;
         if !tail.is_writable() {
             Err(Error::NotReady)

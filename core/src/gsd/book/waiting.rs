@@ -82,6 +82,12 @@ impl Counts {
         usize_to_u64(self.ended)
     }
 
+    /// Whether name `id` goes behind all of the present frame, as most do.
+    #[inline]
+    pub(super) fn is_last(&self, id: u16) -> bool {
+        u32::from(id) >= self.next_id
+    }
+
     /// Whether there is nothing that waits.
     pub(super) const fn is_empty(&self) -> bool {
         self.ended == 0 && self.open == 0
@@ -151,8 +157,8 @@ impl<'m> Waiting<'m> {
     /// it has already.
     #[inline]
     pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
-        match u32::from(id) >= self.counts.next_id {
-            true => Ok(self.counts.open), // as most come
+        match self.counts.is_last(id) {
+            true => Ok(self.counts.open),
             false => self.search(id),
         }
     }
