@@ -78,3 +78,30 @@ pub trait Collective {
         work: impl FnOnce([u64; N]) -> [u64; M],
     ) -> All<M>;
 }
+
+impl<C: Collective> Collective for &C {
+    fn rank(&self) -> u32 {
+        (**self).rank()
+    }
+
+    fn size(&self) -> u32 {
+        (**self).size()
+    }
+
+    fn agree<const N: usize>(&self, mine: Mine<N>, fold: Fold) -> All<N> {
+        (**self).agree(mine, fold)
+    }
+
+    fn exscan(&self, mine: Result<u64, Code>) -> Result<(u64, u64), Fault> {
+        (**self).exscan(mine)
+    }
+
+    fn decide<const N: usize, const M: usize>(
+        &self,
+        mine: Mine<N>,
+        fold: Fold,
+        work: impl FnOnce([u64; N]) -> [u64; M],
+    ) -> All<M> {
+        (**self).decide(mine, fold, work)
+    }
+}

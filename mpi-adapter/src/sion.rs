@@ -17,7 +17,7 @@ use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{Attributes, Blocks, Chunks, Error, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
-use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// Bytes of the windows that tables are read and written in.
 const WINDOW: usize = 1 << 16;
@@ -40,11 +40,11 @@ impl Code {
     }
 }
 
-/// A file that is written by all ranks.
+/// A file that is written by all ranks: each has its own handle, `F`.
 #[derive(Debug)]
-pub struct FileWriter<C> {
+pub struct FileWriter<C, F = PosixFile> {
     comm: C,
-    file: PosixFile,
+    file: F,
     book: Book,
     mine: Mine,
     /// Why this rank failed, until the others know.
@@ -120,9 +120,35 @@ impl<C: Collective> FileWriter<C> {
         chunksize: u64,
         sealed: bool,
     ) -> Result<Self, Fault> {
+        let open = |anew| match anew {
+            true => PosixFile::create(path, true),
+            false => PosixFile::open_rw(path),
+        };
+        let name = path.as_os_str().as_encoded_bytes();
+        Self::create_in(comm, open, name, fsblksize, chunksize, sealed)
+    }
+}
+
+impl<C: Collective, F> FileWriter<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// As [`create`](FileWriter::create), in any file: rank 0 makes it empty, by `open(true)`, before any
+    /// other rank opens it. `name` is what SIONlib is to take for the name of the set.
+    ///
+    /// # Errors
+    /// As [`create`](FileWriter::create).
+    pub fn create_in(
+        comm: C,
+        open: impl Fn(bool) -> io::Result<F>,
+        name: &[u8],
+        fsblksize: u32,
+        chunksize: u64,
+        sealed: bool,
+    ) -> Result<Self, Fault> {
         let (rank, ntasks) = (comm.rank(), u64::from(comm.size()));
         // Rank 0 makes the file before any other rank can open it.
-        let made = if rank == 0 { PosixFile::create(path, true).map(Some) } else { Ok(None) };
+        let made = if rank == 0 { open(true).map(Some) } else { Ok(None) };
         let attributes = Attributes { filenumber: 0, fsblksize, ..Attributes::default() };
         let meta1 = Meta1::new(&attributes, ntasks);
         let begun = made.map_err(|error| Code::of_io(&error));
@@ -134,7 +160,7 @@ impl<C: Collective> FileWriter<C> {
         let written = || {
             let file = match made {
                 Some(file) => file,
-                None => PosixFile::open_rw(path).map_err(|error| Code::of_io(&error))?,
+                None => open(false).map_err(|error| Code::of_io(&error))?,
             };
             let book = Book::create(&meta1, &blocks, 0, sealed).map_err(|_| Code::FILE_FULL)?;
             let (task, mut window) = (OneTask { ntasks, chunksize }, [0; 8]);
@@ -142,11 +168,11 @@ impl<C: Collective> FileWriter<C> {
             let tables = TaskTables::new(&meta1, range, task, Some(CHECKSUM), &mut window);
             let mut tables = tables.map_err(|_| Code::FILE_FULL)?;
             let sums = run(&mut tables, &file, &mut [])?;
-            file.sync().map_err(|error| Code::of_io(&error))?;
+            sync(&file)?;
             Ok((file, book, sums))
         };
         let written = written();
-        let word = |(_, _, sums): &(PosixFile, Book, Crc32cParts)| [u64::from(sums.word())];
+        let word = |(_, _, sums): &(F, Book, Crc32cParts)| [u64::from(sums.word())];
         let mine = written.as_ref().map(word).map_err(|code| *code);
         let file = written.as_ref().map(|(file, ..)| file).ok();
         let [crc, code] = comm.decide(
@@ -154,7 +180,7 @@ impl<C: Collective> FileWriter<C> {
             |a, b| a ^ b,
             |[sums]| {
                 let tables = parts_of(sums);
-                match (Front::new(&meta1, path.as_os_str().as_encoded_bytes()), file) {
+                match (Front::new(&meta1, name), file) {
                     (Ok(mut front), Some(file)) => {
                         let crc = front.meta1_crc(tables, Some(CHECKSUM));
                         [crc.into(), failure(run(&mut front, file, &mut []).err())]
@@ -208,7 +234,8 @@ impl<C: Collective> FileWriter<C> {
         let span = pen.cursor().place(len).map_err(io::Error::other)?;
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..len).unwrap_or(bytes);
-        self.file.write_all_at(span.offset(), bytes)?;
+        let mut file = &self.file;
+        file.write_all_at(span.offset(), bytes)?;
         pen.wrote(span.len(), pen.crc_after(bytes, CHECKSUM));
         Ok(bytes.len())
     }
@@ -303,7 +330,7 @@ impl<C: Collective> FileWriter<C> {
             let range = rank..rank.saturating_add(1);
             let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
             let sums = run(&mut tables.map_err(|_| Code::FILE_FULL)?, file, &mut buf)?;
-            file.sync().map_err(|error| Code::of_io(&error))?;
+            sync(file)?;
             Ok([sums.meta2.word().into(), sums.chunks.word().into()])
         };
         let written = write();
@@ -342,31 +369,41 @@ fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Code> {
 }
 
 /// What rank 0 does for all once their tables are written: why it failed, and what the file is.
-fn make_visible(
+fn make_visible<F>(
     mut publication: Publication,
     sums: &TableSums,
-    file: &PosixFile,
+    mut file: &F,
     cut: Option<u64>,
-) -> (u64, Outcome) {
+) -> (u64, Outcome)
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
     let file_len = file.size().map_err(|error| Code::of_io(&error));
     publication.file_len = *file_len.as_ref().unwrap_or(&0);
     let mut visible = Visible::new(&publication, sums);
     let done = file_len.and_then(|_| run(&mut visible, file, &mut []));
     let done = done.and_then(|_| {
         let Some(len) = cut else { return Ok(()) };
-        file.set_size(len).and_then(|()| file.sync()).map_err(|error| Code::of_io(&error))
+        file.set_size(len).map_err(|error| Code::of_io(&error))?;
+        sync(file)
     });
     (failure(done.err()), visible.outcome())
 }
 
-fn run<M>(machine: &mut M, mut file: &PosixFile, buf: &mut [u8]) -> Result<M::Output, Code>
+fn run<M, F>(machine: &mut M, mut file: &F, buf: &mut [u8]) -> Result<M::Output, Code>
 where
     M: Machine<Error = std::convert::Infallible>,
+    for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     drive(machine, &mut file, buf).map_err(|error| Code::of(&error))
 }
 
-// What rank 0 tells the others, as words.
+fn sync<F>(mut file: &F) -> Result<(), Code>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    file.sync().map_err(|error| Code::of_io(&error))
+}
 
 fn failure(code: Option<Code>) -> u64 {
     code.map_or(0, |Code(code)| u64::from(code))

@@ -41,7 +41,7 @@ impl Failing {
     }
 }
 
-impl Collective for &Failing {
+impl Collective for Failing {
     fn rank(&self) -> u32 {
         self.member.rank()
     }

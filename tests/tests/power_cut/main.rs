@@ -13,6 +13,7 @@ mod check;
 mod faults;
 mod hand;
 mod path;
+mod ranks;
 mod run;
 mod threads;
 mod waiting;
