@@ -80,7 +80,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds some bytes; rows need not be whole.
     ///
     /// # Errors
-    /// [`Error::FileFull`](super::Error::FileFull); the store's own. The bytes are not in the chunk
+    /// [`Error::FileFull`]; the store's own. The bytes are not in the chunk
     /// then.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
@@ -111,7 +111,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds the chunk to the present frame.
     ///
     /// # Errors
-    /// [`Error::Rows`](super::Error::Rows) if the bytes are not whole rows: there is no chunk then.
+    /// [`Error::Rows`] if the bytes are not whole rows: there is no chunk then.
     pub fn finish(self) -> Result<Chunk, WriteError<S>> {
         self.add_chunk()
     }

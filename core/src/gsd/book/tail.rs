@@ -54,7 +54,7 @@ pub(in crate::gsd) struct Tail {
     pub(super) names_count: u32,
     /// Whether there may be bytes behind the names that are none.
     pub(super) names_torn: bool,
-    /// Id of [`checksums::NAME`], once it is known.
+    /// Id of [`checksums::NAME`](crate::gsd::checksums::NAME), once it is known.
     pub(super) checksums_id: Option<u16>,
     /// The frame that chunks are written to.
     pub(super) frame: u64,
