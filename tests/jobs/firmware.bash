@@ -10,9 +10,9 @@ readonly defmt_print="$target/tools/bin/defmt-print"
 # Bytes at most: what core's documentation says, and a little room.
 declare -rA bounds=(
     [logger_4]=576 [logger_8]=736
-    [stack_create]=4900 [stack_open]=4900 [stack_name]=1020 [stack_chunk]=410 [stack_pieces]=400
-    [stack_end_frame]=2200 [stack_bring_back]=5100
-    [code]=42500
+    [stack_create]=4700 [stack_open]=4550 [stack_name]=1020 [stack_chunk]=450 [stack_pieces]=400
+    [stack_end_frame]=1600 [stack_bring_back]=4850
+    [code]=42000
 )
 
 # Builds both programs. Arguments: cargo's.
