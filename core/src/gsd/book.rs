@@ -22,24 +22,23 @@ pub use upgrade::Before;
 pub use waiting::Slot;
 pub use work::Work;
 
-use super::checksums;
 use super::chunk::Chunk;
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
-use super::layout::{MAX_FRAME, MAX_PADDING, chunk_len, row_len};
+use super::layout::{MAX_FRAME, MAX_PADDING, row_len};
 use super::names::FindName;
 use super::open::Head;
 use super::publish::Publish;
 use super::raw::IndexEntry;
 use crate::integrity::Checksum;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use crate::store::usize_to_u64;
 pub(in crate::gsd) use begin::{Begin, Start};
 use core::num::NonZeroU64;
 pub(in crate::gsd) use sums::Sums;
 pub(in crate::gsd) use tail::MAX_LEN;
-use tail::{Stands, Tail};
+use tail::Tail;
 use waiting::{Counts, Waiting};
 use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
@@ -170,7 +169,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.place(id, kind, n, m)
     }
 
-    /// The same, or `None` if something must be done first to know.
+    /// As [`next_place`](Self::next_place), or `None` if something must be done before that is known.
     #[inline]
     pub(super) fn place_at_once(
         &mut self,
@@ -310,7 +309,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.work(commit::commit, &[], None)
     }
 
-    /// Cuts off what stands in a store of `store_len` bytes behind the end of the file, after a commit.
+    /// Cuts a store of `store_len` bytes where the file ends. Call it after a commit.
     pub fn cut(&mut self, store_len: u64) -> Work<'_> {
         self.tail.store_len = store_len;
         self.work(commit::cut, &[], None)
@@ -369,7 +368,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
             waiting: Waiting::new(front, &mut self.counts),
             checksum: self.checksum,
             window,
-            first: Some(job),
+            first: job,
+            is_begun: false,
             jobs: heapless::Vec::new(),
             io: Io::Nothing,
             failed: None,
@@ -431,7 +431,7 @@ impl<B> Book<B> {
         self.tail.version
     }
 
-    /// The byte behind all that was written or placed.
+    /// Where the next chunk may begin: the end of all that was written or placed.
     #[must_use]
     pub const fn data_end(&self) -> u64 {
         self.tail.data_end
@@ -492,43 +492,5 @@ pub(super) fn count_rows(kind: ChunkType, m: u32, len: u64) -> Result<u64, Error
     match n.saturating_mul(want.get()) == len {
         true => Ok(n),
         false => Err(Error::Rows { len, want: want.get() }),
-    }
-}
-
-impl Tail {
-    /// A chunk at the end of the file.
-    #[inline]
-    fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
-        let full = |len| Error::FileFull { data_end: self.data_end, len };
-        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
-        let start = match (len, self.align) {
-            (0, _) | (_, 0) => Some(self.data_end),
-            _ => round_up(self.data_end, self.align()),
-        };
-        let span = start.and_then(|start| Span::new(start, len));
-        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
-        Ok(Chunk { frame: self.frame, id, kind, n, m, span })
-    }
-
-    /// Whether the file has a commit record that is durable.
-    #[inline]
-    pub(super) const fn is_writable(&self) -> bool {
-        self.is_adopted && !matches!(self.stands, Stands::Found)
-    }
-
-    /// All up to `end` is used, and there.
-    #[inline]
-    fn use_up_to(&mut self, end: u64) {
-        self.data_end = self.data_end.max(end);
-        self.store_len = self.store_len.max(end);
-    }
-
-    /// The id that was found of `name`, if it is one: a list may be damaged.
-    fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
-        let id = id.filter(|&id| u32::from(id) < self.names_count);
-        if name == checksums::NAME && self.checksums {
-            self.checksums_id = id;
-        }
-        id
     }
 }

@@ -2,10 +2,10 @@
 //! file has them.
 
 use super::{Disk, chunks};
-use striae_core::gsd::book::Book;
+use striae_core::gsd::book::{Before, Book, Work};
 use striae_core::gsd::{Attributes, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
 const SLOTS: usize = 8;
 
@@ -132,5 +132,106 @@ fn a_chunk_is_added_once_and_to_the_frame_that_it_was_placed_in() {
         book.discard_frame();
         let again = book.place(0, ChunkType::U8, 10, 1).unwrap();
         assert_eq!(first, again, "what was given up takes no room");
+    }
+}
+
+/// A disk of which one operation fails.
+#[derive(Debug)]
+struct FailsOnce {
+    disk: Disk,
+    /// Operations until then.
+    fuel: usize,
+    /// How much of a write that fails is written, in halves.
+    kept: usize,
+}
+
+impl FailsOnce {
+    fn fails(&mut self) -> Result<(), FixedSize> {
+        let fuel = self.fuel;
+        self.fuel = fuel.checked_sub(1).unwrap_or(usize::MAX);
+        if fuel == 0 { Err(FixedSize { len: 0, wanted: 0 }) } else { Ok(()) }
+    }
+}
+
+impl ReadAt for FailsOnce {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.disk.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.disk.size()
+    }
+}
+
+impl WriteAt for FailsOnce {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        let failed = self.fails();
+        let kept = if failed.is_err() { bytes.len() * self.kept / 2 } else { bytes.len() };
+        self.disk.write_all_at(offset, &bytes[..kept])?;
+        failed
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.fails()?;
+        self.disk.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        self.fails()
+    }
+}
+
+/// Does all work of some frames, each again that failed; then an upgrade or a truncation.
+fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnce {
+    fn until_done(work: &mut Work<'_>, store: &mut FailsOnce) {
+        work.run(store).or_else(|_| work.run(store)).unwrap();
+    }
+    let mut store = disk;
+    let head = *Reader::open(&store.disk, &mut [0; 256]).unwrap().head();
+    let mut book = Book::new(&head, [Slot::EMPTY; SLOTS], crc32c).unwrap();
+    until_done(&mut book.begin(), &mut store);
+    for frame in 0..9_u8 {
+        until_done(&mut book.add_name(&[b'f', frame + 1]), &mut store);
+        until_done(&mut book.make_ready(), &mut store);
+        let chunk = book.place(frame.into(), ChunkType::U8, 40, 1).unwrap();
+        store.disk.write_all_at(chunk.span.offset(), &bytes(&chunk)).unwrap();
+        book.add(chunk, crc32c(0, &bytes(&chunk))).unwrap();
+        until_done(&mut book.end_frame(), &mut store);
+        if frame % 2 == 0 {
+            until_done(&mut book.commit(), &mut store);
+        }
+    }
+    until_done(&mut book.commit(), &mut store);
+    let mut before = Before::NONE;
+    match truncates {
+        true => until_done(&mut book.truncate(&mut before), &mut store),
+        false => until_done(&mut book.upgrade(&mut before), &mut store),
+    }
+    assert_eq!(about.layer == super::OLD && truncates, book.version() == super::OLD);
+    store
+}
+
+#[test]
+fn work_that_failed_anywhere_is_all_done_when_it_is_run_again() {
+    for (old, one_sync) in [(false, false), (false, true), (true, false)] {
+        for truncates in [false, true] {
+            let layer = if old { super::OLD } else { Attributes::default().layer };
+            let about = Attributes { layer, one_sync, index_slots: 1, ..Attributes::default() };
+            let disk = || {
+                let disk = Disk::new(Vec::new());
+                Writer::create(disk, &about, [Slot::EMPTY; SLOTS]).unwrap().into_store()
+            };
+            let run =
+                |fuel, kept| program(&about, FailsOnce { disk: disk(), fuel, kept }, truncates);
+            let whole = usize::MAX - run(usize::MAX, 0).fuel;
+            let expected = chunks(&run(usize::MAX, 0).disk.bytes);
+            assert_eq!(expected.is_empty(), truncates);
+            for (fuel, kept) in (0..whole).flat_map(|fuel| [0, 1, 2].map(|kept| (fuel, kept))) {
+                let found = chunks(&run(fuel, kept).disk.bytes);
+                assert!(found == expected, "{about:?}, operation {fuel}, {kept} halves");
+            }
+        }
     }
 }

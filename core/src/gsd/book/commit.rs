@@ -38,7 +38,7 @@ pub(super) fn publish_all(work: &mut Work<'_>) {
     work.then(&[free_slots, pad, publish_entries])
 }
 
-/// The same, where the index has as many entries as it must have.
+/// Publishes all of an index that has as many entries as it must have.
 pub(super) fn publish_entries(work: &mut Work<'_>) {
     work.shown = work.tail.entries;
     work.then(&[publish])
@@ -177,8 +177,7 @@ fn publish_before(work: &mut Work<'_>) {
     }
 }
 
-/// Cuts off what stands behind the end of the file: a chunk that failed or was given up may have left more
-/// than was ever in use.
+/// Cuts the store where the file ends: a chunk that failed or was given up may have left more.
 pub(super) fn cut(work: &mut Work<'_>) {
     let tail = &work.tail;
     let is_longer = tail.is_adopted && tail.store_len > tail.data_end;

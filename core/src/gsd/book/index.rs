@@ -25,7 +25,7 @@ impl Tail {
         whole_sectors(want, self.align())
     }
 
-    /// Entries that were written behind those that there are.
+    /// Adds entries that were written after the last one.
     fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
         self.index_crc = checksum(self.index_crc, bytes);
         self.sums.add_entries(bytes, checksum);

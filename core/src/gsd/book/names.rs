@@ -1,4 +1,4 @@
-//! Names, added behind those that there are.
+//! Names: a new one goes to the end of the list.
 
 use super::adopt::adopt;
 use super::commit::settle;

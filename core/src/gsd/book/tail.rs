@@ -1,10 +1,13 @@
 //! What a writer knows: where everything is that is written next, and what of it is committed.
 
 use super::sums::Sums;
+use crate::gsd::checksums;
+use crate::gsd::chunk::Chunk;
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
-use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
+use crate::gsd::kind::ChunkType;
+use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS, chunk_len};
 use crate::gsd::open::{Head, State};
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::gsd::record::Record;
@@ -54,7 +57,7 @@ pub(in crate::gsd) struct Tail {
     pub(super) names_count: u32,
     /// Whether there may be bytes behind the names that are none.
     pub(super) names_torn: bool,
-    /// Id of [`checksums::NAME`](crate::gsd::checksums::NAME), once it is known.
+    /// Id of [`checksums::NAME`], once it is known.
     pub(super) checksums_id: Option<u16>,
     /// The frame that chunks are written to.
     pub(super) frame: u64,
@@ -261,5 +264,41 @@ impl Tail {
     pub(super) fn align(&self) -> NonZeroU64 {
         let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
         align.unwrap_or(NonZeroU64::MIN)
+    }
+
+    /// A chunk at the end of the file.
+    #[inline]
+    pub(super) fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
+        let full = |len| Error::FileFull { data_end: self.data_end, len };
+        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
+        let start = match (len, self.align) {
+            (0, _) | (_, 0) => Some(self.data_end),
+            _ => round_up(self.data_end, self.align()),
+        };
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
+        Ok(Chunk { frame: self.frame, id, kind, n, m, span })
+    }
+
+    /// Whether the file has a commit record that is durable.
+    #[inline]
+    pub(super) const fn is_writable(&self) -> bool {
+        self.is_adopted && !matches!(self.stands, Stands::Found)
+    }
+
+    /// All up to `end` is used, and there.
+    #[inline]
+    pub(super) fn use_up_to(&mut self, end: u64) {
+        self.data_end = self.data_end.max(end);
+        self.store_len = self.store_len.max(end);
+    }
+
+    /// The id that was found of `name`, if it is one: a list may be damaged.
+    pub(super) fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
+        let id = id.filter(|&id| u32::from(id) < self.names_count);
+        if name == checksums::NAME && self.checksums {
+            self.checksums_id = id;
+        }
+        id
     }
 }

@@ -27,8 +27,9 @@ pub struct Work<'w> {
     pub(super) checksum: Checksum,
     /// Memory for whoever drives it; may be empty.
     pub(super) window: &'w mut [u8],
-    /// The first one.
-    pub(super) first: Option<Job>,
+    /// The first one, and whether it was done.
+    pub(super) first: Job,
+    pub(super) is_begun: bool,
     /// What there is to do then; the last comes first.
     pub(super) jobs: Vec<Job, DEPTH>,
     /// What the present one wants.
@@ -108,7 +109,7 @@ const ZEROS: [u8; HAND] = [0; HAND];
 const MAX_COPY: usize = 1 << 16;
 
 impl<'w> Work<'w> {
-    /// Does it in `store`.
+    /// Does it in `store`, all of it: work that failed before is begun again.
     ///
     /// # Errors
     /// The store's own; [`Error::FileFull`], and what the method that gave the work says.
@@ -117,6 +118,7 @@ impl<'w> Work<'w> {
         &mut self,
         store: &mut S,
     ) -> Result<(), DriveError<<S as crate::store::ReadAt>::Error, Error>> {
+        self.restart();
         let mut small = SMALL;
         let window = self.window(&mut small);
         let done = drive(self, store, window).map_err(DriveError::infallible)?;
@@ -133,10 +135,25 @@ impl<'w> Work<'w> {
         &mut self,
         store: &mut S,
     ) -> Result<(), DriveError<S::Error, Error>> {
+        self.restart();
         let mut small = SMALL;
         let window = self.window(&mut small);
         let done = crate::step::drive_async(self, store, window).await;
         done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
+    }
+
+    /// Forgets what was begun: whether the store did what was asked last is not known.
+    fn restart(&mut self) {
+        self.take_back();
+        self.jobs.clear();
+        (self.is_begun, self.io, self.failed) = (false, Io::Nothing, None);
+        (self.reading, self.read) = (Span::ZERO, 0);
+    }
+
+    fn take_back(&mut self) {
+        if let Some((before, take_back)) = &mut self.before {
+            take_back(before, self.tail, &mut self.waiting);
+        }
     }
 
     /// Memory to read into.
@@ -276,7 +293,9 @@ impl<'w> Work<'w> {
             if !matches!(io, Io::Nothing) || !self.unread().is_empty() {
                 return io;
             }
-            match self.first.take().or_else(|| self.jobs.pop()) {
+            let job = if self.is_begun { self.jobs.pop() } else { Some(self.first) };
+            self.is_begun = true;
+            match job {
                 Some(job) => job(self),
                 None => return Io::Nothing,
             }
@@ -333,8 +352,6 @@ impl Machine for Work<'_> {
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
-        if let Some((before, take_back)) = self.before.take() {
-            take_back(before, self.tail, &mut self.waiting);
-        }
+        self.take_back();
     }
 }
