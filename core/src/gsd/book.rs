@@ -244,6 +244,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
             let (start, len, file_len) = (span.offset(), span.len(), tail.data_end);
             return Err(Error::Outside { field: IndexEntry::location, start, len, file_len });
         }
+        self.tail.sums.lose(); // also if a commit has come since the chunk was placed
         self.insert(chunk, crc);
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use super::{Disk, chunks};
 use striae_core::gsd::book::{Before, Book, Work};
+use striae_core::gsd::raw::Shadow;
 use striae_core::gsd::{Attributes, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
@@ -232,6 +233,31 @@ fn work_that_failed_anywhere_is_all_done_when_it_is_run_again() {
                 let found = chunks(&run(fuel, kept).disk.bytes);
                 assert!(found == expected, "{about:?}, operation {fuel}, {kept} halves");
             }
+        }
+    }
+}
+
+/// Its bytes may have come after a sync that covered their place.
+#[test]
+fn a_commit_takes_one_sync_only_if_the_book_has_seen_all_bytes() {
+    let about = Attributes { one_sync: true, ..Attributes::default() };
+    let (mut disk, mut book) = begun(&about);
+    let proves = |disk: &Disk| {
+        let shadows = [256, 512].map(|at| Shadow::parse(&disk.bytes[at..at + 256]).unwrap());
+        let last = shadows.into_iter().max_by_key(|shadow| shadow.new.commit.sequence.get());
+        last.unwrap().added_crc.get() != 0
+    };
+    for frame in 0..4 {
+        let chunk = book.place(0, ChunkType::U8, 600, 1).unwrap();
+        if frame % 2 == 1 {
+            book.commit().run(&mut disk).unwrap(); // of the frame before
+        }
+        disk.write_all_at(chunk.span.offset(), &bytes(&chunk)).unwrap();
+        book.add(chunk, 0).unwrap();
+        book.end_frame().run(&mut disk).unwrap();
+        if frame % 2 == 1 {
+            book.commit().run(&mut disk).unwrap();
+            assert!(!proves(&disk), "frame {frame}: nobody summed up these bytes");
         }
     }
 }
