@@ -43,6 +43,7 @@ pub mod copy;
 mod denying;
 pub mod direct;
 mod dump;
+mod each;
 pub mod error;
 mod extract;
 pub mod ffrecord;

@@ -19,7 +19,6 @@
 
 pub mod dump;
 mod extract;
-mod facts;
 mod file;
 mod pack;
 mod recognize;

@@ -1,11 +1,11 @@
 //! A set written anew: one chunk a task, in other files, in another order, with or without a seal.
 
-use super::each::{all_processors, for_each};
 use super::file::{File, TaskEntry};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
+use crate::each::{all_processors, for_each};
 use crate::error::{Error, ErrorKind};
 use crate::files::FileStore;
 use crc32c::crc32c_append;

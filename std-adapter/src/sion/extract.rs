@@ -1,8 +1,8 @@
 //! Every task's stream into a file of its own.
 
-use super::each::{all_processors, for_each};
 use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
+use crate::each::{all_processors, for_each};
 use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill, path_of};
 use crate::files::FileStore;

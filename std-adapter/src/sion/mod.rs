@@ -68,7 +68,6 @@
 
 mod convert;
 pub mod dump;
-mod each;
 mod extract;
 mod file;
 mod mapping;

@@ -1,10 +1,10 @@
 //! Task files into a set: what [`Extract`](super::Extract) takes apart.
 
-use super::each::{all_processors, for_each};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
+use crate::each::{all_processors, for_each};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;

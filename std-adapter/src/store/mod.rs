@@ -23,8 +23,10 @@ mod law;
 pub mod posix;
 mod run;
 mod sparse;
+mod subject;
 mod syncs;
 
 pub(crate) use gatherer::Gatherer;
 pub(crate) use run::Run;
 pub(crate) use sparse::SparseFile;
+pub(crate) use subject::Inspected;

@@ -1,8 +1,8 @@
 //! What verifying finds.
 
 use crate::{expected, fs, golden, made};
-use std::cell::Cell;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use striae::ffrecord::verify::{Finding, FindingKind, Summary, checked_bytes, verify, verify_seen};
 use striae::finding::Severity;
 use striae_core::ffrecord::Error;
@@ -29,9 +29,9 @@ fn what_ffrecord_wrote_is_sound_and_all_of_it_is_compared() {
         assert!(summary.is_sound(), "{name}: {found:?}");
         assert_eq!((summary.samples, summary.checked), (n, n), "{name}");
         match (&*name, &*found) {
-            ("no_checksum.ffr", [note]) => assert_eq!(note.what, FindingKind::Unsummed),
+            ("no_checksum.ffr", [note]) => assert_eq!(note.what, FindingKind::Unsummed {}),
             ("made_gap.ffr", [note]) => {
-                let FindingKind::Gap(span) = note.what else { panic!("{note:?}") };
+                let FindingKind::Gap { span } = note.what else { panic!("{note:?}") };
                 assert_eq!((span.offset(), span.len()), (48, 20));
             }
             (_, found) => assert_eq!(found, [], "{name}"),
@@ -122,14 +122,17 @@ fn work_is_bounded_by_the_length_of_the_file_whatever_offsets_say() {
     }
     bytes.resize(tables + data, 7);
     let made = made("a.ffr", &bytes);
-    let read = Cell::new(0);
+    let read = AtomicU64::new(0);
     let mut shared = 0;
     let mut each = |finding: Finding| {
         shared += usize::from(matches!(finding.what, FindingKind::Shared { number: 4 }));
     };
-    let summary = verify_seen(&made.path, &mut each, &|len| read.set(read.get() + len)).unwrap();
+    let summary = verify_seen(&made.path, &mut each, &|len| {
+        read.fetch_add(len, Ordering::Relaxed);
+    })
+    .unwrap();
     assert_eq!((shared, summary.checked), (1, 2));
-    assert_eq!(read.get(), 200_000);
+    assert_eq!(read.into_inner(), 200_000);
     assert_eq!(checked_bytes(&made.path), 100_000);
 }
 

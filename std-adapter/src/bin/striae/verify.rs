@@ -6,7 +6,8 @@ use crate::progress::with_bar;
 use crate::sion::{PartOfSet, complain_of_part};
 use crate::text::{print_json, printable, printable_path, unless_gone};
 use anstyle::{AnsiColor, Style};
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::Path;
 use striae::Error;
@@ -101,83 +102,27 @@ struct Told {
 }
 
 /// A finding. What does not apply is left out.
-#[derive(Serialize)]
-struct Row {
-    severity: String,
-    kind: &'static str,
-    file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    len: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chunk: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frame: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sample: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<AnyValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min: Option<i128>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<i128>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<i128>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usual: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stored: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    computed: Option<u32>,
-    /// The same in words.
-    finding: String,
-}
+struct Row(Told);
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum AnyValue {
-    Integer(i128),
-    Text(String),
-}
-
-impl Row {
-    fn new(told: Told) -> Self {
-        let Told { severity, file, facts, text } = told;
-        let value = facts.value.map(|value| match value {
-            Value::Integer(value) => AnyValue::Integer(value),
-            Value::Text(value) => AnyValue::Text(value),
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(Told { severity, file, facts, text }) = self;
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("severity", &severity.to_string())?;
+        row.serialize_entry("kind", facts.kind)?;
+        row.serialize_entry("file", file)?;
+        let mut done = Ok(());
+        facts.each(|name, value| {
+            if done.is_ok() {
+                done = match value {
+                    Value::Integer(value) => row.serialize_entry(name, &value),
+                    Value::Text(value) => row.serialize_entry(name, &value),
+                };
+            }
         });
-        Self {
-            severity: severity.to_string(),
-            kind: facts.kind,
-            file,
-            field: facts.field,
-            offset: facts.offset,
-            len: facts.len,
-            task: facts.task,
-            chunk: facts.chunk,
-            frame: facts.frame,
-            id: facts.id,
-            sample: facts.sample,
-            count: facts.count,
-            value,
-            min: facts.min,
-            max: facts.max,
-            expected: facts.expected,
-            usual: facts.usual,
-            stored: facts.stored,
-            computed: facts.computed,
-            finding: text,
-        }
+        done?;
+        row.serialize_entry("finding", text)?; // all of it in words
+        row.end()
     }
 }
 
@@ -301,7 +246,7 @@ fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let summary = verify_shown(args, how, &mut |told| {
         if findings.len() < limit {
-            findings.push(Row::new(told));
+            findings.push(Row(told));
         }
     })?;
     let (sound, verdict) = (summary.is_sound(), summary.verdict());

@@ -1,7 +1,7 @@
 //! What a finding says, as values with stable names: for programs.
 
 use super::{Finding, FindingKind};
-use crate::finding::{Facts, kind};
+use crate::finding::Facts;
 use crate::gsd::hoomd;
 use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::Finding as Entry;
@@ -16,18 +16,30 @@ impl Finding {
     }
 }
 
+fn with(mut facts: Facts, set: impl FnOnce(&mut Facts)) -> Facts {
+    set(&mut facts);
+    facts
+}
+
+fn kind(kind: &'static str) -> Facts {
+    Facts::of(kind)
+}
+
 fn field(name: &'static str, field: FieldId, offset: u64) -> Facts {
     kind(name).field(raw::TABLES, field, offset)
 }
 
 fn of_chunk(facts: Facts, frame: u64, id: u16) -> Facts {
-    Facts { frame: Some(frame), id: Some(id), ..facts }
+    with(facts, |it| {
+        it.frame = Some(frame);
+        it.id = Some(id);
+    })
 }
 
 fn of_error(error: &Error) -> Facts {
     match *error {
         Error::NotGsd { magic } => {
-            field("not_gsd", raw::Header::magic, 0).text(magic.escape_ascii().to_string())
+            field("not_gsd", raw::Header::magic, 0).text(&magic.escape_ascii().to_string())
         }
         Error::Version { gsd_version } => {
             field("version", raw::Header::gsd_version, 44).value(gsd_version)
@@ -38,7 +50,9 @@ fn of_error(error: &Error) -> Facts {
                 Some(offset) => field("outside", at, offset),
                 None => kind("outside"),
             };
-            Facts { len: Some(len), ..facts.value(start).max(file_len) }
+            with(facts.value(start).max(file_len), |it| {
+                it.len = Some(len);
+            })
         }
         Error::ChunkCut { offset, end, file_len } => {
             field("outside", raw::IndexEntry::location, offset).value(end).max(file_len)
@@ -68,7 +82,9 @@ fn of_error(error: &Error) -> Facts {
         }
         Error::Order { offset, frame, before } => {
             let facts = field("order", raw::IndexEntry::frame, offset);
-            Facts { frame: Some(frame), ..facts.value(frame).min(before) }
+            with(facts.value(frame).min(before), |it| {
+                it.frame = Some(frame);
+            })
         }
         _ => kind("wrong"),
     }
@@ -94,19 +110,25 @@ fn of_entry(finding: &Entry) -> Facts {
         Entry::Empty { .. } => facts.value(0).min(256),
         Entry::Columns { .. } => facts.value(0).min(1),
         Entry::Outside { start, len, file_len, .. } => {
-            Facts { len: Some(len), ..facts.value(start).max(file_len) }
+            with(facts.value(start).max(file_len), |it| {
+                it.len = Some(len);
+            })
         }
-        Entry::Overlap { start, len, .. } => Facts { len: Some(len), ..facts.value(start) },
+        Entry::Overlap { start, len, .. } => with(facts.value(start), |it| {
+            it.len = Some(len);
+        }),
         Entry::Extent { n, .. } => facts.value(n),
         Entry::Kind { kind, .. } => facts.value(kind).min(1).max(11),
         Entry::Flags { flags, .. } => facts.value(flags).max(0),
         Entry::Unnamed { id, names, .. } => facts.value(id).max(i64::from(names).saturating_sub(1)),
         Entry::Frame { frame, slots, .. } => {
-            Facts { frame: Some(frame), ..facts.value(frame).max(slots.saturating_sub(1)) }
+            with(facts.value(frame).max(slots.saturating_sub(1)), |it| {
+                it.frame = Some(frame);
+            })
         }
-        Entry::Order { frame, before, .. } => {
-            Facts { frame: Some(frame), ..facts.value(frame).min(before) }
-        }
+        Entry::Order { frame, before, .. } => with(facts.value(frame).min(before), |it| {
+            it.frame = Some(frame);
+        }),
         Entry::Unsorted { frame, id, before, .. } => {
             let min = u32::from(before).saturating_add(1);
             of_chunk(facts.value(id).min(min), frame, id)
@@ -126,7 +148,7 @@ fn of_hoomd(offset: u64, error: &hoomd::Error) -> Facts {
         hoomd::Error::Dimensions { frame, .. } => ("hoomd_dimensions", *frame),
         _ => ("hoomd", 0),
     };
-    let facts = Facts { offset: Some(offset), frame: Some(frame), ..kind(name) };
+    let facts = with(kind(name), |it| (it.offset, it.frame) = (Some(offset), Some(frame)));
     match *error {
         hoomd::Error::Shape { found: (n, _), want: (Some(want), _), .. } => {
             facts.value(n).expected(want)
@@ -143,11 +165,10 @@ impl FindingKind {
             Self::Wrong(error) => of_error(error),
             Self::Unusual { field: at, offset, value, usual } => {
                 let facts = field("unusual", *at, *offset);
-                let facts = match value.parse::<i128>() {
-                    Ok(value) => facts.value(value),
-                    Err(_) => facts.text(value),
-                };
-                Facts { usual: Some((*usual).to_owned()), ..facts }
+                let facts = facts.text(value);
+                with(facts, |it| {
+                    it.usual = Some((*usual).to_owned());
+                })
             }
             Self::Differs { field: at, offset, value, expected, .. } => {
                 field("differs", *at, *offset).value(*value).expected(*expected)
@@ -168,14 +189,18 @@ impl FindingKind {
             Self::BehindEnd { offset, span, data_end } => {
                 let facts = field("behind_end", raw::IndexEntry::location, *offset);
                 let facts = facts.value(span.offset()).max(*data_end);
-                Facts { len: Some(span.len()), ..facts }
+                with(facts, |it| {
+                    it.len = Some(span.len());
+                })
             }
-            Self::Unused { offset, len, count } => {
-                Facts { count: Some(*count), ..kind("unused").span(*offset, *len) }
-            }
+            Self::Unused { offset, len, count } => with(kind("unused").span(*offset, *len), |it| {
+                it.count = Some(*count);
+            }),
             Self::Trailing { offset, len } => kind("trailing").span(*offset, *len),
             Self::Unreadable { .. } => kind("unreadable"),
-            Self::Ended { offset } => Facts { offset: Some(*offset), ..kind("ended") },
+            Self::Ended { offset } => with(kind("ended"), |it| {
+                it.offset = Some(*offset);
+            }),
             Self::Hoomd { offset, error } => of_hoomd(*offset, error),
             _ => self.index_facts(),
         }
@@ -186,7 +211,9 @@ impl FindingKind {
         match self {
             Self::Hole { offset, used, .. } => {
                 let facts = field("hole", raw::IndexEntry::location, *offset).value(0);
-                Facts { count: Some(*used), ..facts }
+                with(facts, |it| {
+                    it.count = Some(*used);
+                })
             }
             Self::Entry(finding) => of_entry(finding),
             Self::HalfEntry { offset, .. } => {
@@ -198,32 +225,48 @@ impl FindingKind {
             Self::ManyFrames { offset, frame, slots, count } => {
                 let facts = field("many_frames", raw::IndexEntry::frame, *offset);
                 let facts = facts.value(*frame).max(slots.saturating_sub(1));
-                Facts { frame: Some(*frame), count: Some(*count), ..facts }
+                with(facts, |it| {
+                    it.frame = Some(*frame);
+                    it.count = Some(*count);
+                })
             }
             Self::NoRows { offset, count } => {
                 let facts = field("no_rows", raw::IndexEntry::n, *offset).value(0);
-                Facts { count: Some(*count), ..facts }
+                with(facts, |it| {
+                    it.count = Some(*count);
+                })
             }
             Self::EarlyText { offset, count } => {
                 let facts = field("early_text", raw::IndexEntry::kind, *offset).value(11);
-                Facts { count: Some(*count), ..facts }
+                with(facts, |it| {
+                    it.count = Some(*count);
+                })
             }
             Self::NameRepeated { offset, id, .. } => {
-                Facts { id: Some(*id), ..field("name_repeated", names, *offset) }
+                with(field("name_repeated", names, *offset), |it| {
+                    it.id = Some(*id);
+                })
             }
             Self::NameNotText { offset, id, name } => {
                 let facts = field("name_not_text", names, *offset);
-                Facts { id: Some(*id), ..facts.text(name.escape_ascii().to_string()) }
+                with(facts.text(&name.escape_ascii().to_string()), |it| {
+                    it.id = Some(*id);
+                })
             }
             Self::NameNotTerminated { offset, id } => {
-                Facts { id: Some(*id), ..field("name_not_terminated", names, *offset) }
+                with(field("name_not_terminated", names, *offset), |it| {
+                    it.id = Some(*id);
+                })
             }
-            Self::NameJunk { offset, count } => {
-                Facts { count: Some(*count), ..field("name_junk", names, *offset) }
-            }
+            Self::NameJunk { offset, count } => with(field("name_junk", names, *offset), |it| {
+                it.count = Some(*count);
+            }),
             Self::NamesUnused { offset, id, count } => {
                 let facts = field("names_unused", names, *offset);
-                Facts { id: Some(*id), count: Some(*count), ..facts }
+                with(facts, |it| {
+                    it.id = Some(*id);
+                    it.count = Some(*count);
+                })
             }
             _ => self.sum_facts(),
         }
@@ -238,14 +281,19 @@ impl FindingKind {
             }
             Self::ChunkLost { offset, frame, id } => {
                 let facts = field("chunk_lost", raw::ChecksumRow::id, *offset).value(*id);
-                Facts { frame: Some(*frame), ..facts }
+                with(facts, |it| {
+                    it.frame = Some(*frame);
+                })
             }
             Self::ChunkUnsealed { frame, id, span } => {
                 of_chunk(kind("chunk_unsealed").span(span.offset(), span.len()), *frame, *id)
             }
             Self::FramesUnsealed { frame, count } => {
                 let facts = kind("frames_unsealed");
-                Facts { frame: Some(*frame), count: Some(*count), ..facts }
+                with(facts, |it| {
+                    it.frame = Some(*frame);
+                    it.count = Some(*count);
+                })
             }
             Self::UnreadableChunk { frame, id, span, .. } => {
                 of_chunk(kind("unreadable_chunk").span(span.offset(), span.len()), *frame, *id)

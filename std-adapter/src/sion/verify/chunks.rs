@@ -1,8 +1,8 @@
 //! Checksums of data: the used bytes of every chunk of a sealed file, by all processors.
 
-use super::super::each::{all_processors, for_each};
 use super::meta2::{Place, TASKS, entries, load, task_of};
 use super::{Failed, FindingKind, Report, WINDOW, read};
+use crate::each::{all_processors, for_each};
 use crate::posix::PosixFile;
 use crate::store::bulk::{self, Ahead, Bulk};
 use crc32c::crc32c_append;

@@ -1,7 +1,7 @@
 //! What a finding says, as values with stable names: for programs.
 
 use super::{Finding, FindingKind};
-use crate::finding::{Facts, kind};
+use crate::finding::Facts;
 use striae_core::field::FieldId;
 use striae_core::sion::{Error, raw};
 
@@ -13,21 +13,35 @@ impl Finding {
     }
 }
 
-impl Facts {
+trait SionFacts {
+    fn sion(self, field: FieldId, offset: u64) -> Self;
+    fn chunk(self, task: u32, chunk: u64) -> Self;
+}
+
+impl SionFacts for Facts {
     fn sion(self, field: FieldId, offset: u64) -> Self {
         self.field(raw::TABLES, field, offset)
     }
 
-    const fn chunk(mut self, task: u32, chunk: u64) -> Self {
+    fn chunk(mut self, task: u32, chunk: u64) -> Self {
         (self.task, self.chunk) = (Some(task), Some(chunk));
         self
     }
 }
 
+fn with(mut facts: Facts, set: impl FnOnce(&mut Facts)) -> Facts {
+    set(&mut facts);
+    facts
+}
+
+fn kind(kind: &'static str) -> Facts {
+    Facts::of(kind)
+}
+
 fn of_error(error: &Error) -> Facts {
     match *error {
         Error::NotSion { magic } => {
-            kind("not_sion").sion(raw::Ident::magic, 0).text(magic.escape_ascii().to_string())
+            kind("not_sion").sion(raw::Ident::magic, 0).text(&magic.escape_ascii().to_string())
         }
         Error::Sionlib2 { version } => {
             kind("sionlib2").sion(raw::Ident::version, 8).value(version).max(1999)
@@ -38,7 +52,9 @@ fn of_error(error: &Error) -> Facts {
         }
         Error::Cut { field, offset, file_len, .. } => {
             let facts = kind("cut").sion(field, offset);
-            Facts { len: Some(file_len.saturating_sub(offset)), ..facts }
+            with(facts, |it| {
+                it.len = Some(file_len.saturating_sub(offset));
+            })
         }
         Error::TooSmall { field, offset, value, min } => {
             kind("too_small").sion(field, offset).value(value).min(min)
@@ -62,7 +78,7 @@ fn of_error(error: &Error) -> Facts {
         }
         Error::SealMagic { offset, magic } => {
             let text = magic.escape_ascii().to_string();
-            kind("seal_magic").sion(raw::SealTrailer::magic, offset).text(text)
+            kind("seal_magic").sion(raw::SealTrailer::magic, offset).text(&text)
         }
         _ => kind("wrong"),
     }
@@ -74,11 +90,9 @@ impl FindingKind {
             Self::Wrong(error) => of_error(error),
             Self::Unusual { field, offset, value, usual } => {
                 let facts = kind("unusual").sion(*field, *offset);
-                let facts = match value.parse::<i128>() {
-                    Ok(value) => facts.value(value),
-                    Err(_) => facts.text(value),
-                };
-                Facts { usual: Some(usual.clone()), ..facts }
+                let mut facts = facts.text(value);
+                facts.usual = Some(usual.clone());
+                facts
             }
             Self::NotClosed { offset } => of_error(&Error::NotClosed { offset: *offset }),
             Self::Overlap { offset, task, chunk, used, .. } => {
@@ -87,7 +101,9 @@ impl FindingKind {
             }
             Self::Record { offset, task, .. } => {
                 let facts = kind("record_cut").sion(raw::RecordHeader::len, *offset);
-                Facts { task: Some(*task), ..facts }
+                with(facts, |it| {
+                    it.task = Some(*task);
+                })
             }
             Self::Misled { offset, entry, globalrank, .. } => {
                 let facts = kind("misled").sion(raw::MappingEntry::filenumber, *offset);
@@ -120,7 +136,9 @@ impl FindingKind {
             }
             Self::Missing { first, last } => kind("missing").min(*first).max(*last),
             Self::Unreadable { .. } => kind("unreadable"),
-            Self::Ended { offset } => Facts { offset: Some(*offset), ..kind("ended") },
+            Self::Ended { offset } => with(kind("ended"), |it| {
+                it.offset = Some(*offset);
+            }),
             Self::TooManyTasks { ntasks, limit } => {
                 kind("too_many_tasks").value(*ntasks).max(*limit)
             }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Errors
 /// The first that an item, or the work on it, has.
-pub(super) fn for_each<T, W>(
+pub(crate) fn for_each<T, W>(
     items: impl Iterator<Item = Result<T, Error>> + Send,
     threads: NonZeroUsize,
     worker: impl Fn() -> W + Sync,
@@ -45,6 +45,6 @@ where
 }
 
 /// As many threads as the machine has processors.
-pub(super) fn all_processors() -> NonZeroUsize {
+pub(crate) fn all_processors() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

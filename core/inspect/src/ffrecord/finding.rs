@@ -1,0 +1,80 @@
+//! What verifying finds.
+
+use crate::finding::{Facts, error_facts, findings};
+use striae_core::ffrecord::{Error, raw};
+use striae_core::span::Span;
+
+findings! {
+    /// Something that is wrong or unusual.
+    pub enum FindingKind;
+
+    /// A sample is damaged, or where it should start or end.
+    Damage Sample {
+        /// Its number.
+        number: u64,
+        /// What is wrong.
+        error: Error,
+    }
+    |facts| Facts { sample: Some(*number), ..error_facts(error) },
+    |f| write!(f, "sample {number}: {error}");
+
+    /// The header has no checksum of the tables, as in files of old versions: nobody can say whether
+    /// a number of them changed.
+    Note "no_checksum" Unsummed {}
+    |facts| facts.field(raw::TABLES, raw::Header::checksum_meta, 0).value(0),
+    |f| f.write_str(
+        "header.checksum_meta at offset 0 is 0: the tables have no checksum, as in files of old \
+         versions",
+    );
+
+    /// Bytes between the tables and the first sample, which belong to none.
+    Note "gap" Gap {
+        /// These.
+        span: Span,
+    }
+    |facts| facts.span(span.offset(), span.len()),
+    |f| write!(
+        f,
+        "{} bytes at offset {} between the tables and the first sample belong to none",
+        span.len(),
+        span.offset()
+    );
+
+    /// Samples have more than twice the bytes of the file together, so that many share some: those
+    /// from this one on were not compared with their checksums.
+    Damage "shared" Shared {
+        /// The first of them.
+        number: u64,
+    }
+    |facts| Facts { sample: Some(*number), ..facts },
+    |f| write!(
+        f,
+        "samples have more than twice the bytes of the file together: those from sample {number} \
+         on were not compared with their checksums"
+    );
+
+    /// The file became shorter while it was read.
+    Damage "ended" Ended {
+        /// Where a byte was expected.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts },
+    |f| write!(f, "the file ended at offset {offset} while it was read");
+
+    also
+    /// The header or the tables are damaged.
+    Damage Wrong(Error) error_facts, ERRORS;
+}
+
+error_facts! {
+    /// What an error of a file says, as values.
+    pub fn error_facts(Error), ERRORS;
+
+    "cut" Cut { file_len } |facts| facts.span(0, file_len);
+    "too_small" TooSmall { field, offset, value, min }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+    "too_large" TooLarge { field, offset, value, max }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+    "checksum" Checksum { field, offset, stored, computed }
+        |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
+}

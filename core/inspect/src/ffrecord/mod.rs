@@ -1,0 +1,7 @@
+//! ffrecord files.
+
+mod finding;
+mod verify;
+
+pub use finding::{FindingKind, error_facts};
+pub use verify::{Summary, verify};

@@ -1,0 +1,178 @@
+//! Checks all that can be checked of a file, and reports everything that it finds.
+//!
+//! Opening a file looks at nothing but the number of samples. Verifying compares the tables with
+//! their checksum, looks at every offset, and compares every sample that has a place with its
+//! checksum. It keeps at most [`BATCH`] samples in memory.
+
+use super::finding::FindingKind;
+use crate::finding::{Coverage, Found as _, Severity};
+use crate::subject::{Failed, Subject, Sum};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+use striae_core::ffrecord::{Error, Reader, Sample};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+
+/// Samples whose data are read together, at most.
+const BATCH: usize = 1 << 14;
+
+/// Bytes that tables are read in.
+const WINDOW: usize = 1 << 17;
+
+/// What was verified, and how much was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Samples; 0 if the header is damaged.
+    pub samples: u64,
+    /// Samples whose bytes were compared with their checksums.
+    pub checked: u64,
+    /// How much of the bytes of samples was compared with checksums.
+    pub data: Coverage,
+    /// Findings of [`Severity::Damage`].
+    pub damage: u64,
+    /// Findings of [`Severity::Note`].
+    pub notes: u64,
+}
+
+impl Summary {
+    /// Whether no damage was found; in what was checked: see [`Coverage`].
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+/// Checks a file, and hands over what it finds, one after another.
+///
+/// # Errors
+/// The store's. Whatever is wrong with the contents of the file is a finding.
+pub fn verify<S: Subject>(
+    subject: &S,
+    each: &mut dyn FnMut(FindingKind),
+) -> Result<Summary, S::Error> {
+    let mut report = Report { each, summary: Summary::default(), told: None };
+    match check(subject, &mut report) {
+        Ok(()) => {}
+        Err(DriveError::Store(error)) => return Err(error),
+        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
+        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
+        Err(_) => {} // all windows are long enough
+    }
+    Ok(report.summary)
+}
+
+struct Report<'a> {
+    each: &'a mut dyn FnMut(FindingKind),
+    summary: Summary,
+    /// Where the offset stands that was told last: of two samples, one ends and one starts there.
+    told: Option<u64>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, what: FindingKind) {
+        let count = match what.severity() {
+            Severity::Damage => &mut self.summary.damage,
+            Severity::Note => &mut self.summary.notes,
+        };
+        *count = count.saturating_add(1);
+        (self.each)(what);
+    }
+
+    /// The row of this sample is wrong.
+    fn row(&mut self, number: u64, error: Error) {
+        let place = place_of(&error);
+        if self.told.replace(place) != Some(place) {
+            self.add(FindingKind::Sample { number, error });
+        }
+    }
+}
+
+fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
+    let mut window = vec![0; WINDOW];
+    let reader = Reader::open(subject, &mut window)?;
+    let (n, head) = (reader.n(), *reader.head());
+    report.summary.samples = n;
+    if head.checksum_meta == 0 {
+        report.add(FindingKind::Unsummed {});
+    }
+    match reader.check_meta(&mut window, subject.checksum(Sum::Crc32)) {
+        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
+        checked => checked?,
+    }
+    let tables = head.layout.header_len();
+    // So that the work is bounded by the length of the file, whatever offsets say. With one wrong
+    // offset samples have at most twice its bytes: the others are still compared.
+    let mut left = head.file_len.saturating_sub(tables).saturating_mul(2);
+    let mut batch = Vec::new();
+    let mut samples = reader.samples(0..n, &mut window);
+    if n == 0 {
+        gap(tables, head.file_len, report);
+    }
+    loop {
+        let number = samples.number();
+        let sample = match samples.next() {
+            None => return check_data(subject, &mut batch, report),
+            Some(Ok(sample)) => sample,
+            Some(Err(DriveError::Format(error))) => {
+                check_data(subject, &mut batch, report)?;
+                report.row(number, error);
+                continue;
+            }
+            Some(Err(error)) => return Err(error),
+        };
+        if number == 0 {
+            gap(tables, sample.span.offset(), report);
+        }
+        report.summary.data.add(sample.span.len());
+        let Some(rest) = left.checked_sub(sample.span.len()) else {
+            check_data(subject, &mut batch, report)?;
+            report.add(FindingKind::Shared { number });
+            return Ok(());
+        };
+        left = rest;
+        batch.push(sample);
+        if batch.len() == BATCH {
+            check_data(subject, &mut batch, report)?;
+        }
+    }
+}
+
+/// What lies between the tables and the first sample.
+fn gap(tables: u64, first: u64, report: &mut Report<'_>) {
+    if let Some(span) = Span::between(tables, first).filter(|span| !span.is_empty()) {
+        report.add(FindingKind::Gap { span });
+    }
+}
+
+/// Compares these samples with their checksums.
+fn check_data<S: Subject>(
+    subject: &S,
+    batch: &mut Vec<Sample>,
+    report: &mut Report<'_>,
+) -> Result<(), Failed<S, Error>> {
+    let batch = mem::take(batch);
+    let spans: Vec<Span> = batch.iter().map(|sample| sample.span).collect();
+    let (mut samples, mut failed) = (batch.iter(), Ok(()));
+    subject.sums(Sum::Crc32, &spans, &mut |crc| match (samples.next(), crc) {
+        (Some(sample), Ok(crc)) => {
+            report.summary.checked = report.summary.checked.saturating_add(1);
+            report.summary.data.add_checked(sample.span.len());
+            if let Err(error) = sample.check_crc(crc) {
+                report.add(FindingKind::Sample { number: sample.number, error });
+            }
+        }
+        (_, Err(error)) if failed.is_ok() => failed = Err(error.infallible()),
+        _ => {}
+    });
+    failed
+}
+
+/// Where the field stands that an error of the tables is about.
+const fn place_of(error: &Error) -> u64 {
+    match *error {
+        Error::TooSmall { offset, .. } | Error::TooLarge { offset, .. } => offset,
+        _ => 0,
+    }
+}

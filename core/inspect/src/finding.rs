@@ -1,0 +1,390 @@
+//! What inspecting a file finds, as values with stable names: for programs, whatever the format.
+//!
+//! The findings of a format are one table, given to the macro `findings`: a row is a kind with its
+//! severity, fields, values and text, out of which come the enum, its `Display`, its [`Facts`], and the
+//! list of [`Kind`]s that the specification prints.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use striae_core::field::Table;
+
+pub use striae_core::field::FieldId;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Unusual, and no reader minds: all that was written can be read.
+    Note,
+    /// A reader refuses the file or a part of it, or gets something else than was written.
+    Damage,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Note => "note",
+            Self::Damage => "damage",
+        })
+    }
+}
+
+/// A kind of finding, as the specification lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kind {
+    /// Its name: `too_large`, or nothing if it is that of an error. Names do not change.
+    pub name: &'static str,
+    /// How bad such findings are.
+    pub severity: Severity,
+    /// What it means, if it is not an error that opening a file gives as well.
+    pub meaning: &'static [&'static str],
+}
+
+impl Kind {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        severity: Severity,
+        meaning: &'static [&'static str],
+    ) -> Self {
+        Self { name, severity, meaning }
+    }
+}
+
+/// A finding of any format. Its `Display` is one line, without file and severity.
+pub trait Found: fmt::Display {
+    /// How bad it is.
+    fn severity(&self) -> Severity;
+
+    /// What it says, as values.
+    fn facts(&self) -> Facts;
+}
+
+/// How much of a file's data was compared with checksums. Its `Display` says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// Bytes of streams, chunks or samples, as far as tables tell.
+    pub bytes: u64,
+    /// Bytes of these that were compared with a checksum, whatever that came to.
+    pub checked: u64,
+}
+
+impl Coverage {
+    /// There are `bytes` more.
+    pub const fn add(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Of these, `bytes` were compared.
+    pub const fn add_checked(&mut self, bytes: u64) {
+        self.checked = self.checked.saturating_add(bytes);
+    }
+
+    /// What verifying a file came to, in words: only one whose data were all checked is just sound.
+    #[must_use]
+    pub const fn verdict(self, damage: u64) -> &'static str {
+        match (damage, self.checked) {
+            (1.., _) => "damaged",
+            (0, checked) if checked >= self.bytes => "sound",
+            (0, 0) => "structure sound, data not checked",
+            (0, _) => "structure sound, data checked in part",
+        }
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes of data compared with checksums", self.checked, self.bytes)
+    }
+}
+
+/// A value that stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// An integer of any field.
+    Integer(i128),
+    /// Anything else, as text.
+    Text(String),
+}
+
+/// Values of a finding, each with its name, its type and what it means.
+macro_rules! facts {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty => $value:expr,)*) => {
+        /// What a finding says; what does not apply is `None`. Names of kinds and fields do not change.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Facts {
+            /// What kind of finding it is: `too_large`, `checksum`.
+            pub kind: &'static str,
+            $($(#[doc = $meaning])+ pub $name: Option<$type>,)*
+        }
+
+        impl Facts {
+            /// All that apply but the kind, by name, in the order that lists have.
+            pub fn each(&self, mut each: impl FnMut(&'static str, Value)) {
+                $(if let Some(value) = &self.$name {
+                    let to_value: fn(&$type) -> Value = $value;
+                    each(stringify!($name), to_value(value));
+                })*
+            }
+        }
+    };
+}
+
+facts! {
+    /// The field as texts name it: `META1.ntasks`.
+    field: String => |text| Value::Text(text.clone()),
+    /// Where it is in the physical file, or where what is wrong starts.
+    offset: u64 => |&number| number.into(),
+    /// Bytes that are meant from there on.
+    len: u64 => |&number| number.into(),
+    /// SION: the task's local rank in the physical file.
+    task: u32 => |&number| number.into(),
+    /// SION: the chunk, from 0.
+    chunk: u64 => |&number| number.into(),
+    /// GSD: the frame, from 0.
+    frame: u64 => |&number| number.into(),
+    /// GSD: index of the chunk's name.
+    id: u16 => |&number| number.into(),
+    /// ffrecord: the sample, from 0.
+    sample: u64 => |&number| number.into(),
+    /// How many there are, if a finding is told once for all.
+    count: u64 => |&number| number.into(),
+    /// The value that stands there.
+    value: Value => Value::clone,
+    /// The smallest right value.
+    min: i128 => |&number| number.into(),
+    /// The largest right value.
+    max: i128 => |&number| number.into(),
+    /// The only right value.
+    expected: i128 => |&number| number.into(),
+    /// What usually stands there, in words.
+    usual: String => |text| Value::Text(text.clone()),
+    /// The checksum that stands there.
+    stored: u32 => |&number| number.into(),
+    /// The checksum of the bytes as they are.
+    computed: u32 => |&number| number.into(),
+}
+
+impl<I: Into<i128>> From<I> for Value {
+    fn from(number: I) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+/// A field as core's errors name it: `META1.ntasks`.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldName(pub &'static [&'static Table], pub FieldId);
+
+impl fmt::Display for FieldName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1.find(self.0) {
+            Some((table, field)) => write!(f, "{}.{}", table.part, field.name),
+            None => f.write_str("a field"),
+        }
+    }
+}
+
+/// A number of things: `1 name`, `2 names`.
+#[derive(Debug, Clone, Copy)]
+pub struct Count(pub u64, pub &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, thing) = *self;
+        write!(f, "{count} {thing}{}", if count == 1 { "" } else { "s" })
+    }
+}
+
+impl Facts {
+    /// A finding of this kind, and nothing else yet.
+    #[must_use]
+    pub fn of(kind: &'static str) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// It is about this field, which is there. `tables` are those of the format.
+    #[must_use]
+    pub fn field(self, tables: &'static [&'static Table], field: FieldId, offset: u64) -> Self {
+        let name = field.find(tables).map(|_| format!("{}", FieldName(tables, field)));
+        Self { field: name, offset: Some(offset), ..self }
+    }
+
+    /// This stands there.
+    #[must_use]
+    pub fn value(self, value: impl Into<i128>) -> Self {
+        Self { value: Some(Value::Integer(value.into())), ..self }
+    }
+
+    /// This stands there: a number, or any other text.
+    #[must_use]
+    pub fn text(self, value: &str) -> Self {
+        let value = match value.parse() {
+            Ok(number) => Value::Integer(number),
+            Err(_) => Value::Text(value.to_owned()),
+        };
+        Self { value: Some(value), ..self }
+    }
+
+    /// These bytes are meant.
+    #[must_use]
+    pub fn span(self, offset: u64, len: u64) -> Self {
+        Self { offset: Some(offset), len: Some(len), ..self }
+    }
+
+    /// A checksum that is not right.
+    #[must_use]
+    pub fn crcs(self, stored: u32, computed: u32) -> Self {
+        Self { stored: Some(stored), computed: Some(computed), ..self }
+    }
+
+    /// The smallest right value.
+    #[must_use]
+    pub fn min(self, min: impl Into<i128>) -> Self {
+        Self { min: Some(min.into()), ..self }
+    }
+
+    /// The largest right value.
+    #[must_use]
+    pub fn max(self, max: impl Into<i128>) -> Self {
+        Self { max: Some(max.into()), ..self }
+    }
+
+    /// The only right value.
+    #[must_use]
+    pub fn expected(self, expected: impl Into<i128>) -> Self {
+        Self { expected: Some(expected.into()), ..self }
+    }
+
+    /// So many of them are told at once.
+    #[must_use]
+    pub fn count(self, count: u64) -> Self {
+        Self { count: Some(count), ..self }
+    }
+}
+
+/// The findings of a format, a row each: severity, name of the kind, variant with its fields, what
+/// they come to as [`Facts`], and as text.
+///
+/// A row without a kind has that of the error in it. Rows behind `also` are errors of core, or findings of another table: they bring a function that
+/// gives their facts, their own `Display`, and the names of their kinds.
+macro_rules! findings {
+    (
+        $(#[$meta:meta])*
+        pub enum $enum:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $severity:ident $($kind:literal)? $variant:ident {
+                $($(#[doc = $about:literal])+ $field:ident: $type:ty),* $(,)?
+            }
+            |$facts:ident| $says:expr,
+            |$f:ident| $text:expr;
+        )*
+        also
+        $(
+            $(#[doc = $other_meaning:literal])+
+            $other_severity:ident $other:ident($other_type:ty) $facts_of:path, $kinds:path;
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $enum {
+            $(
+                $(#[doc = $meaning])+
+                $variant {
+                    $($(#[doc = $about])+ $field: $type),*
+                },
+            )*
+            $(
+                $(#[doc = $other_meaning])+
+                $other($other_type),
+            )*
+        }
+
+        impl $enum {
+            /// All kinds of finding, a list for each part of the table.
+            pub const KINDS: &'static [&'static [$crate::finding::Kind]] = &[
+                &[$($crate::finding::Kind::new(
+                    concat!($($kind)?),
+                    $crate::finding::Severity::$severity,
+                    &[$($meaning),+],
+                )),*],
+                $($kinds),*
+            ];
+        }
+
+        impl $crate::finding::Found for $enum {
+            fn severity(&self) -> $crate::finding::Severity {
+                match self {
+                    $(Self::$variant { .. } => $crate::finding::Severity::$severity,)*
+                    $(Self::$other(_) => $crate::finding::Severity::$other_severity,)*
+                }
+            }
+
+            fn facts(&self) -> $crate::finding::Facts {
+                match self {
+                    $(
+                        #[allow(unused_variables, reason = "values do not tell all that texts do")]
+                        Self::$variant { $($field),* } => {
+                            let $facts = $crate::finding::Facts::of(concat!($($kind)?));
+                            $says
+                        }
+                    )*
+                    $(Self::$other(other) => $facts_of(other),)*
+                }
+            }
+        }
+
+        impl core::fmt::Display for $enum {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $(
+                        #[allow(unused_variables, reason = "texts do not tell all that values do")]
+                        Self::$variant { $($field),* } => {
+                            let $f = f;
+                            $text
+                        }
+                    )*
+                    $(Self::$other(other) => core::fmt::Display::fmt(other, f),)*
+                }
+            }
+        }
+    };
+}
+
+/// What errors of core say as [`Facts`]: a row each of kind, variant with its fields, and values.
+/// Errors that have none blame the caller, and nobody finds them in a file.
+macro_rules! error_facts {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident($error:ident), $kinds:ident;
+        $($kind:literal $variant:ident { $($field:tt)* } |$facts:ident| $says:expr;)*
+    ) => {
+        $(#[$meta])*
+        #[must_use]
+        $vis fn $name(error: &$error) -> $crate::finding::Facts {
+            match *error {
+                $(
+                    $error::$variant { $($field)* } => {
+                        let $facts = $crate::finding::Facts::of($kind);
+                        $says
+                    }
+                )*
+                _ => $crate::finding::Facts::of("wrong"),
+            }
+        }
+
+        /// The kinds of findings that errors are.
+        pub(super) const $kinds: &[$crate::finding::Kind] = &[
+            $($crate::finding::Kind::new($kind, $crate::finding::Severity::Damage, &[]),)*
+        ];
+    };
+}
+
+#[allow(unused_imports, reason = "without a format nobody uses them")]
+pub(crate) use {error_facts, findings};

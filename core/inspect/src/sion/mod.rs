@@ -1,0 +1,1 @@
+//! SIONlib files.

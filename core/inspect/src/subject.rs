@@ -1,0 +1,151 @@
+//! What is inspected: a store, and how its data are read.
+
+use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::num::NonZeroU64;
+use embedded_io::ReadExactError;
+use striae_core::integrity::{self, Checksum};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+
+/// Bytes that are read at once: whole entries of tables.
+pub const WINDOW: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
+
+/// Why inspecting a store `S` could not go on: the store failed or became shorter, or the format's
+/// own error.
+pub type Failed<S, F> = DriveError<<S as ReadAt>::Error, F>;
+
+/// Why data of a store `S` cannot be read.
+pub type Unread<S> = DriveError<<S as ReadAt>::Error, Infallible>;
+
+/// Which checksum data have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sum {
+    /// CRC-32C, of SION and GSD files.
+    Crc32c,
+    /// CRC-32, of ffrecord files.
+    Crc32,
+}
+
+/// A file to be inspected.
+///
+/// Tables are read through [`ReadAt`], in the order in which they are needed. Data, which are most of
+/// a file, are asked for by their places, and whoever has the file reads them as it can best: by many
+/// threads, ahead, past a page cache. What it does not say is done in a plain way.
+pub trait Subject: ReadAt {
+    /// Computes checksums, be it in software.
+    #[must_use]
+    fn checksum(&self, sum: Sum) -> Checksum {
+        match sum {
+            Sum::Crc32c => integrity::crc32c,
+            Sum::Crc32 => integrity::crc32,
+        }
+    }
+
+    /// Data in this span will be asked for soon, in parts and in any order.
+    fn bring(&self, span: Span) {
+        let _ = span;
+    }
+
+    /// Hands all bytes of `span`, which are data, to `each`, a piece after another.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`]; the store's.
+    fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread<Self>> {
+        read_pieces(self, span, &mut Vec::new(), &mut |bytes| {
+            each(bytes);
+            true
+        })
+    }
+
+    /// Computes the checksum of the data in each of `spans`, and hands them to `each` in the order of
+    /// the spans, or why they cannot be read.
+    fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread<Self>>)) {
+        let checksum = self.checksum(sum);
+        for &span in spans {
+            let mut crc = 0;
+            let read = self.data(span, &mut |bytes| crc = checksum(crc, bytes));
+            each(read.map(|()| crc));
+        }
+    }
+}
+
+impl Subject for [u8] {}
+
+impl<S: Subject + ?Sized> Subject for &S {
+    fn checksum(&self, sum: Sum) -> Checksum {
+        (**self).checksum(sum)
+    }
+
+    fn bring(&self, span: Span) {
+        (**self).bring(span);
+    }
+
+    fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread<Self>> {
+        (**self).data(span, each)
+    }
+
+    fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread<Self>>)) {
+        (**self).sums(sum, spans, each);
+    }
+}
+
+/// Fills `buf` from `store`.
+///
+/// # Errors
+/// [`DriveError::Ended`]; the store's.
+pub fn read<S, F>(store: &S, offset: u64, buf: &mut [u8]) -> Result<(), Failed<S, F>>
+where
+    S: ReadAt + ?Sized,
+{
+    store.read_exact_at(offset, buf).map_err(|error| match error {
+        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
+        ReadExactError::Other(error) => DriveError::Store(error),
+    })
+}
+
+/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+///
+/// # Errors
+/// [`DriveError::Ended`]; the store's.
+pub fn read_pieces<S, F>(
+    store: &S,
+    span: Span,
+    window: &mut Vec<u8>,
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(), Failed<S, F>>
+where
+    S: ReadAt + ?Sized,
+{
+    read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
+}
+
+/// Hands all bytes of `span` to `each`, in pieces of `len` bytes and a shorter one, and where they
+/// are, until it wants no more. No more memory is taken than the longest piece needs.
+///
+/// # Errors
+/// What `each` fails with; [`DriveError::Ended`]; the store's.
+pub fn read_windows<S, F>(
+    store: &S,
+    span: Span,
+    len: NonZeroU64,
+    window: &mut Vec<u8>,
+    mut each: impl FnMut(Span, &[u8]) -> Result<bool, Failed<S, F>>,
+) -> Result<(), Failed<S, F>>
+where
+    S: ReadAt + ?Sized,
+{
+    for piece in span.pieces(len) {
+        let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
+        if window.len() < len {
+            window.resize(len, 0);
+        }
+        let bytes = window.get_mut(..len).unwrap_or_default();
+        read(store, piece.offset(), bytes)?;
+        if !each(piece, bytes)? {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! A file that is inspected: its data are read ahead, by many threads, or past the page cache.
+
+use super::bulk::{Ahead, Bulk, WINDOW};
+use crate::each::{all_processors, for_each};
+use rustix::fs::SeekFrom;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+use striae_core::integrity::Checksum;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::subject::{Subject, Sum};
+
+/// A shorter span is read without asking for holes: that takes as long as reading it.
+const SHORTEST_HOLE: u64 = 1 << 16;
+
+/// Bytes that are worth a thread of their own: it takes longer to start than a window to be summed.
+const WORTH: u64 = 1 << 20;
+
+type Unread = DriveError<io::Error, Infallible>;
+
+/// A file, how its data are read, and who is told of them.
+pub(crate) struct Inspected<'a> {
+    bulk: &'a Bulk,
+    progress: &'a (dyn Fn(u64) + Sync),
+    ahead: RefCell<Reader>,
+}
+
+/// What a thread reads with.
+#[derive(Default)]
+struct Reader {
+    ahead: Ahead,
+    zeros: Vec<u8>,
+}
+
+impl<'a> Inspected<'a> {
+    /// The file, and who is told the length of each piece of data that was summed up.
+    pub(crate) fn new(bulk: &'a Bulk, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
+        Self { bulk, progress, ahead: RefCell::default() }
+    }
+
+    /// So many threads as pay for themselves.
+    fn threads(&self, spans: &[Span]) -> NonZeroUsize {
+        let bytes = spans.iter().map(|span| span.len()).fold(0, u64::saturating_add);
+        let worth = usize::try_from(bytes.checked_div(WORTH).unwrap_or(0)).unwrap_or(usize::MAX);
+        // What is read directly is read ahead, several reads at once, which needs one that asks in order.
+        let most = if self.bulk.is_direct() { NonZeroUsize::MIN } else { all_processors() };
+        NonZeroUsize::new(worth).unwrap_or(NonZeroUsize::MIN).min(most)
+    }
+}
+
+impl ReadAt for Inspected<'_> {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.bulk.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.bulk.size()
+    }
+}
+
+impl Subject for Inspected<'_> {
+    fn checksum(&self, sum: Sum) -> Checksum {
+        match sum {
+            Sum::Crc32c => crc32c::crc32c_append,
+            Sum::Crc32 => crate::ffrecord::crc32,
+        }
+    }
+
+    fn bring(&self, span: Span) {
+        // Whoever reads them is told what is wrong.
+        let _: Result<(), Unread> = self.ahead.borrow_mut().ahead.bring(self.bulk, span);
+    }
+
+    fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread> {
+        self.ahead.borrow_mut().ahead.read_pieces(self.bulk, span, &mut |bytes| {
+            each(bytes);
+            true
+        })
+    }
+
+    fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread>)) {
+        let (checksum, threads) = (self.checksum(sum), self.threads(spans));
+        let (bulk, progress) = (self.bulk, self.progress);
+        if threads == NonZeroUsize::MIN {
+            let reader = &mut *self.ahead.borrow_mut();
+            spans.iter().for_each(|&span| each(reader.sum(bulk, span, checksum, progress)));
+            return;
+        }
+        let done = Mutex::new(Vec::new());
+        let items = (0_usize..).zip(spans).map(Ok);
+        let all = for_each(items, threads, || {
+            let (mut reader, done) = (Reader::default(), &done);
+            move |(index, &span): (usize, &Span)| {
+                let crc = reader.sum(bulk, span, checksum, progress);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, crc));
+                Ok(())
+            }
+        });
+        debug_assert!(all.is_ok(), "what fails is in `done`");
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(index, _)| *index);
+        done.into_iter().for_each(|(_, crc)| each(crc));
+    }
+}
+
+impl Reader {
+    /// The checksum of the bytes of `span`. Holes are not read.
+    fn sum(
+        &mut self,
+        bulk: &Bulk,
+        span: Span,
+        checksum: Checksum,
+        progress: &dyn Fn(u64),
+    ) -> Result<u32, Unread> {
+        let (mut crc, mut at) = (0, span.offset());
+        let mut add = |bytes: &[u8]| {
+            crc = checksum(crc, bytes);
+            progress(usize_to_u64(bytes.len()));
+        };
+        while at < span.end() {
+            let (start, end) = match span.len() < SHORTEST_HOLE {
+                true => (at, span.end()),
+                false => next_data(bulk, at, span.end()),
+            };
+            let hole = Span::between(at, start).into_iter();
+            for piece in hole.flat_map(|hole| hole.pieces(WINDOW)) {
+                let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
+                if self.zeros.len() < len {
+                    self.zeros.resize(len, 0);
+                }
+                add(self.zeros.get(..len).unwrap_or_default());
+            }
+            if let Some(data) = Span::between(start, end) {
+                self.ahead.read_pieces(bulk, data, &mut |bytes| {
+                    add(bytes);
+                    true
+                })?;
+            }
+            at = end;
+        }
+        Ok(crc)
+    }
+}
+
+/// Start and end of the next data at or behind `at`, in a part of the file that ends at `last`;
+/// both are its end if only a hole follows.
+fn next_data(bulk: &Bulk, at: u64, last: u64) -> (u64, u64) {
+    let start = match rustix::fs::seek(bulk.file(), SeekFrom::Data(at)) {
+        Ok(start) => start.clamp(at, last),
+        // The file system does not know its holes, or this one is at the end of the file, or that
+        // has moved: reading tells.
+        Err(_) => return (at, last),
+    };
+    match rustix::fs::seek(bulk.file(), SeekFrom::Hole(start)) {
+        Ok(end) if end > start => (start, end.min(last)),
+        _ => (start, last),
+    }
+}
