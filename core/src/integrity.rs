@@ -42,6 +42,34 @@ pub const fn crc32c_combine(a: u32, b: u32, len_b: u64) -> u32 {
     shift(a, len_b) ^ b
 }
 
+/// Most bytes that [`wrong_bit`] looks at: of 2^32 checksums, so few are those of one wrong bit in them
+/// that bytes that are wrong otherwise are hardly ever taken for such.
+pub const MAX_CORRECTED: usize = 1 << 16;
+
+/// The byte of `bytes`, by its index, and the one bit of it that must be inverted so that their CRC-32C,
+/// which `checksum` computes, is `stored`; `None` if no single one does it, or they are right, or more
+/// than [`MAX_CORRECTED`].
+#[must_use]
+pub fn wrong_bit(bytes: &[u8], stored: u32, checksum: Checksum) -> Option<(usize, u8)> {
+    let wanted = checksum(0, bytes) ^ stored;
+    if wanted == 0 || bytes.len() > MAX_CORRECTED {
+        return None;
+    }
+    // A checksum's change does not depend on the other bits: it is that of zeros with one bit set.
+    let zero = checksum(0, &[0]);
+    let bits = [1, 2, 4, 8, 16, 32, 64, 128];
+    let mut changes = bits.map(|bit| checksum(0, &[bit]) ^ zero);
+    for at in (0..bytes.len()).rev() {
+        if let Some((bit, _)) = bits.iter().zip(&changes).find(|(_, change)| **change == wanted) {
+            return Some((at, *bit));
+        }
+        for change in &mut changes {
+            *change = checksum(*change, &[0]) ^ zero;
+        }
+    }
+    None
+}
+
 /// The CRC-32C of bytes that are written in parts, by anyone and in any order.
 ///
 /// A CRC is linear: the parts' words, each moved to its place, are joined by an exclusive or.

@@ -165,18 +165,23 @@ impl Header {
 
     /// Makes what commits change of it that of `image`, if that is right.
     pub(super) fn set_blocks(&mut self, image: &raw::Image, file_len: u64) -> Result<(), Error> {
-        let gsd_version = image.gsd_version.get();
-        let version = Version::from_number(gsd_version);
-        if !version.is_readable() {
+        image.check_blocks(file_len)?;
+        self.version = Version::from_number(image.gsd_version.get());
+        self.schema_version = Version::from_number(image.schema_version.get());
+        (self.index, self.names) = (image.index(), image.name_block());
+        Ok(())
+    }
+}
+
+impl raw::Image {
+    /// Whether it is of a version that can be read, and its blocks lie in the file.
+    pub(super) fn check_blocks(&self, file_len: u64) -> Result<(), Error> {
+        let gsd_version = self.gsd_version.get();
+        if !Version::from_number(gsd_version).is_readable() {
             return Err(Error::Version { gsd_version });
         }
-        let (index, names) = (image.index(), image.name_block());
-        names.check(file_len)?;
-        index.check(file_len)?;
-        self.version = version;
-        self.schema_version = Version::from_number(image.schema_version.get());
-        (self.index, self.names) = (index, names);
-        Ok(())
+        self.name_block().check(file_len)?;
+        self.index().check(file_len)
     }
 }
 

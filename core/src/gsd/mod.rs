@@ -7,6 +7,7 @@
 //! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
 //! | [`layout`] | blocks and lengths |
 //! | [`record`], [`shadow`] | the commit record; whether it holds, and what comes after it |
+//! | [`verdict`] | what a file is: the judgement that all who open or inspect it share |
 //! | [`names`], [`name_table`] | the name list; its names by their bytes |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`checksums`] | checksums of a frame |
@@ -40,6 +41,7 @@ pub mod reader;
 pub mod record;
 pub mod shadow;
 pub mod stream;
+pub mod verdict;
 pub mod writer;
 
 pub use checksums::Checksums;
@@ -56,6 +58,7 @@ pub use open::{Head, State};
 pub use reader::Reader;
 pub use record::Record;
 pub use stream::ChunkWriter;
+pub use verdict::Basis;
 pub use writer::{Slot, Writer};
 
 /// Why reading from a store `S` failed: the store, the file, or the caller's buffer.

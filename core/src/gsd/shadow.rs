@@ -164,6 +164,24 @@ impl Shadow {
         };
         if is_append { Settled::Appended } else { Settled::Damaged }
     }
+
+    /// Which of its two images `header` differs from in fewer bytes.
+    pub(super) fn nearer(&self, header: &Image) -> &Image {
+        let differing = |image: &Image| {
+            header.as_bytes().iter().zip(image.as_bytes()).filter(|(a, b)| a != b).count()
+        };
+        match differing(&self.old) < differing(&self.new) {
+            true => &self.old,
+            false => &self.new,
+        }
+    }
+
+    /// Whether `header` is one of gsd but for its record, which has changed and says nothing any more.
+    pub(super) fn is_append_with_wrong_record(&self, header: &Image) -> bool {
+        let records = [self.old.commit, self.new.commit];
+        let is_append = |commit| self.settle(&Image { commit, ..*header }) == Settled::Appended;
+        !records.contains(&header.commit) && records.into_iter().any(is_append)
+    }
 }
 
 /// Whether `found` is a front of `new` and the rest of `old`.

@@ -13,10 +13,11 @@ use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::{self, IndexEntry, Shadow};
 use striae_core::gsd::record::header_offset;
 use striae_core::gsd::shadow::Added;
+use striae_core::gsd::verdict::Judge;
 use striae_core::gsd::{
     Checksums, Chunk, ChunkType, Error, Header, Label, NamePlace, NameTable, Reader, Version,
 };
-use striae_core::integrity::crc32c;
+use striae_core::integrity::{crc32c, wrong_bit};
 use striae_core::span::Span;
 use striae_core::step::{DriveError, ReadMachine, drive_read};
 use striae_core::store::{SeekStore, usize_to_u64};
@@ -102,6 +103,23 @@ entries! {
         let record = image.record(file_len)?.ok_or(Fail)?;
         let shown = IndexBlock { slots, ..image.index() };
         Ok(record.index(shown).ok_or(Fail)?.location)
+    }
+
+    fn gate_gsd_judge(bytes, file_len: u64) {
+        let image = raw::Header::ref_from_bytes(bytes).map_err(|_| Fail)?.image();
+        let (mut judge, mut deep) = (Judge::<false>::new(&image, file_len), Judge::<true>::new(&image, file_len));
+        let window = &mut [0; Judge::<true>::WINDOW];
+        drive_read(&mut judge, &Host { file: 0 }, window).map_err(|_| Fail)?;
+        drive_read(&mut deep, &Host { file: 0 }, window).map_err(|_| Fail)?;
+        core::hint::black_box((judge.basis(), judge.damage(), judge.has_lost_magic()));
+        core::hint::black_box((deep.basis(), deep.damage(), deep.has_lost_magic()));
+        core::hint::black_box((deep.image(), deep.restored(), judge.image()));
+        Ok(deep.record().ok_or(Fail)?.entries)
+    }
+
+    fn gate_wrong_bit(bytes, stored: u64) {
+        let (at, bit) = wrong_bit(bytes, u32::try_from(stored).unwrap_or(0), crc32c).ok_or(Fail)?;
+        Ok(usize_to_u64(at) ^ u64::from(bit))
     }
 
     fn gate_gsd_shadow(bytes) {

@@ -176,7 +176,8 @@ impl<'b> Begin<'b> {
     fn restore(&mut self) {
         let Stage::Restored(open, image) = &self.stage else { return };
         let Some(attributes) = self.attributes() else { return };
-        match self.check_own(&open.head().header) {
+        let Some(head) = open.head() else { return };
+        match self.check_own(&head.header) {
             Ok(()) => self.stage = Stage::Restore(attributes.restored(image), false),
             Err(error) => self.fail(error),
         }
@@ -204,8 +205,9 @@ impl<'b> Begin<'b> {
     #[inline(never)]
     fn opened(&mut self) {
         let Stage::Open(open) = &self.stage else { return };
-        let checked = self.check_own(&open.head().header);
-        match checked.and_then(|()| Tail::of(open.head(), self.checksum)) {
+        let Some(head) = open.head() else { return };
+        let checked = self.check_own(&head.header);
+        match checked.and_then(|()| Tail::of(head, self.checksum)) {
             Ok(tail) => {
                 *self.tail = tail;
                 if let Start::Create(_) = self.start {

@@ -1,0 +1,500 @@
+//! What a file is: the one judgement that opening, verifying and recovering share
+//! (`spec/gsd.md#reading-the-commit-record`).
+//!
+//! It follows from the header, the shadows, what a commit of one sync added, and the slot behind the
+//! last entry. [`Judge`] says which of these it needs; most often that is one slot.
+
+use super::create::SHADOW;
+use super::error::Error;
+use super::header::Version;
+use super::layout::ENTRY_LEN;
+use super::open::{Read, State};
+use super::raw::{Commit, Image, IndexEntry, Shadow};
+use super::record::Record;
+use super::shadow::{Added, SHADOW_LEN, Settled, shadows};
+use crate::integrity::{crc32c, wrong_bit};
+use crate::span::Span;
+use crate::step::{ReadMachine, ReadStep};
+use crate::store::usize_to_u64;
+use core::convert::Infallible;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// How it is known what is in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Basis {
+    /// There is no commit record: all slots up to the first empty one count.
+    Plain,
+    /// The commit record is older than what gsd has appended: as [`Basis::Plain`].
+    Appended,
+    /// The commit record holds; its number.
+    Committed(u32),
+    /// Publishing this commit was cut off; the shadow has all of it.
+    Torn(u32),
+    /// The header is one commit behind this one, which a shadow proves.
+    Ahead(u32),
+    /// Bytes of the commit record or of what it covers have changed; what is right is guessed.
+    Damaged,
+}
+
+impl core::fmt::Display for Basis {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Plain => f.write_str("no commit record"),
+            Self::Appended => f.write_str("appended to by gsd"),
+            Self::Committed(number) => write!(f, "commit {number}"),
+            Self::Torn(number) => write!(f, "commit {number}, cut off while it was published"),
+            Self::Ahead(number) => write!(f, "commit {number}, one ahead of the header"),
+            Self::Damaged => f.write_str("commit record damaged"),
+        }
+    }
+}
+
+/// What is wrong with a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// This, and nothing says what would be right.
+    Error(Error),
+    /// It differs from what a shadow says.
+    Shadow,
+    /// One bit of it, says the checksum of its commit record.
+    Bit,
+}
+
+/// Judges a header, and asks for what is to be read for that; needs a buffer of
+/// [`Judge::WINDOW`] bytes.
+///
+/// Opening believes in a commit record whose checksum is right, and asks the shadows only if there may
+/// be a later commit, or if it is wrong. A `DEEP` judge, for those who look for damage, always asks
+/// them, and says what a damaged header must have been.
+#[derive(Debug)]
+pub struct Judge<const DEEP: bool> {
+    pub(super) file_len: u64,
+    stage: Stage,
+    /// The header as it is, or as it is believed to have been.
+    pub(super) image: Image,
+    pub(super) state: State,
+    pub(super) is_torn: bool,
+    pub(super) damage: Option<Damage>,
+    has_lost_magic: bool,
+    /// What a shadow says the header should be, and the checksum of what a commit of one sync added.
+    next: (Image, u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// What the header is that has a wrong checksum, in the light of the first of two shadows.
+    Shadow(u64),
+    /// In that of the second one, and what the first one said.
+    OtherShadow(u64, Option<Told>),
+    /// Whether a shadow is ahead of the header.
+    NextShadow,
+    /// Whether all that it added is there: what of that is left to read, and the checksums so far.
+    Added(Added, (u32, u32)),
+    /// Whether the first of the shadows knows of a later commit than the header.
+    Later,
+    /// Whether the second one does.
+    OtherLater,
+    /// Whether gsd has put an entry behind the committed ones without moving the index.
+    SlotBehind(u64),
+    Done,
+}
+
+impl<const DEEP: bool> Judge<DEEP> {
+    /// Bytes that the buffer needs.
+    pub const WINDOW: usize = SHADOW_LEN;
+
+    /// Judges the header of a file of `file_len` bytes, of which this is what commits change.
+    #[must_use]
+    pub fn new(image: &Image, file_len: u64) -> Self {
+        let mut judge = Self::unasked(image, file_len);
+        judge.start();
+        judge
+    }
+
+    /// A judge who has to [start](Self::start): the memory of a small stack is needed for one thing
+    /// after another.
+    #[inline]
+    pub(super) const fn unasked(image: &Image, file_len: u64) -> Self {
+        Self {
+            file_len,
+            stage: Stage::Done,
+            image: *image,
+            state: State::Plain,
+            is_torn: false,
+            damage: None,
+            has_lost_magic: false,
+            next: (*image, 0),
+        }
+    }
+
+    /// Looks at the header.
+    #[inline(never)]
+    pub(super) fn start(&mut self) {
+        self.stage = self.begin();
+    }
+
+    /// How it is known what is in the file.
+    #[must_use]
+    pub const fn basis(&self) -> Basis {
+        match (self.state, self.damage) {
+            (State::Appended, _) => Basis::Appended,
+            (_, Some(_)) => Basis::Damaged,
+            (State::Plain, None) => Basis::Plain,
+            (State::Committed(record), None) => Basis::Committed(record.sequence),
+            (State::Torn(record), None) => Basis::Torn(record.sequence),
+            (State::Ahead(record), None) => Basis::Ahead(record.sequence),
+        }
+    }
+
+    /// What commits change of the header: as it is, or, if it was torn or is damaged, as it should be.
+    #[must_use]
+    pub const fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The commit record that is to be believed, if there is one.
+    #[must_use]
+    pub const fn record(&self) -> Option<&Record> {
+        self.state.record()
+    }
+
+    /// What is wrong with the header.
+    #[must_use]
+    pub const fn damage(&self) -> Option<Damage> {
+        self.damage
+    }
+
+    /// What the whole of a damaged header should be; differs from [`image`](Self::image) if only a
+    /// commit record is damaged that nobody needs any more.
+    #[must_use]
+    pub const fn restored(&self) -> Option<&Image> {
+        match self.damage {
+            Some(Damage::Shadow | Damage::Bit) => Some(&self.next.0),
+            _ => None,
+        }
+    }
+
+    /// Whether the commit record had all but its magic, which the image has again.
+    #[must_use]
+    pub const fn has_lost_magic(&self) -> bool {
+        self.has_lost_magic
+    }
+
+    /// The record of an image. Whether the file is as long as it says is for those who look for damage
+    /// another question.
+    fn record_of(&self, image: &Image) -> Result<Option<Record>, Error> {
+        image.record(if DEEP { u64::MAX } else { self.file_len })
+    }
+
+    fn begin(&mut self) -> Stage {
+        let has_record = self.image.has_record() || (DEEP && self.find_magic());
+        if !has_record {
+            return Stage::Done;
+        }
+        match self.record_of(&self.image) {
+            Ok(Some(record)) => {
+                self.state = State::Committed(record);
+                self.look_ahead()
+            }
+            Ok(None) => self.ask_shadows(self.image.commit.shadow.get()),
+            Err(error) => self.damaged(Damage::Error(error)),
+        }
+    }
+
+    /// Whether the image has all of a commit record but its magic, which it is given then. A writer that
+    /// was cut off when it adopted a file leaves zeros, or a front of it and zeros: that is none.
+    fn find_magic(&mut self) -> bool {
+        let (found, magic) = (self.image.commit.magic, Commit::MAGIC);
+        let front = found.iter().zip(&magic).take_while(|(a, b)| a == b).count();
+        let is_unfinished = found.iter().skip(front).all(|&byte| byte == 0);
+        let whole = Image { commit: Commit { magic, ..self.image.commit }, ..self.image };
+        if is_unfinished || !matches!(self.record_of(&whole), Ok(Some(_))) {
+            return false;
+        }
+        (self.image, self.has_lost_magic) = (whole, true);
+        true
+    }
+
+    fn damaged(&mut self, damage: Damage) -> Stage {
+        self.damage = Some(damage);
+        self.committed()
+    }
+
+    /// The record's checksum is wrong. The shadows at `both` may say why.
+    fn ask_shadows(&mut self, both: u64) -> Stage {
+        match shadows(both, self.file_len) {
+            Some(_) => Stage::Shadow(both),
+            None if DEEP => self.unexplained(both),
+            None => self.damaged(Damage::Error(self.image.crc_error())),
+        }
+    }
+
+    /// No shadow at `both` says why the record's checksum is wrong.
+    fn unexplained(&mut self, both: u64) -> Stage {
+        if DEEP && both != SHADOW && shadows(SHADOW, self.file_len).is_some() {
+            return Stage::Shadow(SHADOW);
+        }
+        if self.image.is_moved() {
+            self.state = State::Appended;
+            return Stage::Done;
+        }
+        if DEEP && self.correct_bit() {
+            return self.damaged(Damage::Bit);
+        }
+        self.damaged(Damage::Error(self.image.crc_error()))
+    }
+
+    /// Sets the one bit right that is wrong, says the record's checksum, if it is only one.
+    fn correct_bit(&mut self) -> bool {
+        let (stored, computed) =
+            (self.image.commit.commit_crc.get(), self.image.commit_crc(crc32c));
+        let mut right = self.image;
+        if (stored ^ computed).is_power_of_two() {
+            right.commit.commit_crc = computed.into(); // it is the checksum itself
+        } else {
+            // It covers all but two fields, one in the middle.
+            let covered = |at: &usize| (0..32).contains(at) || (40..116).contains(at);
+            let mut places = (0..Image::LEN).filter(covered);
+            let mut bytes = [0; 108];
+            for (to, at) in bytes.iter_mut().zip(places.clone()) {
+                *to = self.image.as_bytes().get(at).copied().unwrap_or(0);
+            }
+            let Some((at, bit)) = wrong_bit(&bytes, stored, crc32c) else { return false };
+            let place = places.nth(at).unwrap_or(0);
+            if let Some(byte) = right.as_mut_bytes().get_mut(place) {
+                *byte ^= bit;
+            }
+        }
+        (self.image, self.next.0) = (right, right);
+        self.believe();
+        true
+    }
+
+    /// Believes in the record of the image, if it has one.
+    fn believe(&mut self) {
+        let record = self.record_of(&self.image).ok().flatten();
+        self.state = record.map_or(State::Plain, State::Committed);
+    }
+
+    /// What the header is in the light of one of the shadows. Of two, that is right which says the
+    /// lesser, or is the later one.
+    #[inline(never)]
+    fn feed_shadow(&mut self, bytes: &[u8], before: Option<Told>) -> Option<Told> {
+        let Some(shadow) = Shadow::parse(bytes) else { return before };
+        let (settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
+        if let Some(other) = before {
+            let is_later = number.wrapping_sub(other.number) <= u32::MAX / 2;
+            if other.settled < settled || (other.settled == settled && !is_later) {
+                return before;
+            }
+        }
+        self.next.0 = shadow.new;
+        let mut is_useless = false;
+        if DEEP && settled == Settled::Damaged {
+            let nearer = shadow.nearer(&self.image);
+            is_useless = shadow.is_append_with_wrong_record(&self.image);
+            self.next.0 = match is_useless {
+                true => Image { commit: nearer.commit, ..self.image },
+                false => *nearer,
+            };
+        }
+        Some(Told { settled, number, is_useless })
+    }
+
+    /// What it is in the light of both: one of them knows if it was torn.
+    #[inline(never)]
+    fn settle(&mut self, both: u64, told: Option<Told>) -> Stage {
+        let Some(Told { settled, is_useless, .. }) = told else { return self.unexplained(both) };
+        match settled {
+            Settled::Torn => {
+                let error = self.image.crc_error();
+                (self.image, self.is_torn) = (self.next.0, true);
+                match self.record_of(&self.image) {
+                    Ok(Some(record)) => {
+                        self.state = State::Torn(record);
+                        self.look_ahead()
+                    }
+                    wrong => self.damaged(Damage::Error(wrong.err().unwrap_or(error))),
+                }
+            }
+            Settled::Appended => {
+                self.state = State::Appended;
+                Stage::Done
+            }
+            Settled::Damaged if DEEP => {
+                if !is_useless {
+                    self.image = self.next.0;
+                    self.believe();
+                }
+                self.damaged(Damage::Shadow)
+            }
+            Settled::Damaged => self.damaged(Damage::Error(self.image.crc_error())),
+        }
+    }
+
+    /// The header's record holds, or did before it was torn; perhaps there is a later one.
+    fn look_ahead(&mut self) -> Stage {
+        let Some(record) = self.record() else { return Stage::Done };
+        match shadows(record.shadow, self.file_len) {
+            Some(_) if record.one_sync => Stage::NextShadow,
+            _ => self.look_for_later(),
+        }
+    }
+
+    #[inline(never)]
+    fn feed_next_shadow(&mut self, bytes: &[u8]) -> Stage {
+        let Some(shadow) = Shadow::parse(bytes) else { return self.look_for_later() };
+        let added = shadow.added_to(&self.image).filter(|added| added.fits(self.file_len));
+        let Some(added) = added else { return self.look_for_later() };
+        self.next = (shadow.new, shadow.added_crc.get());
+        Stage::Added(added, (0, 0))
+    }
+
+    /// Sums up what a commit added, and believes in it if all of that is there.
+    #[inline(never)]
+    fn feed_added(
+        &mut self,
+        mut left: Added,
+        (mut chunks, mut entries): (u32, u32),
+        bytes: &[u8],
+    ) -> Stage {
+        let crc = if left.chunks.is_empty() { &mut entries } else { &mut chunks };
+        *crc = crc32c(*crc, bytes);
+        left.pass(usize_to_u64(bytes.len()));
+        if !left.entries.is_empty() {
+            return Stage::Added(left, (chunks, entries));
+        }
+        let (mut new, want) = self.next;
+        new.gsd_version = self.image.gsd_version; // gsd may have looked, and raised it
+        match new.record(self.file_len) {
+            Ok(Some(record))
+                if Added::crc(chunks, entries, crc32c) == want
+                    && new.check_blocks(self.file_len).is_ok() =>
+            {
+                self.image = new;
+                self.state = State::Ahead(record);
+                self.committed()
+            }
+            _ => self.look_for_later(),
+        }
+    }
+
+    /// The header holds, and no shadow is ahead of it; but one may have been written for a later one.
+    fn look_for_later(&mut self) -> Stage {
+        match self.state {
+            State::Committed(record) if DEEP && shadows(record.shadow, self.file_len).is_some() => {
+                Stage::Later
+            }
+            _ => self.committed(),
+        }
+    }
+
+    /// What stood in the header in front of the commit of this shadow, if that is later than what stands
+    /// there: it was durable then, and no crash leaves such a header.
+    fn feed_later(&mut self, bytes: &[u8]) {
+        let (Some(shadow), Some(record)) = (Shadow::parse(bytes), self.state.record()) else {
+            return;
+        };
+        let Ok(Some(later)) = self.record_of(&shadow.old) else { return };
+        let ahead = later.sequence.wrapping_sub(record.sequence);
+        if (1..=u32::MAX / 2).contains(&ahead) && later.shadow == record.shadow {
+            (self.image, self.next.0) = (shadow.old, shadow.old);
+            self.state = State::Committed(later);
+            self.damage = Some(Damage::Shadow);
+        }
+    }
+
+    /// The record holds unless somebody has written behind it.
+    fn committed(&mut self) -> Stage {
+        let Some(record) = self.record() else { return Stage::Done };
+        let version = Version::from_number(self.image.gsd_version.get());
+        if version.is_readable() && u16::from(record.layer) != version.major {
+            self.state = State::Appended; // gsd_upgrade was here
+            return Stage::Done;
+        }
+        let (index, entries) = (self.image.index(), record.entries);
+        let slot = Span::new(index.offset_of(entries), ENTRY_LEN);
+        match slot.filter(|slot| index.slots > entries && slot.fits(self.file_len)) {
+            Some(slot) => Stage::SlotBehind(slot.offset()),
+            None => Stage::Done,
+        }
+    }
+
+    fn shadow_of(&self, sequence: u32) -> u64 {
+        Shadow::offset_of(self.image.commit.shadow.get(), sequence)
+    }
+
+    /// What to read next, or `None` if all is known.
+    pub(super) fn next_read(&self) -> Option<Read> {
+        let shadow = |offset| Some(Read { offset, need: SHADOW_LEN, want: Shadow::LEN });
+        match self.stage {
+            Stage::Shadow(both) => shadow(both),
+            Stage::OtherShadow(both, _) => shadow(Shadow::offset_of(both, 1)),
+            Stage::NextShadow => {
+                shadow(self.shadow_of(self.image.commit.sequence.get().wrapping_add(1)))
+            }
+            Stage::Added(left, _) => {
+                let left = if left.chunks.is_empty() { left.entries } else { left.chunks };
+                Some(Read { offset: left.offset(), need: 1, want: left.len() })
+            }
+            Stage::Later => shadow(self.shadow_of(0)),
+            Stage::OtherLater => shadow(self.shadow_of(1)),
+            Stage::SlotBehind(offset) => Some(Read { offset, need: 32, want: ENTRY_LEN }),
+            Stage::Done => None,
+        }
+    }
+
+    pub(super) fn feed_stage(&mut self, bytes: &[u8]) {
+        self.stage = match self.stage {
+            Stage::Shadow(both) => Stage::OtherShadow(both, self.feed_shadow(bytes, None)),
+            Stage::OtherShadow(both, told) => {
+                let told = self.feed_shadow(bytes, told);
+                self.settle(both, told)
+            }
+            Stage::NextShadow => self.feed_next_shadow(bytes),
+            Stage::Added(left, crcs) => self.feed_added(left, crcs, bytes),
+            Stage::Later => {
+                self.feed_later(bytes);
+                Stage::OtherLater
+            }
+            Stage::OtherLater => {
+                self.feed_later(bytes);
+                self.committed()
+            }
+            Stage::SlotBehind(_) => {
+                // Nobody but gsd uses a slot that it can see and that is not committed.
+                if IndexEntry::ref_from_prefix(bytes).is_ok_and(|(entry, _)| entry.is_used()) {
+                    self.state = State::Appended;
+                }
+                Stage::Done
+            }
+            Stage::Done => Stage::Done,
+        };
+    }
+}
+
+/// What a shadow says of a header whose record has a wrong checksum.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    settled: Settled,
+    /// Number of its commit.
+    number: u32,
+    /// Whether only a record is damaged that nobody needs any more: gsd has appended.
+    is_useless: bool,
+}
+
+impl<const DEEP: bool> ReadMachine for Judge<DEEP> {
+    type Output = ();
+    type Error = Infallible;
+
+    fn poll(&mut self) -> ReadStep<()> {
+        self.next_read().map_or(ReadStep::Done(()), Read::step)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        self.feed_stage(bytes);
+        Ok(())
+    }
+}
