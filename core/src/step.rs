@@ -239,16 +239,21 @@ impl<S> DriveError<S, core::convert::Infallible> {
     /// The same error of a machine whose format cannot be wrong.
     #[must_use]
     pub fn infallible<F>(self) -> DriveError<S, F> {
-        match self {
-            Self::Store(error) => DriveError::Store(error),
-            Self::Format(never) => match never {},
-            Self::Ended { offset } => DriveError::Ended { offset },
-            Self::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-        }
+        self.map_format(|never| match never {})
     }
 }
 
 impl<S, F> DriveError<S, F> {
+    /// The same error of a machine that has another error for bytes that are not of the format.
+    pub fn map_format<G>(self, of: impl FnOnce(F) -> G) -> DriveError<S, G> {
+        match self {
+            Self::Store(error) => DriveError::Store(error),
+            Self::Format(error) => DriveError::Format(of(error)),
+            Self::Ended { offset } => DriveError::Ended { offset },
+            Self::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+        }
+    }
+
     /// An error of no store.
     #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
     pub(crate) fn of_memory(error: DriveError<core::convert::Infallible, F>) -> Self {

@@ -27,7 +27,7 @@ entries! {
         match Physical::open(Host { file: 0 }, window) {
             Ok(_) => Ok(0),
             Err(DriveError::Format(error)) if error.blames_caller() => Ok(1),
-            Err(error) => show(error),
+            Err(error) => show(error.map_format(|error| error)),
         }
     }
 
