@@ -3,7 +3,7 @@
 use crate::gsd::hoomd;
 use crate::gsd::verify::Finding as GsdFinding;
 use crate::posix::SyncFailed;
-use crate::shown::Shown;
+use crate::shown::{self, Shown};
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
@@ -200,7 +200,7 @@ impl Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", Shown::path(&self.path), self.kind)
+        write!(f, "{}: {}", shown::path(&self.path), self.kind)
     }
 }
 
@@ -209,7 +209,7 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::Sibling { error, first, nfiles } => {
-                write!(f, "{error}; the set has {nfiles} files, says {}", Shown::path(first))
+                write!(f, "{error}; the set has {nfiles} files, says {}", shown::path(first))
             }
             Self::NoFormat { start } => {
                 f.write_str("is neither a SIONlib file nor a GSD or ffrecord file: it ")?;

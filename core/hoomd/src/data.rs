@@ -1,13 +1,16 @@
 //! Frames in memory, as they are written.
 
-use super::error::Error as HoomdError;
-use super::frame::{Bonds, Frame};
-use super::schema::{self, Field, Topology};
-use super::value::Value;
-use super::values::{Floats, Quantity};
 use crate::error::Error;
-use std::borrow::Cow;
-use std::slice::from_ref;
+use crate::frame::{Bonds, Frame};
+use crate::schema::{self, Field, Topology};
+use crate::source::Source;
+use crate::value::Value;
+use crate::values::{Floats, Quantity};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::slice::from_ref;
 
 /// A frame in memory.
 ///
@@ -199,7 +202,7 @@ fn floats(values: &Option<Floats>) -> Option<Value<'_>> {
 
 impl FrameData {
     /// All values that are there, in the order in which gsd writes them.
-    pub(super) fn values(&self) -> Vec<(&'static Field, Value<'_>)> {
+    pub(crate) fn values(&self) -> Vec<(&'static Field, Value<'_>)> {
         let mut values = Vec::new();
         self.configuration.values(&mut values);
         self.particles.values(&mut values);
@@ -213,7 +216,7 @@ impl FrameData {
     }
 
     /// How many members the group of a field has, if it is in one.
-    pub(super) const fn count(&self, group: schema::Group) -> u32 {
+    pub(crate) const fn count(&self, group: schema::Group) -> u32 {
         use schema::Group;
         match group {
             Group::Particles => self.particles.n,
@@ -230,16 +233,16 @@ impl FrameData {
     /// types or two logged quantities of one name.
     ///
     /// # Errors
-    /// [`HoomdError::Length`], [`HoomdError::Nul`], [`HoomdError::SameType`],
-    /// [`HoomdError::SameName`].
-    pub fn check(&self) -> Result<(), HoomdError> {
+    /// [`Error::Length`], [`Error::Nul`], [`Error::SameType`],
+    /// [`Error::SameName`].
+    pub fn check(&self) -> Result<(), Error> {
         for (field, value) in self.values() {
             value.check(field, |group| self.count(group))?;
         }
         for (number, (name, quantity)) in self.log.iter().enumerate() {
             let is_same = |(other, _): &&(String, Quantity)| other == name;
             if self.log.iter().take(number).any(|other| is_same(&other)) {
-                return Err(HoomdError::SameName { name: log_name(name) });
+                return Err(Error::SameName { name: log_name(name) });
             }
             quantity.check(|| log_name(name))?;
         }
@@ -248,16 +251,16 @@ impl FrameData {
 }
 
 /// A quantity's name in the file.
-pub(super) fn log_name(name: &str) -> Box<[u8]> {
+pub(crate) fn log_name(name: &str) -> Box<[u8]> {
     [b"log/", name.as_bytes()].concat().into()
 }
 
-impl Frame<'_> {
+impl<F: Source> Frame<'_, F> {
     /// All that the frame has and takes from frame 0, with defaults; state alone is left out.
     ///
     /// # Errors
     /// [`Shared`](striae_core::gsd::Error::Shared) if that is more than the file has; see [`Frame`].
-    pub fn read(&self) -> Result<FrameData, Error> {
+    pub fn read(&self) -> Result<FrameData, F::Error> {
         self.check_room()?;
         let configuration = ConfigurationData {
             step: Some(self.step()?),
@@ -289,18 +292,18 @@ impl Frame<'_> {
     }
 
     /// Refuses chunks that share bytes and would be more than the file in memory.
-    fn check_room(&self) -> Result<(), Error> {
+    fn check_room(&self) -> Result<(), F::Error> {
         let (trajectory, mut room) = (self.trajectory(), self.trajectory().room());
         let first = if self.number() == 0 { &[] } else { trajectory.first()? };
         for chunk in self.chunks().iter().chain(first) {
-            if !trajectory.file().name(chunk)?.as_bytes().starts_with(b"state/") {
+            if !trajectory.name(chunk)?.as_bytes().starts_with(b"state/") {
                 room.take(chunk).map_err(|error| trajectory.error(error))?;
             }
         }
         Ok(())
     }
 
-    fn read_particles(&self) -> Result<ParticleData, Error> {
+    fn read_particles(&self) -> Result<ParticleData, F::Error> {
         let particles = self.particles();
         Ok(ParticleData {
             n: particles.n()?,
@@ -321,8 +324,8 @@ impl Frame<'_> {
     }
 }
 
-impl Bonds<'_> {
-    fn read(&self) -> Result<BondData, Error> {
+impl<F: Source> Bonds<'_, F> {
+    fn read(&self) -> Result<BondData, F::Error> {
         Ok(BondData {
             n: self.n()?,
             types: Some(self.types()?),

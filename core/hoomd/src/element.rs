@@ -1,5 +1,6 @@
 //! Types of values in memory.
 
+use alloc::vec::Vec;
 use sealed::Stored;
 use striae_core::gsd::ChunkType;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -55,7 +56,7 @@ integers!(u8 = U8, u16 = U16, u32 = U32, u64 = U64, i8 = I8, i16 = I16, i32 = I3
 floats!(f32 = F32 of u32, f64 = F64 of u64);
 
 /// Makes values that were read of them, in place.
-pub(super) fn to_host<T: Stored>(values: &mut [T]) {
+pub fn to_host<T: Element>(values: &mut [T]) {
     if cfg!(target_endian = "big") {
         for value in values {
             *value = value.of_little_endian();
@@ -64,7 +65,7 @@ pub(super) fn to_host<T: Stored>(values: &mut [T]) {
 }
 
 /// The bytes of values as they stand in a file.
-pub(super) fn little_endian<T: Stored>(values: &[T]) -> Vec<u8> {
+pub fn little_endian<T: Element>(values: &[T]) -> Vec<u8> {
     let mut values = values.to_vec();
     to_host(&mut values); // swaps, or does not, both ways
     values.as_bytes().to_vec()

@@ -1,10 +1,13 @@
 //! What can be wrong with the chunks of a schema, or with what was asked of them.
 
-use super::Precision;
-use crate::gsd::Name;
+use crate::names::Name;
+use crate::schema;
 use crate::shown::Shown;
-use std::fmt;
-use striae_core::gsd::{ChunkType, Label, Version};
+use crate::values::Precision;
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+use striae_core::gsd::{self, ChunkType, Label, Version};
 
 /// Why a file is none of the schema, one of its chunks cannot be read, or a frame not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,14 +206,14 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl core::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Schema { schema } => {
                 let schema = Name(schema.as_bytes());
-                write!(f, "header.schema is \"{schema}\", must be \"{}\"", super::schema::NAME)
+                write!(f, "header.schema is \"{schema}\", must be \"{}\"", schema::NAME)
             }
             Self::Version { version } => {
                 write!(f, "header.schema_version is {version}, must be 1.x or 2.x")
@@ -304,6 +307,64 @@ impl Error {
             }
             _ => f.write_str("the file is not of the schema"), // all such have their text above
         }
+    }
+}
+
+/// What a reader or writer of trajectories finds wrong with a file, or with what was asked of it. A
+/// [`Source`](crate::Source) or a [`Sink`](crate::Sink) makes its own error of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It is none of the schema, or something in it is not as the schema wants it.
+    Hoomd(Error),
+    /// It is a damaged GSD file, or does not have what was asked for.
+    Gsd(gsd::Error),
+    /// The same of a chunk.
+    Chunk {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// What is wrong with it.
+        error: gsd::Error,
+    },
+    /// The bytes of a chunk of text are not UTF-8.
+    NotText {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// The first byte that is none, counted from the chunk's start.
+        at: u64,
+    },
+    /// There is no memory for the values.
+    Memory,
+}
+
+impl core::error::Error for Fault {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hoomd(error) => error.fmt(f),
+            Self::Gsd(error) => error.fmt(f),
+            Self::Chunk { frame, name, error } => write!(f, "{}: {error}", Chunk(name, *frame)),
+            Self::NotText { frame, name, at } => {
+                write!(f, "{} is no UTF-8 text at its byte {at}", Chunk(name, *frame))
+            }
+            Self::Memory => f.write_str("out of memory"),
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Hoomd(error)
+    }
+}
+
+impl From<gsd::Error> for Fault {
+    fn from(error: gsd::Error) -> Self {
+        Self::Gsd(error)
     }
 }
 

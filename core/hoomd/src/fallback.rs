@@ -3,8 +3,9 @@
 //!
 //! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes out.
 
-use super::schema::{Field, Group, Initial, by_name};
-use std::collections::BTreeSet;
+use crate::schema::{Field, Group, Initial, by_name};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use striae_core::gsd::Chunk;
 
 /// Names of logged quantities start with it.
@@ -17,7 +18,7 @@ const STATE: &[u8] = b"state/";
 ///
 /// With the one that they were written with they need nothing: that is the default.
 #[derive(Debug, Clone, Default)]
-pub(in crate::gsd) struct Fallback {
+pub struct Fallback {
     shared: Vec<Shared>,
 }
 
@@ -48,7 +49,7 @@ enum New {
 
 /// What a frame must have besides its own chunks, to be read as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gsd) enum Need {
+pub enum Need {
     /// A chunk of the old frame 0.
     Copy(Chunk),
     /// So many rows, all of them the default one.
@@ -61,7 +62,8 @@ pub(in crate::gsd) enum Need {
 
 impl Need {
     /// The chunk that is to be copied.
-    pub(in crate::gsd) const fn chunk(&self) -> Option<&Chunk> {
+    #[must_use]
+    pub const fn chunk(&self) -> Option<&Chunk> {
         match self {
             Self::Copy(chunk) => Some(chunk),
             _ => None,
@@ -69,7 +71,8 @@ impl Need {
     }
 
     /// Bytes of the chunk that it is.
-    pub(in crate::gsd) fn len(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         match self {
             Self::Copy(chunk) => chunk.span.len(),
             Self::Default(field, rows) => {
@@ -85,7 +88,10 @@ impl Need {
 impl Fallback {
     /// For frames whose frame 0 had these chunks, without its checksums. `name` gives names by id,
     /// `members` the N of frame 0.
-    pub(in crate::gsd) fn new<'n, E>(
+    ///
+    /// # Errors
+    /// Those of `members`.
+    pub fn new<'n, E>(
         first: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],
         members: impl FnMut(Group) -> Result<u64, E>,
@@ -104,7 +110,8 @@ impl Fallback {
     }
 
     /// With some chunks of the old frame 0 lost, and with them what their members were.
-    pub(in crate::gsd) fn without<'n>(
+    #[must_use]
+    pub fn without<'n>(
         mut self,
         first: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],
@@ -125,7 +132,10 @@ impl Fallback {
     }
 
     /// What a frame with these chunks must have besides them. `members` gives its N.
-    pub(in crate::gsd) fn needs<E>(
+    ///
+    /// # Errors
+    /// Those of `members`.
+    pub fn needs<E>(
         &self,
         own: &[Chunk],
         members: impl FnMut(Group) -> Result<u64, E>,
@@ -139,7 +149,10 @@ impl Fallback {
 
     /// The frames to come have this frame as their frame 0: with these chunks, and what it
     /// [needs](Self::needs) besides.
-    pub(in crate::gsd) fn set_first<'n, E>(
+    ///
+    /// # Errors
+    /// Those of `members`.
+    pub fn set_first<'n, E>(
         &mut self,
         own: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],

@@ -1,28 +1,40 @@
 //! A frame of a trajectory, of which each quantity is read when it is asked for.
 
-use super::error::Error as HoomdError;
-use super::schema::{self, Field, Group, Initial, Rows, Topology};
-use super::trajectory::Trajectory;
-use super::values::{Floats, Quantity, Values};
-use crate::error::Error;
-use crate::gsd::Name;
-use std::io;
+use crate::element::Element;
+use crate::error::{Error, Fault};
+use crate::names::Name;
+use crate::schema::{self, Field, Group, Initial, Rows, Topology};
+use crate::source::{Source, read};
+use crate::trajectory::Trajectory;
+use crate::values::{Floats, Quantity, Values, repeated};
+use alloc::string::String;
+use alloc::vec::Vec;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 
 /// A frame of a [`Trajectory`].
 ///
-/// Errors of all methods: [`HoomdError`] if a chunk is not as the schema wants it; what
-/// [`File::read`](crate::gsd::File::read) says.
-#[derive(Debug, Clone)]
-pub struct Frame<'a> {
-    trajectory: &'a Trajectory,
+/// Errors of all methods: [`Error`] if a chunk is not as the schema wants it; the
+/// [source](Source)'s own.
+#[derive(Debug)]
+pub struct Frame<'a, F> {
+    trajectory: &'a Trajectory<F>,
     number: u64,
     chunks: Vec<Chunk>,
 }
 
-impl<'a> Frame<'a> {
-    pub(super) const fn new(trajectory: &'a Trajectory, number: u64, chunks: Vec<Chunk>) -> Self {
+impl<F> Clone for Frame<'_, F> {
+    fn clone(&self) -> Self {
+        Self { chunks: self.chunks.clone(), ..*self }
+    }
+}
+
+impl<'a, F: Source> Frame<'a, F> {
+    pub(crate) const fn new(
+        trajectory: &'a Trajectory<F>,
+        number: u64,
+        chunks: Vec<Chunk>,
+    ) -> Self {
         Self { trajectory, number, chunks }
     }
 
@@ -34,7 +46,7 @@ impl<'a> Frame<'a> {
 
     /// The trajectory.
     #[must_use]
-    pub const fn trajectory(&self) -> &'a Trajectory {
+    pub const fn trajectory(&self) -> &'a Trajectory<F> {
         self.trajectory
     }
 
@@ -48,7 +60,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn step(&self) -> Result<u64, Error> {
+    pub fn step(&self) -> Result<u64, F::Error> {
         Ok(self.numbers::<u64>(&schema::STEP)?.first().copied().unwrap_or(0))
     }
 
@@ -56,7 +68,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn dimensions(&self) -> Result<u8, Error> {
+    pub fn dimensions(&self) -> Result<u8, F::Error> {
         Ok(self.numbers::<u8>(&schema::DIMENSIONS)?.first().copied().unwrap_or(0))
     }
 
@@ -65,7 +77,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn box_(&self) -> Result<[f64; 6], Error> {
+    pub fn box_(&self) -> Result<[f64; 6], F::Error> {
         let values = self.floats(&schema::BOX)?;
         let mut lengths = [0.0; 6];
         for (number, length) in lengths.iter_mut().enumerate() {
@@ -76,43 +88,43 @@ impl<'a> Frame<'a> {
 
     /// The particles.
     #[must_use]
-    pub const fn particles(&self) -> Particles<'_> {
+    pub const fn particles(&self) -> Particles<'_, F> {
         Particles { frame: self }
     }
 
     /// Bonds of two particles.
     #[must_use]
-    pub const fn bonds(&self) -> Bonds<'_> {
+    pub const fn bonds(&self) -> Bonds<'_, F> {
         Bonds { frame: self, fields: &schema::BONDS }
     }
 
     /// Angles of three particles.
     #[must_use]
-    pub const fn angles(&self) -> Bonds<'_> {
+    pub const fn angles(&self) -> Bonds<'_, F> {
         Bonds { frame: self, fields: &schema::ANGLES }
     }
 
     /// Dihedrals of four particles.
     #[must_use]
-    pub const fn dihedrals(&self) -> Bonds<'_> {
+    pub const fn dihedrals(&self) -> Bonds<'_, F> {
         Bonds { frame: self, fields: &schema::DIHEDRALS }
     }
 
     /// Impropers of four particles.
     #[must_use]
-    pub const fn impropers(&self) -> Bonds<'_> {
+    pub const fn impropers(&self) -> Bonds<'_, F> {
         Bonds { frame: self, fields: &schema::IMPROPERS }
     }
 
     /// Special pairs of particles.
     #[must_use]
-    pub const fn pairs(&self) -> Bonds<'_> {
+    pub const fn pairs(&self) -> Bonds<'_, F> {
         Bonds { frame: self, fields: &schema::PAIRS }
     }
 
     /// Distances that are kept.
     #[must_use]
-    pub const fn constraints(&self) -> Constraints<'_> {
+    pub const fn constraints(&self) -> Constraints<'_, F> {
         Constraints { frame: self }
     }
 
@@ -121,7 +133,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn log(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, Error> {
+    pub fn log(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, F::Error> {
         let name = [b"log/", name.as_ref()].concat();
         match self.own(&name)? {
             Some(chunk) => self.quantity(chunk).map(Some),
@@ -136,7 +148,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn log_names(&self) -> Result<Vec<Name<'a>>, Error> {
+    pub fn log_names(&self) -> Result<Vec<Name<'a>>, F::Error> {
         let first = self.trajectory.first()?;
         self.names_behind(b"log/", |id| self.chunks.iter().chain(first).any(|chunk| chunk.id == id))
     }
@@ -146,7 +158,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn state(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, Error> {
+    pub fn state(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, F::Error> {
         let name = [b"state/", name.as_ref()].concat();
         let Some(chunk) = self.own(&name)? else { return Ok(None) };
         if let Some(field) = schema::by_name(&name) {
@@ -159,7 +171,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn state_names(&self) -> Result<Vec<Name<'a>>, Error> {
+    pub fn state_names(&self) -> Result<Vec<Name<'a>>, F::Error> {
         self.names_behind(b"state/", |id| self.chunks.iter().any(|chunk| chunk.id == id))
     }
 
@@ -167,35 +179,35 @@ impl<'a> Frame<'a> {
         &self,
         prefix: &'static [u8],
         is_there: impl Fn(u16) -> bool,
-    ) -> Result<Vec<Name<'a>>, Error> {
-        let names = self.trajectory.file().names_with_prefix(prefix)?;
+    ) -> Result<Vec<Name<'a>>, F::Error> {
+        let names = self.trajectory.file().names()?.with_prefix(prefix);
         let names = names.filter(|&(id, _)| is_there(id));
         Ok(names.map(|(_, name)| Name(name.0.get(prefix.len()..).unwrap_or_default())).collect())
     }
 
-    fn quantity(&self, chunk: &Chunk) -> Result<Quantity, Error> {
+    fn quantity(&self, chunk: &Chunk) -> Result<Quantity, F::Error> {
         let values = Values::read(self.trajectory.file(), chunk)?;
         Ok(Quantity { n: chunk.n, m: chunk.m, values })
     }
 
     /// The chunk of a name that this frame has.
-    pub(super) fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, Error> {
+    pub(crate) fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, F::Error> {
         self.trajectory.named(&self.chunks, name)
     }
 
     /// N of a group as it stands in the file.
-    fn members(&self, group: Group) -> Result<u32, Error> {
+    fn members(&self, group: Group) -> Result<u32, F::Error> {
         self.count(group).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// N of a group.
-    fn count(&self, group: Group) -> Result<u64, Error> {
+    fn count(&self, group: Group) -> Result<u64, F::Error> {
         self.trajectory.members(&self.chunks, group)
     }
 
     /// Where the values of a field are, checked; and how many rows it has, unless a chunk alone
     /// says so. No chunk: its rows are all the default one.
-    pub(super) fn find(&self, field: &Field) -> Result<(u64, Option<Chunk>), Error> {
+    pub(crate) fn find(&self, field: &Field) -> Result<(u64, Option<Chunk>), F::Error> {
         let group = field.rows.group();
         let n = match field.rows {
             Rows::Fixed(n) => n,
@@ -218,54 +230,54 @@ impl<'a> Frame<'a> {
     }
 
     /// Refuses members by the billion that have no place in the file.
-    fn check_claim(&self, n: u64, group: Group) -> Result<(), Error> {
+    fn check_claim(&self, n: u64, group: Group) -> Result<(), F::Error> {
         let max = self.trajectory.most();
         if n <= max {
             return Ok(());
         }
         let name = group.count().name.as_bytes().into();
-        let members = HoomdError::Members { name, frame: self.number, value: n, max };
+        let members = Error::Members { name, frame: self.number, value: n, max };
         Err(self.trajectory.error(members))
     }
 
     /// The values of a field of whole numbers.
-    pub(super) fn numbers<T: crate::gsd::Element + TryFrom<i8>>(
+    pub(crate) fn numbers<T: Element + TryFrom<i8>>(
         &self,
         field: &Field,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Vec<T>, F::Error> {
         match self.find(field)? {
-            (_, Some(chunk)) => self.trajectory.file().read(&chunk),
+            (_, Some(chunk)) => read(self.trajectory.file(), &chunk),
             (n, None) => self.defaults(field, n, |value| T::try_from(value).ok()),
         }
     }
 
-    pub(super) fn floats(&self, field: &Field) -> Result<Floats, Error> {
+    pub(crate) fn floats(&self, field: &Field) -> Result<Floats, F::Error> {
         let file = self.trajectory.file();
         match self.find(field)? {
-            (_, Some(chunk)) if chunk.kind == ChunkType::F64 => file.read(&chunk).map(Floats::F64),
-            (_, Some(chunk)) => file.read(&chunk).map(Floats::F32),
+            (_, Some(chunk)) if chunk.kind == ChunkType::F64 => read(file, &chunk).map(Floats::F64),
+            (_, Some(chunk)) => read(file, &chunk).map(Floats::F32),
             (n, None) => self.defaults(field, n, |value| Some(f32::from(value))).map(Floats::F32),
         }
     }
 
     /// Tags; those that were written as `int32` have the same bits.
-    pub(super) fn tags(&self, field: &Field) -> Result<Vec<u32>, Error> {
+    pub(crate) fn tags(&self, field: &Field) -> Result<Vec<u32>, F::Error> {
         match self.find(field)? {
             (_, Some(chunk)) if chunk.kind == ChunkType::I32 => {
-                let tags: Vec<i32> = self.trajectory.file().read(&chunk)?;
+                let tags: Vec<i32> = read(self.trajectory.file(), &chunk)?;
                 Ok(tags.into_iter().map(i32::cast_unsigned).collect())
             }
-            (_, Some(chunk)) => self.trajectory.file().read(&chunk),
+            (_, Some(chunk)) => read(self.trajectory.file(), &chunk),
             (n, None) => self.defaults(field, n, |value| u32::try_from(value).ok()),
         }
     }
 
-    pub(super) fn texts(&self, field: &Field) -> Result<Vec<String>, Error> {
+    pub(crate) fn texts(&self, field: &Field) -> Result<Vec<String>, F::Error> {
         let Some(chunk) = self.find(field)?.1 else {
             let Initial::Texts(texts) = field.default else { return Ok(Vec::new()) };
             return Ok(texts.iter().copied().map(String::from).collect());
         };
-        let bytes = self.trajectory.file().read_bytes(&chunk)?;
+        let bytes = read::<u8, F>(self.trajectory.file(), &chunk)?;
         let width = usize::try_from(chunk.m).unwrap_or(usize::MAX).max(1);
         let texts = (0..).zip(bytes.chunks(width)).map(|(row, bytes)| {
             let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -273,7 +285,7 @@ impl<'a> Frame<'a> {
             String::from_utf8(text.to_vec()).map_err(|error| {
                 let at = usize_to_u64(error.utf8_error().valid_up_to());
                 let (name, frame) = (field.name.as_bytes().into(), chunk.frame);
-                self.trajectory.error(HoomdError::NotText { name, frame, row, at })
+                self.trajectory.error(Error::NotText { name, frame, row, at })
             })
         });
         texts.collect()
@@ -285,15 +297,29 @@ impl<'a> Frame<'a> {
         field: &Field,
         n: u64,
         of: impl Fn(i8) -> Option<T>,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Vec<T>, F::Error> {
         let Initial::Values(row) = field.default else { return Ok(Vec::new()) };
         let row: Vec<T> = row.iter().filter_map(|&value| of(value)).collect();
         let times = if matches!(field.rows, Rows::Fixed(_)) { 1 } else { n };
-        let memory = || self.trajectory.error(io::Error::from(io::ErrorKind::OutOfMemory));
+        let memory = || self.trajectory.error(Fault::Memory);
         let times = usize::try_from(times).map_err(|_| memory())?;
-        super::values::repeated(&row, times).ok_or_else(memory)
+        repeated(&row, times).ok_or_else(memory)
     }
 }
+
+macro_rules! copies {
+    ($($Part:ident),+) => { $(
+        impl<F> Clone for $Part<'_, F> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<F> Copy for $Part<'_, F> {}
+    )+ };
+}
+
+copies!(Particles, Bonds, Constraints);
 
 macro_rules! quantities {
     ($($(#[$doc:meta])* $name:ident: $read:ident($field:ident) -> $T:ty;)+) => { $(
@@ -301,24 +327,24 @@ macro_rules! quantities {
         ///
         /// # Errors
         /// See [`Frame`].
-        pub fn $name(&self) -> Result<$T, Error> {
+        pub fn $name(&self) -> Result<$T, F::Error> {
             self.frame.$read(&schema::$field)
         }
     )+ };
 }
 
 /// The particles of a [`Frame`]: all values are in the order of the particles' tags.
-#[derive(Debug, Clone, Copy)]
-pub struct Particles<'a> {
-    frame: &'a Frame<'a>,
+#[derive(Debug)]
+pub struct Particles<'a, F> {
+    frame: &'a Frame<'a, F>,
 }
 
-impl Particles<'_> {
+impl<F: Source> Particles<'_, F> {
     /// How many there are.
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, Error> {
+    pub fn n(&self) -> Result<u32, F::Error> {
         self.frame.members(Group::Particles)
     }
 
@@ -353,13 +379,13 @@ impl Particles<'_> {
 }
 
 /// Bonds of a [`Frame`], or angles, dihedrals, impropers, special pairs.
-#[derive(Debug, Clone, Copy)]
-pub struct Bonds<'a> {
-    frame: &'a Frame<'a>,
+#[derive(Debug)]
+pub struct Bonds<'a, F> {
+    frame: &'a Frame<'a, F>,
     fields: &'static Topology,
 }
 
-impl Bonds<'_> {
+impl<F: Source> Bonds<'_, F> {
     /// Particles of each.
     #[must_use]
     pub const fn columns(&self) -> u32 {
@@ -370,7 +396,7 @@ impl Bonds<'_> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, Error> {
+    pub fn n(&self) -> Result<u32, F::Error> {
         self.frame.members(self.fields.members)
     }
 
@@ -378,7 +404,7 @@ impl Bonds<'_> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn types(&self) -> Result<Vec<String>, Error> {
+    pub fn types(&self) -> Result<Vec<String>, F::Error> {
         self.frame.texts(&self.fields.types)
     }
 
@@ -386,7 +412,7 @@ impl Bonds<'_> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn typeid(&self) -> Result<Vec<u32>, Error> {
+    pub fn typeid(&self) -> Result<Vec<u32>, F::Error> {
         self.frame.numbers(&self.fields.typeid)
     }
 
@@ -394,23 +420,23 @@ impl Bonds<'_> {
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn group(&self) -> Result<Vec<u32>, Error> {
+    pub fn group(&self) -> Result<Vec<u32>, F::Error> {
         self.frame.tags(&self.fields.group)
     }
 }
 
 /// Constraints of a [`Frame`]: distances of two particles that are kept.
-#[derive(Debug, Clone, Copy)]
-pub struct Constraints<'a> {
-    frame: &'a Frame<'a>,
+#[derive(Debug)]
+pub struct Constraints<'a, F> {
+    frame: &'a Frame<'a, F>,
 }
 
-impl Constraints<'_> {
+impl<F: Source> Constraints<'_, F> {
     /// How many there are.
     ///
     /// # Errors
     /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, Error> {
+    pub fn n(&self) -> Result<u32, F::Error> {
         self.frame.members(Group::Constraints)
     }
 

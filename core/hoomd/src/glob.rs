@@ -1,7 +1,7 @@
 //! Patterns of names.
 
 /// Whether a name matches a pattern of `*`, `?` and `[...]`.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern, name);
     let mut star: Option<(&str, &str)> = None; // behind the last star, and the rest of the name there
     loop {

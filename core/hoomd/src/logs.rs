@@ -1,23 +1,32 @@
 //! Logged quantities over many frames.
 
-use super::error::Error as HoomdError;
-use super::glob::matches;
-use super::schema;
-use super::trajectory::Trajectory;
-use super::values::{Quantity, Values};
-use crate::error::Error;
-use std::io;
-use std::ops::Range;
+use crate::error::{Error, Fault};
+use crate::glob::matches;
+use crate::schema;
+use crate::source::Source;
+use crate::trajectory::Trajectory;
+use crate::values::{Quantity, Values};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 
 /// Which logged quantities to read, of which frames.
-#[derive(Debug, Clone)]
-pub struct Logs<'a> {
-    trajectory: &'a Trajectory,
+#[derive(Debug)]
+pub struct Logs<'a, F> {
+    trajectory: &'a Trajectory<F>,
     pattern: String,
     scalars: bool,
     frames: Range<u64>,
+}
+
+impl<F> Clone for Logs<'_, F> {
+    fn clone(&self) -> Self {
+        let (pattern, frames) = (self.pattern.clone(), self.frames.clone());
+        Self { pattern, frames, ..*self }
+    }
 }
 
 /// A quantity in many frames: of each as many rows and columns.
@@ -31,10 +40,10 @@ pub struct Series {
     pub quantity: Quantity,
 }
 
-impl Trajectory {
+impl<F: Source> Trajectory<F> {
     /// Logged quantities over many frames; all of all frames, if no more is said.
     #[must_use]
-    pub fn logs(&self) -> Logs<'_> {
+    pub fn logs(&self) -> Logs<'_, F> {
         Logs { trajectory: self, pattern: "*".into(), scalars: false, frames: 0..self.len() }
     }
 }
@@ -47,7 +56,7 @@ struct Wanted {
     stride: usize,
 }
 
-impl Logs<'_> {
+impl<F: Source> Logs<'_, F> {
     /// Only those whose whole name, as `log/md/energy`, matches: `*` stands for anything, `?` for a
     /// character, `[a-z]` for one of those, `[!a-z]` for another.
     #[must_use]
@@ -74,12 +83,12 @@ impl Logs<'_> {
     /// Where a frame does not have one, frame 0's value stands.
     ///
     /// # Errors
-    /// [`HoomdError::Varies`] if a quantity changes its type or shape; [`HoomdError::Frames`];
-    /// [`HoomdError::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of [`Frame`](super::Frame).
-    pub fn read(self) -> Result<Vec<Series>, Error> {
+    /// [`Error::Varies`] if a quantity changes its type or shape; [`Error::Frames`];
+    /// [`Error::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of [`Frame`](super::Frame).
+    pub fn read(self) -> Result<Vec<Series>, F::Error> {
         let max = self.trajectory.most();
         if self.len() > max {
-            return Err(self.trajectory.error(HoomdError::Frames { frames: self.len(), max }));
+            return Err(self.trajectory.error(Error::Frames { frames: self.len(), max }));
         }
         let mut wanted = self.wanted()?;
         let (file, mut room) = (self.trajectory.file(), self.trajectory.room());
@@ -98,7 +107,7 @@ impl Logs<'_> {
     }
 
     /// The series as they are if only frame 0 says something.
-    fn wanted(&self) -> Result<Vec<Wanted>, Error> {
+    fn wanted(&self) -> Result<Vec<Wanted>, F::Error> {
         let (trajectory, mut wanted) = (self.trajectory, Vec::new());
         if trajectory.is_empty() {
             return Ok(wanted);
@@ -108,7 +117,7 @@ impl Logs<'_> {
         let id = file.names()?.id(schema::STEP.name).unwrap_or(u16::MAX); // that of no chunk
         wanted.push(self.filled(schema::STEP.name.into(), id, step)?);
         let mut logged = Vec::new();
-        for (id, name) in file.names_with_prefix("log/")? {
+        for (id, name) in file.names()?.with_prefix("log/") {
             let chunk = first.iter().find(|chunk| chunk.id == id);
             let Some(chunk) = chunk.filter(|chunk| !self.scalars || is_scalar(chunk)) else {
                 continue;
@@ -128,32 +137,32 @@ impl Logs<'_> {
     }
 
     /// Refuses series of these chunks of frame 0 that would take memory by the terabyte.
-    fn check_bytes<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) -> Result<(), Error> {
+    fn check_bytes<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) -> Result<(), F::Error> {
         let row = chunks.fold(0_u64, |sum, chunk| sum.saturating_add(memory_of(chunk)));
         let (frames, max) = (self.len().max(1), self.trajectory.most_of_taken());
         let bytes = row.saturating_mul(frames);
         if bytes <= max {
             return Ok(());
         }
-        Err(self.trajectory.error(HoomdError::Series { frames, bytes, max }))
+        Err(self.trajectory.error(Error::Series { frames, bytes, max }))
     }
 
-    fn filled(&self, name: String, id: u16, first: Quantity) -> Result<Wanted, Error> {
+    fn filled(&self, name: String, id: u16, first: Quantity) -> Result<Wanted, F::Error> {
         let stride = first.values.len();
         let frames = usize::try_from(self.len()).ok();
         let values = frames.and_then(|frames| first.values.repeated(frames));
-        let memory = || self.trajectory.error(io::Error::from(io::ErrorKind::OutOfMemory));
+        let memory = || self.trajectory.error(Fault::Memory);
         let quantity = Quantity { values: values.ok_or_else(memory)?, ..first };
         Ok(Wanted { series: Series { name, frames: self.len(), quantity }, id, stride })
     }
 
-    fn put(&self, wanted: &mut Wanted, chunk: &Chunk) -> Result<(), Error> {
+    fn put(&self, wanted: &mut Wanted, chunk: &Chunk) -> Result<(), F::Error> {
         let quantity = &mut wanted.series.quantity;
         let is_text = matches!(quantity.values, Values::Text(_));
         let (found, want) = ((chunk.kind, chunk.n, chunk.m), quantity.form());
         if found != want && !(is_text && found.0 == want.0) {
             let (name, frame) = (wanted.series.name.as_bytes().into(), chunk.frame);
-            return Err(self.trajectory.error(HoomdError::Varies { name, frame, found, want }));
+            return Err(self.trajectory.error(Error::Varies { name, frame, found, want }));
         }
         let place = chunk.frame.checked_sub(self.frames.start);
         let place = place.and_then(|place| usize::try_from(place).ok());

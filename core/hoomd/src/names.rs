@@ -1,7 +1,9 @@
 //! The names of a file, in memory.
 
-use std::fmt;
-use std::ops::Range;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
 use striae_core::gsd::error::Error;
 use striae_core::gsd::{ReadError, Reader};
 use striae_core::step::DriveError;
@@ -27,7 +29,7 @@ impl<'a> Name<'a> {
     /// The text, or `None` if it is not UTF-8.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        std::str::from_utf8(self.0).ok()
+        core::str::from_utf8(self.0).ok()
     }
 }
 
@@ -64,7 +66,11 @@ pub struct NameList {
 }
 
 impl NameList {
-    pub(super) fn read<S: ReadAt>(reader: &Reader<S>) -> Result<Self, ReadError<S>> {
+    /// Reads the names of a file.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub fn read<S: ReadAt>(reader: &Reader<S>) -> Result<Self, ReadError<S>> {
         let mut window = WINDOW;
         loop {
             match Self::read_through(reader, window) {
@@ -146,7 +152,7 @@ impl NameList {
 
 /// Leaves of the chunks of a frame of layer 1, in the order of the index, those that readers find: of two
 /// of a name the last. They are in the order of their ids then.
-pub(super) fn last_of_each<T>(chunks: &mut Vec<T>, id: impl Fn(&T) -> u16) {
+pub fn last_of_each<T>(chunks: &mut Vec<T>, id: impl Fn(&T) -> u16) {
     chunks.reverse();
     chunks.sort_by_key(&id); // stable
     chunks.dedup_by_key(|chunk| id(chunk));

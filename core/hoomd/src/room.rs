@@ -12,7 +12,7 @@ const DAMAGED: u64 = 16;
 /// another one may all lie in the same place, and what is done with them would be as large as their
 /// number makes it.
 #[derive(Debug)]
-pub(super) struct Room {
+pub struct Room {
     file_len: u64,
     most: u64,
     bytes: u64,
@@ -21,18 +21,21 @@ pub(super) struct Room {
 
 impl Room {
     /// That of a file of this length.
-    pub(super) const fn new(file_len: u64) -> Self {
+    #[must_use]
+    pub const fn new(file_len: u64) -> Self {
         Self { file_len, most: file_len, bytes: 0, last: None }
     }
 
     /// The same for those who look for damage: sound chunks should still find room next to a few
     /// that are not.
-    pub(super) const fn damaged(file_len: u64) -> Self {
+    #[must_use]
+    pub const fn damaged(file_len: u64) -> Self {
         Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }
     }
 
     /// Sets the number of bytes that there is room for.
-    pub(super) const fn most(self, bytes: u64) -> Self {
+    #[must_use]
+    pub const fn most(self, bytes: u64) -> Self {
         Self { most: bytes, ..self }
     }
 
@@ -40,7 +43,7 @@ impl Room {
     ///
     /// # Errors
     /// [`Error::Shared`].
-    pub(super) fn take(&mut self, chunk: &Chunk) -> Result<(), Error> {
+    pub fn take(&mut self, chunk: &Chunk) -> Result<(), Error> {
         if self.last != Some(*chunk) {
             self.bytes = self.bytes.saturating_add(chunk.span.len());
             self.last = Some(*chunk);

@@ -1,6 +1,7 @@
 //! The chunks of the schema: names, types, shapes, defaults (`spec/gsd-hoomd.md#chunks`).
 
-use super::error::Error;
+use crate::error::Error;
+use alloc::boxed::Box;
 use striae_core::gsd::{Chunk, ChunkType, Version};
 
 /// The name that a header has for the schema.
@@ -64,7 +65,10 @@ pub enum Kind {
 
 impl Field {
     /// Refuses a chunk of another type or shape; `n` are its rows, if they are known.
-    pub(in crate::gsd) fn check(&self, chunk: &Chunk, n: Option<u64>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Type`], [`Error::Shape`].
+    pub fn check(&self, chunk: &Chunk, n: Option<u64>) -> Result<(), Error> {
         let (name, frame) = (Box::from(self.name.as_bytes()), chunk.frame);
         let want = self.kind.types();
         if !want.contains(&chunk.kind) {
@@ -116,7 +120,8 @@ pub enum Rows {
 
 impl Rows {
     /// The group whose N says how many rows there are.
-    pub(in crate::gsd) const fn group(self) -> Option<Group> {
+    #[must_use]
+    pub const fn group(self) -> Option<Group> {
         match self {
             Self::Each(group) => Some(group),
             _ => None,
@@ -181,12 +186,14 @@ impl Group {
     }
 
     /// Its place in [`ALL`](Self::ALL).
-    pub(in crate::gsd) fn place(self) -> usize {
+    #[must_use]
+    pub fn place(self) -> usize {
         Self::ALL.iter().position(|&group| group == self).unwrap_or_default()
     }
 
     /// The group that a chunk of this name is of.
-    pub(in crate::gsd) fn of_name(name: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn of_name(name: &[u8]) -> Option<Self> {
         let folder = name.split_inclusive(|&byte| byte == b'/').next()?;
         let is_of = |group: &Self| {
             let count = group.count().name.as_bytes();
@@ -275,7 +282,10 @@ macro_rules! topology {
 }
 
 macro_rules! fields {
-    ($($name:ident = $value:expr;)+) => { $( pub(in crate::gsd) const $name: Field = $value; )+ };
+    ($($name:ident = $value:expr;)+) => { $(
+        /// One of [`FIELDS`].
+        pub const $name: Field = $value;
+    )+ };
 }
 
 fields! {
@@ -302,16 +312,20 @@ fields! {
         field("constraints/group", Kind::Tag, Rows::Each(Group::Constraints), 2, &[0, 0]);
 }
 
-pub(super) const BONDS: Topology = topology!(Bonds, "bonds", 2, &[0, 0], version(1, 0));
-pub(super) const ANGLES: Topology = topology!(Angles, "angles", 3, &[0, 0, 0], version(1, 0));
-pub(super) const DIHEDRALS: Topology =
-    topology!(Dihedrals, "dihedrals", 4, &[0, 0, 0, 0], version(1, 0));
-pub(super) const IMPROPERS: Topology =
-    topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
-pub(super) const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
+/// Bonds of two particles.
+pub const BONDS: Topology = topology!(Bonds, "bonds", 2, &[0, 0], version(1, 0));
+/// Angles of three.
+pub const ANGLES: Topology = topology!(Angles, "angles", 3, &[0, 0, 0], version(1, 0));
+/// Dihedrals of four.
+pub const DIHEDRALS: Topology = topology!(Dihedrals, "dihedrals", 4, &[0, 0, 0, 0], version(1, 0));
+/// Impropers of four.
+pub const IMPROPERS: Topology = topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
+/// Special pairs.
+pub const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
 
 /// The chunk of this name, if the schema names it.
-pub(in crate::gsd) fn by_name(name: &[u8]) -> Option<&'static Field> {
+#[must_use]
+pub fn by_name(name: &[u8]) -> Option<&'static Field> {
     FIELDS.iter().find(|field| field.name.as_bytes() == name)
 }
 

@@ -1,9 +1,7 @@
 //! Names in messages.
 
-use crate::gsd::Name;
-use std::fmt;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use crate::names::Name;
+use core::fmt;
 
 /// Bytes of a name that a message shows in full.
 const MOST: usize = 512;
@@ -21,12 +19,6 @@ impl<'a> Shown<'a> {
     #[must_use]
     pub fn new(name: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         Self(name.as_ref())
-    }
-
-    /// The name of a file.
-    #[must_use]
-    pub fn path(path: &'a Path) -> Self {
-        Self(path.as_os_str().as_bytes())
     }
 }
 
@@ -49,7 +41,7 @@ impl fmt::Display for Shown<'_> {
 
 /// Whether these bytes start a character that needs more of them.
 fn is_cut(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+    core::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
 /// Whether a byte of UTF-8 is not the first one of its character.
@@ -60,6 +52,8 @@ const fn is_rest(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
 
     #[test]
     fn a_long_name_keeps_its_ends_and_whole_characters() {
@@ -82,6 +76,5 @@ mod tests {
         let name = [b'\xff'; 1000];
         let shown = Shown::new(&name).to_string();
         assert_eq!(shown.matches("\\xff").count(), 2 * EACH, "{shown}");
-        assert_eq!(Shown::path(Path::new("a.sion")).to_string(), "a.sion");
     }
 }

@@ -1,15 +1,17 @@
 //! A file of the schema, open for reading.
 
-use super::error::Error as HoomdError;
-use super::frame::Frame;
-use super::schema::{self, Field, Group};
-use crate::error::{Error, ErrorKind};
-use crate::gsd::room::Room;
-use crate::gsd::{File, last_of_each};
-use std::ops::{Bound, Range, RangeBounds};
-use std::path::Path;
-use std::sync::OnceLock;
-use striae_core::gsd::{self as core_gsd, Chunk, Version};
+use crate::error::{Error, Fault};
+use crate::frame::Frame;
+use crate::names::{Name, last_of_each};
+use crate::room::Room;
+use crate::schema::{self, Field, Group};
+use crate::source::{Open, Refresh, Source, read_into};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::{Bound, Range, RangeBounds};
+use core::slice;
+use once_cell::race::OnceBox;
+use striae_core::gsd::{self, Chunk, Version};
 
 /// Members and frames that are believed whatever the length of the file.
 const BELIEVED: u64 = 1 << 20;
@@ -29,8 +31,9 @@ const SHORT: u64 = 1 << 24;
 /// frame 0, or a default (`spec/gsd-hoomd.md#values`).
 ///
 /// ```
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
-/// let trajectory = striae::gsd::hoomd::Trajectory::open(path)?;
+/// # use striae_hoomd::{File, Trajectory};
+/// # const BYTES: &[u8] = include_bytes!("../../../tests/golden/gsd/v21_hoomd_full_single.gsd");
+/// let trajectory = Trajectory::<File<_>>::open(BYTES)?;
 /// for frame in trajectory.frames(1..) {
 ///     let frame = frame?;
 ///     let positions = frame.particles().position()?.into_f32(); // x, y, z, x, y, z, ...
@@ -39,66 +42,69 @@ const SHORT: u64 = 1 << 24;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Trajectory {
-    file: File,
+pub struct Trajectory<F> {
+    file: F,
     /// The chunks of frame 0.
-    first: OnceLock<Vec<Chunk>>,
+    first: OnceBox<Vec<Chunk>>,
     /// N of each group in frame 0, in the order of [`Group::ALL`].
-    counts: [OnceLock<u64>; Group::ALL.len()],
+    counts: [OnceBox<u64>; Group::ALL.len()],
 }
 
-impl Trajectory {
-    /// Opens the file at `path`.
+impl<F: Source> Trajectory<F> {
+    /// Opens the file at `place`: where that is, the [source](Open) says.
     ///
     /// # Errors
-    /// As [`new`](Self::new); what [`File::open`] says.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::new(File::open(path)?)
+    /// As [`new`](Self::new); what [`Open::open`] says.
+    pub fn open<P>(place: P) -> Result<Self, F::Error>
+    where
+        F: Open<P>,
+    {
+        Self::new(F::open(place)?)
     }
 
     /// The trajectory in an open file.
     ///
     /// # Errors
-    /// [`HoomdError::Schema`], [`HoomdError::Version`].
-    pub fn new(file: File) -> Result<Self, Error> {
-        let header = file.header();
+    /// [`Error::Schema`], [`Error::Version`].
+    pub fn new(file: F) -> Result<Self, F::Error> {
+        let header = &file.head().header;
         let (schema, version) = (header.schema, header.schema_version);
         if schema.as_bytes() != schema::NAME.as_bytes() {
-            return Err(Error::new(file.path(), HoomdError::Schema { schema }));
+            return Err(file.error(Error::Schema { schema }.into()));
         }
         if !schema::is_readable(version) {
-            return Err(Error::new(file.path(), HoomdError::Version { version }));
+            return Err(file.error(Error::Version { version }.into()));
         }
-        Ok(Self { file, first: OnceLock::new(), counts: Default::default() })
+        Ok(Self { file, first: OnceBox::new(), counts: Default::default() })
     }
 
     /// The file.
     #[must_use]
-    pub const fn file(&self) -> &File {
+    pub const fn file(&self) -> &F {
         &self.file
     }
 
     /// The file, given back.
     #[must_use]
-    pub fn into_file(self) -> File {
+    pub fn into_file(self) -> F {
         self.file
     }
 
     /// Version of the schema.
     #[must_use]
-    pub const fn schema_version(&self) -> Version {
-        self.file.header().schema_version
+    pub fn schema_version(&self) -> Version {
+        self.file.head().header.schema_version
     }
 
     /// How many frames there are.
     #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.file.frames()
+    pub fn len(&self) -> u64 {
+        self.file.head().frames
     }
 
     /// Whether there are none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
@@ -106,12 +112,15 @@ impl Trajectory {
     /// changed.
     ///
     /// # Errors
-    /// As [`File::refresh`]. What was known before is kept then.
-    pub fn refresh(&mut self) -> Result<bool, Error> {
+    /// As [`Refresh::refresh`]. What was known before is kept then.
+    pub fn refresh(&mut self) -> Result<bool, F::Error>
+    where
+        F: Refresh,
+    {
         let is_new = self.file.refresh()?;
         if is_new {
             // A file that was cut and written anew has another frame 0.
-            (self.first, self.counts) = (OnceLock::new(), Default::default());
+            (self.first, self.counts) = (OnceBox::new(), Default::default());
         }
         Ok(is_new)
     }
@@ -119,18 +128,18 @@ impl Trajectory {
     /// A frame.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoFrame`]; a damaged entry of the index; the operating system's.
-    pub fn frame(&self, number: u64) -> Result<Frame<'_>, Error> {
+    /// [`gsd::Error::NoFrame`]; a damaged entry of the index; the source's own.
+    pub fn frame(&self, number: u64) -> Result<Frame<'_, F>, F::Error> {
         let frames = self.len();
         if number >= frames {
-            return Err(self.error(core_gsd::Error::NoFrame { frame: number, frames }));
+            return Err(self.error(gsd::Error::NoFrame { frame: number, frames }));
         }
         Ok(Frame::new(self, number, self.chunks_of(number)?))
     }
 
     /// Some frames, looked up while they are asked for; of those that there are not, none.
     /// [`Iterator::step_by`] and [`Iterator::rev`] look up only what they give.
-    pub fn frames(&self, numbers: impl RangeBounds<u64>) -> Frames<'_> {
+    pub fn frames(&self, numbers: impl RangeBounds<u64>) -> Frames<'_, F> {
         let start = match numbers.start_bound() {
             Bound::Included(&start) => start,
             Bound::Excluded(&before) => before.saturating_add(1),
@@ -145,39 +154,55 @@ impl Trajectory {
     }
 
     /// An error of this file.
-    pub(in crate::gsd) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
-        Error::new(self.file.path(), kind)
+    pub(crate) fn error(&self, fault: impl Into<Fault>) -> F::Error {
+        self.file.error(fault.into())
     }
 
-    fn chunks_of(&self, frame: u64) -> Result<Vec<Chunk>, Error> {
-        let mut chunks = self.file.chunks_of(frame)?.collect::<Result<Vec<_>, _>>()?;
-        if !self.file.header().version.is_sorted() {
+    fn chunks_of(&self, frame: u64) -> Result<Vec<Chunk>, F::Error> {
+        let chunks = self.file.chunks_of_frames(frame..frame.saturating_add(1))?;
+        let mut chunks = chunks.collect::<Result<Vec<_>, _>>()?;
+        if !self.file.head().header.version.is_sorted() {
             last_of_each(&mut chunks, |chunk| chunk.id);
         }
         Ok(chunks)
     }
 
     /// The chunks of frame 0.
-    pub(in crate::gsd) fn first(&self) -> Result<&[Chunk], Error> {
+    ///
+    /// # Errors
+    /// As [`frame`](Self::frame).
+    pub fn first(&self) -> Result<&[Chunk], F::Error> {
         if let Some(chunks) = self.first.get() {
             return Ok(chunks);
         }
         let chunks = self.chunks_of(0)?;
-        Ok(self.first.get_or_init(|| chunks))
+        Ok(self.first.get_or_init(|| Box::new(chunks)))
+    }
+
+    /// The name of a chunk.
+    pub(crate) fn name(&self, chunk: &Chunk) -> Result<Name<'_>, F::Error> {
+        let (id, names) = (chunk.id, self.file.head().names);
+        self.file.names()?.get(id).ok_or_else(|| self.error(gsd::Error::NoName { id, names }))
     }
 
     /// The chunk of a name among those of a frame.
-    pub(in crate::gsd) fn named<'a>(
+    ///
+    /// # Errors
+    /// If the names cannot be read.
+    pub fn named<'a>(
         &self,
         chunks: &'a [Chunk],
         name: impl AsRef<[u8]>,
-    ) -> Result<Option<&'a Chunk>, Error> {
+    ) -> Result<Option<&'a Chunk>, F::Error> {
         let id = self.file.names()?.id(name);
         Ok(id.and_then(|id| chunks.iter().find(|chunk| chunk.id == id)))
     }
 
     /// N of a group in a frame with these chunks.
-    pub(in crate::gsd) fn members(&self, chunks: &[Chunk], group: Group) -> Result<u64, Error> {
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn members(&self, chunks: &[Chunk], group: Group) -> Result<u64, F::Error> {
         match self.count_of(chunks, group)? {
             Some(count) => Ok(count),
             None => self.first_count(group),
@@ -185,61 +210,70 @@ impl Trajectory {
     }
 
     /// N of a group in frame 0.
-    pub(in crate::gsd) fn first_count(&self, group: Group) -> Result<u64, Error> {
+    ///
+    /// # Errors
+    /// See [`Frame`].
+    pub fn first_count(&self, group: Group) -> Result<u64, F::Error> {
         let cell = self.counts.get(group.place());
-        if let Some(&count) = cell.and_then(OnceLock::get) {
+        if let Some(&count) = cell.and_then(OnceBox::get) {
             return Ok(count);
         }
         let count = self.count_of(self.first()?, group)?.unwrap_or(0);
-        Ok(cell.map_or(count, |cell| *cell.get_or_init(|| count)))
+        Ok(cell.map_or(count, |cell| *cell.get_or_init(|| Box::new(count))))
     }
 
     /// N of a group if it is among the chunks of a frame.
-    pub(super) fn count_of(&self, chunks: &[Chunk], group: Group) -> Result<Option<u64>, Error> {
+    pub(crate) fn count_of(&self, chunks: &[Chunk], group: Group) -> Result<Option<u64>, F::Error> {
         let field = group.count();
         let Some(chunk) = self.named(chunks, field.name)? else { return Ok(None) };
         self.check(chunk, field, 1)?;
         let mut value = 0_u32;
-        self.file.read_into(chunk, std::slice::from_mut(&mut value))?;
+        read_into(&self.file, chunk, slice::from_mut(&mut value))?;
         Ok(Some(value.into()))
     }
 
     /// Refuses a chunk of another type or shape than the schema's; `n` are its rows unless they are
     /// as many as there are types.
-    pub(super) fn check(&self, chunk: &Chunk, field: &Field, n: u64) -> Result<(), Error> {
+    pub(crate) fn check(&self, chunk: &Chunk, field: &Field, n: u64) -> Result<(), F::Error> {
         field.check(chunk, Some(n)).map_err(|error| self.error(error))
     }
 
     /// Most members of a group, and most frames, that are believed without a place in the file for
     /// each: memory that they need is not bounded by the file's length.
-    pub(in crate::gsd) fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         self.file_len().max(BELIEVED)
     }
 
     /// Most bytes that are believed of values which frames take from elsewhere, for the same reason.
-    pub(in crate::gsd) fn most_of_taken(&self) -> u64 {
+    pub fn most_of_taken(&self) -> u64 {
         self.file_len().max(SHORT).saturating_mul(TAKEN)
     }
 
     /// What the chunks that are read together have room for.
-    pub(super) fn room(&self) -> Room {
+    pub(crate) fn room(&self) -> Room {
         Room::new(self.file_len())
     }
 
-    const fn file_len(&self) -> u64 {
+    fn file_len(&self) -> u64 {
         self.file.head().file_len
     }
 }
 
 /// Some frames of a trajectory.
-#[derive(Debug, Clone)]
-pub struct Frames<'a> {
-    trajectory: &'a Trajectory,
+#[derive(Debug)]
+pub struct Frames<'a, F> {
+    trajectory: &'a Trajectory<F>,
     numbers: Range<u64>,
 }
 
-impl<'a> Iterator for Frames<'a> {
-    type Item = Result<Frame<'a>, Error>;
+impl<F> Clone for Frames<'_, F> {
+    fn clone(&self) -> Self {
+        Self { numbers: self.numbers.clone(), ..*self }
+    }
+}
+
+impl<'a, F: Source> Iterator for Frames<'a, F> {
+    type Item = Result<Frame<'a, F>, F::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.nth(0)
@@ -254,7 +288,7 @@ impl<'a> Iterator for Frames<'a> {
     }
 }
 
-impl DoubleEndedIterator for Frames<'_> {
+impl<F: Source> DoubleEndedIterator for Frames<'_, F> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.nth_back(0)
     }

@@ -1,17 +1,21 @@
 //! A quantity of the schema that is to be written, whatever its type.
 
-use super::error::Error as HoomdError;
-use super::schema::{Field, Group, Initial, Kind, Rows};
-use super::values::{Floats, Precision, Quantity, Values};
-use crate::gsd::element::{Element, little_endian};
-use std::borrow::Cow;
+use crate::element::{Element, little_endian};
+use crate::error::Error;
+use crate::schema::{Field, Group, Initial, Kind, Rows};
+use crate::values::{Floats, Precision, Quantity, Values};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::iter;
 use striae_core::gsd::ChunkType;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
 /// Values of a [`Field`].
 #[derive(Debug, Clone)]
-pub(in crate::gsd) enum Value<'a> {
+pub(crate) enum Value<'a> {
     U8(Cow<'a, [u8]>),
     U32(Cow<'a, [u32]>),
     U64(Cow<'a, [u64]>),
@@ -20,10 +24,20 @@ pub(in crate::gsd) enum Value<'a> {
     Texts(Cow<'a, [String]>),
 }
 
+impl Field {
+    /// The default as it stands in a file, if there is one: type, columns, and bytes of one row, or of
+    /// all rows of a chunk that has a number of rows of its own.
+    #[must_use]
+    pub fn default_row(&self) -> Option<(ChunkType, u32, Vec<u8>)> {
+        let (value, m) = Value::of_default(self)?;
+        let (kind, row) = value.bytes();
+        Some((kind, m, row.into_owned()))
+    }
+}
+
 impl Value<'static> {
-    /// The default of a field, and the columns of its chunk: one row, unless it has a number of rows of its
-    /// own. `None` if it has no default.
-    pub(in crate::gsd) fn of_default(field: &Field) -> Option<(Self, u32)> {
+    /// See [`Field::default_row`].
+    fn of_default(field: &Field) -> Option<(Self, u32)> {
         let row = match field.default {
             Initial::Values(row) => row,
             Initial::Texts(texts) => {
@@ -54,7 +68,7 @@ fn converted<T: TryFrom<i8>>(row: &[i8]) -> Vec<T> {
 
 impl Value<'_> {
     /// The same, kept.
-    pub(super) fn into_owned(self) -> Value<'static> {
+    pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::U8(values) => Value::U8(Cow::Owned(values.into_owned())),
             Self::U32(values) => Value::U32(Cow::Owned(values.into_owned())),
@@ -66,7 +80,7 @@ impl Value<'_> {
     }
 
     /// The same with numbers of this precision.
-    pub(super) fn of_precision(self, precision: Precision) -> Self {
+    pub(crate) fn of_precision(self, precision: Precision) -> Self {
         match self {
             Self::Floats(values) if values.precision() != precision => {
                 Self::Floats(Cow::Owned(values.into_owned().into_precision(precision)))
@@ -76,7 +90,7 @@ impl Value<'_> {
     }
 
     /// Their type and bytes in a file; texts are [`padded`].
-    pub(in crate::gsd) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
+    pub(crate) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
         match self {
             Self::U8(values) => (ChunkType::U8, raw(values)),
             Self::U32(values) => (ChunkType::U32, raw(values)),
@@ -102,7 +116,7 @@ impl Value<'_> {
     }
 
     /// Whether a reader gets the same values, bit for bit.
-    pub(super) fn is_same(&self, other: &Value<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
             (Self::U8(these), Value::U8(those)) => these == those,
             (Self::U32(these), Value::U32(those)) => these == those,
@@ -115,7 +129,7 @@ impl Value<'_> {
     }
 
     /// Whether these are the default values of a field.
-    pub(super) fn is_default(&self, field: &Field) -> bool {
+    pub(crate) fn is_default(&self, field: &Field) -> bool {
         match (self, field.default) {
             (Self::Texts(texts), Initial::Texts(default)) => texts.iter().eq(default),
             (Self::U8(values), Initial::Values(row)) => is_repeated(values, row),
@@ -139,11 +153,7 @@ impl Value<'_> {
     }
 
     /// Refuses what a chunk of this field cannot hold. `count` says how many members groups have.
-    pub(super) fn check(
-        &self,
-        field: &Field,
-        count: impl Fn(Group) -> u32,
-    ) -> Result<(), HoomdError> {
+    pub(crate) fn check(&self, field: &Field, count: impl Fn(Group) -> u32) -> Result<(), Error> {
         let name = || field.name.as_bytes().into();
         let rows = match field.rows {
             Rows::Fixed(n) => n,
@@ -152,20 +162,20 @@ impl Value<'_> {
         };
         let want = rows.saturating_mul(field.columns.unwrap_or(1).into());
         let found = usize_to_u64(self.len());
-        if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
+        if found == want { Ok(()) } else { Err(Error::Length { name: name(), found, want }) }
     }
 
-    fn check_texts(&self, field: &Field) -> Result<(), HoomdError> {
+    fn check_texts(&self, field: &Field) -> Result<(), Error> {
         let Self::Texts(texts) = self else { return Ok(()) };
         let name = || field.name.as_bytes().into();
         for (number, text) in texts.iter().enumerate() {
             if text.contains('\0') {
-                return Err(HoomdError::Nul { name: name(), text: text.clone() });
+                return Err(Error::Nul { name: name(), text: text.clone() });
             }
             // Shapes may be alike, types may not: `types` is what ids are looked up by.
             let is_name = field.name.ends_with("/types");
             if is_name && texts.iter().take(number).any(|before| before == text) {
-                return Err(HoomdError::SameType { name: name(), text: text.clone() });
+                return Err(Error::SameType { name: name(), text: text.clone() });
             }
         }
         Ok(())
@@ -182,23 +192,23 @@ fn is_repeated<T: TryFrom<i8> + PartialEq>(values: &[T], row: &[i8]) -> bool {
 impl Quantity {
     /// Refuses one that is not `n` rows of `m` values, and a text that would be read without its
     /// last character.
-    pub(super) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), HoomdError> {
+    pub(crate) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), Error> {
         let found = usize_to_u64(self.values.len());
         let want = match &self.values {
             Values::Text(texts) => {
                 if let Some(text) = texts.iter().find(|text| text.ends_with('\0')) {
-                    return Err(HoomdError::Nul { name: name(), text: text.clone() });
+                    return Err(Error::Nul { name: name(), text: text.clone() });
                 }
                 1
             }
             _ => self.n.checked_mul(self.m.into()).filter(|_| self.m != 0).unwrap_or(u64::MAX),
         };
-        if found == want { Ok(()) } else { Err(HoomdError::Length { name: name(), found, want }) }
+        if found == want { Ok(()) } else { Err(Error::Length { name: name(), found, want }) }
     }
 }
 
 /// Values as they stand in a file.
-pub(super) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
+pub(crate) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
     match cfg!(target_endian = "little") {
         true => Cow::Borrowed(values.as_bytes()),
         false => Cow::Owned(little_endian(values)),
@@ -207,14 +217,14 @@ pub(super) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
 
 /// Texts as rows of one width, and the width: each with at least one NUL. Two columns at least, as
 /// gsd's Python package cannot read texts of one.
-pub(super) fn padded(texts: &[String]) -> (Vec<u8>, u32) {
+pub(crate) fn padded(texts: &[String]) -> (Vec<u8>, u32) {
     let longest = texts.iter().map(String::len).max().unwrap_or(0);
     let width = longest.saturating_add(1).max(2);
     let mut bytes = Vec::new();
     for text in texts {
         bytes.extend_from_slice(text.as_bytes());
         let pad = width.saturating_sub(text.len());
-        bytes.extend(std::iter::repeat_n(0, pad));
+        bytes.extend(iter::repeat_n(0, pad));
     }
     (bytes, u32::try_from(width).unwrap_or(u32::MAX))
 }

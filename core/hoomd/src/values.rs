@@ -1,12 +1,16 @@
 //! Values of chunks whose types differ from file to file.
 
-use super::value::raw;
 use crate::error::Error;
-use crate::gsd::File;
-use std::borrow::Cow;
-use std::fmt;
-use std::ops::Range;
-use striae_core::gsd::{Chunk, ChunkType};
+use crate::schema;
+use crate::source::{Source, read, read_into, read_text};
+use crate::value::raw;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+use striae_core::gsd::{Chunk, ChunkType, Version};
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -18,6 +22,18 @@ pub enum Precision {
     Single,
     /// 64.
     Double,
+}
+
+impl Precision {
+    /// Refuses this one for a file of a version of the schema that cannot have it.
+    pub(crate) fn check(self, version: Version) -> Result<(), Error> {
+        match self {
+            Self::Double if version < schema::VERSION => {
+                Err(Error::Precision { version, precision: self })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Precision {
@@ -100,7 +116,7 @@ impl Floats {
     }
 
     /// Whether both are the same numbers bit for bit, those of 32 bits widened.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::F32(these), Self::F32(those)) => these.as_bytes() == those.as_bytes(),
             (Self::F64(these), Self::F64(those)) => these.as_bytes() == those.as_bytes(),
@@ -158,7 +174,7 @@ impl Quantity {
     }
 
     /// Type, rows and columns.
-    pub(super) const fn form(&self) -> (ChunkType, u64, u32) {
+    pub(crate) const fn form(&self) -> (ChunkType, u64, u32) {
         (self.values.kind(), self.n, self.m)
     }
 }
@@ -192,15 +208,15 @@ macro_rules! values {
                 }
             }
 
-            pub(super) fn read(file: &File, chunk: &Chunk) -> Result<Self, Error> {
+            pub(crate) fn read<F: Source>(file: &F, chunk: &Chunk) -> Result<Self, F::Error> {
                 Ok(match chunk.kind {
-                    $(ChunkType::$Kind => Self::$Kind(file.read(chunk)?),)+
-                    ChunkType::Character => Self::Text(vec![file.read_text(chunk)?]),
+                    $(ChunkType::$Kind => Self::$Kind(read(file, chunk)?),)+
+                    ChunkType::Character => Self::Text(vec![read_text(file, chunk)?]),
                 })
             }
 
             /// As many copies, one behind the other; `None` if there is no memory for them.
-            pub(super) fn repeated(&self, times: usize) -> Option<Self> {
+            pub(crate) fn repeated(&self, times: usize) -> Option<Self> {
                 Some(match self {
                     $(Self::$Kind(values) => Self::$Kind(repeated(values, times)?),)+
                     Self::Text(texts) => Self::Text(repeated(texts, times)?),
@@ -208,7 +224,7 @@ macro_rules! values {
             }
 
             /// Their bytes in a file. An empty text has a NUL, as gsd cannot read one of no bytes.
-            pub(super) fn bytes(&self) -> Cow<'_, [u8]> {
+            pub(crate) fn bytes(&self) -> Cow<'_, [u8]> {
                 match self {
                     $(Self::$Kind(values) => raw(values),)+
                     Self::Text(texts) => match texts.first().filter(|text| !text.is_empty()) {
@@ -219,18 +235,18 @@ macro_rules! values {
             }
 
             /// Puts those of a chunk into a part of these, which are of the chunk's type.
-            pub(super) fn put(
+            pub(crate) fn put<F: Source>(
                 &mut self,
-                file: &File,
+                file: &F,
                 chunk: &Chunk,
                 part: Range<usize>,
-            ) -> Result<(), Error> {
+            ) -> Result<(), F::Error> {
                 match self {
                     $(Self::$Kind(values) => {
-                        file.read_into(chunk, values.get_mut(part).unwrap_or_default())
+                        read_into(file, chunk, values.get_mut(part).unwrap_or_default())
                     })+
                     Self::Text(texts) => {
-                        let text = file.read_text(chunk)?;
+                        let text = read_text(file, chunk)?;
                         texts.splice(part, [text]);
                         Ok(())
                     }
@@ -277,7 +293,7 @@ impl Values {
     }
 }
 
-pub(super) fn repeated<T: Clone>(values: &[T], times: usize) -> Option<Vec<T>> {
+pub(crate) fn repeated<T: Clone>(values: &[T], times: usize) -> Option<Vec<T>> {
     let len = values.len().checked_mul(times)?;
     let mut all = Vec::new();
     all.try_reserve_exact(len).ok()?;

@@ -1,75 +1,20 @@
 //! A file of the schema that is written.
 
-use super::data::{FrameData, log_name};
-use super::error::Error as HoomdError;
-use super::frame::Frame;
-use super::schema::{self, Field, Kind};
-use super::trajectory::Trajectory;
-use super::value::{Value, padded};
-use super::values::{Precision, Quantity};
-use crate::error::{Error, ErrorKind};
-use crate::gsd::{self, FileWriter, Reopen};
-use std::borrow::Cow;
-use std::path::Path;
+use crate::data::{FrameData, log_name};
+use crate::error::{Error, Fault};
+use crate::frame::Frame;
+use crate::schema::{self, Field, Kind};
+use crate::sink::Sink;
+use crate::source::Source;
+use crate::trajectory::Trajectory;
+use crate::value::{Value, padded};
+use crate::values::{Precision, Quantity};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use striae_core::gsd::error::BadName;
-use striae_core::gsd::{self as core_gsd, ChunkType, Version};
-
-/// How a new trajectory is made.
-#[derive(Debug, Clone)]
-pub struct Builder {
-    file: gsd::Builder,
-    version: Version,
-    precision: Precision,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        let program = concat!("striae ", env!("CARGO_PKG_VERSION"));
-        let file = gsd::Builder::new().application(program);
-        Self { file, version: schema::VERSION, precision: Precision::Single }
-    }
-}
-
-impl Builder {
-    /// A file of version 2.0 of the schema, with numbers of 32 bits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How the file is made: its application, layout, what commits survive, whether it may replace
-    /// one. What this says about the schema does not count.
-    #[must_use]
-    pub fn file(mut self, file: gsd::Builder) -> Self {
-        self.file = file;
-        self
-    }
-
-    /// Bits of all numbers that are float, but for logged ones: 32 unless told.
-    #[must_use]
-    pub const fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
-        self
-    }
-
-    /// A file of version 1.4, for readers from before gsd 5.0. Its numbers have 32 bits.
-    #[must_use]
-    pub const fn version_1(mut self) -> Self {
-        self.version = schema::VERSION_1;
-        self
-    }
-
-    /// Makes a trajectory without frames at `path`.
-    ///
-    /// # Errors
-    /// [`HoomdError::Precision`]; what [`gsd::Builder::create`] says.
-    pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
-        let path = path.as_ref();
-        check_precision(path, self.version, self.precision)?;
-        let file = self.file.clone().schema(schema::NAME, self.version).create(path)?;
-        Ok(Writer { file, precision: self.precision, first: None, begun: Vec::new() })
-    }
-}
+use striae_core::gsd::{self, ChunkType, Version};
+use striae_core::integrity::crc32c;
 
 /// A trajectory that is written, frame by frame.
 ///
@@ -78,10 +23,13 @@ impl Builder {
 /// of frame 0 are kept in memory for that.
 ///
 /// ```
-/// use striae::gsd::hoomd::{FrameData, Trajectory, Writer};
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("run.gsd");
-/// let mut writer = Writer::create(&path)?;
+/// use striae_core::gsd::{Attributes, Slot};
+/// use striae_hoomd::{File, FrameData, Precision, Start, Trajectory, Writer, schema};
+/// # let mut card = [0; 16384];
+/// # let card = card.as_mut_slice();
+/// let about = Attributes { schema: schema::NAME, schema_version: schema::VERSION, ..Attributes::default() };
+/// let file = striae_core::gsd::Writer::create(&mut *card, &about, [Slot::EMPTY; 64])?;
+/// let mut writer = Writer::new(file, Start::new(schema::VERSION, Precision::Single)?);
 /// let mut frame = FrameData::default();
 /// frame.configuration = frame.configuration.with_box([10.0, 10.0, 10.0, 0.0, 0.0, 0.0]);
 /// frame.particles.n = 2;
@@ -90,17 +38,24 @@ impl Builder {
 ///     frame.particles.position = Some(vec![0.0_f32, 0.0, 0.0, step as f32, 0.0, 0.0].into());
 ///     writer.append(&frame)?;
 /// }
-/// writer.close()?;
-/// assert_eq!(Trajectory::open(&path)?.frame(2)?.step()?, 2);
+/// writer.commit()?;
+/// assert_eq!(Trajectory::<File<&[u8]>>::open(card)?.frame(2)?.step()?, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Writer {
-    file: FileWriter,
-    precision: Precision,
-    first: Option<First>,
+pub struct Writer<W> {
+    file: W,
+    start: Start,
     /// Chunks of a frame that could not be written to its end: name and checksum.
     begun: Vec<(Box<[u8]>, u32)>,
+}
+
+/// What a writer must know of a file before it adds frames: of what precision they are, and what stands
+/// in frame 0.
+#[derive(Debug)]
+pub struct Start {
+    precision: Precision,
+    first: Option<First>,
 }
 
 /// What stands in frame 0.
@@ -117,50 +72,52 @@ enum Item<'a> {
     Log(Box<[u8]>, &'a Quantity),
 }
 
-impl Writer {
-    /// Makes a trajectory at `path`, where there must be no file: see [`Builder`].
+impl Start {
+    /// For a new file, whose header says the schema's [name](schema::NAME) and this version, with
+    /// numbers of this precision.
     ///
     /// # Errors
-    /// As [`Builder::create`].
-    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Builder::new().create(path)
+    /// [`Error::Precision`].
+    pub fn new(version: Version, precision: Precision) -> Result<Self, Error> {
+        precision.check(version)?;
+        Ok(Self { precision, first: None })
     }
 
-    /// Goes on with the trajectory at `path`, one of ours or of any other program, with numbers of
-    /// this precision.
+    /// For a file that has the frames of this trajectory, be they ours or those of any other program.
+    /// Reads frame 0.
     ///
     /// # Errors
-    /// As [`reopen_with`](Self::reopen_with).
-    pub fn reopen(path: impl AsRef<Path>, precision: Precision) -> Result<Self, Error> {
-        Self::reopen_with(path, precision, &Reopen::new())
-    }
-
-    /// The same, with more to say about how.
-    ///
-    /// # Errors
-    /// [`HoomdError::Schema`], [`HoomdError::Version`], [`HoomdError::Precision`]; those of frame 0,
-    /// which is read; what [`Reopen::open`] says.
-    pub fn reopen_with(
-        path: impl AsRef<Path>,
+    /// [`Error::Precision`]; those of frame 0.
+    pub fn of<F: Source>(
+        trajectory: &Trajectory<F>,
         precision: Precision,
-        how: &Reopen,
-    ) -> Result<Self, Error> {
-        let path = path.as_ref();
-        drop(Trajectory::open(path)?); // before anything is written to a file of another schema
-        let file = how.open(path)?;
-        let trajectory = Trajectory::open(path)?; // as it is since nobody else may write to it
-        check_precision(path, trajectory.schema_version(), precision)?;
+    ) -> Result<Self, F::Error> {
+        precision.check(trajectory.schema_version()).map_err(|error| trajectory.error(error))?;
         let first = match trajectory.is_empty() {
             true => None,
             false => Some(First::read(&trajectory.frame(0)?)?),
         };
-        Ok(Self { file, precision, first, begun: Vec::new() })
+        Ok(Self { precision, first })
+    }
+}
+
+impl<W: Sink> Writer<W> {
+    /// Adds frames to `file`, which has those that `start` knows.
+    #[must_use]
+    pub const fn new(file: W, start: Start) -> Self {
+        Self { file, start, begun: Vec::new() }
     }
 
-    /// The name of the file.
+    /// The file.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        self.file.path()
+    pub const fn file(&self) -> &W {
+        &self.file
+    }
+
+    /// The file, given back; it is not closed.
+    #[must_use]
+    pub fn into_file(self) -> W {
+        self.file
     }
 
     /// Frames, also such that are not committed.
@@ -172,29 +129,29 @@ impl Writer {
     /// Bits of the numbers that are written.
     #[must_use]
     pub const fn precision(&self) -> Precision {
-        self.precision
+        self.start.precision
     }
 
     /// Adds a frame and returns its number. It is in the file with the next
     /// [`commit`](Self::commit).
     ///
     /// # Errors
-    /// What [`FrameData::check`] says, [`HoomdError::NotInFrame0`], a name or text that the file
-    /// cannot have: nothing of the frame is written then. What [`FileWriter`] says of its errors of
-    /// the disk: call it again then with the same frame ([`HoomdError::OtherFrame`]).
-    pub fn append(&mut self, frame: &FrameData) -> Result<u64, Error> {
+    /// What [`FrameData::check`] says, [`Error::NotInFrame0`], a name or text that the file
+    /// cannot have: nothing of the frame is written then. What the
+    /// [sink](Sink) says of its store: call it again then with the same frame ([`Error::OtherFrame`]).
+    pub fn append(&mut self, frame: &FrameData) -> Result<u64, W::Error> {
         let items = self.items(frame)?;
         let mut is_begun = self.begun.iter();
         for (done, item) in items.iter().enumerate() {
             if let Some((name, crc)) = is_begun.next() {
                 if **name != *item.name() || *crc != item.checksum() {
                     let frame = self.file.frames();
-                    return Err(self.error(HoomdError::OtherFrame { frame }));
+                    return Err(self.error(Error::OtherFrame { frame }));
                 }
                 continue;
             }
             let Raw { name, kind, m, bytes } = item.raw();
-            if let Err(error) = self.file.write_bytes(name, kind, m, &bytes) {
+            if let Err(error) = self.file.write_chunk(name, kind, m, &bytes) {
                 let done = items.iter().take(done);
                 self.begun = done.map(|item| (item.name().into(), item.checksum())).collect();
                 return Err(error);
@@ -209,8 +166,8 @@ impl Writer {
             }
         };
         self.begun.clear();
-        if self.first.is_none() {
-            self.first = Some(First::of(items));
+        if self.start.first.is_none() {
+            self.start.first = Some(First::of(items));
         }
         Ok(number)
     }
@@ -218,36 +175,36 @@ impl Writer {
     /// Makes all frames part of the file, as durable as was asked for.
     ///
     /// # Errors
-    /// As [`FileWriter::commit`].
-    pub fn commit(&mut self) -> Result<(), Error> {
+    /// As [`Sink::commit`].
+    pub fn commit(&mut self) -> Result<(), W::Error> {
         self.file.commit()
     }
 
     /// Commits for the last time, and ends the file where the last chunk does.
     ///
     /// # Errors
-    /// As [`FileWriter::close`].
-    pub fn close(&mut self) -> Result<(), Error> {
+    /// As [`Sink::close`].
+    pub fn close(&mut self) -> Result<(), W::Error> {
         self.file.close()
     }
 
     /// Removes all frames.
     ///
     /// # Errors
-    /// As [`FileWriter::truncate`].
-    pub fn truncate(&mut self) -> Result<(), Error> {
+    /// As [`Sink::truncate`].
+    pub fn truncate(&mut self) -> Result<(), W::Error> {
         self.file.truncate()?;
-        self.first = None;
+        self.start.first = None;
         self.begun.clear();
         Ok(())
     }
 
-    fn error(&self, kind: impl Into<ErrorKind>) -> Error {
-        Error::new(self.file.path(), kind)
+    fn error(&self, fault: impl Into<Fault>) -> W::Error {
+        self.file.error(fault.into())
     }
 
     /// The chunks that the frame needs, of which all can be written.
-    fn items<'a>(&self, frame: &'a FrameData) -> Result<Vec<Item<'a>>, Error> {
+    fn items<'a>(&self, frame: &'a FrameData) -> Result<Vec<Item<'a>>, W::Error> {
         frame.check().map_err(|error| self.error(error))?;
         let mut items = Vec::new();
         let mut step = None;
@@ -256,7 +213,7 @@ impl Writer {
                 step = Some(value.clone());
             }
             if self.needs(field, &value) {
-                let value = value.of_precision(self.precision); // rounded, it may be frame 0's
+                let value = value.of_precision(self.start.precision); // rounded, it may be frame 0's
                 if self.needs(field, &value) {
                     items.push(Item::Value(field, value));
                 }
@@ -278,7 +235,7 @@ impl Writer {
 
     /// What frame 0 has of a field.
     fn first_value(&self, field: &Field) -> Option<&Value<'static>> {
-        let first = self.first.as_ref()?;
+        let first = self.start.first.as_ref()?;
         first.values.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value)
     }
 
@@ -291,38 +248,34 @@ impl Writer {
     }
 
     /// Refuses a quantity that the file cannot have, before anything of its frame is written.
-    fn check_log(&self, name: &[u8], quantity: &Quantity) -> Result<(), Error> {
-        if self.first.as_ref().is_some_and(|first| !first.logs.iter().any(|log| **log == *name)) {
-            return Err(self.error(HoomdError::NotInFrame0 { name: name.into() }));
+    fn check_log(&self, name: &[u8], quantity: &Quantity) -> Result<(), W::Error> {
+        if self
+            .start
+            .first
+            .as_ref()
+            .is_some_and(|first| !first.logs.iter().any(|log| **log == *name))
+        {
+            return Err(self.error(Error::NotInFrame0 { name: name.into() }));
         }
         let (version, frame) = (self.file.version(), self.file.frames());
         let long = u32::try_from(name.len()).unwrap_or(u32::MAX);
         let kind = quantity.values.kind();
         let error = if let Some(at) = name.iter().position(|&byte| byte == 0) {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
-            core_gsd::Error::BadName(BadName::Nul { at })
+            gsd::Error::BadName(BadName::Nul { at })
         } else if !version.is_sorted() && long > SLOT {
-            core_gsd::Error::BadName(BadName::Long { len: long, max: SLOT })
+            gsd::Error::BadName(BadName::Long { len: long, max: SLOT })
         } else if !version.is_sorted() && kind == ChunkType::Character {
-            core_gsd::Error::Layer { gsd_version: version.number(), kind: Some(kind) }
+            gsd::Error::Layer { gsd_version: version.number(), kind: Some(kind) }
         } else {
             return Ok(());
         };
-        Err(self.error(ErrorKind::Chunk { frame, name: name.into(), error }))
+        Err(self.error(Fault::Chunk { frame, name: name.into(), error }))
     }
 }
 
 /// Bytes of a name in a file of layer 1.
 const SLOT: u32 = 63;
-
-fn check_precision(path: &Path, version: Version, precision: Precision) -> Result<(), Error> {
-    match precision {
-        Precision::Double if version < schema::VERSION => {
-            Err(Error::new(path, HoomdError::Precision { version, precision }))
-        }
-        _ => Ok(()),
-    }
-}
 
 impl First {
     fn of(items: Vec<Item<'_>>) -> Self {
@@ -336,7 +289,7 @@ impl First {
         first
     }
 
-    fn read(frame: &Frame<'_>) -> Result<Self, Error> {
+    fn read<F: Source>(frame: &Frame<'_, F>) -> Result<Self, F::Error> {
         let mut values = Vec::new();
         for field in schema::FIELDS {
             if field.until.is_none() && frame.own(field.name)?.is_some() {
@@ -349,9 +302,9 @@ impl First {
     }
 }
 
-impl Frame<'_> {
+impl<F: Source> Frame<'_, F> {
     /// The values of a field that is written.
-    fn value(&self, field: &Field) -> Result<Value<'static>, Error> {
+    fn value(&self, field: &Field) -> Result<Value<'static>, F::Error> {
         Ok(match field.kind {
             Kind::U8 => Value::U8(Cow::Owned(self.numbers(field)?)),
             Kind::U32 => Value::U32(Cow::Owned(self.numbers(field)?)),
@@ -400,8 +353,8 @@ impl Item<'_> {
     /// What tells it from another of its name.
     fn checksum(&self) -> u32 {
         let Raw { kind, m, bytes, .. } = self.raw();
-        let crc = crc32c::crc32c(&bytes);
-        let crc = crc32c::crc32c_append(crc, &m.to_le_bytes());
-        crc32c::crc32c_append(crc, &[kind.number()])
+        let crc = crc32c(0, &bytes);
+        let crc = crc32c(crc, &m.to_le_bytes());
+        crc32c(crc, &[kind.number()])
     }
 }

@@ -8,7 +8,7 @@ use super::stream::Order;
 use crate::copy::CopyError;
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
@@ -115,7 +115,7 @@ impl DirectCopy {
             Ok(opened) => opened,
             Err(error) => {
                 let path = file.some_path();
-                log::warn!("{}: not written past the page cache: {error}", Shown::path(&path));
+                log::warn!("{}: not written past the page cache: {error}", shown::path(&path));
                 return None;
             }
         };

@@ -1,7 +1,7 @@
 //! On which rung a file stands, and why.
 
 use super::engine::How;
-use crate::shown::Shown;
+use crate::shown;
 use rustix::io::Errno;
 use std::fmt;
 use std::path::Path;
@@ -145,7 +145,7 @@ impl Standing {
             inside.1.push(step.clone());
             inside.0 = below;
             drop(inside); // whoever logs may ask where the file stands
-            log::warn!("{}: {step}; going on with {below}", Shown::path(path));
+            log::warn!("{}: {step}; going on with {below}", shown::path(path));
         }
         true
     }

@@ -5,7 +5,7 @@ use super::device::{self, Access};
 use super::memory::{Memory, Pool};
 use super::standing::Policy;
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
@@ -227,7 +227,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if let Err(error) = self.flush() {
             let path = self.file.some_path();
-            log::error!("{}: the last {} bytes: {error}", Shown::path(&path), self.gathered.len());
+            log::error!("{}: the last {} bytes: {error}", shown::path(&path), self.gathered.len());
         }
     }
 }

@@ -422,8 +422,7 @@ impl File {
 
     /// A chunk's name for an error; a number if that is unknown.
     pub(super) fn name_of(&self, id: u16) -> Box<[u8]> {
-        let name = self.names().ok().and_then(|names| names.get(id));
-        name.map_or_else(|| format!("number {id}").into_bytes().into(), |name| name.0.into())
+        striae_hoomd::source::name_of(self, id)
     }
 }
 

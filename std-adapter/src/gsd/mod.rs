@@ -21,13 +21,10 @@
 mod checked;
 pub mod convert;
 pub mod dump;
-mod element;
 mod extract;
 mod file;
 pub mod hoomd;
-mod names;
 pub mod recover;
-mod room;
 mod stale;
 mod torn;
 mod values;
@@ -37,11 +34,11 @@ mod write;
 mod wrong_bit;
 
 pub use crate::extract::Extracted;
-pub use element::Element;
 pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
-use names::last_of_each;
-pub use names::{Name, NameList};
 pub use stale::Stale;
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
+use striae_hoomd::names::last_of_each;
+pub use striae_hoomd::{Element, Name, NameList};
+use striae_hoomd::{element, names, room};
 pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

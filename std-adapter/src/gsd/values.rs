@@ -8,6 +8,7 @@ use std::ops::Range;
 use striae_core::gsd::{self as core_gsd, Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+use striae_hoomd::source;
 use zerocopy::IntoBytes;
 
 impl File {
@@ -30,7 +31,8 @@ impl File {
         let span = self.rows_of::<T>(chunk, rows)?;
         let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
         let mut values = self.zeroed(count)?;
-        self.fill(chunk, span, &mut values)?;
+        self.fill(chunk, span, values.as_mut_bytes())?;
+        to_host(&mut values);
         Ok(values)
     }
 
@@ -58,7 +60,9 @@ impl File {
             let rows = core_gsd::Error::Rows { len, want: span.len() };
             return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
         }
-        self.fill(chunk, span, values)
+        self.fill(chunk, span, values.as_mut_bytes())?;
+        to_host(values);
+        Ok(())
     }
 
     /// All bytes of a chunk as they stand in the file: little-endian, row by row.
@@ -78,14 +82,7 @@ impl File {
     /// [`read`](Self::read).
     pub fn read_text(&self, chunk: &Chunk) -> Result<String, Error> {
         self.check_type(chunk, ChunkType::Character)?;
-        let mut bytes = self.read_bytes(chunk)?;
-        let len = bytes.iter().rposition(|&byte| byte != 0);
-        bytes.truncate(len.map_or(0, |last| last.saturating_add(1)));
-        String::from_utf8(bytes).map_err(|error| {
-            let at = usize_to_u64(error.utf8_error().valid_up_to());
-            let name = self.name_of(chunk.id);
-            self.error(ErrorKind::NotText { frame: chunk.frame, name, at })
-        })
+        source::read_text(self, chunk)
     }
 
     fn rows_of<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
@@ -107,12 +104,12 @@ impl File {
         values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
     }
 
-    fn fill<T: Element>(&self, chunk: &Chunk, span: Span, values: &mut [T]) -> Result<(), Error> {
-        self.read_span(span, values.as_mut_bytes())?;
+    /// Fills `bytes` with those of a part of a chunk; all of them are checked.
+    pub(super) fn fill(&self, chunk: &Chunk, span: Span, bytes: &mut [u8]) -> Result<(), Error> {
+        self.read_span(span, bytes)?;
         if self.is_checked() && span == chunk.span {
-            self.check_crc(chunk, crc32c::crc32c(values.as_bytes()))?;
+            self.check_crc(chunk, crc32c::crc32c(bytes))?;
         }
-        to_host(values);
         Ok(())
     }
 }

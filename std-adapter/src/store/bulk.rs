@@ -3,7 +3,7 @@
 use crate::direct::{self, DirectFile, Order};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use embedded_io::ReadExactError;
 use std::io;
 use std::num::NonZeroU64;
@@ -61,7 +61,7 @@ impl Bulk {
         }
         let new = options.open_again(&self.file)?;
         Ok(Some(self.direct.get_or_init(|| {
-            log::info!("{}: read by {}", Shown::path(&self.path), new.rung());
+            log::info!("{}: read by {}", shown::path(&self.path), new.rung());
             new
         })))
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use striae::Error;
 use striae::error::ErrorKind;
 use striae::gsd::verify::FindingKind;
-use striae::shown::Shown;
+use striae::shown;
 use striae::sion::buddy_path;
 use striae_core::sion::raw::{
     self, BlockcountEntry, BlocksizeEntry, CommitFields, MappingEntry, MappingSize,
@@ -43,7 +43,7 @@ impl From<Error> for Failure {
 impl Failure {
     /// Of the arguments, about the file at `path`.
     pub(crate) fn usage(path: &Path, text: &str) -> Self {
-        Self::Usage(format!("{}: {text}", Shown::path(path)))
+        Self::Usage(format!("{}: {text}", shown::path(path)))
     }
 
     pub(crate) const fn stdout(error: io::Error) -> Self {
@@ -127,7 +127,7 @@ fn with_advice(error: &Error) -> String {
 /// The copy that there is of a set without one of its files.
 fn buddy_of(first: &Path) -> Option<String> {
     let path = buddy_path(first, 0);
-    let buddy = Shown::path(&path);
+    let buddy = shown::path(&path);
     let text = format!("{buddy} is there, a buddy set, in which SIONlib keeps a copy");
     path.exists().then_some(text)
 }

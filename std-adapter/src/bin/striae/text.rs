@@ -4,7 +4,7 @@ use crate::failure::{Failure, Sound};
 use serde::Serialize;
 use std::io::{BufWriter, StdoutLock, Write};
 use std::path::Path;
-use striae::shown::Shown;
+use striae::shown;
 
 /// Standard output with a buffer.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -26,7 +26,7 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// The name of a file, in words that people read.
 pub(crate) fn printable_path(path: &Path) -> String {
-    printable(&Shown::path(path).to_string())
+    printable(&shown::path(path).to_string())
 }
 
 /// The same, but for some characters that may be in it.

@@ -4,7 +4,6 @@ use crate::error::Error;
 use crate::gsd::File;
 use crate::gsd::hoomd::fallback::{Fallback, Need};
 use crate::gsd::hoomd::schema::{self, Field, Group};
-use crate::gsd::hoomd::value::Value;
 use crate::gsd::hoomd::{self, Trajectory};
 use crate::gsd::room::Room;
 use crate::gsd::write::FileWriter;
@@ -76,7 +75,7 @@ impl Part {
             if name.starts_with(b"log/") && is_first {
                 self.logs.insert(id);
             } else if name.starts_with(b"log/") && !self.logs.contains(&id) {
-                return Err(self.trajectory.error(hoomd::Error::Late { name, frame }));
+                return Err(self.trajectory.file().error(hoomd::Error::Late { name, frame }));
             }
         }
         Ok(needs)
@@ -93,13 +92,15 @@ impl Part {
     fn check(&mut self, need: &Need, frame: u64, first: u64) -> Result<(), Error> {
         if let Need::Absence(id) = need {
             let name = self.trajectory.file().name_of(*id);
-            return Err(self.trajectory.error(hoomd::Error::Gap { name, frame, first }));
+            return Err(self.trajectory.file().error(hoomd::Error::Gap { name, frame, first }));
         }
         let max = self.trajectory.most_of_taken();
-        self.taken = self.taken.saturating_add(need.len());
+        self.taken = self.taken.saturating_add(need.bytes());
         match self.taken <= max {
             true => Ok(()),
-            false => Err(self.trajectory.error(hoomd::Error::Part { bytes: self.taken, max })),
+            false => {
+                Err(self.trajectory.file().error(hoomd::Error::Part { bytes: self.taken, max }))
+            }
         }
     }
 
@@ -115,8 +116,7 @@ pub(in crate::gsd) fn write_default(
     field: &Field,
     rows: u64,
 ) -> Result<u64, Error> {
-    let Some((value, m)) = Value::of_default(field) else { return Ok(0) };
-    let (kind, row) = value.bytes();
+    let Some((kind, m, row)) = field.default_row() else { return Ok(0) };
     if field.rows.group().is_none() {
         return Ok(writer.write_bytes(field.name, kind, m, &row)?.span.len());
     }

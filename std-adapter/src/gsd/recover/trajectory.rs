@@ -44,7 +44,7 @@ impl Taken {
             self.fallback.set_first(own, |id| names.get(id).unwrap_or_default(), members)?;
         }
         for need in &mut needs {
-            match self.left.checked_sub(need.len()) {
+            match self.left.checked_sub(need.bytes()) {
                 Some(left) => self.left = left,
                 None => *need = Need::Lost,
             }

@@ -3,7 +3,7 @@
 use super::part::Part;
 use crate::finding::Severity;
 use crate::gsd::{Stale, hoomd};
-use crate::shown::Shown;
+use crate::shown::{self, Shown};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -318,7 +318,7 @@ impl fmt::Display for Count {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Shown::path(&self.file), self.what)
+        write!(f, "{}: {}", shown::path(&self.file), self.what)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::gsd::element::little_endian;
 use crate::gsd::{Element, Stale};
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use crate::store::Gatherer;
 use std::fmt;
 use std::io;
@@ -129,7 +129,7 @@ impl FileWriter {
             writer.set_one_sync(one_sync);
         }
         if let Some(stale) = stale {
-            let path = Shown::path(path);
+            let path = shown::path(path);
             log::warn!("{path}: gsd has appended: what is written now is without {stale}");
         }
         Ok(Self::new(path, writer, names, stale))
@@ -414,7 +414,7 @@ impl Drop for FileWriter {
         if self.writer.as_ref().is_some_and(|writer| !writer.is_committed()) {
             log::warn!(
                 "{}: dropped without a close: what was written since the last commit is lost",
-                Shown::path(&self.path)
+                shown::path(&self.path)
             );
         }
     }

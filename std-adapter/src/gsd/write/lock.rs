@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
@@ -41,7 +41,7 @@ pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
         Ok(()) => Ok(Locked(file)),
         Err(Errno::WOULDBLOCK) => Err(Error::new(path, ErrorKind::Locked)),
         Err(error @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
-            let name = Shown::path(path);
+            let name = shown::path(path);
             log::warn!("{name}: the file system has no locks ({error}): nothing keeps others out");
             Ok(Locked(file))
         }

@@ -1,7 +1,7 @@
 //! What verifying finds, and how it says so.
 
 use crate::finding::Severity;
-use crate::shown::Shown;
+use crate::shown;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -183,7 +183,7 @@ impl fmt::Display for Name {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Shown::path(&self.file), self.what)
+        write!(f, "{}: {}", shown::path(&self.file), self.what)
     }
 }
 

@@ -5,7 +5,7 @@ use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::TaskWriter;
 use crate::error::Error;
 use crate::posix::PosixFile;
-use crate::shown::Shown;
+use crate::shown;
 use crate::sion::file::{OpenOptions, Opened};
 use crate::sion::siblings::sibling_path;
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ impl Drop for FileWriter {
             if part.abandon() {
                 log::warn!(
                     "{}: dropped without a close: what was written since the last commit is lost",
-                    Shown::path(part.path())
+                    shown::path(part.path())
                 );
             }
         }

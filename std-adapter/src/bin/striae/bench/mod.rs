@@ -20,7 +20,7 @@ use std::io;
 use std::time::Duration;
 use striae::Error;
 use striae::posix::PosixFile;
-use striae::shown::Shown;
+use striae::shown;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use striae_core::store::usize_to_u64;
@@ -69,7 +69,7 @@ fn read(args: &ReadArgs) -> Result<Sound, Failure> {
     let failed = |error| Error::new(&args.file, error);
     let file = PosixFile::open(&args.file).map_err(failed)?;
     let file_len = file.size().map_err(failed)?;
-    let path = Shown::path(&args.file);
+    let path = shown::path(&args.file);
     if file_len == 0 {
         return Err(Failure::Usage(format!("{path}: is empty: there is nothing to read")));
     }

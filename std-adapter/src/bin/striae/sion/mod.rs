@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::Path;
 use striae::Error;
 use striae::direct;
-use striae::shown::Shown;
+use striae::shown;
 use striae::sion::{self, File, OpenOptions, Opened};
 
 pub(crate) use pack::pack;
@@ -56,14 +56,14 @@ impl PartOfSet {
 pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done: &str) {
     let Some(part) = part else { return };
     let set = match part.set(path) {
-        Some(set) => format!(" {}", Shown::path(&set)),
+        Some(set) => format!(" {}", shown::path(&set)),
         None => String::new(),
     };
     let (file, files) = (part.file, part.files);
     complain(&format!(
         "{}: is file {file}, counted from 0, of the {files} files of the set{set}; only it was \
          {done}",
-        Shown::path(path)
+        shown::path(path)
     ));
 }
 
