@@ -16,6 +16,7 @@ mod gsd_appending;
 pub mod gsd_everything;
 pub mod gsd_file;
 pub mod gsd_held;
+mod gsd_inspecting;
 pub mod gsd_linear;
 mod gsd_opening;
 pub mod gsd_scenario;
@@ -31,6 +32,7 @@ pub use aligning::align_plan;
 pub use converting::{sion_convert, sion_recover};
 pub use ffrecord_opening::ffrecord_open;
 pub use gsd_appending::gsd_append;
+pub use gsd_inspecting::{gsd_recover, gsd_verify};
 pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
 pub use reopening::sion_reopen;
@@ -63,6 +65,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_convert", body: sion_convert },
     Target { name: "sion_recover", body: sion_recover },
     Target { name: "gsd_open", body: gsd_open },
+    Target { name: "gsd_recover", body: gsd_recover },
+    Target { name: "gsd_verify", body: gsd_verify },
     Target { name: "gsd_write", body: gsd_write },
     Target { name: "gsd_append", body: gsd_append },
     Target { name: "align_plan", body: align_plan },

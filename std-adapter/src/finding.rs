@@ -1,6 +1,6 @@
 //! What checking a file finds, as values with stable names: for programs, whatever the format.
 
-use crate::shown::Shown;
+use crate::shown;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +32,6 @@ impl<W: Found> Finding<W> {
 
 impl<W: fmt::Display> fmt::Display for Finding<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Shown::path(&self.file), self.what)
+        write!(f, "{}: {}", shown::path(&self.file), self.what)
     }
 }

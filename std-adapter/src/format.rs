@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::Path;
 use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::finding::is_mostly;
 
 /// A format of files.
 ///
@@ -65,12 +66,7 @@ impl Format {
     /// they tell.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let is_most = |format: &Self| {
-            let magic = format.magic();
-            let same = magic.iter().zip(bytes).filter(|(a, b)| a == b).count();
-            same > magic.len() / 2
-        };
-        Self::ALL.into_iter().find(is_most)
+        Self::ALL.into_iter().find(|format| is_mostly(format.magic(), bytes))
     }
 
     /// The format that a name promises by its ending, in whatever case: `.sion`, `.gsd`, `.ffr`.

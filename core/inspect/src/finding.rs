@@ -189,6 +189,12 @@ impl fmt::Display for FieldName {
     }
 }
 
+/// Whether a file begins with most bytes of a format's magic: a damaged one is still of that format.
+#[must_use]
+pub fn is_mostly(magic: &[u8], bytes: &[u8]) -> bool {
+    magic.iter().zip(bytes).filter(|(a, b)| a == b).count() > magic.len() / 2
+}
+
 /// A number of things: `1 name`, `2 names`.
 #[derive(Debug, Clone, Copy)]
 pub struct Count(pub u64, pub &'static str);
@@ -228,6 +234,12 @@ impl Facts {
             Err(_) => Value::Text(value.to_owned()),
         };
         Self { value: Some(value), ..self }
+    }
+
+    /// These bytes stand there, as text.
+    #[must_use]
+    pub fn bytes(self, value: &[u8]) -> Self {
+        self.text(&format!("{}", value.escape_ascii()))
     }
 
     /// These bytes are meant.
@@ -271,7 +283,8 @@ impl Facts {
 /// they come to as [`Facts`], and as text.
 ///
 /// A row without a kind has that of the error in it. Rows behind `also` are errors of core, or findings of another table: they bring a function that
-/// gives their facts, their own `Display`, and the names of their kinds.
+/// gives their facts, their own `Display`, and the list of their kinds; `kinds` is that of errors in
+/// rows without one.
 macro_rules! findings {
     (
         $(#[$meta:meta])*
@@ -289,6 +302,7 @@ macro_rules! findings {
             $(#[doc = $other_meaning:literal])+
             $other_severity:ident $other:ident($other_type:ty) $facts_of:path, $kinds:path;
         )*
+        $(kinds $more_kinds:path;)*
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq)]
@@ -314,7 +328,8 @@ macro_rules! findings {
                     $crate::finding::Severity::$severity,
                     &[$($meaning),+],
                 )),*],
-                $($kinds),*
+                $($kinds,)*
+                $($more_kinds,)*
             ];
         }
 

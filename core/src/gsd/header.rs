@@ -5,6 +5,7 @@ use super::layout::{IndexBlock, NameBlock};
 use super::raw;
 use crate::integrity::{Checksum, crc32c};
 use crate::store::copy_front;
+use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A version of the file layer or of a schema (`spec/gsd.md#versions`).
@@ -139,8 +140,8 @@ impl Header {
     /// CRC-32C of what says what the file is: schema version, application, schema.
     #[must_use]
     pub fn ident_crc(&self, checksum: Checksum) -> u32 {
-        let crc = checksum(0, &self.schema_version.number().to_le_bytes());
-        checksum(checksum(crc, &self.application.0), &self.schema.0)
+        let version = self.schema_version.number().into();
+        ident_crc(version, &self.application.0, &self.schema.0, checksum)
     }
 
     /// The same of a header that was read with [`read`].
@@ -208,7 +209,18 @@ pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<&raw::Header, Error> {
     Ok(header)
 }
 
+fn ident_crc(version: U32, application: &[u8], schema: &[u8], checksum: Checksum) -> u32 {
+    let crc = checksum(0, version.as_bytes());
+    checksum(checksum(crc, application), schema)
+}
+
 impl raw::Header {
+    /// CRC-32C of what says what the file is: schema version, application, schema.
+    #[must_use]
+    pub fn ident_crc(&self, checksum: Checksum) -> u32 {
+        ident_crc(self.schema_version, &self.application, &self.schema, checksum)
+    }
+
     /// What commits change of it.
     #[must_use]
     pub fn image(&self) -> raw::Image {

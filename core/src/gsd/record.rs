@@ -227,6 +227,11 @@ impl Image {
             || (names.location >= data_end && names_len > self.commit.names_len.get().into())
     }
 
+    /// Whether all that gsd looks at is as in `other`.
+    pub(super) fn has_fields_of(&self, other: &Self) -> bool {
+        self.as_bytes().get(..40) == other.as_bytes().get(..40)
+    }
+
     /// Whether the version is that of `other`, or what gsd makes of it when it opens the file.
     pub(super) fn version_of(&self, other: &Self) -> bool {
         let [ours, others] = [self, other].map(|it| Version::from_number(it.gsd_version.get()));

@@ -76,6 +76,8 @@ pub struct Judge<const DEEP: bool> {
     pub(super) image: Image,
     pub(super) state: State,
     pub(super) is_torn: bool,
+    /// Whether the torn header has all new that gsd looks at.
+    is_torn_behind: bool,
     pub(super) damage: Option<Damage>,
     has_lost_magic: bool,
     /// What a shadow says the header should be, and the checksum of what a commit of one sync added.
@@ -123,6 +125,7 @@ impl<const DEEP: bool> Judge<DEEP> {
             image: *image,
             state: State::Plain,
             is_torn: false,
+            is_torn_behind: false,
             damage: None,
             has_lost_magic: false,
             next: (*image, 0),
@@ -146,6 +149,12 @@ impl<const DEEP: bool> Judge<DEEP> {
             (State::Torn(record), None) => Basis::Torn(record.sequence),
             (State::Ahead(record), None) => Basis::Ahead(record.sequence),
         }
+    }
+
+    /// What opening says of it, if the header is not damaged.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
     }
 
     /// What commits change of the header: as it is, or, if it was torn or is damaged, as it should be.
@@ -173,6 +182,15 @@ impl<const DEEP: bool> Judge<DEEP> {
         match self.damage {
             Some(Damage::Shadow | Damage::Bit) => Some(&self.next.0),
             _ => None,
+        }
+    }
+
+    /// Whether the header is half written; and if so, whether it has all new that gsd looks at.
+    #[must_use]
+    pub const fn torn(&self) -> Option<bool> {
+        match self.is_torn {
+            true => Some(self.is_torn_behind),
+            false => None,
         }
     }
 
@@ -310,6 +328,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         match settled {
             Settled::Torn => {
                 let error = self.image.crc_error();
+                self.is_torn_behind = self.image.has_fields_of(&self.next.0);
                 (self.image, self.is_torn) = (self.next.0, true);
                 match self.record_of(&self.image) {
                     Ok(Some(record)) => {

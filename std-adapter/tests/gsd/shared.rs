@@ -2,9 +2,9 @@
 
 use super::piled::{chunk, data_at, file};
 use super::refused;
-use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use striae::error::ErrorKind;
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::{Certainty, Loss, Recover};
@@ -136,12 +136,15 @@ fn verify_finds_shared_bytes_without_reading_them_for_each_chunk() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sealed();
     let (path, file_len) = (put(&dir, &bytes), bytes.len() as u64);
-    let (mut kinds, read) = (Vec::new(), Cell::new(0));
+    let (mut kinds, read) = (Vec::new(), AtomicU64::new(0));
     let mut each = |finding: striae::gsd::verify::Finding| kinds.push(finding.what);
-    let progress = |len| read.set(read.get() + len);
+    let progress = |len| {
+        read.fetch_add(len, Ordering::Relaxed);
+    };
     let summary = verify_seen(&path, &mut each, &progress).unwrap();
     assert!(FRAMES * LEN > 16 * file_len, "else this says nothing");
-    assert!(read.get() <= 16 * file_len && read.get() > 8 * file_len, "{} {file_len}", read.get());
+    let read = read.into_inner();
+    assert!(read <= 16 * file_len && read > 8 * file_len, "{read} {file_len}");
     assert!(summary.checked > 0 && summary.checked < FRAMES);
     let shared =
         kinds.iter().filter(|kind| matches!(kind, FindingKind::Wrong(Error::Shared { .. })));

@@ -112,7 +112,7 @@ entries! {
         drive_read(&mut judge, &Host { file: 0 }, window).map_err(|_| Fail)?;
         drive_read(&mut deep, &Host { file: 0 }, window).map_err(|_| Fail)?;
         core::hint::black_box((judge.basis(), judge.damage(), judge.has_lost_magic()));
-        core::hint::black_box((deep.basis(), deep.damage(), deep.has_lost_magic()));
+        core::hint::black_box((deep.basis(), deep.damage(), deep.has_lost_magic(), deep.torn()));
         core::hint::black_box((deep.image(), deep.restored(), judge.image()));
         Ok(deep.record().ok_or(Fail)?.entries)
     }

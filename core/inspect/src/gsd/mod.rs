@@ -1,1 +1,51 @@
 //! GSD files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`verify`] | checks all that can be checked of a file |
+//! | [`recover`] | judges what is left of a damaged one, frame by frame |
+//! | `finding` | the findings |
+//! | `stale` | what a commit record says that is older than what gsd has appended |
+
+mod finding;
+pub mod recover;
+mod stale;
+pub mod verify;
+
+pub use finding::{FindingKind, error_facts};
+pub use stale::Stale;
+pub use striae_core::gsd::Basis;
+
+use crate::subject::{self, Subject};
+use alloc::vec::Vec;
+use core::ops::Range;
+use striae_core::gsd::Error;
+use striae_core::gsd::layout::IndexBlock;
+use striae_core::gsd::raw::IndexEntry;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use zerocopy::FromBytes;
+
+/// Why the check of a file could not go on: the store, or a file that shrank.
+pub(crate) type Failed<S> = subject::Failed<S, Error>;
+
+/// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
+pub(crate) fn each_entry<S: Subject>(
+    subject: &S,
+    index: IndexBlock,
+    slots: Range<u64>,
+    each: &mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>,
+) -> Result<(), Failed<S>> {
+    let (offset, mut numbers) = (index.offset_of(slots.start), slots.clone());
+    let count = slots.end.saturating_sub(slots.start);
+    let table = Span::of_table(offset, count, 32).ok_or(DriveError::Ended { offset })?;
+    subject::read_windows(subject, table, subject::WINDOW, &mut Vec::new(), |_, bytes| {
+        let entries = <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default();
+        for (entry, number) in entries.iter().zip(&mut numbers) {
+            if !each(number, entry)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}

@@ -1,11 +1,12 @@
 //! Whether what is to be copied of a file is sound, as verifying it would say.
 
 use crate::error::{Error, ErrorKind};
-use crate::gsd::verify::{self, Finding, FindingKind, Part};
+use crate::gsd::verify::{self, FindingKind, Part};
 use crate::gsd::{File, hoomd};
 use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::store::ReadAt;
+use striae_inspect::finding::Found;
 
 /// Looks before a file is believed to be damaged: what was read while it was being written may be.
 const LOOKS: u32 = 2;
@@ -15,14 +16,13 @@ const LOOKS: u32 = 2;
 pub(super) fn check(file: &File, is_part: bool, wanted: &dyn Fn(u64) -> bool) -> Result<(), Error> {
     let mut found = None;
     for _ in 0..LOOKS {
-        let store = file.store().file();
-        let mut counts = |finding: &Finding| match &finding.what {
+        let mut counts = |what: &FindingKind| match what {
             FindingKind::Torn { .. } => false, // the other half is known
             what => {
                 frames_of(file, is_part, what).is_none_or(|frames| frames.into_iter().any(wanted))
             }
         };
-        found = verify::first_damage(file.path(), store, &mut counts)?;
+        found = verify::first_damage(file.path(), file.store(), &mut counts)?;
         if found.is_none() {
             return Ok(());
         }

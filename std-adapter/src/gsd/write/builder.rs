@@ -37,6 +37,13 @@ impl Builder {
         Self::default()
     }
 
+    /// A file of these attributes.
+    pub(in crate::gsd) fn like(attributes: &Attributes<'_>) -> Self {
+        let (application, schema) = (attributes.application.into(), attributes.schema.into());
+        let attributes = Attributes { application: "", schema: "", ..*attributes };
+        Self { application, schema, attributes, ..Self::default() }
+    }
+
     /// Name of the program that makes the file, at most 63 bytes.
     #[must_use]
     pub fn application(mut self, name: impl Into<String>) -> Self {

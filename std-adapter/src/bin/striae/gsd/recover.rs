@@ -86,7 +86,7 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         lost: recovery.lost(),
         lost_entries: recovery.lost_entries(),
         bytes: recovery.bytes(),
-        forbidden: recovery.forbidden().map(|finding| finding.what.to_string()),
+        forbidden: recovery.forbidden().map(|finding| finding.to_string()),
         invented: invented.collect(),
         runs: recovery.runs().map(row).collect(),
     })?;
@@ -116,7 +116,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
             writeln!(lines, "header, names or index are damaged, as verify says")?;
         }
         if let Some(finding) = recovery.forbidden() {
-            writeln!(lines, "forbidden by the schema: {}", finding.what)?;
+            writeln!(lines, "forbidden by the schema: {}", finding)?;
         }
         let verdict = match (recovery.is_exact(), recovery.is_complete()) {
             (true, _) => "complete",

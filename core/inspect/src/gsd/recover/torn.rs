@@ -4,9 +4,9 @@
 //! loses any sectors of that write; what is lost reads as before, as zeros. What is asked here follows
 //! from that: `spec/gsd.md#what-a-crash-of-gsd-leaves`.
 
-use crate::gsd::hoomd::schema::{FIELDS, NAME, Rows};
 use striae_core::gsd::Chunk;
 use striae_core::span::Span;
+use striae_hoomd::schema::{FIELDS, NAME, Rows};
 
 /// Bytes that are kept or lost together; that pages have several of them makes no difference.
 const SECTOR: u64 = 512;

@@ -2,12 +2,13 @@
 
 use super::evidence::Evidence;
 use super::scan::is_plausible;
-use crate::gsd::torn::{self, Kept};
-use crate::gsd::verify::Failed;
-use crate::posix::PosixFile;
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
-use std::ops::Range;
+use super::torn::{self, Kept};
+use crate::gsd::Failed;
+use crate::subject::Subject;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
@@ -61,10 +62,10 @@ struct Waiting {
 }
 
 /// Puts entries together to frames.
-struct Collect<'e> {
+struct Collect<'e, S: Subject> {
     is_sorted: bool,
     ends: &'e BTreeSet<u64>,
-    each: &'e mut dyn FnMut(Entries) -> Result<(), Failed>,
+    each: &'e mut dyn FnMut(Entries) -> Result<(), Failed<S>>,
     present: Option<Entries>,
     /// Frames of damaged entries since the last sound one.
     damaged: Vec<Option<u64>>,
@@ -77,13 +78,13 @@ struct Collect<'e> {
 }
 
 /// Hands the frames that the index knows of to `each`, in order.
-pub(super) fn each_frame(
-    store: &PosixFile,
+pub(super) fn each_frame<S: Subject>(
+    subject: &S,
     evidence: &Evidence,
-    each: &mut dyn FnMut(Entries) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+    each: &mut dyn FnMut(Entries) -> Result<(), Failed<S>>,
+) -> Result<(), Failed<S>> {
     let index = &evidence.index;
-    let mut collect = Collect {
+    let mut collect: Collect<'_, S> = Collect {
         is_sorted: evidence.version.is_sorted(),
         ends: &index.ends,
         each,
@@ -99,7 +100,7 @@ pub(super) fn each_frame(
     }
     let max_frames = evidence.max_frames();
     let mut before: Option<IndexEntry> = None;
-    index.each(store, 0..index.end(), &mut |slot, entry| {
+    index.each(subject, 0..index.end(), &mut |slot, entry| {
         let read = match entry {
             Some(entry) if before == Some(*entry) => return Ok(true), // a copy that fills the index
             Some(entry) => read(entry, slot, index.block, max_frames),
@@ -173,7 +174,7 @@ impl Entries {
     }
 }
 
-impl Collect<'_> {
+impl<S: Subject> Collect<'_, S> {
     fn last_frame(&self) -> Option<u64> {
         self.present.as_ref().map(|present| present.frame)
     }
@@ -225,7 +226,7 @@ impl Collect<'_> {
     }
 
     /// An entry. One whose frame is after those of its neighbours waits until the next one is known.
-    fn order(&mut self, next: Waiting) -> Result<(), Failed> {
+    fn order(&mut self, next: Waiting) -> Result<(), Failed<S>> {
         let frame = next.chunk.frame;
         match &self.waiting {
             Some(was) if frame < was.chunk.frame => {
@@ -249,7 +250,7 @@ impl Collect<'_> {
     }
 
     /// The entry that waits is one of its frame; `next` is that of the next entry, if there is one.
-    fn release(&mut self, next: Option<u64>) -> Result<(), Failed> {
+    fn release(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
         let Some(Waiting { slot, chunk, front }) = self.waiting.take() else { return Ok(()) };
         // Another one of the same frame proves the frame, and nothing else of what was lost.
         let is_doubtful = front.is_some_and(|front| front > 8 || next != Some(chunk.frame));
@@ -278,7 +279,7 @@ impl Collect<'_> {
         }
     }
 
-    fn take(&mut self, slot: u64, chunk: Chunk) -> Result<(), Failed> {
+    fn take(&mut self, slot: u64, chunk: Chunk) -> Result<(), Failed<S>> {
         if self.last_frame() != Some(chunk.frame) {
             self.end(Some(chunk.frame))?;
         }
@@ -296,7 +297,7 @@ impl Collect<'_> {
     }
 
     /// The present frame has no more entries; that of the next one, if there is one.
-    fn end(&mut self, next: Option<u64>) -> Result<(), Failed> {
+    fn end(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
         let last = self.last_frame();
         let is_between = |frame: u64| {
             last.is_none_or(|last| frame >= last) && next.is_none_or(|next| frame <= next)

@@ -1,6 +1,6 @@
 //! What a commit record says that is older than what gsd has appended.
 
-use std::fmt;
+use core::fmt;
 use striae_core::gsd::raw::Image;
 use striae_core::gsd::{Head, State};
 
@@ -24,7 +24,9 @@ impl Stale {
         matches!(head.state, State::Appended).then(|| Self::in_image(&head.image))?
     }
 
-    pub(super) fn in_image(image: &Image) -> Option<Self> {
+    /// What the record in a header says that is stale.
+    #[must_use]
+    pub fn in_image(image: &Image) -> Option<Self> {
         // More than a record can have, which nothing proves any more, is damage.
         let power = Some(image.commit.align).filter(|&power| power <= 30);
         let align = power.map_or(1, |power| 1_u64.checked_shl(power.into()).unwrap_or(1));

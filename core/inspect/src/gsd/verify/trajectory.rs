@@ -1,17 +1,22 @@
 //! The schema hoomd: whether readers of trajectories get what was written (`spec/gsd-hoomd.md#what-is-wrong`).
 
-use super::{Failed, FindingKind, Report, WINDOW, read};
-use crate::gsd::hoomd::error::Error as HoomdError;
-use crate::gsd::hoomd::schema::{self, Field, Group, Kind, Rows};
-use crate::gsd::{NameList, last_of_each};
-use crate::posix::PosixFile;
-use crate::store::bulk;
-use std::collections::BTreeSet;
-use std::num::NonZeroU64;
+use super::{FindingKind, Report, WINDOW};
+use crate::gsd::Failed;
+use crate::subject::{Subject, read, read_windows};
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU64;
 use striae_core::gsd::open::Open;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Reader};
 use striae_core::store::usize_to_u64;
+use striae_hoomd::Error as HoomdError;
+use striae_hoomd::names::{NameList, last_of_each};
+use striae_hoomd::schema::{self, Field, Group, Kind, Rows};
 
 /// A chunk, and where its entry is.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +49,8 @@ impl Known {
     }
 }
 
-struct Check<'r, 'a> {
-    store: &'r PosixFile,
+struct Check<'r, 'a, S> {
+    subject: &'r S,
     /// The field of each id, and whether it is a logged quantity.
     fields: Vec<(Option<&'static Field>, bool)>,
     names: &'r NameList,
@@ -57,8 +62,8 @@ struct Check<'r, 'a> {
 }
 
 /// Checks a file whose header, names and index are sound; nothing if it is none of the schema.
-pub(super) fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Failed> {
-    let reader = Reader::open(store, &mut [0; Open::WINDOW])?;
+pub(super) fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S>> {
+    let reader = Reader::open(subject, &mut [0; Open::WINDOW])?;
     let header = &reader.head().header;
     if header.schema.as_bytes() != schema::NAME.as_bytes()
         || !schema::is_readable(header.schema_version)
@@ -70,7 +75,7 @@ pub(super) fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Fa
     let fields = names.iter().map(|name| field(name.0)).collect();
     let (names, first) = (&names, Known::defaults());
     let (logs, told) = (BTreeSet::new(), BTreeSet::new());
-    let mut check = Check { store, fields, names, first, logs, told, report };
+    let mut check = Check { subject, fields, names, first, logs, told, report };
     let (index, is_sorted) = (reader.head().index(), header.version.is_sorted());
     let mut frame: Vec<Placed> = Vec::new();
     let mut chunks = reader.chunks(vec![0; WINDOW.min(1 << 16)]);
@@ -92,8 +97,8 @@ pub(super) fn check(store: &PosixFile, report: &mut Report<'_>) -> Result<(), Fa
     }
 }
 
-impl Check<'_, '_> {
-    fn frame(&mut self, chunks: &[Placed]) -> Result<(), Failed> {
+impl<S: Subject> Check<'_, '_, S> {
+    fn frame(&mut self, chunks: &[Placed]) -> Result<(), Failed<S>> {
         let Some(number) = chunks.first().map(|placed| placed.chunk.frame) else { return Ok(()) };
         let mut known = self.first.clone();
         for group in Group::ALL {
@@ -112,14 +117,19 @@ impl Check<'_, '_> {
     }
 
     /// N of a group in a frame; values of frame 0 are no longer its if it is another.
-    fn count(&mut self, chunks: &[Placed], group: Group, known: &mut Known) -> Result<(), Failed> {
+    fn count(
+        &mut self,
+        chunks: &[Placed],
+        group: Group,
+        known: &mut Known,
+    ) -> Result<(), Failed<S>> {
         let field = group.count();
         let place = group.place();
         let Some(placed) = self.find(chunks, field.name) else { return Ok(()) };
         let mut bytes = [0; 4];
         let is_right = field.check(&placed.chunk, Some(1)).is_ok();
         if is_right {
-            read(self.store, placed.chunk.span.offset(), &mut bytes)?;
+            read(self.subject, placed.chunk.span.offset(), &mut bytes)?;
         }
         let n = is_right.then(|| u64::from(u32::from_le_bytes(bytes)));
         let [members, before] = [&mut known.members, &mut self.first.members];
@@ -141,7 +151,7 @@ impl Check<'_, '_> {
     }
 
     /// A chunk alone, and against the N of its frame.
-    fn chunk(&mut self, placed: &Placed, known: &mut Known, frame: u64) -> Result<(), Failed> {
+    fn chunk(&mut self, placed: &Placed, known: &mut Known, frame: u64) -> Result<(), Failed<S>> {
         let Placed { entry, chunk } = *placed;
         let (field, is_log) =
             self.fields.get(usize::from(chunk.id)).copied().unwrap_or((None, false));
@@ -177,7 +187,7 @@ impl Check<'_, '_> {
             self.texts(&chunk, field)?;
         } else if field.name == schema::DIMENSIONS.name {
             let mut value = [0];
-            read(self.store, chunk.span.offset(), &mut value)?;
+            read(self.subject, chunk.span.offset(), &mut value)?;
             let [value] = value;
             if !matches!(value, 2 | 3) {
                 self.tell(chunk.span.offset(), HoomdError::Dimensions { frame, value });
@@ -211,7 +221,7 @@ impl Check<'_, '_> {
     }
 
     /// The largest of whole numbers of 32 bits.
-    fn largest(&mut self, chunk: &Chunk) -> Result<Most, Failed> {
+    fn largest(&mut self, chunk: &Chunk) -> Result<Most, Failed<S>> {
         let mut most: Most = None;
         self.pieces(chunk, 4, &mut |offset, bytes| {
             for (number, bytes) in (0..).zip(bytes.chunks_exact(4)) {
@@ -225,7 +235,7 @@ impl Check<'_, '_> {
     }
 
     /// Whether texts are UTF-8, and such as gsd's Python package can read.
-    fn texts(&mut self, chunk: &Chunk, field: &Field) -> Result<(), Failed> {
+    fn texts(&mut self, chunk: &Chunk, field: &Field) -> Result<(), Failed<S>> {
         let (name, frame) = (Box::from(field.name.as_bytes()), chunk.frame);
         if chunk.m == 1 && chunk.n > 0 {
             let (found, want) = ((chunk.n, chunk.m), (None, Some(2)));
@@ -238,7 +248,7 @@ impl Check<'_, '_> {
             for (row, text) in (0..).zip(bytes.chunks(width.max(1))) {
                 let len = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
                 let text = text.get(..len).unwrap_or_default();
-                if let Err(error) = std::str::from_utf8(text) {
+                if let Err(error) = core::str::from_utf8(text) {
                     let at = usize_to_u64(error.valid_up_to());
                     let start = offset.saturating_add(u64::from(chunk.m).saturating_mul(row));
                     wrong.get_or_insert((start, at));
@@ -260,13 +270,13 @@ impl Check<'_, '_> {
         chunk: &Chunk,
         width: usize,
         each: &mut dyn FnMut(u64, &[u8]),
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Failed<S>> {
         let rows = WINDOW.checked_div(width).unwrap_or(0);
         let Some(most) = NonZeroU64::new(usize_to_u64(rows.saturating_mul(width))) else {
             return Ok(());
         };
         let mut window = Vec::new();
-        bulk::read_windows(self.store, chunk.span, most, &mut window, |place, bytes| {
+        read_windows(self.subject, chunk.span, most, &mut window, |place, bytes| {
             each(place.offset(), bytes);
             Ok(true)
         })
@@ -274,10 +284,9 @@ impl Check<'_, '_> {
 
     fn tell(&mut self, offset: u64, error: HoomdError) {
         let is_read = matches!(error, HoomdError::Number { .. } | HoomdError::Dimensions { .. });
-        let finding = FindingKind::Hoomd { offset, error };
-        match is_read {
-            true => self.report.note(finding), // only HOOMD-blue refuses to go on from it
-            false => self.report.damage(finding),
-        }
+        self.report.add(match is_read {
+            true => FindingKind::HoomdValue { offset, error },
+            false => FindingKind::Hoomd { offset, error },
+        });
     }
 }

@@ -1,18 +1,14 @@
 //! Recovering what is left of damaged files.
 //!
 //! ```
-//! use striae::gsd::recover::Recover;
+//! use striae_inspect::gsd::recover::Recovery;
 //!
-//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd");
-//! # let cut = format!("{golden}/bad_trunc_relocated_index.gsd");
-//! # let folder = tempfile::tempdir()?;
-//! # let whole = folder.path().join("whole.gsd");
-//! let recovery = Recover::new().examine(&cut)?;
-//! for run in recovery.runs() {
-//!     println!("frames {:?}: {}", run.frames, run.certainty);
-//! }
-//! recovery.write(&whole, &|_| {})?;
-//! assert_eq!(striae::gsd::File::open(&whole)?.frames(), 475);
+//! # const CUT: &[u8] = include_bytes!("../../../../../tests/golden/gsd/bad_trunc_relocated_index.gsd");
+//! let recovery = Recovery::examine(CUT)?;
+//! let runs: Vec<String> =
+//!     recovery.runs().map(|run| format!("frames {:?}: {}", run.frames, run.certainty)).collect();
+//! assert_eq!(recovery.frames(), 475);
+//! # assert!(!runs.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -38,26 +34,21 @@ mod names;
 mod of_gsd;
 mod scan;
 mod sums;
+mod torn;
 mod trajectory;
 mod write;
 
-use crate::error::{Error, ErrorKind};
-use crate::gsd::verify::{self, Finding, FindingKind};
-use crate::posix::PosixFile;
-use evidence::Evidence;
-use std::fmt;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use striae_core::gsd::Version;
+pub use write::{Copied, IntoWriter, Output, Unwritten};
 
-/// How to recover a file.
-///
-/// The damaged file is only read. Its header must be there, or the shadow of it; whatever else is
-/// missing, what is left is judged.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Recover {
-    force: bool,
-}
+use super::verify::{self, Depth};
+use super::{Failed, FindingKind, Stale};
+use crate::finding::{Found, Severity};
+use crate::subject::Subject;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+use evidence::Evidence;
+use striae_core::gsd::{Attributes, Version};
 
 /// How certain it is that a frame is what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,11 +188,10 @@ pub struct Run {
     pub certainty: Certainty,
 }
 
-/// What can be recovered of a file.
+/// What can be recovered of a file, which is only read. Its header must be there, or the shadow of it;
+/// whatever else is missing, what is left is judged.
 #[derive(Debug)]
 pub struct Recovery {
-    path: PathBuf,
-    store: PosixFile,
     evidence: Evidence,
     names: names::Names,
     runs: Vec<Run>,
@@ -209,70 +199,58 @@ pub struct Recovery {
     /// Whether `verify` finds no damage but in data.
     is_whole: bool,
     /// What it finds that the schema forbids.
-    forbidden: Option<Finding>,
+    forbidden: Option<FindingKind>,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
     /// What frames take of a frame 0 that is lost.
     taken: Option<trajectory::Taken>,
-    force: bool,
-}
-
-impl Recover {
-    /// Overwrites nothing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replaces a file that exists already.
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Judges all frames of the file at `path`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Gsd`] if not even the header, nor its shadow, is there; the operating system's.
-    pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
-        let path = path.as_ref();
-        let at = |kind: ErrorKind| Error::new(path, kind);
-        let store = PosixFile::open(path).map_err(|error| at(error.into()))?;
-        let mut evidence = Evidence::gather(&store).map_err(|error| at(error.into()))?;
-        let mut names = names::Names::find(&store, &evidence).map_err(|error| at(error.into()))?;
-        evidence.complete(&store).map_err(|error| at(error.into()))?;
-        let judged = judge::judge(&store, &evidence, &mut names);
-        let judge::Judged { runs, bytes, has_text, taken } =
-            judged.map_err(|error| at(error.into()))?;
-        let mut forbidden = None;
-        let mut counts = |finding: &Finding| match finding.what {
-            FindingKind::Torn { .. } => false,
-            FindingKind::Hoomd { .. } => {
-                forbidden.get_or_insert_with(|| finding.clone());
-                false
-            }
-            _ => true,
-        };
-        let is_whole = verify::first_damage(path, &store, &mut counts).is_ok_and(|it| it.is_none());
-        let (path, force) = (path.to_owned(), self.force);
-        Ok(Recovery {
-            path,
-            store,
-            evidence,
-            names,
-            runs,
-            bytes,
-            is_whole,
-            forbidden,
-            has_text,
-            taken,
-            force,
-        })
-    }
 }
 
 impl Recovery {
+    /// Judges all frames of a file.
+    ///
+    /// # Errors
+    /// If not even the header, nor its shadow, is there; the store's.
+    pub fn examine<S: Subject>(subject: &S) -> Result<Self, Failed<S>> {
+        let mut evidence = Evidence::gather(subject)?;
+        let mut names = names::Names::find(subject, &evidence)?;
+        evidence.complete(subject)?;
+        let judge::Judged { runs, bytes, has_text, taken } =
+            judge::judge(subject, &evidence, &mut names)?;
+        let (mut is_whole, mut forbidden) = (true, None);
+        let verified = verify::verify(subject, Depth::Structure, &mut |finding| match finding {
+            FindingKind::Torn { .. } => {}
+            FindingKind::Hoomd { .. } => {
+                forbidden.get_or_insert(finding);
+            }
+            finding => is_whole &= finding.severity() != Severity::Damage,
+        });
+        is_whole &= verified.is_ok();
+        Ok(Self { evidence, names, runs, bytes, is_whole, forbidden, has_text, taken })
+    }
+
+    /// What the new file says of itself, and how it is laid out: as the damaged one, as far as that is
+    /// known.
+    #[must_use]
+    pub fn attributes(&self) -> Attributes<'_> {
+        let Evidence { record, stale, version, .. } = &self.evidence;
+        let layer = match version.is_sorted() || self.has_text {
+            true => Version::LAYER,
+            false => Version { major: 1, minor: 0 },
+        };
+        let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
+        let has_sums = |stale: Stale| stale.checksums;
+        Attributes {
+            application: &self.evidence.application,
+            schema: &self.evidence.schema,
+            schema_version: self.evidence.schema_version,
+            layer,
+            align: align.or(stale.map(|stale| stale.align)).unwrap_or(1),
+            checksums: record.is_some_and(|record| record.checksums) || stale.is_some_and(has_sums),
+            ..Attributes::default()
+        }
+    }
+
     /// All frames that are known of, in order.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = &Run> {
         self.runs.iter()
@@ -335,7 +313,7 @@ impl Recovery {
     /// What the schema hoomd forbids, the first that `verify` finds: chunks are saved as they are,
     /// so the new file has it, too. `None` also if header, names or index are damaged.
     #[must_use]
-    pub const fn forbidden(&self) -> Option<&Finding> {
+    pub const fn forbidden(&self) -> Option<&FindingKind> {
         self.forbidden.as_ref()
     }
 
@@ -355,17 +333,5 @@ impl Recovery {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.is_complete() && self.runs.iter().all(|run| run.certainty.is_certain())
-    }
-
-    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use of
-    /// checksums. `progress` is told the length of each piece of a chunk that was copied.
-    ///
-    /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
-    /// file gets its name when it is whole: see [`Publish`](crate::publish::Publish).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Exists`]; the operating system's.
-    pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
-        write::write(self, out, progress)
     }
 }

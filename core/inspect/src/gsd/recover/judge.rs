@@ -4,16 +4,17 @@ use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
 use super::sums::{self, Said};
+use super::torn::{self, Tail};
 use super::trajectory::{self, Taken, at_most};
 use super::{Certainty, Doubt, Loss, Proof, Run};
-use crate::gsd::room::Room;
-use crate::gsd::torn::{self, Tail};
-use crate::gsd::verify::Failed;
-use crate::posix::PosixFile;
-use std::collections::BTreeSet;
-use std::ops::Range;
+use crate::gsd::Failed;
+use crate::subject::Subject;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
+use striae_hoomd::room::Room;
 
 /// All that was found out about frames.
 pub(super) struct Judged {
@@ -38,8 +39,8 @@ struct Held {
     lost_after: bool,
 }
 
-struct Judge<'a> {
-    store: &'a PosixFile,
+struct Judge<'a, S> {
+    subject: &'a S,
     evidence: &'a Evidence,
     names: &'a mut Names,
     judged: Judged,
@@ -55,19 +56,19 @@ struct Judge<'a> {
     room: Room,
 }
 
-pub(super) fn judge(
-    store: &PosixFile,
+pub(super) fn judge<S: Subject>(
+    subject: &S,
     evidence: &Evidence,
     names: &mut Names,
-) -> Result<Judged, Failed> {
+) -> Result<Judged, Failed<S>> {
     let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false, taken: None };
     let (unknown, window) = (BTreeSet::new(), Vec::new());
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
     let tail = Tail::new();
     let mut judge =
-        Judge { store, evidence, names, judged, held, data_end, tail, unknown, window, room };
+        Judge { subject, evidence, names, judged, held, data_end, tail, unknown, window, room };
     judge.learn_sums()?;
-    each_frame(store, evidence, &mut |entries| judge.take(&entries))?;
+    each_frame(subject, evidence, &mut |entries| judge.take(&entries))?;
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
@@ -76,7 +77,7 @@ pub(super) fn judge(
         let limit = Certainty::Guess(Doubt::Names);
         runs.iter_mut().for_each(|run| run.certainty = at_most(run.certainty, limit));
     }
-    let (mut runs, taken) = trajectory::judge(store, evidence, names, runs)?;
+    let (mut runs, taken) = trajectory::judge(subject, evidence, names, runs)?;
     let mut next = 0_u64;
     for run in &mut runs {
         if run.certainty.is_saved() {
@@ -87,19 +88,19 @@ pub(super) fn judge(
     Ok(Judged { runs, bytes, has_text, taken })
 }
 
-impl Judge<'_> {
+impl<S: Subject> Judge<'_, S> {
     /// Finds out the id of the name of checksums, if that name was lost: a frame that is whole tells.
-    fn learn_sums(&mut self) -> Result<(), Failed> {
+    fn learn_sums(&mut self) -> Result<(), Failed<S>> {
         if self.names.sums.is_some() || !self.is_sealed() {
             return Ok(());
         }
-        let (store, evidence) = (self.store, self.evidence);
+        let (subject, evidence) = (self.subject, self.evidence);
         let (names, window) = (&mut *self.names, &mut self.window);
         let mut room = Room::damaged(evidence.file_len);
-        each_frame(store, evidence, &mut |entries| {
+        each_frame(subject, evidence, &mut |entries| {
             let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
             if fits && names.sums.is_none() {
-                sums::learn(store, &entries.chunks, names, &mut room, window)?;
+                sums::learn(subject, &entries.chunks, names, &mut room, window)?;
             }
             Ok(())
         })
@@ -110,7 +111,7 @@ impl Judge<'_> {
         self.evidence.record.is_some_and(|record| record.checksums)
     }
 
-    fn take(&mut self, entries: &Entries) -> Result<(), Failed> {
+    fn take(&mut self, entries: &Entries) -> Result<(), Failed<S>> {
         entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));
         let said = self.said(entries)?;
         let is_right = matches!(said, Ok(Said::Right));
@@ -161,7 +162,7 @@ impl Judge<'_> {
     }
 
     /// What the checksums of a frame say, or why they cannot be asked.
-    fn said(&mut self, entries: &Entries) -> Result<Result<Said, Loss>, Failed> {
+    fn said(&mut self, entries: &Entries) -> Result<Result<Said, Loss>, Failed<S>> {
         if entries.chunks.iter().any(|chunk| !chunk.span.fits(self.evidence.file_len)) {
             return Ok(Err(Loss::Cut));
         }
@@ -170,7 +171,7 @@ impl Judge<'_> {
         if has_sums && entries.chunks.iter().any(|chunk| self.room.take(chunk).is_err()) {
             return Ok(Err(Loss::Overlap)); // as nothing else makes sound chunks that many
         }
-        sums::check(self.store, &entries.chunks, id, &mut self.window).map(Ok)
+        sums::check(self.subject, &entries.chunks, id, &mut self.window).map(Ok)
     }
 
     fn certainty(&self, entries: &Entries, said: &Said) -> Certainty {

@@ -1,24 +1,28 @@
 //! The checksums of frames, against the bytes of all their chunks.
 
-use super::finding::FindingKind;
-use super::{Failed, Report};
-use crate::gsd::room::Room;
-use crate::store::bulk::{Ahead, Bulk};
-use std::io;
+use super::{Depth, Report};
+use crate::gsd::Failed;
+use crate::gsd::finding::FindingKind;
+use crate::subject::{Subject, Sum};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::mem;
+use embedded_io::Error as _;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, Error};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::usize_to_u64;
+use striae_hoomd::room::Room;
 use zerocopy::FromBytes;
 
 /// Most chunks of a frame: one a name, and that of the checksums is one of them.
 const MAX_CHUNKS: usize = 1 << 16;
 
 /// Checks one frame after another, with its chunks in memory.
-pub(super) struct Sums<'s> {
-    /// The file; `None` if data are not to be checked.
-    bulk: Option<&'s Bulk>,
+pub(super) struct Sums<'s, S> {
+    subject: &'s S,
+    /// Whether data are to be checked.
+    depth: Depth,
     /// The id of the chunks that hold checksums.
     id: Option<u16>,
     /// Whether the commit record says that frames have such.
@@ -27,27 +31,26 @@ pub(super) struct Sums<'s> {
     /// Frames without checksums: the first, and how many.
     unsealed: Option<(u64, u64)>,
     sealed: u64,
-    ahead: Ahead,
     /// Bytes of frames that may still be read in one piece: of all, no more than twice the file has.
     whole: u64,
     room: Room,
     is_full: bool,
 }
 
-impl<'s> Sums<'s> {
+impl<'s, S: Subject> Sums<'s, S> {
     pub(super) fn new(
-        bulk: Option<&'s Bulk>,
-        file_len: u64,
+        subject: &'s S,
+        (file_len, depth): (u64, Depth),
         id: Option<u16>,
         is_sealed: bool,
     ) -> Self {
-        let (frame, ahead, room) = (Vec::new(), Ahead::default(), Room::damaged(file_len));
+        let (frame, room, whole) =
+            (Vec::new(), Room::damaged(file_len), file_len.saturating_mul(2));
         let (unsealed, sealed, is_full) = (None, 0, false);
-        let whole = file_len.saturating_mul(2);
-        Self { bulk, id, is_sealed, frame, unsealed, sealed, ahead, whole, room, is_full }
+        Self { subject, depth, id, is_sealed, frame, unsealed, sealed, whole, room, is_full }
     }
 
-    pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed> {
+    pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed<S>> {
         if self.id != Some(chunk.id) {
             report.summary.data.add(chunk.span.len());
         }
@@ -65,25 +68,25 @@ impl<'s> Sums<'s> {
     }
 
     /// There are no more chunks.
-    pub(super) fn finish(mut self, report: &mut Report<'_>) -> Result<(), Failed> {
+    pub(super) fn finish(mut self, report: &mut Report<'_>) -> Result<(), Failed<S>> {
         if !self.frame.is_empty() {
             self.check_frame(report)?;
         }
         if let Some((frame, count)) = self.unsealed.filter(|_| self.sealed > 0 || self.is_sealed) {
-            report.note(FindingKind::FramesUnsealed { frame, count });
+            report.add(FindingKind::FramesUnsealed { frame, count });
         }
         Ok(())
     }
 
-    fn check_frame(&mut self, report: &mut Report<'_>) -> Result<(), Failed> {
-        let mut chunks = std::mem::take(&mut self.frame);
+    fn check_frame(&mut self, report: &mut Report<'_>) -> Result<(), Failed<S>> {
+        let mut chunks = mem::take(&mut self.frame);
         let checked = self.check_chunks(&chunks, report);
         chunks.clear();
         self.frame = chunks;
         checked
     }
 
-    fn check_chunks(&mut self, chunks: &[Chunk], report: &mut Report<'_>) -> Result<(), Failed> {
+    fn check_chunks(&mut self, chunks: &[Chunk], report: &mut Report<'_>) -> Result<(), Failed<S>> {
         let own = chunks.iter().rfind(|chunk| Some(chunk.id) == self.id);
         let Some(own) = own else {
             let frame = chunks.first().map_or(0, |chunk| chunk.frame);
@@ -94,7 +97,8 @@ impl<'s> Sums<'s> {
         self.sealed = self.sealed.saturating_add(1);
         self.bring(chunks);
         let Some(bytes) = self.read_rows(own, report)? else { return Ok(()) };
-        let sums = match Checksums::parse(*own, &bytes, crc32c::crc32c_append) {
+        let checksum = self.subject.checksum(Sum::Crc32c);
+        let sums = match Checksums::parse(*own, &bytes, checksum) {
             Ok(sums) => sums,
             Err(error) => {
                 report.wrong(error);
@@ -107,38 +111,66 @@ impl<'s> Sums<'s> {
             report.wrong(Error::NoChecksums { frame: own.frame, id: own.id });
             return Ok(());
         }
-        for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
-            let row = others.binary_search_by_key(&u32::from(chunk.id), |row| row.id.get());
-            let Chunk { frame, id, span, .. } = *chunk;
-            if row.is_err() {
-                report.damage(FindingKind::ChunkUnsealed { frame, id, span });
-                continue;
-            }
-            let Some(crc) = self.crc_of(chunk, report)? else { continue };
-            report.summary.checked = report.summary.checked.saturating_add(1);
-            report.summary.data.add_checked(span.len());
-            match sums.check(chunk, crc, crc32c::crc32c_append) {
-                Ok(()) => {}
-                Err(Error::Checksum { stored, computed, .. }) => {
-                    report.damage(FindingKind::Chunk { frame, id, span, stored, computed });
-                }
-                Err(error) => report.wrong(error),
-            }
-        }
+        self.check_data(chunks, own, others, &sums, report)?;
         let mut ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id.into()).collect();
         ids.sort_unstable();
         for (row, at) in others.iter().zip(0_u64..) {
             let id = row.id.get();
             if ids.binary_search(&id).is_err() {
                 let offset = own.span.offset().saturating_add(at.saturating_mul(8));
-                report.damage(FindingKind::ChunkLost { offset, frame: own.frame, id });
+                report.add(FindingKind::ChunkLost { offset, frame: own.frame, id });
             }
         }
         Ok(())
     }
 
-    /// Reads a frame in one piece, if it is in one: its checksums, which are asked for first, stand behind
-    /// what they seal.
+    /// Compares the bytes of all chunks of a frame but its `own` one with their checksums.
+    fn check_data(
+        &mut self,
+        chunks: &[Chunk],
+        own: &Chunk,
+        rows: &[ChecksumRow],
+        sums: &Checksums<'_>,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failed<S>> {
+        let mut checked = Vec::new();
+        for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
+            if rows.binary_search_by_key(&u32::from(chunk.id), |row| row.id.get()).is_err() {
+                let Chunk { frame, id, span, .. } = *chunk;
+                report.add(FindingKind::ChunkUnsealed { frame, id, span });
+            } else if self.has_room(chunk, report) {
+                checked.push(*chunk);
+            }
+        }
+        let spans: Vec<Span> = checked.iter().map(|chunk| chunk.span).collect();
+        let (mut checked, mut failed) = (checked.iter(), Ok(()));
+        let checksum = self.subject.checksum(Sum::Crc32c);
+        self.subject.sums(Sum::Crc32c, &spans, &mut |crc| {
+            let Some(chunk) = checked.next() else { return };
+            let Chunk { frame, id, span, .. } = *chunk;
+            let crc = match crc {
+                Ok(crc) => crc,
+                Err(DriveError::Store(error)) => return unreadable::<S>(chunk, &error, report),
+                Err(error) => {
+                    failed = Err(error.infallible());
+                    return;
+                }
+            };
+            report.summary.checked = report.summary.checked.saturating_add(1);
+            report.summary.data.add_checked(span.len());
+            match sums.check(chunk, crc, checksum) {
+                Ok(()) => {}
+                Err(Error::Checksum { stored, computed, .. }) => {
+                    report.add(FindingKind::Chunk { frame, id, span, stored, computed });
+                }
+                Err(error) => report.wrong(error),
+            }
+        });
+        failed
+    }
+
+    /// Brings a frame in one piece, if it is in one: its checksums, which are asked for first, stand
+    /// behind what they seal.
     fn bring(&mut self, chunks: &[Chunk]) {
         let start = chunks.iter().map(|chunk| chunk.span.offset()).min().unwrap_or(0);
         let end = chunks.iter().map(|chunk| chunk.span.end()).max().unwrap_or(0);
@@ -146,51 +178,34 @@ impl<'s> Sums<'s> {
         let whole = Span::between(start, end);
         let whole = whole.filter(|whole| whole.len() <= len.saturating_mul(2));
         let left = whole.and_then(|whole| self.whole.checked_sub(whole.len()));
-        if let (Some(bulk), Some(whole), Some(left)) = (self.bulk, whole, left) {
+        if let (Depth::Data, Some(whole), Some(left)) = (self.depth, whole, left) {
             self.whole = left;
-            // Whoever reads a chunk is told what is wrong.
-            let _: Result<(), Failed> = self.ahead.bring(bulk, whole);
+            self.subject.bring(whole);
         }
     }
 
-    /// The bytes of the chunk that holds checksums, unless it is too long to be one.
+    /// The bytes of the chunk that holds checksums, unless it is too long to be one, or cannot be read.
     fn read_rows(
         &mut self,
         own: &Chunk,
         report: &mut Report<'_>,
-    ) -> Result<Option<Vec<u8>>, Failed> {
+    ) -> Result<Option<Vec<u8>>, Failed<S>> {
         let len = usize::try_from(own.span.len()).unwrap_or(usize::MAX);
         if len > MAX_CHUNKS.saturating_mul(8) {
             report.wrong(Error::NoChecksums { frame: own.frame, id: own.id });
             return Ok(None);
         }
-        if !self.has_room(own, report) {
+        if self.depth == Depth::Structure || !self.has_room(own, report) {
             return Ok(None);
         }
         let mut bytes = Vec::with_capacity(len);
-        let read = self.read_pieces(own, report, &mut |piece| bytes.extend_from_slice(piece))?;
-        Ok(read.then_some(bytes))
-    }
-
-    /// Hands over the bytes of a chunk; `false` if they cannot be read, which is told.
-    fn read_pieces(
-        &mut self,
-        chunk: &Chunk,
-        report: &mut Report<'_>,
-        each: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool, Failed> {
-        let Some(bulk) = self.bulk else { return Ok(false) };
-        let read = self.ahead.read_pieces(bulk, chunk.span, &mut |piece| {
-            each(piece);
-            true
-        });
-        match read {
-            Ok(()) => Ok(true),
+        match self.subject.data(own.span, &mut |piece| bytes.extend_from_slice(piece)) {
+            Ok(()) => Ok(Some(bytes)),
             Err(DriveError::Store(error)) => {
-                unreadable(chunk, &error, report);
-                Ok(false)
+                unreadable::<S>(own, &error, report);
+                Ok(None)
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.infallible()),
         }
     }
 
@@ -198,28 +213,15 @@ impl<'s> Sums<'s> {
     /// once, and which chunks they are is told by `overlap`.
     fn has_room(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> bool {
         let Err(error) = self.room.take(chunk) else { return true };
-        if !std::mem::replace(&mut self.is_full, true) {
+        if !mem::replace(&mut self.is_full, true) {
             report.wrong(error);
         }
         false
     }
-
-    /// The checksum of a chunk's bytes, unless they cannot be read.
-    fn crc_of(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> Result<Option<u32>, Failed> {
-        if !self.has_room(chunk, report) {
-            return Ok(None);
-        }
-        let (mut crc, progress) = (0, report.progress);
-        let read = self.read_pieces(chunk, report, &mut |bytes| {
-            crc = crc32c::crc32c_append(crc, bytes);
-            progress(usize_to_u64(bytes.len()));
-        })?;
-        Ok(read.then_some(crc))
-    }
 }
 
-fn unreadable(chunk: &Chunk, error: &io::Error, report: &mut Report<'_>) {
+fn unreadable<S: Subject>(chunk: &Chunk, error: &S::Error, report: &mut Report<'_>) {
     let Chunk { frame, id, span, .. } = *chunk;
     let (kind, message) = (error.kind(), error.to_string());
-    report.damage(FindingKind::UnreadableChunk { frame, id, span, kind, message });
+    report.add(FindingKind::UnreadableChunk { frame, id, span, kind, message });
 }

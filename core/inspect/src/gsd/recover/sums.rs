@@ -1,13 +1,15 @@
 //! The checksums of a frame, against all that it has.
 
 use super::{Loss, names::Names};
-use crate::gsd::room::Room;
-use crate::gsd::verify::{Failed, read, read_pieces};
-use crate::posix::PosixFile;
+use crate::gsd::Failed;
+use crate::subject::{Subject, Sum, read, read_pieces};
+use alloc::vec;
+use alloc::vec::Vec;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, ChunkType, Error};
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
+use striae_hoomd::room::Room;
 use zerocopy::FromBytes;
 
 /// Most bytes of a chunk with checksums: one of each name.
@@ -26,14 +28,14 @@ pub(super) enum Said {
 }
 
 /// Checks the frame that has these chunks, one of which, of name `id`, has checksums.
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     id: Option<u16>,
     window: &mut Vec<u8>,
-) -> Result<Said, Failed> {
+) -> Result<Said, Failed<S>> {
     let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
-    match own.map_or(Ok(Said::Nothing), |own| check_by(store, chunks, own, window)) {
+    match own.map_or(Ok(Said::Nothing), |own| check_by(subject, chunks, own, window)) {
         Err(DriveError::Store(_)) => Ok(Said::Wrong(Loss::Unreadable)),
         checked => checked,
     }
@@ -41,17 +43,17 @@ pub(super) fn check(
 
 /// Learns from the frame that has these chunks, all of which lie in the file, which name is that of
 /// checksums: the bytes of such a chunk prove what they are. `room` is for what is read.
-pub(super) fn learn(
-    store: &PosixFile,
+pub(super) fn learn<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     names: &mut Names,
     room: &mut Room,
     window: &mut Vec<u8>,
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let rows = usize_to_u64(chunks.len());
     let may_be = |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
     for own in chunks.iter().filter(may_be) {
-        match is_right(store, chunks, own, room, window) {
+        match is_right(subject, chunks, own, room, window) {
             Ok(true) => names.sums = Some(own.id),
             Ok(false) | Err(DriveError::Store(_)) => {}
             Err(error) => return Err(error),
@@ -61,27 +63,27 @@ pub(super) fn learn(
 }
 
 /// Whether `own` has the checksums of these chunks.
-fn is_right(
-    store: &PosixFile,
+fn is_right<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     own: &Chunk,
     room: &mut Room,
     window: &mut Vec<u8>,
-) -> Result<bool, Failed> {
+) -> Result<bool, Failed<S>> {
     if room.take(own).is_err() {
         return Ok(false);
     }
-    let bytes = read_rows(store, own)?;
+    let bytes = read_rows(subject, own)?;
     // Its own checksum, and whose rows it has, are known before any data are read.
-    let is_whole = Checksums::parse(*own, &bytes, crc32c::crc32c_append).is_ok();
+    let is_whole = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)).is_ok();
     let may_be = is_whole && are_of(&bytes, own, chunks);
     let has_room = may_be && chunks.iter().all(|chunk| room.take(chunk).is_ok());
-    Ok(has_room && matches!(check_by(store, chunks, own, window)?, Said::Right))
+    Ok(has_room && matches!(check_by(subject, chunks, own, window)?, Said::Right))
 }
 
-fn read_rows(store: &PosixFile, own: &Chunk) -> Result<Vec<u8>, Failed> {
+fn read_rows<S: Subject>(subject: &S, own: &Chunk) -> Result<Vec<u8>, Failed<S>> {
     let mut bytes = vec![0; usize::try_from(own.span.len().min(MAX_LEN)).unwrap_or(0)];
-    read(store, own.span.offset(), &mut bytes)?;
+    read(subject, own.span.offset(), &mut bytes)?;
     Ok(bytes)
 }
 
@@ -95,19 +97,19 @@ fn are_of(rows: &[u8], own: &Chunk, chunks: &[Chunk]) -> bool {
     others.iter().map(|row| row.id.get()).eq(ids.iter().copied())
 }
 
-fn check_by(
-    store: &PosixFile,
+fn check_by<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     own: &Chunk,
     window: &mut Vec<u8>,
-) -> Result<Said, Failed> {
+) -> Result<Said, Failed<S>> {
     const DAMAGED: Said = Said::Wrong(Loss::Checksums);
     if own.span.len() > MAX_LEN {
         return Ok(DAMAGED);
     }
-    let bytes = read_rows(store, own)?;
-    let Ok(sums) = Checksums::parse(*own, &bytes, crc32c::crc32c_append) else {
-        return match are_nearly_right(store, chunks, own, &bytes, window)? {
+    let bytes = read_rows(subject, own)?;
+    let Ok(sums) = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)) else {
+        return match are_nearly_right(subject, chunks, own, &bytes, window)? {
             true => Ok(Said::Damaged),
             false => Ok(DAMAGED),
         };
@@ -116,8 +118,8 @@ fn check_by(
         return Ok(Said::Wrong(Loss::Chunks));
     }
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
-        let crc = crc_of(store, chunk, window)?;
-        match sums.check(chunk, crc, crc32c::crc32c_append) {
+        let crc = crc_of(subject, chunk, window)?;
+        match sums.check(chunk, crc, subject.checksum(Sum::Crc32c)) {
             Ok(()) => {}
             Err(Error::Checksum { .. }) => return Ok(Said::Wrong(Loss::Checksum { id: chunk.id })),
             Err(_) => return Ok(Said::Wrong(Loss::Chunks)),
@@ -127,43 +129,43 @@ fn check_by(
 }
 
 /// The chunks of a frame that are as its checksums say, if these are right and of these chunks.
-pub(super) fn right(
-    store: &PosixFile,
+pub(super) fn right<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     id: Option<u16>,
-) -> Result<Option<Vec<Chunk>>, Failed> {
+) -> Result<Option<Vec<Chunk>>, Failed<S>> {
     let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
     let Some(own) = own.filter(|own| own.span.len() <= MAX_LEN) else { return Ok(None) };
-    let (bytes, mut window) = (read_rows(store, own)?, Vec::new());
-    let sums = Checksums::parse(*own, &bytes, crc32c::crc32c_append);
+    let (bytes, mut window) = (read_rows(subject, own)?, Vec::new());
+    let sums = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c));
     let Some(sums) = sums.ok().filter(|_| are_of(&bytes, own, chunks)) else { return Ok(None) };
     let mut right = Vec::new();
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
-        let crc = crc_of(store, chunk, &mut window)?;
-        if sums.check(chunk, crc, crc32c::crc32c_append).is_ok() {
+        let crc = crc_of(subject, chunk, &mut window)?;
+        if sums.check(chunk, crc, subject.checksum(Sum::Crc32c)).is_ok() {
             right.push(*chunk);
         }
     }
     Ok(Some(right))
 }
 
-fn crc_of(store: &PosixFile, chunk: &Chunk, window: &mut Vec<u8>) -> Result<u32, Failed> {
+fn crc_of<S: Subject>(subject: &S, chunk: &Chunk, window: &mut Vec<u8>) -> Result<u32, Failed<S>> {
     let mut crc = 0;
-    read_pieces(store, chunk.span, window, &mut |piece| {
-        crc = crc32c::crc32c_append(crc, piece);
+    read_pieces(subject, chunk.span, window, &mut |piece| {
+        crc = subject.checksum(Sum::Crc32c)(crc, piece);
         true
     })?;
     Ok(crc)
 }
 
 /// Whether all chunks have their checksums in these rows, but for one bit.
-fn are_nearly_right(
-    store: &PosixFile,
+fn are_nearly_right<S: Subject>(
+    subject: &S,
     chunks: &[Chunk],
     own: &Chunk,
     bytes: &[u8],
     window: &mut Vec<u8>,
-) -> Result<bool, Failed> {
+) -> Result<bool, Failed<S>> {
     let rows = <[ChecksumRow]>::ref_from_bytes(bytes).unwrap_or_default();
     let mut others: Vec<&Chunk> = chunks.iter().filter(|chunk| chunk.id != own.id).collect();
     others.sort_unstable_by_key(|chunk| chunk.id);
@@ -172,8 +174,8 @@ fn are_nearly_right(
     }
     let mut wrong_bits = 0_u32;
     for (row, chunk) in rows.iter().zip(others) {
-        let crc = crc_of(store, chunk, window)?;
-        let right = chunk.to_raw().sealed_crc(crc, crc32c::crc32c_append);
+        let crc = crc_of(subject, chunk, window)?;
+        let right = chunk.to_raw().sealed_crc(crc, subject.checksum(Sum::Crc32c));
         wrong_bits = wrong_bits.saturating_add((right ^ row.crc.get()).count_ones());
         if wrong_bits > 1 {
             return Ok(false);

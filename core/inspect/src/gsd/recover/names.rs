@@ -1,12 +1,15 @@
 //! The names: those of the list, those of a list of before, or invented ones.
 
 use super::evidence::Evidence;
-use crate::gsd::verify::{Failed, read as read_bytes, read_pieces};
-use crate::gsd::wrong_bit;
-use crate::posix::PosixFile;
-use std::collections::{BTreeMap, HashSet};
+use crate::gsd::Failed;
+use crate::subject::{Subject, Sum, read as read_bytes, read_pieces};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use alloc::{format, vec};
 use striae_core::gsd::layout::{MAX_NAMES, NameBlock};
 use striae_core::gsd::{Version, checksums};
+use striae_core::integrity::{Checksum, wrong_bit};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
@@ -35,19 +38,19 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn find(store: &PosixFile, evidence: &Evidence) -> Result<Self, Failed> {
+    pub(super) fn find<S: Subject>(subject: &S, evidence: &Evidence) -> Result<Self, Failed<S>> {
         let mut names = match evidence.record {
             Some(record) => {
                 let (len, crc) = (u64::from(record.names_len), record.names_crc);
-                let mut names = Self::committed(store, evidence, len, crc)?;
+                let mut names = Self::committed(subject, evidence, len, crc)?;
                 names.total = Some(record.names);
                 names.names.truncate(usize::try_from(record.names).unwrap_or(usize::MAX));
                 names.proven = if names.are_doubtful { 0 } else { record.names };
                 names
             }
             None => {
-                let mut names = Self::plain(store, evidence)?;
-                names.proven = Self::proven(store, evidence)?;
+                let mut names = Self::plain(subject, evidence)?;
+                names.proven = Self::proven(subject, evidence)?;
                 names
             }
         };
@@ -57,24 +60,24 @@ impl Names {
     }
 
     /// The names of a commit: their checksum tells where they are right.
-    fn committed(
-        store: &PosixFile,
+    fn committed<S: Subject>(
+        subject: &S,
         evidence: &Evidence,
         len: u64,
         crc: u32,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, Failed<S>> {
         let version = evidence.version;
         let places = [evidence.names.location].into_iter();
         let places = places.chain(evidence.more_names.iter().map(|block| block.location));
         let places: Vec<u64> = places.chain(FIRST).collect();
         let mut best = Vec::new();
         for (number, place) in places.iter().enumerate() {
-            let mut bytes = read_some(store, *place, len, evidence.file_len)?;
+            let mut bytes = read_some(subject, *place, len, evidence.file_len)?;
             let is_whole = usize_to_u64(bytes.len()) == len;
-            if is_whole && crc32c::crc32c(&bytes) == crc {
+            if is_whole && subject.checksum(Sum::Crc32c)(0, &bytes) == crc {
                 return Ok(Self::new(parse(&bytes, version), false));
             }
-            if is_whole && wrong_bit::correct(&mut bytes, crc) {
+            if is_whole && correct(&mut bytes, crc, subject.checksum(Sum::Crc32c)) {
                 return Ok(Self::new(parse(&bytes, version), true));
             }
             // Behind one that is damaged, others may have moved; and zeros may have cut one short.
@@ -94,10 +97,10 @@ impl Names {
     }
 
     /// The names of a file without a commit record.
-    fn plain(store: &PosixFile, evidence: &Evidence) -> Result<Self, Failed> {
+    fn plain<S: Subject>(subject: &S, evidence: &Evidence) -> Result<Self, Failed<S>> {
         let (version, file_len) = (evidence.version, evidence.file_len);
-        let list = |place: u64, len: u64| -> Result<_, Failed> {
-            Ok(parse(&read_some(store, place, len, file_len)?, version))
+        let list = |place: u64, len: u64| -> Result<_, Failed<S>> {
+            Ok(parse(&read_some(subject, place, len, file_len)?, version))
         };
         let NameBlock { location, units } = evidence.names;
         let mut best = list(location, units.saturating_mul(64))?;
@@ -115,7 +118,7 @@ impl Names {
         }
         // Longer lists start with the same name.
         let first = best.first().cloned().unwrap_or_default();
-        for place in find_all(store, &first, version, file_len)? {
+        for place in find_all(subject, &first, version, file_len)? {
             let names = list(place, GUESS_LEN)?;
             if names.starts_with(&best) && names.iter().all(|name| is_text(name)) {
                 best = names;
@@ -126,12 +129,12 @@ impl Names {
 
     /// How many names of a file that gsd has appended to are those of the last commit: it adds new ones
     /// behind them, also where it moves the list.
-    fn proven(store: &PosixFile, evidence: &Evidence) -> Result<u32, Failed> {
+    fn proven<S: Subject>(subject: &S, evidence: &Evidence) -> Result<u32, Failed<S>> {
         let Some(commit) = evidence.stale_commit else { return Ok(0) };
         let len = u64::from(commit.names_len.get());
-        let bytes = read_some(store, evidence.names.location, len, evidence.file_len)?;
-        let is_proven =
-            usize_to_u64(bytes.len()) == len && crc32c::crc32c(&bytes) == commit.names_crc.get();
+        let bytes = read_some(subject, evidence.names.location, len, evidence.file_len)?;
+        let is_proven = usize_to_u64(bytes.len()) == len
+            && subject.checksum(Sum::Crc32c)(0, &bytes) == commit.names_crc.get();
         let names = if is_proven { parse(&bytes, evidence.version) } else { Vec::new() };
         Ok(u32::try_from(names.len()).unwrap_or(0))
     }
@@ -153,13 +156,13 @@ impl Names {
     /// Of names that stand twice, only the first counts; and none can be written again that is not
     /// UTF-8, or fills a slot of layer 1, so that its NUL is lost.
     fn drop_unusable(&mut self, version: Version) {
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         let mut are_doubtful = false;
         for name in &mut self.names {
             // gsd's layer 1 cuts names, also inside a character.
             let is_cut = !version.is_sorted() && name.len() == 63;
             let fills_slot = !version.is_sorted() && name.len() > 63;
-            if fills_slot || !is_cut && std::str::from_utf8(name).is_err() {
+            if fills_slot || !is_cut && core::str::from_utf8(name).is_err() {
                 *name = Box::default();
                 are_doubtful = true;
             }
@@ -176,7 +179,7 @@ impl Names {
     pub(super) fn replace_cut(&mut self) -> bool {
         let mut cut = Vec::new();
         for (id, name) in (0..).zip(&mut self.names) {
-            if std::str::from_utf8(name).is_err() {
+            if core::str::from_utf8(name).is_err() {
                 *name = Box::default();
                 cut.push(id);
             }
@@ -209,7 +212,7 @@ impl Names {
 }
 
 fn is_text(name: &[u8]) -> bool {
-    std::str::from_utf8(name).is_ok_and(|name| !name.chars().any(char::is_control))
+    core::str::from_utf8(name).is_ok_and(|name| !name.chars().any(char::is_control))
 }
 
 /// The names in a list, up to the first empty one, or one that does not end.
@@ -227,24 +230,38 @@ fn parse(bytes: &[u8], version: Version) -> Vec<Box<[u8]>> {
 }
 
 /// The bytes at `place`, at most `len`, as many as there are.
-fn read_some(store: &PosixFile, place: u64, len: u64, file_len: u64) -> Result<Vec<u8>, Failed> {
+fn read_some<S: Subject>(
+    subject: &S,
+    place: u64,
+    len: u64,
+    file_len: u64,
+) -> Result<Vec<u8>, Failed<S>> {
     let there = Span::between(place, file_len).map_or(0, Span::len);
     let len = len.min(there).min(MAX_LEN);
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-    read_bytes(store, place, &mut bytes)?;
+    read_bytes(subject, place, &mut bytes)?;
     Ok(bytes)
+}
+
+/// Inverts the wrong bit; whether there was one, and only one.
+fn correct(bytes: &mut [u8], stored: u32, checksum: Checksum) -> bool {
+    let Some((at, bit)) = wrong_bit(bytes, stored, checksum) else { return false };
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= bit;
+    }
+    true
 }
 
 /// Most bytes of a name that it is searched by.
 const SEARCHED: usize = 1 << 12;
 
 /// Where `name` may stand as the first of a list: at 64 places at most.
-fn find_all(
-    store: &PosixFile,
+fn find_all<S: Subject>(
+    subject: &S,
     name: &[u8],
     version: Version,
     file_len: u64,
-) -> Result<Vec<u64>, Failed> {
+) -> Result<Vec<u64>, Failed<S>> {
     let mut wanted = name.to_vec();
     wanted.push(0);
     if !version.is_sorted() {
@@ -259,7 +276,7 @@ fn find_all(
     let all = Span::between(from, file_len).unwrap_or(Span::ZERO);
     let (mut end, len) = (from, usize_to_u64(wanted.len()));
     let mut search = Search::new(wanted);
-    read_pieces(store, all, &mut Vec::new(), &mut |piece| {
+    read_pieces(subject, all, &mut Vec::new(), &mut |piece| {
         for byte in piece {
             end = end.saturating_add(1);
             if search.is_end(byte) && found.len() < 64 {
@@ -319,7 +336,7 @@ impl<T: PartialEq + Clone> Search<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+    use core::cell::Cell;
 
     /// Counts how often it is compared.
     #[derive(Clone)]

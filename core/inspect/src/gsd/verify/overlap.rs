@@ -1,11 +1,13 @@
 //! That no two parts of a file share bytes, and what no part uses.
 
-use super::entries::each_entry;
-use super::finding::FindingKind;
+use super::Report;
 use super::head::Head;
 use super::part::Part;
-use super::{Failed, Report};
-use crate::posix::PosixFile;
+use crate::gsd::finding::FindingKind;
+use crate::gsd::{Failed, each_entry};
+use crate::subject::Subject;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::raw::{IndexEntry, Shadow};
@@ -59,7 +61,7 @@ impl Sweep {
         ];
         let mut others: Vec<_> = others.into_iter().flatten().collect();
         others.retain(|place| !place.span.is_empty());
-        others.sort_unstable_by_key(|place| std::cmp::Reverse(place.span.offset()));
+        others.sort_unstable_by_key(|place| Reverse(place.span.offset()));
         let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
         let shortest_gap = align.map_or(1, |align| align.max(512));
         Self {
@@ -131,15 +133,15 @@ impl Sweep {
         self.gap(end, data_end.min(file_len));
         self.report_found(report);
         if let Some((offset, len, count)) = self.unused {
-            report.note(FindingKind::Unused { offset, len, count });
+            report.add(FindingKind::Unused { offset, len, count });
         }
         if let Some(len) = file_len.checked_sub(data_end).filter(|&len| len > 0) {
-            report.note(FindingKind::Trailing { offset: data_end, len });
+            report.add(FindingKind::Trailing { offset: data_end, len });
         }
     }
 
     fn report_found(&mut self, report: &mut Report<'_>) {
-        self.found.drain(..).for_each(|finding| report.damage(finding));
+        self.found.drain(..).for_each(|finding| report.add(finding));
     }
 }
 
@@ -150,14 +152,14 @@ const fn key(spot: &Spot) -> (u64, u64) {
     (spot.0.offset(), spot.1)
 }
 
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: Subject>(
+    subject: &S,
     head: &Head,
     entries: u64,
     limits: Limits,
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
-    let index = Index { store, head, entries, limits };
+) -> Result<(), Failed<S>> {
+    let index = Index { subject, head, entries, limits };
     let mut sweep = Sweep::new(head);
     let mut near: Vec<Spot> = Vec::new();
     index.each(&mut |spot| {
@@ -181,18 +183,18 @@ pub(super) fn check(
 }
 
 /// The chunks of the index that take place.
-struct Index<'a> {
-    store: &'a PosixFile,
+struct Index<'a, S> {
+    subject: &'a S,
     head: &'a Head,
     entries: u64,
     limits: Limits,
 }
 
-impl Index<'_> {
+impl<S: Subject> Index<'_, S> {
     /// Hands all chunks to `each` until it wants no more.
-    fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed> {
+    fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed<S>> {
         let mut before = IndexEntry::new_zeroed();
-        each_entry(self.store, self.head.shown, 0..self.entries, &mut |slot, entry| {
+        each_entry(self.subject, self.head.shown, 0..self.entries, &mut |slot, entry| {
             let is_copy = slot > 0 && *entry == before;
             before = *entry;
             let chunk = Chunk::parse(entry, self.head.shown, slot, self.limits);
@@ -206,7 +208,7 @@ impl Index<'_> {
     }
 
     /// Reads the index again for each [`BATCH`] of chunks, in the order of their places.
-    fn sweep_batches(&self, report: &mut Report<'_>) -> Result<(), Failed> {
+    fn sweep_batches(&self, report: &mut Report<'_>) -> Result<(), Failed<S>> {
         let mut sweep = Sweep::new(self.head);
         let mut done = None;
         loop {

@@ -1,42 +1,21 @@
 //! The index: every entry alone, behind the one before it, and against the rest of the file.
 
-use super::finding::FindingKind;
 use super::head::{Head, compare};
 use super::names::Names;
 use super::sums::Sums;
-use super::{Failed, Report, overlap};
-use crate::posix::PosixFile;
-use crate::store::bulk;
-use std::ops::Range;
+use super::{Depth, Report, overlap};
+use crate::gsd::finding::FindingKind;
+use crate::gsd::{Failed, each_entry};
+use crate::subject::{Subject, Sum};
+use alloc::vec;
+use alloc::vec::Vec;
 use striae_core::gsd::check_entry::{EntryCheck, Finding};
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::{Commit, IndexEntry};
 use striae_core::gsd::{Chunk, ChunkType, Version};
-use striae_core::span::Span;
-use striae_core::step::DriveError;
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
-
-/// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
-pub(in crate::gsd) fn each_entry(
-    store: &PosixFile,
-    index: IndexBlock,
-    slots: Range<u64>,
-    each: &mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed>,
-) -> Result<(), Failed> {
-    let (offset, mut numbers) = (index.offset_of(slots.start), slots.clone());
-    let count = slots.end.saturating_sub(slots.start);
-    let table = Span::of_table(offset, count, 32).ok_or(DriveError::Ended { offset })?;
-    bulk::read_windows(store, table, bulk::WINDOW, &mut Vec::new(), |_, bytes| {
-        let entries = <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default();
-        for (entry, number) in entries.iter().zip(&mut numbers) {
-            if !each(number, entry)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    })
-}
+use striae_core::integrity::Checksum;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// What is known of the entries so far.
 struct Entries<'r, 'a> {
@@ -55,18 +34,19 @@ struct Entries<'r, 'a> {
     no_rows: Option<(u64, u64)>,
     early_text: Option<(u64, u64)>,
     crc: u32,
+    checksum: Checksum,
 }
 
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: Subject>(
+    subject: &S,
     head: &Head,
-    names: Names,
+    (names, depth): (Names, Depth),
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let (head, mut names) = (*head, names);
-    let entries = count(store, &head, report)?;
+    let entries = count(subject, &head, report)?;
     let sealed = head.record.is_some_and(|record| record.checksums);
-    let mut sums = Sums::new(report.bulk, head.file_len, names.sums, sealed);
+    let mut sums = Sums::new(subject, (head.file_len, depth), names.sums, sealed);
     let limits = Limits { file_len: head.file_len, names: names.len() };
     names.sums = None;
     let check = EntryCheck {
@@ -92,8 +72,9 @@ pub(super) fn check(
         no_rows: None,
         early_text: None,
         crc: 0,
+        checksum: subject.checksum(Sum::Crc32c),
     };
-    each_entry(store, head.shown, 0..entries, &mut |slot, entry| {
+    each_entry(subject, head.shown, 0..entries, &mut |slot, entry| {
         if let Some(chunk) = seen.take(slot, entry) {
             sums.take(chunk, seen.report)?;
         }
@@ -101,17 +82,17 @@ pub(super) fn check(
     })?;
     sums.finish(seen.report)?;
     seen.finish();
-    overlap::check(store, &head, entries, limits, report)
+    overlap::check(subject, &head, entries, limits, report)
 }
 
 /// How many entries there are.
-fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64, Failed> {
+fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Result<u64, Failed<S>> {
     let shown = head.shown;
     // Nobody but gsd uses slots that are shown and not committed; the first of these is empty here.
     let committed = head.record.map(|record| record.entries.min(shown.slots));
     let slots = committed.unwrap_or(0)..shown.slots;
     let (mut hole, mut stale, mut half) = (None, 0_u64, None);
-    each_entry(store, shown, slots, &mut |slot, entry| {
+    each_entry(subject, shown, slots, &mut |slot, entry| {
         match (hole, entry.is_used()) {
             (None, false) => hole = Some(slot),
             (Some(_), true) => stale = stale.saturating_add(1),
@@ -124,9 +105,9 @@ fn count(store: &PosixFile, head: &Head, report: &mut Report<'_>) -> Result<u64,
     })?;
     if let Some(slot) = hole.filter(|_| stale > 0) {
         let offset = shown.offset_of(slot).saturating_add(16);
-        report.damage(FindingKind::Hole { offset, slot, used: stale });
+        report.add(FindingKind::Hole { offset, slot, used: stale });
     } else if let Some(slot) = half {
-        report.damage(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
+        report.add(FindingKind::HalfEntry { offset: shown.offset_of(slot), slot });
     }
     Ok(committed.or(hole).unwrap_or(shown.slots))
 }
@@ -136,7 +117,7 @@ impl Entries<'_, '_> {
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
         let Head { shown, record, .. } = self.head;
         if record.is_some_and(|record| slot >= record.crc_from) {
-            self.crc = crc32c::crc32c_append(self.crc, entry.as_bytes());
+            self.crc = (self.checksum)(self.crc, entry.as_bytes());
         }
         if slot > 0 && *entry == self.before {
             return None; // a striae writer fills its index with copies of the last entry
@@ -154,7 +135,7 @@ impl Entries<'_, '_> {
                     let (frame, offset, count) = self.many_frames.unwrap_or((frame, at(0), 0));
                     self.many_frames = Some((frame, offset, count.saturating_add(1)));
                 }
-                finding => self.report.damage(FindingKind::Entry(finding)),
+                finding => self.report.add(FindingKind::Entry(finding)),
             }
         }
         self.check_name(slot, entry);
@@ -173,7 +154,7 @@ impl Entries<'_, '_> {
         let data_end = record.map_or(u64::MAX, |record| record.data_end);
         if chunk.span.end() > data_end {
             let (offset, span) = (at(16), chunk.span);
-            self.report.damage(FindingKind::BehindEnd { offset, span, data_end });
+            self.report.add(FindingKind::BehindEnd { offset, span, data_end });
         }
         Some(chunk)
     }
@@ -191,7 +172,7 @@ impl Entries<'_, '_> {
         match self.ids.get_mut(usize::from(id)) {
             Some(true) => {
                 let offset = self.head.shown.offset_of(slot).saturating_add(28);
-                self.report.damage(FindingKind::Repeated { offset, frame, id });
+                self.report.add(FindingKind::Repeated { offset, frame, id });
             }
             Some(has) => {
                 *has = true;
@@ -204,13 +185,13 @@ impl Entries<'_, '_> {
     fn finish(self) {
         if let Some((frame, offset, count)) = self.many_frames {
             let slots = self.head.allocated;
-            self.report.note(FindingKind::ManyFrames { offset, frame, slots, count });
+            self.report.add(FindingKind::ManyFrames { offset, frame, slots, count });
         }
         if let Some((offset, count)) = self.no_rows {
-            self.report.note(FindingKind::NoRows { offset, count });
+            self.report.add(FindingKind::NoRows { offset, count });
         }
         if let Some((offset, count)) = self.early_text {
-            self.report.note(FindingKind::EarlyText { offset, count });
+            self.report.add(FindingKind::EarlyText { offset, count });
         }
         self.names.report_unused(self.report);
         if let Some(record) = self.head.record {

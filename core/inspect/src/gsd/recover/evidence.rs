@@ -3,26 +3,28 @@
 use super::of_gsd::OfGsd;
 use super::scan::{self, Block};
 use super::{Certainty, Doubt, Proof};
-use crate::gsd::verify::{
-    self, Basis, Failed, Head, each_entry, read as read_bytes, read_shadows, unproven,
-};
-use crate::gsd::{Stale, wrong_bit};
-use crate::posix::PosixFile;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::gsd::verify::{Head, Judged, read_shadows, unproven};
+use crate::gsd::{Basis, Failed, Stale, each_entry};
+use crate::subject::{Subject, Sum, read};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use striae_core::gsd::create::SHADOW;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::raw::{self, IndexEntry};
-use striae_core::gsd::{Header, Record, Version};
+use striae_core::gsd::{Record, Version};
+use striae_core::integrity::{MAX_CORRECTED, wrong_bit};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Most entries that are taken from other index blocks than the one that is believed.
 const MAX_PATCHES: usize = 1 << 21;
 
 /// Is told of entries, and says whether it wants more.
-type EachEntry<'a> = &'a mut dyn FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed>;
+type EachEntry<'a, S> = &'a mut dyn FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed<S>>;
 
 /// The index that is believed.
 #[derive(Debug)]
@@ -81,37 +83,31 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Reads the header and what explains it.
-    pub(super) fn gather(store: &PosixFile) -> Result<Self, Failed> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let mut raw = raw::Header::new_zeroed();
-        let len = usize::try_from(file_len).unwrap_or(Header::LEN).min(Header::LEN);
-        read_bytes(store, 0, raw.as_mut_bytes().get_mut(..len).unwrap_or_default())?;
-        let head = verify::look(store, file_len)?;
-        let shadows = read_shadows(store, SHADOW, file_len)?;
-        let head = match (head, shadows.first()) {
-            (Some(head), _) => head,
-            (None, Some(shadow)) if len == Header::LEN => {
-                // the header is lost, and a shadow has most of it
-                verify::silent(|report| Head::of_image(&shadow.new, file_len, report))
-            }
-            (None, _) if raw.magic.get() == raw::Header::MAGIC && len == Header::LEN => {
+    pub(super) fn gather<S: Subject>(subject: &S) -> Result<Self, Failed<S>> {
+        let file_len = subject.size().map_err(DriveError::Store)?;
+        let judged = Judged::read(subject, file_len)?;
+        let shadows = read_shadows(subject, SHADOW, file_len)?;
+        let (raw, head) = match &judged {
+            Ok(judged) => (judged.header, judged.head()),
+            Err((_, raw)) => (*raw, None),
+        };
+        let head = match (head, shadows.first(), &judged) {
+            (Some(head), ..) => head,
+            // The header is lost, and a shadow has most of it.
+            (None, Some(shadow), _) if file_len >= 256 => Head::of_image(&shadow.new, file_len),
+            (None, _, Ok(_)) => {
                 let image = raw::Image { gsd_version: guess_version(&raw).into(), ..raw.image() };
-                verify::silent(|report| Head::of_image(&image, file_len, report))
+                Head::of_image(&image, file_len)
             }
-            (None, _) => {
-                let damaged =
-                    Header::parse(raw.as_bytes().get(..len).unwrap_or_default(), file_len);
-                let ended = DriveError::Ended { offset: file_len }; // never: it is damaged
-                return Err(damaged.err().map_or(ended, DriveError::Format));
-            }
+            (None, _, Err((error, _))) => return Err(DriveError::Format(*error)),
         };
         let claimed = raw.namelist_allocated_entries.get();
         let images = shadows.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
         let more_names = images.map(|image| image.name_block()).collect();
-        let mut index = Index::of_head(store, &head)?;
+        let mut index = Index::of_head(subject, &head)?;
         if let Some(record) = head.record {
             // What a later commit had was never durable, or is lost.
-            index.is_counted &= unproven(store, file_len, &record)?.is_none();
+            index.is_counted &= unproven(subject, file_len, &record)?.is_none();
         }
         Ok(Self {
             file_len,
@@ -121,29 +117,29 @@ impl Evidence {
             schema: label(&raw.schema),
             record: head.record,
             stale: Stale::in_image(&raw.image()).filter(|_| head.basis == Basis::Appended),
-            stale_commit: Some(raw.image().commit).filter(|_| head.basis == Basis::Appended),
+            stale_commit: judged.ok().and_then(|judged| judged.stale()),
             names: head.names,
             names_are_whole: claimed > 0 && head.names.units == claimed,
             more_names,
-            allocated: head.allocated.max(index.frames(store, file_len)?),
+            allocated: head.allocated.max(index.frames(subject, file_len)?),
             index,
         })
     }
 
     /// Finds out whether the index is whole, and looks for other blocks if it is not.
-    pub(super) fn complete(&mut self, store: &PosixFile) -> Result<(), Failed> {
-        if self.prove(store)? {
+    pub(super) fn complete<S: Subject>(&mut self, subject: &S) -> Result<(), Failed<S>> {
+        if self.prove(subject)? {
             return Ok(());
         }
-        if self.record.is_none() && self.index.has_end && self.lacks_nothing(store)? {
+        if self.record.is_none() && self.index.has_end && self.lacks_nothing(subject)? {
             return Ok(()); // nothing contradicts it
         }
-        if self.correct(store)? {
+        if self.correct(subject)? {
             return Ok(());
         }
-        let blocks = scan::find_blocks(store, self)?;
-        self.take_blocks(store, &blocks)?;
-        if !self.prove(store)? && self.index.doubt.is_none() && self.record.is_some() {
+        let blocks = scan::find_blocks(subject, self)?;
+        self.take_blocks(subject, &blocks)?;
+        if !self.prove(subject)? && self.index.doubt.is_none() && self.record.is_some() {
             self.index.doubt = Some(Doubt::Index);
         }
         Ok(())
@@ -163,14 +159,14 @@ impl Evidence {
     }
 
     /// Whether the commit record proves the entries.
-    fn prove(&mut self, store: &PosixFile) -> Result<bool, Failed> {
+    fn prove<S: Subject>(&mut self, subject: &S) -> Result<bool, Failed<S>> {
         let Some(record) = self.record else { return Ok(false) };
         if self.index.known() < record.entries {
             return Ok(false);
         }
         let mut crc = 0;
-        self.index.each(store, record.crc_from..record.entries, &mut |_, entry| {
-            crc = crc32c::crc32c_append(crc, entry.map_or(&[][..], IntoBytes::as_bytes));
+        self.index.each(subject, record.crc_from..record.entries, &mut |_, entry| {
+            crc = subject.checksum(Sum::Crc32c)(crc, entry.map_or(&[][..], IntoBytes::as_bytes));
             Ok(true)
         })?;
         if crc == record.index_crc {
@@ -181,10 +177,10 @@ impl Evidence {
     }
 
     /// Whether every entry can be what was written, as far as it says itself.
-    fn lacks_nothing(&self, store: &PosixFile) -> Result<bool, Failed> {
+    fn lacks_nothing<S: Subject>(&self, subject: &S) -> Result<bool, Failed<S>> {
         let mut is_whole = true;
         let mut before = 0;
-        self.index.each(store, 0..self.index.entries, &mut |_, entry| {
+        self.index.each(subject, 0..self.index.entries, &mut |_, entry| {
             let entry = entry.filter(|entry| scan::is_plausible(entry, self.max_frames()));
             is_whole &= entry.is_some_and(|entry| entry.frame.get() >= before);
             before = entry.map_or(before, |entry| entry.frame.get());
@@ -194,19 +190,20 @@ impl Evidence {
     }
 
     /// Sets a single wrong bit of the index right, if that is all.
-    fn correct(&mut self, store: &PosixFile) -> Result<bool, Failed> {
+    fn correct<S: Subject>(&mut self, subject: &S) -> Result<bool, Failed<S>> {
         let Some(record) = self.record else { return Ok(false) };
         let count = record.entries.saturating_sub(record.crc_from);
         let len = usize::try_from(count.saturating_mul(32)).unwrap_or(usize::MAX);
-        if len > wrong_bit::MAX_LEN || self.index.known() < record.entries {
+        if len > MAX_CORRECTED || self.index.known() < record.entries {
             return Ok(false);
         }
         let mut bytes = vec![0; len];
-        read_bytes(store, self.index.block.offset_of(record.crc_from), &mut bytes)?;
-        let Some((at, _)) = wrong_bit::wrong_bit(&bytes, record.index_crc) else {
+        read(subject, self.index.block.offset_of(record.crc_from), &mut bytes)?;
+        let checksum = subject.checksum(Sum::Crc32c);
+        let Some((at, bit)) = wrong_bit(&bytes, record.index_crc, checksum) else {
             return Ok(false);
         };
-        wrong_bit::correct(&mut bytes, record.index_crc);
+        bytes.get_mut(at).into_iter().for_each(|byte| *byte ^= bit);
         let entries = <[IndexEntry]>::ref_from_bytes(&bytes).unwrap_or_default();
         if let Some(entry) = entries.get(at / 32) {
             let slot = usize_to_u64(at / 32).saturating_add(record.crc_from);
@@ -218,11 +215,11 @@ impl Evidence {
     }
 
     /// Believes the block that knows most, and lets the others say what it lacks.
-    fn take_blocks(&mut self, store: &PosixFile, blocks: &[Block]) -> Result<(), Failed> {
-        let (present, shown) = (self.count_plausible(store)?, self.index.block.location);
+    fn take_blocks<S: Subject>(&mut self, subject: &S, blocks: &[Block]) -> Result<(), Failed<S>> {
+        let (present, shown) = (self.count_plausible(subject)?, self.index.block.location);
         let most = blocks.iter().max_by_key(|block| block.entries);
         if let Some(most) = most.filter(|block| block.entries > present) {
-            let agrees = self.agrees(store, most)?;
+            let agrees = self.agrees(subject, most)?;
             if present == 0 || agrees {
                 let old = self.index.block;
                 // Where gsd's first block is, and where the header says that one is, one starts; and
@@ -238,25 +235,25 @@ impl Evidence {
                 if self.record.is_none() {
                     self.index.entries = self.index.entries.max(most.entries);
                 }
-                self.patch(store, old)?;
+                self.patch(subject, old)?;
             }
         }
         for block in blocks {
-            if !self.agrees(store, block)? {
+            if !self.agrees(subject, block)? {
                 continue;
             }
             if block.has_end && block.location != shown {
                 self.index.ends.insert(block.entries);
             }
-            self.patch(store, IndexBlock { location: block.location, slots: block.entries })?;
+            self.patch(subject, IndexBlock { location: block.location, slots: block.entries })?;
         }
         Ok(())
     }
 
     /// How many slots from the first one on have what can be an entry.
-    fn count_plausible(&self, store: &PosixFile) -> Result<u64, Failed> {
+    fn count_plausible<S: Subject>(&self, subject: &S) -> Result<u64, Failed<S>> {
         let mut count = 0;
-        self.index.each(store, 0..self.index.known(), &mut |_, entry| {
+        self.index.each(subject, 0..self.index.known(), &mut |_, entry| {
             let is_plausible = entry.is_some_and(|it| scan::is_plausible(it, self.max_frames()));
             count = if is_plausible { u64::saturating_add(count, 1) } else { count };
             Ok(true)
@@ -265,17 +262,17 @@ impl Evidence {
     }
 
     /// Whether a block has the same entries as far as both have some.
-    fn agrees(&self, store: &PosixFile, block: &Block) -> Result<bool, Failed> {
+    fn agrees<S: Subject>(&self, subject: &S, block: &Block) -> Result<bool, Failed<S>> {
         let (mut same, mut others) = (0_u64, 0_u64);
         let other = IndexBlock { location: block.location, slots: block.entries };
         let slots = 0..self.index.known().min(block.entries).min(1 << 16);
         let mut theirs = Vec::new();
-        each_entry(store, other, slots.clone(), &mut |_, entry| {
+        each_entry(subject, other, slots.clone(), &mut |_, entry| {
             theirs.push(*entry);
             Ok(true)
         })?;
         let mut theirs = theirs.iter();
-        self.index.each(store, slots, &mut |_, ours| {
+        self.index.each(subject, slots, &mut |_, ours| {
             let theirs = theirs.next();
             let ours = ours.filter(|entry| scan::is_plausible(entry, self.max_frames()));
             match ours.zip(theirs) {
@@ -290,13 +287,13 @@ impl Evidence {
     }
 
     /// Takes from another block what the present one lacks.
-    fn patch(&mut self, store: &PosixFile, other: IndexBlock) -> Result<(), Failed> {
+    fn patch<S: Subject>(&mut self, subject: &S, other: IndexBlock) -> Result<(), Failed<S>> {
         let max_frames = self.max_frames();
         let mut found = Vec::new();
         let slots = 0..other.slots.min(self.index.entries);
         let index = &self.index;
         let mut lacking = Vec::new();
-        index.each(store, slots.clone(), &mut |slot, entry| {
+        index.each(subject, slots.clone(), &mut |slot, entry| {
             if entry.is_none_or(|entry| !scan::is_plausible(entry, max_frames)) {
                 lacking.push(slot);
             }
@@ -304,7 +301,7 @@ impl Evidence {
         })?;
         for slot in lacking.into_iter().chain(index.known()..slots.end) {
             let mut entry = IndexEntry::new_zeroed();
-            read_bytes(store, other.offset_of(slot), entry.as_mut_bytes())?;
+            read(subject, other.offset_of(slot), entry.as_mut_bytes())?;
             if scan::is_plausible(&entry, max_frames) {
                 found.push((slot, entry));
             }
@@ -338,7 +335,7 @@ fn label(bytes: &[u8; 64]) -> String {
 
 impl Index {
     /// The index that the header shows.
-    fn of_head(store: &PosixFile, head: &Head) -> Result<Self, Failed> {
+    fn of_head<S: Subject>(subject: &S, head: &Head) -> Result<Self, Failed<S>> {
         let mut index = Self {
             block: head.shown,
             entries: 0,
@@ -361,7 +358,7 @@ impl Index {
             index.is_counted = head.basis != Basis::Damaged || head.file_len <= record.data_end;
             return Ok(index);
         }
-        let used = OfGsd::look(store, head)?;
+        let used = OfGsd::look(subject, head)?;
         index.entries = used.end;
         index.block.slots = used.end;
         index.has_end = !used.has_stale && (used.end < used.slots || used.slots == head.allocated);
@@ -373,9 +370,9 @@ impl Index {
 
     /// Frames, if the index is whole and in order: gsd does not keep a file from having more of them
     /// than slots. As many as the file has bytes are too many.
-    fn frames(&self, store: &PosixFile, file_len: u64) -> Result<u64, Failed> {
+    fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
-        self.each(store, 0..self.entries, &mut |_, entry| {
+        self.each(subject, 0..self.entries, &mut |_, entry| {
             let frame = entry.map_or(0, |entry| entry.frame.get());
             in_order &= frame >= before && frame < file_len;
             before = frame;
@@ -396,15 +393,15 @@ impl Index {
     }
 
     /// Hands the entries in some slots to `each`, with patches; `None` for one that is not there.
-    pub(super) fn each(
+    pub(super) fn each<S: Subject>(
         &self,
-        store: &PosixFile,
-        slots: std::ops::Range<u64>,
-        each: EachEntry<'_>,
-    ) -> Result<(), Failed> {
+        subject: &S,
+        slots: core::ops::Range<u64>,
+        each: EachEntry<'_, S>,
+    ) -> Result<(), Failed<S>> {
         let in_block = slots.start..slots.end.min(self.block.slots);
         let mut go_on = true;
-        each_entry(store, self.block, in_block, &mut |slot, entry| {
+        each_entry(subject, self.block, in_block, &mut |slot, entry| {
             go_on = each(slot, Some(self.patches.get(&slot).unwrap_or(entry)))?;
             Ok(go_on)
         })?;
@@ -417,7 +414,7 @@ impl Index {
     }
 
     /// Why the entries in these slots are to be believed, or not.
-    pub(super) fn belief(&self, slots: std::ops::Range<u64>) -> Certainty {
+    pub(super) fn belief(&self, slots: core::ops::Range<u64>) -> Certainty {
         if self.is_guess {
             return Certainty::Guess(Doubt::Header);
         }

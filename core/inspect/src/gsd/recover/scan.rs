@@ -1,9 +1,12 @@
 //! Superseded index blocks: runs of what can be entries, anywhere in the file.
 
 use super::evidence::Evidence;
-use crate::gsd::verify::{Failed, read, read_pieces};
-use crate::posix::PosixFile;
-use std::collections::HashSet;
+use crate::gsd::Failed;
+use crate::subject::{Subject, read, read_pieces};
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use striae_core::gsd::ChunkType;
 use striae_core::gsd::layout::chunk_len;
 use striae_core::gsd::raw::IndexEntry;
@@ -92,7 +95,10 @@ fn end_of(entry: &IndexEntry) -> u64 {
 }
 
 /// Looks at every place of the file.
-pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<Block>, Failed> {
+pub(super) fn find_blocks<S: Subject>(
+    subject: &S,
+    evidence: &Evidence,
+) -> Result<Vec<Block>, Failed<S>> {
     let mut search = Search {
         max_frames: evidence.max_frames(),
         is_sorted: evidence.version.is_sorted(),
@@ -103,7 +109,7 @@ pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<
     let from = 256.min(evidence.file_len);
     let all = Span::between(from, evidence.file_len).unwrap_or(Span::ZERO);
     let (mut at, mut rest) = (from, Vec::new());
-    read_pieces(store, all, &mut Vec::new(), &mut |piece| {
+    read_pieces(subject, all, &mut Vec::new(), &mut |piece| {
         rest.extend_from_slice(piece);
         for window in rest.windows(32) {
             if let Ok(entry) = IndexEntry::ref_from_bytes(window) {
@@ -118,7 +124,7 @@ pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<
     search.runs.into_iter().flatten().for_each(|run| search.found.push(run));
     search.found.retain(|run| run.entries >= SHORTEST);
     let blocks = search.found.iter().map(|run| {
-        let has_end = has_end(store, run, evidence)?;
+        let has_end = has_end(subject, run, evidence)?;
         Ok(Block { location: run.start, entries: run.entries, has_end })
     });
     blocks.collect()
@@ -126,11 +132,11 @@ pub(super) fn find_blocks(store: &PosixFile, evidence: &Evidence) -> Result<Vec<
 
 /// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that ends,
 /// be it full or not, ends with a frame.
-fn has_end(store: &PosixFile, run: &Run, evidence: &Evidence) -> Result<bool, Failed> {
-    let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed> {
+fn has_end<S: Subject>(subject: &S, run: &Run, evidence: &Evidence) -> Result<bool, Failed<S>> {
+    let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed<S>> {
         let slots = slots.unwrap_or(Span::ZERO);
         let mut bytes = vec![0; usize::try_from(slots.len()).unwrap_or(usize::MAX)];
-        read(store, slots.offset(), &mut bytes)?;
+        read(subject, slots.offset(), &mut bytes)?;
         Ok(bytes)
     };
     let left = Span::between(run.next, evidence.file_len).map_or(0, Span::len) / 32;
@@ -139,7 +145,7 @@ fn has_end(store: &PosixFile, run: &Run, evidence: &Evidence) -> Result<bool, Fa
     let entries = Span::of_table(run.start, run.entries, 32).unwrap_or(Span::ZERO); // up to `next`
     let before = run.entries.saturating_sub(OWN).saturating_mul(32);
     let own = slots(entries.rest(before))?;
-    let own: HashSet<&[u8]> = own.chunks_exact(32).collect();
+    let own: BTreeSet<&[u8]> = own.chunks_exact(32).collect();
     let entries = <[IndexEntry]>::ref_from_bytes(&behind).unwrap_or_default();
     let is_sorted = evidence.version.is_sorted();
     let goes_on = entries.iter().filter(|entry| !own.contains(entry.as_bytes())).any(|entry| {
@@ -192,7 +198,7 @@ impl Search {
         }
         self.found.push(run);
         if self.found.len() >= MAX_BLOCKS.saturating_mul(2) {
-            self.found.sort_unstable_by_key(|run| std::cmp::Reverse(run.entries));
+            self.found.sort_unstable_by_key(|run| Reverse(run.entries));
             self.found.truncate(MAX_BLOCKS);
         }
     }

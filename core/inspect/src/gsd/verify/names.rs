@@ -1,11 +1,14 @@
 //! The name list.
 
-use super::finding::FindingKind;
+use super::Report;
 use super::head::{Head, compare};
-use super::{Failed, Report, read_pieces};
-use crate::posix::PosixFile;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use crate::gsd::Failed;
+use crate::gsd::finding::FindingKind;
+use crate::subject::{Subject, Sum, read_pieces};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use sha2::{Digest, Sha256};
 use striae_core::gsd::layout::MAX_NAMES;
 use striae_core::gsd::raw::Commit;
 use striae_core::gsd::{Error, checksums};
@@ -43,7 +46,7 @@ impl Names {
         if let Some((id, _)) = unused.next() {
             let offset = self.starts.get(usize::from(id)).copied().unwrap_or(0);
             let count = usize_to_u64(unused.count()).saturating_add(1);
-            report.note(FindingKind::NamesUnused { offset, id, count });
+            report.add(FindingKind::NamesUnused { offset, id, count });
         }
     }
 }
@@ -68,9 +71,8 @@ struct List<'r, 'a> {
     junk: Option<(u64, u64)>,
     starts: Vec<u64>,
     sums: Option<u16>,
-    /// Two fingerprints of each name, which nobody can choose.
-    seen: HashMap<(u64, u64), u16>,
-    hashers: (RandomState, RandomState),
+    /// A fingerprint of each name, which nobody can forge.
+    seen: BTreeMap<[u8; 16], u16>,
 }
 
 impl List<'_, '_> {
@@ -117,23 +119,25 @@ impl List<'_, '_> {
         let id = u16::try_from(self.starts.len()).unwrap_or(u16::MAX);
         let (offset, is_cut) = (self.start, self.name.len() >= 63 && !self.is_packed);
         if !self.is_done {
-            self.report.damage(FindingKind::NameNotTerminated { offset, id });
+            self.report.add(FindingKind::NameNotTerminated { offset, id });
         }
-        match std::str::from_utf8(&self.name) {
+        match core::str::from_utf8(&self.name) {
             // The whole name was too long to keep.
             Err(error) if error.error_len().is_none() && self.name.len() == TEXT => {}
             Err(_) => {
                 let name = self.name.clone().into_boxed_slice();
-                let finding = FindingKind::NameNotText { offset, id, name };
                 // gsd's layer 1 cuts names, also inside a character.
-                if is_cut { self.report.note(finding) } else { self.report.damage(finding) }
+                self.report.add(match is_cut {
+                    true => FindingKind::NameCut { offset, id, name },
+                    false => FindingKind::NameNotText { offset, id, name },
+                });
             }
             Ok(_) => {}
         }
-        let (a, b) = &self.hashers;
-        let print = (a.hash_one((&self.name, self.len)), b.hash_one((&self.name, self.len)));
+        let print = Sha256::new().chain_update(self.len.to_le_bytes()).chain_update(&self.name);
+        let print = *print.finalize().first_chunk().unwrap_or(&[0; 16]);
         match self.seen.get(&print) {
-            Some(&first) => self.report.damage(FindingKind::NameRepeated { offset, id, first }),
+            Some(&first) => self.report.add(FindingKind::NameRepeated { offset, id, first }),
             None => {
                 self.seen.insert(print, id);
             }
@@ -147,11 +151,11 @@ impl List<'_, '_> {
     }
 }
 
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: Subject>(
+    subject: &S,
     head: &Head,
     report: &mut Report<'_>,
-) -> Result<Names, Failed> {
+) -> Result<Names, Failed<S>> {
     let span = head.names.span().unwrap_or(Span::ZERO);
     let record = head.record;
     let end = record.map(|record| span.offset().saturating_add(record.names_len.into()));
@@ -168,14 +172,13 @@ pub(super) fn check(
         junk: None,
         starts: Vec::new(),
         sums: None,
-        seen: HashMap::new(),
-        hashers: (RandomState::new(), RandomState::new()),
+        seen: BTreeMap::new(),
     };
-    let (mut last, mut crc) = (0, 0);
-    read_pieces(store, span, &mut Vec::new(), &mut |bytes| {
+    let (mut last, mut crc, checksum) = (0, 0, subject.checksum(Sum::Crc32c));
+    read_pieces(subject, span, &mut Vec::new(), &mut |bytes| {
         let skip = end.map_or(0, |end| end.saturating_sub(list.at));
         let covered = bytes.get(..usize::try_from(skip).unwrap_or(usize::MAX)).unwrap_or(bytes);
-        crc = crc32c::crc32c_append(crc, covered);
+        crc = checksum(crc, covered);
         bytes.iter().for_each(|&byte| list.take(byte));
         last = bytes.last().copied().unwrap_or(last);
         true
@@ -186,13 +189,13 @@ pub(super) fn check(
         report.wrong(Error::NotTerminated { offset, value: last });
     }
     if let Some((offset, count)) = junk {
-        report.note(FindingKind::NameJunk { offset, count });
+        report.add(FindingKind::NameJunk { offset, count });
     }
     let names = Names { used: vec![false; starts.len()], starts, sums };
     if let Some(record) = record {
         compare(Commit::names_crc, record.names_crc, crc, report);
         if names.len() != record.names {
-            report.damage(FindingKind::Differs {
+            report.add(FindingKind::Differs {
                 field: Commit::names,
                 offset: 232,
                 value: record.names.into(),

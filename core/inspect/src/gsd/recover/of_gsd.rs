@@ -1,9 +1,11 @@
 //! The slots of an index that gsd has written to, where nothing proves them.
 
 use super::scan::{self, Run};
-use crate::gsd::torn::Kept;
-use crate::gsd::verify::{Failed, Head, each_entry};
-use crate::posix::PosixFile;
+use super::torn::Kept;
+use crate::gsd::verify::Head;
+use crate::gsd::{Failed, each_entry};
+use crate::subject::Subject;
+use alloc::vec::Vec;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::span::Span;
 use zerocopy::IntoBytes;
@@ -28,12 +30,12 @@ pub(super) struct OfGsd {
 }
 
 impl OfGsd {
-    pub(super) fn look(store: &PosixFile, head: &Head) -> Result<Self, Failed> {
-        let moved = moved(store, head.shown)?;
+    pub(super) fn look<S: Subject>(subject: &S, head: &Head) -> Result<Self, Failed<S>> {
+        let moved = moved(subject, head.shown)?;
         let mut used =
             Self { slots: head.shown.slots, end: 0, hole: None, has_stale: false, moved };
         let (mut empty, mut run, is_sorted) = (None, None::<Run>, head.version.is_sorted());
-        each_entry(store, head.shown, 0..head.shown.slots, &mut |slot, entry| {
+        each_entry(subject, head.shown, 0..head.shown.slots, &mut |slot, entry| {
             if entry.as_bytes().iter().all(|&byte| byte == 0) {
                 empty = empty.or(Some(slot));
                 return Ok(true);
@@ -61,18 +63,18 @@ impl OfGsd {
 
 /// How many entries at the front of the index are those of the first block as well, which was written to
 /// until the index moved.
-fn moved(store: &PosixFile, shown: IndexBlock) -> Result<u64, Failed> {
+fn moved<S: Subject>(subject: &S, shown: IndexBlock) -> Result<u64, Failed<S>> {
     let (mut first, mut count) = (Vec::new(), 0_u64);
     if shown.location < FIRST.span().map_or(0, Span::end) {
         return Ok(0);
     }
     let slots = 0..FIRST.slots.min(shown.slots);
-    each_entry(store, FIRST, slots.clone(), &mut |_, entry| {
+    each_entry(subject, FIRST, slots.clone(), &mut |_, entry| {
         first.push(*entry);
         Ok(true)
     })?;
     let mut first = first.iter();
-    each_entry(store, shown, slots, &mut |slot, entry| {
+    each_entry(subject, shown, slots, &mut |slot, entry| {
         let is_same = entry.is_used() && first.next() == Some(entry);
         count = if is_same { slot.saturating_add(1) } else { count };
         Ok(is_same)

@@ -1,6 +1,6 @@
 //! The parts of a file, which have no bytes in common.
 
-use std::fmt;
+use core::fmt;
 
 /// A part of a file that has its bytes for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,12 +4,13 @@ use super::evidence::Evidence;
 use super::frames::each_frame;
 use super::names::Names;
 use super::{Certainty, Doubt, Run, sums};
-use crate::gsd::hoomd::fallback::{Fallback, Need};
-use crate::gsd::hoomd::schema::{self, Group};
-use crate::gsd::verify::{Failed, read};
-use crate::posix::PosixFile;
-use std::ops::Range;
+use crate::gsd::Failed;
+use crate::subject::{Subject, read};
+use alloc::vec::Vec;
+use core::ops::Range;
 use striae_core::gsd::Chunk;
+use striae_hoomd::fallback::{Fallback, Need};
+use striae_hoomd::schema::{self, Group};
 
 /// Bytes for each byte of the file, and of a file of 16 MiB, that frames may take of a frame 0 that is lost.
 const TAKEN: u64 = 16;
@@ -30,14 +31,14 @@ pub(super) struct Taken {
 impl Taken {
     /// What a frame of the new file must have besides its own chunks. Each is asked for after the one
     /// before it.
-    pub(super) fn needs(
+    pub(super) fn needs<S: Subject>(
         &mut self,
-        store: &PosixFile,
+        subject: &S,
         names: &Names,
         own: &[Chunk],
-    ) -> Result<Vec<Need>, Failed> {
+    ) -> Result<Vec<Need>, Failed<S>> {
         let right = &self.right;
-        let members = |group| members(store, names, [own, right], group);
+        let members = |group| members(subject, names, [own, right], group);
         let mut needs = self.fallback.needs(own, members)?;
         if !self.has_first {
             self.has_first = true;
@@ -55,12 +56,12 @@ impl Taken {
 
 /// N of a group by the first of these chunks that says so; 0 if that is not known, as it may be in frames
 /// that are a guess.
-fn members(
-    store: &PosixFile,
+fn members<S: Subject>(
+    subject: &S,
     names: &Names,
     chunks: [&[Chunk]; 2],
     group: Group,
-) -> Result<u64, Failed> {
+) -> Result<u64, Failed<S>> {
     let field = group.count();
     let is_it = |chunk: &&Chunk| names.get(chunk.id) == Some(field.name.as_bytes());
     let chunk = chunks.into_iter().flatten().find(is_it);
@@ -68,17 +69,17 @@ fn members(
         return Ok(0);
     };
     let mut bytes = [0; 4];
-    read(store, chunk.span.offset(), &mut bytes)?;
+    read(subject, chunk.span.offset(), &mut bytes)?;
     Ok(u32::from_le_bytes(bytes).into())
 }
 
 /// Judges frames of the schema hoomd by what they take from frame 0, and says what they need of it.
-pub(super) fn judge(
-    store: &PosixFile,
+pub(super) fn judge<S: Subject>(
+    subject: &S,
     evidence: &Evidence,
     names: &Names,
     runs: Vec<Run>,
-) -> Result<(Vec<Run>, Option<Taken>), Failed> {
+) -> Result<(Vec<Run>, Option<Taken>), Failed<S>> {
     let Some(first) = runs.first().filter(|_| evidence.schema == schema::NAME) else {
         return Ok((runs, None));
     };
@@ -87,16 +88,16 @@ pub(super) fn judge(
         Certainty::AsFound => Certainty::AsFound,
         Certainty::Guess(_) => Certainty::Guess(Doubt::First),
         Certainty::Lost(_) => {
-            if let Some(taken) = left_of_first(store, evidence, names)? {
+            if let Some(taken) = left_of_first(subject, evidence, names)? {
                 let mut weighed = Weighed {
-                    store,
+                    subject,
                     names,
                     taken: taken.clone(),
                     old: &runs,
                     new: Vec::new(),
                     next: 0,
                 };
-                each_frame(store, evidence, &mut |entries| {
+                each_frame(subject, evidence, &mut |entries| {
                     let mut own = entries.chunks;
                     own.retain(|chunk| Some(chunk.id) != names.sums);
                     weighed.until(entries.frame, &[])?;
@@ -121,13 +122,13 @@ pub(super) const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty
 }
 
 /// What is left of frame 0, if it is known which chunks it had.
-fn left_of_first(
-    store: &PosixFile,
+fn left_of_first<S: Subject>(
+    subject: &S,
     evidence: &Evidence,
     names: &Names,
-) -> Result<Option<Taken>, Failed> {
+) -> Result<Option<Taken>, Failed<S>> {
     let mut first = None;
-    each_frame(store, evidence, &mut |entries| {
+    each_frame(subject, evidence, &mut |entries| {
         if entries.frame == 0 {
             first = Some(entries.chunks);
         }
@@ -138,20 +139,20 @@ fn left_of_first(
         fits && !names.are_doubtful
     });
     let Some(chunks) = chunks else { return Ok(None) };
-    let Some(right) = sums::right(store, &chunks, names.sums)? else { return Ok(None) };
+    let Some(right) = sums::right(subject, &chunks, names.sums)? else { return Ok(None) };
     let is_lost = |id: u16| !right.iter().any(|chunk| chunk.id == id);
     let own: Vec<Chunk> =
         chunks.iter().filter(|chunk| Some(chunk.id) != names.sums).copied().collect();
     let name = |id| names.get(id).unwrap_or_default();
-    let members = |group| members(store, names, [&right, &[]], group);
+    let members = |group| members(subject, names, [&right, &[]], group);
     let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
     let left = evidence.file_len.max(SHORT).saturating_mul(TAKEN);
     Ok(Some(Taken { fallback, right, has_first: false, left }))
 }
 
 /// Runs that are made of others.
-struct Weighed<'a> {
-    store: &'a PosixFile,
+struct Weighed<'a, S> {
+    subject: &'a S,
     names: &'a Names,
     taken: Taken,
     /// The run of the frame that comes next, and those after it.
@@ -161,9 +162,9 @@ struct Weighed<'a> {
     next: u64,
 }
 
-impl Weighed<'_> {
+impl<S: Subject> Weighed<'_, S> {
     /// Frames up to number `end`, each with these chunks.
-    fn until(&mut self, end: u64, chunks: &[Chunk]) -> Result<(), Failed> {
+    fn until(&mut self, end: u64, chunks: &[Chunk]) -> Result<(), Failed<S>> {
         while let Some((run, rest)) =
             self.old.split_first().filter(|(run, _)| run.frames.start < end)
         {
@@ -172,7 +173,7 @@ impl Weighed<'_> {
                 self.push(frames.clone(), run.certainty);
             }
             for frame in frames.filter(|_| run.certainty.is_saved()) {
-                let needs = self.taken.needs(self.store, self.names, chunks)?;
+                let needs = self.taken.needs(self.subject, self.names, chunks)?;
                 let is_known = |need: &Need| matches!(need, Need::Copy(_) | Need::Default(..));
                 let certainty = match needs.iter().all(is_known) {
                     true => run.certainty,

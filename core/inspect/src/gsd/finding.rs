@@ -1,0 +1,622 @@
+//! What verifying finds.
+
+use super::Stale;
+use super::verify::Part;
+use crate::finding::{Count, Facts, FieldName, error_facts, findings};
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+use embedded_io::ErrorKind;
+use striae_core::field::FieldId;
+use striae_core::gsd::check_entry::Finding as Entry;
+use striae_core::gsd::raw::{self, ChecksumRow, Commit, IndexEntry, NameSlot};
+use striae_core::gsd::record::header_offset;
+use striae_core::gsd::{Error, check_entry};
+use striae_core::span::Span;
+use striae_hoomd::Error as Hoomd;
+use striae_hoomd::shown::Shown;
+
+const fn name_of(field: FieldId) -> FieldName {
+    FieldName(raw::TABLES, field)
+}
+
+fn at(facts: Facts, field: FieldId, offset: u64) -> Facts {
+    facts.field(raw::TABLES, field, offset)
+}
+
+fn of_chunk(facts: Facts, frame: u64, id: u16) -> Facts {
+    Facts { frame: Some(frame), id: Some(id), ..facts }
+}
+
+findings! {
+    /// What was found.
+    pub enum FindingKind;
+
+    /// A field has a value that no known writer puts there, and that nothing suffers from.
+    Note "unusual" Unusual {
+        /// The field.
+        field: FieldId,
+        /// Where it is, or the part of it that is unusual.
+        offset: u64,
+        /// What stands there.
+        value: String,
+        /// What usually stands there.
+        usual: &'static str,
+    }
+    |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) },
+    |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name_of(*field));
+
+    /// A field has another value than what else is known of the file demands.
+    Damage "differs" Differs {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The value found.
+        value: u64,
+        /// The right value.
+        expected: u64,
+        /// What says so.
+        by: &'static str,
+    }
+    |facts| at(facts, *field, *offset).value(*value).expected(*expected),
+    |f| {
+        let field = name_of(*field);
+        write!(f, "{field} at offset {offset} is {value}, must be {expected} {by}")
+    };
+
+    /// A text of the header has no NUL, so that readers in C run into what follows.
+    Damage "not_terminated" NotTerminated {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+    }
+    |facts| at(facts, *field, *offset),
+    |f| write!(f, "{} at offset {offset} has no NUL, must end with one", name_of(*field));
+
+    /// A commit was being published, and the header is half that of the commit before.
+    Damage "torn" Torn {}
+    |facts| at(facts, Commit::commit_crc, 252),
+    |f| write!(f, "{TORN}, and gsd may refuse it or see other frames");
+
+    /// A commit was being published, and the header is half that of the commit before, but has all
+    /// that gsd looks at.
+    Note "torn" TornBehind {}
+    |facts| at(facts, Commit::commit_crc, 252),
+    |f| write!(f, "{TORN}, and gsd does, too");
+
+    /// A shadow proves a commit that the header does not show yet, as after a power cut where commits
+    /// take one sync.
+    Note "ahead" Ahead {
+        /// Where the shadow is.
+        offset: u64,
+        /// Number of the commit that the header shows, or showed in part.
+        shown: u32,
+        /// Number of the commit that is proven.
+        proven: u32,
+    }
+    |facts| at(facts, Commit::sequence, 224).value(*shown).expected(*proven),
+    |f| write!(
+        f,
+        "{} at offset 224 is {shown}, but the shadow at offset {offset} proves commit {proven}: gsd \
+         sees the one before it until striae writes to the file, and if it appends first, commit \
+         {proven} is lost",
+        name_of(Commit::sequence)
+    );
+
+    /// A shadow has a commit that the header does not show yet, and not all of it is in the file.
+    /// Commits take one sync: the power went before that was done, or what it had was lost later.
+    Note "unproven" Unproven {
+        /// Where the shadow is.
+        offset: u64,
+        /// Number of the commit.
+        number: u32,
+    }
+    |facts| {
+        let offset = offset.saturating_add(raw::Shadow::new.offset().into());
+        at(facts, raw::Shadow::new, offset).value(*number)
+    },
+    |f| write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged");
+
+    /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody goes
+    /// on with what the stale commit record says of alignment and checksums.
+    Note "appended" Appended {
+        /// What that was, if it was anything.
+        stale: Option<Stale>,
+    }
+    |facts| at(facts, Commit::magic, 176),
+    |f| {
+        f.write_str("the commit record at offset 176 is older than what gsd has appended")?;
+        let Some(stale) = stale else { return Ok(()) };
+        write!(
+            f,
+            ": what came since has not the {stale} that it says, nor has what striae adds; convert \
+             gives all of it anew"
+        )
+    };
+
+    /// Two parts share bytes.
+    Damage "overlap" Overlap {
+        /// Where the field is that says where the second starts.
+        offset: u64,
+        /// The part that starts first.
+        first: Part,
+        /// Its bytes.
+        first_span: Span,
+        /// The other one.
+        second: Part,
+        /// Its bytes.
+        second_span: Span,
+    }
+    |facts| facts.span(second_span.offset(), second_span.len()),
+    |f| {
+        let (from, to) = (second_span.offset(), second_span.end());
+        write!(f, "{second} is from {from} to {to}, says offset {offset}, must not ")?;
+        write!(f, "overlap {first} from {} to {}", first_span.offset(), first_span.end())
+    };
+
+    /// An empty slot in front of used ones: some readers see these, others do not.
+    Damage "hole" Hole {
+        /// Where the first empty slot is.
+        offset: u64,
+        /// Its number.
+        slot: u64,
+        /// Used slots behind it.
+        used: u64,
+    }
+    |facts| at(facts, IndexEntry::location, *offset).value(0).count(*used),
+    |f| {
+        let behind = Count(*used, "slot");
+        write!(f, "slot {slot} of the index at offset {offset} is empty, but {behind} behind it ")?;
+        f.write_str("are not: the end of the index must be its only hole")
+    };
+
+    /// A slot behind the last entry has no location, and is not empty all the same: an entry was cut
+    /// off while it was written, and its frame lacks it.
+    Damage "half_entry" HalfEntry {
+        /// Where the slot is.
+        offset: u64,
+        /// Its number.
+        slot: u64,
+    }
+    |facts| at(facts, IndexEntry::location, offset.saturating_add(16)).value(0),
+    |f| write!(
+        f,
+        "slot {slot} of the index at offset {offset} has no location, but other values, must be \
+         empty behind the last entry"
+    );
+
+    /// A frame has several chunks of one name.
+    Damage "repeated" Repeated {
+        /// Where the id of the later one is.
+        offset: u64,
+        /// The frame.
+        frame: u64,
+        /// The id.
+        id: u16,
+    }
+    |facts| of_chunk(at(facts, IndexEntry::id, *offset), *frame, *id),
+    |f| {
+        let field = name_of(IndexEntry::id);
+        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has a chunk of that name ")?;
+        f.write_str("already")
+    };
+
+    /// A chunk lies behind what the commit record says is in use: the next append overwrites it.
+    Damage "behind_end" BehindEnd {
+        /// Where its location stands.
+        offset: u64,
+        /// Its bytes.
+        span: Span,
+        /// The end of what is in use.
+        data_end: u64,
+    }
+    |facts| {
+        let facts = at(facts, IndexEntry::location, *offset).value(span.offset()).max(*data_end);
+        Facts { len: Some(span.len()), ..facts }
+    },
+    |f| {
+        let (start, end) = (span.offset(), span.end());
+        write!(f, "{} at offset {offset} is {start}, ", name_of(IndexEntry::location))?;
+        write!(f, "where the chunk ends at {end}, must end at {data_end} at most")
+    };
+
+    /// Frames that are not below the number of slots, as of a file with many frames without chunks:
+    /// gsd refuses such a file, though it may have written it.
+    Note "many_frames" ManyFrames {
+        /// Where the frame of the first such entry is.
+        offset: u64,
+        /// That frame.
+        frame: u64,
+        /// Slots that the header shows.
+        slots: u64,
+        /// How many such entries there are.
+        count: u64,
+    }
+    |facts| {
+        let facts = at(facts, IndexEntry::frame, *offset).value(*frame);
+        Facts { frame: Some(*frame), ..facts.max(slots.saturating_sub(1)).count(*count) }
+    },
+    |f| {
+        let (field, entries) = (name_of(IndexEntry::frame), Count(*count, "slot"));
+        write!(f, "{field} of {entries} is not below {slots}, as many as the index has, first ")?;
+        write!(f, "{frame} at offset {offset}: gsd refuses the file")
+    };
+
+    /// Chunks without rows: gsd's C library refuses to read them.
+    Note "no_rows" NoRows {
+        /// Where the `N` of the first one is.
+        offset: u64,
+        /// How many there are.
+        count: u64,
+    }
+    |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count),
+    |f| {
+        let (field, chunks) = (name_of(IndexEntry::n), Count(*count, "chunk"));
+        write!(f, "{field} of {chunks} is 0, first at offset {offset}: gsd's C library refuses to ")?;
+        f.write_str("read such")
+    };
+
+    /// Chunks of text in a file of a layer that has none: readers of that layer refuse the file.
+    Note "early_text" EarlyText {
+        /// Where the type of the first one is.
+        offset: u64,
+        /// How many there are.
+        count: u64,
+    }
+    |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count),
+    |f| {
+        let (field, chunks) = (name_of(IndexEntry::kind), Count(*count, "chunk"));
+        write!(f, "{field} of {chunks} is 11, first at offset {offset}, usually so only in files of ")?;
+        f.write_str("layer 2.1 or later")
+    };
+
+    /// A name stands twice: readers take one or the other, or refuse the file.
+    Damage "name_repeated" NameRepeated {
+        /// Where the second one starts.
+        offset: u64,
+        /// Its id.
+        id: u16,
+        /// The id of the first one.
+        first: u16,
+    }
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) },
+    |f| {
+        let name = name_of(NameSlot::name);
+        write!(f, "{name} {id} at offset {offset} is that of {first}, must be another")
+    };
+
+    /// A name is not UTF-8: readers in Python refuse the file.
+    Damage "name_not_text" NameNotText {
+        /// Where it starts.
+        offset: u64,
+        /// Its id.
+        id: u16,
+        /// The name.
+        name: Box<[u8]>,
+    }
+    |facts| name_facts(facts, *offset, *id, name),
+    |f| name_not_text(f, *offset, *id, name);
+
+    /// A name of layer 1 is not UTF-8, since gsd has cut it inside a character.
+    Note "name_not_text" NameCut {
+        /// Where it starts.
+        offset: u64,
+        /// Its id.
+        id: u16,
+        /// The name.
+        name: Box<[u8]>,
+    }
+    |facts| name_facts(facts, *offset, *id, name),
+    |f| name_not_text(f, *offset, *id, name);
+
+    /// A name of layer 1 fills its slot, so that readers in C run into the next one.
+    Damage "name_not_terminated" NameNotTerminated {
+        /// Where it starts.
+        offset: u64,
+        /// Its id.
+        id: u16,
+    }
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) },
+    |f| {
+        let name = name_of(NameSlot::name);
+        write!(f, "{name} {id} at offset {offset} has no NUL, must end with one")
+    };
+
+    /// Bytes behind the names, or in layer 1 behind the end of one, that are not zero.
+    Note "name_junk" NameJunk {
+        /// Where the first one is.
+        offset: u64,
+        /// How many there are.
+        count: u64,
+    }
+    |facts| at(facts, NameSlot::name, *offset).count(*count),
+    |f| {
+        let bytes = Count(*count, "byte");
+        write!(f, "{bytes} behind names are not zero, the first at offset {offset}: ")?;
+        f.write_str("pygsd takes them for names")
+    };
+
+    /// Names that no chunk has.
+    Note "names_unused" NamesUnused {
+        /// Where the first one starts.
+        offset: u64,
+        /// Its id.
+        id: u16,
+        /// How many there are.
+        count: u64,
+    }
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset).count(*count) },
+    |f| {
+        let names = Count(*count, "name");
+        write!(f, "{names} no chunk has, the first is {id} at offset {offset}")
+    };
+
+    /// The bytes of a chunk, or its entry, are not those that the checksum of it was made of.
+    Damage "chunk_checksum" Chunk {
+        /// The frame.
+        frame: u64,
+        /// The id of the chunk's name.
+        id: u16,
+        /// The chunk's bytes.
+        span: Span,
+        /// The checksum that the frame has of it.
+        stored: u32,
+        /// That of what is there.
+        computed: u32,
+    }
+    |facts| {
+        let facts = at(facts, ChecksumRow::crc, 0).span(span.offset(), span.len());
+        of_chunk(facts.crcs(*stored, *computed), *frame, *id)
+    },
+    |f| {
+        let (field, offset) = (name_of(ChecksumRow::crc), span.offset());
+        write!(f, "{field} of chunk {id} of frame {frame} is {stored:#010x}, but its ")?;
+        let bytes = Count(span.len(), "byte");
+        write!(f, "{bytes} at offset {offset} and its entry have {computed:#010x}")
+    };
+
+    /// A frame has a checksum of a chunk that it does not have.
+    Damage "chunk_lost" ChunkLost {
+        /// Where the checksum's row is.
+        offset: u64,
+        /// The frame.
+        frame: u64,
+        /// The id of the chunk's name.
+        id: u32,
+    }
+    |facts| Facts { frame: Some(*frame), ..at(facts, ChecksumRow::id, *offset).value(*id) },
+    |f| {
+        let field = name_of(ChecksumRow::id);
+        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has no chunk of that name")
+    };
+
+    /// A frame with checksums has none of one of its chunks.
+    Damage "chunk_unsealed" ChunkUnsealed {
+        /// The frame.
+        frame: u64,
+        /// The id of the chunk's name.
+        id: u16,
+        /// The chunk's bytes.
+        span: Span,
+    }
+    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
+    |f| {
+        write!(f, "chunk {id} of frame {frame}, at offset {}, has no ", span.offset())?;
+        f.write_str("checksum among those of its frame, must have one")
+    };
+
+    /// Frames without checksums in a file that others of have them.
+    Note "frames_unsealed" FramesUnsealed {
+        /// The first one.
+        frame: u64,
+        /// How many there are.
+        count: u64,
+    }
+    |facts| Facts { frame: Some(*frame), ..facts.count(*count) },
+    |f| {
+        let (frames, have) = (Count(*count, "frame"), if *count == 1 { "has" } else { "have" });
+        write!(f, "{frames} {have} no checksums, the first is {frame}; others do")
+    };
+
+    /// The bytes of a chunk cannot be read, although they are in the file.
+    Damage "unreadable_chunk" UnreadableChunk {
+        /// The frame.
+        frame: u64,
+        /// The id of the chunk's name.
+        id: u16,
+        /// The chunk's bytes.
+        span: Span,
+        /// What kind of error that is.
+        kind: ErrorKind,
+        /// What the store says.
+        message: String,
+    }
+    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
+    |f| write!(f, "chunk {id} of frame {frame}, at offset {}: {message}", span.offset());
+
+    /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something else.
+    Damage Hoomd {
+        /// Where the field or the value is.
+        offset: u64,
+        /// What is wrong.
+        error: Hoomd,
+    }
+    |_facts| of_hoomd(*offset, error),
+    |f| write!(f, "{error}, says offset {offset}");
+
+    /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from it.
+    Note HoomdValue {
+        /// Where the value is.
+        offset: u64,
+        /// What is wrong.
+        error: Hoomd,
+    }
+    |_facts| of_hoomd(*offset, error),
+    |f| write!(f, "{error}, says offset {offset}");
+
+    /// Bytes that no part of the file uses: index blocks and name lists of before, most often.
+    Note "unused" Unused {
+        /// Where the first of them are.
+        offset: u64,
+        /// How many there are in all.
+        len: u64,
+        /// In how many places.
+        count: u64,
+    }
+    |facts| facts.span(*offset, *len).count(*count),
+    |f| {
+        let (bytes, places) = (Count(*len, "byte"), Count(*count, "place"));
+        write!(f, "{bytes} in {places} are not used, the first at offset {offset}")
+    };
+
+    /// Bytes behind all that is used, up to the end of the file.
+    Note "trailing" Trailing {
+        /// Where they start.
+        offset: u64,
+        /// How many they are.
+        len: u64,
+    }
+    |facts| facts.span(*offset, *len),
+    |f| {
+        let bytes = Count(*len, "byte");
+        write!(f, "{bytes} at offset {offset} are behind all that is read, usually 0")
+    };
+
+    /// The store refused or failed.
+    Damage "unreadable" Unreadable {
+        /// Its kind of error.
+        kind: ErrorKind,
+        /// What it says.
+        message: String,
+    }
+    |facts| facts,
+    |f| f.write_str(message);
+
+    /// The file became shorter while it was read.
+    Damage "ended" Ended {
+        /// Where a byte was expected.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts },
+    |f| write!(f, "ended at offset {offset} while it was read");
+
+    also
+    /// A field has a value that the format does not allow, or other fields contradict.
+    Damage Wrong(Error) error_facts, ERRORS;
+    /// An entry is wrong, alone or behind the one before it.
+    Damage Entry(check_entry::Finding) of_entry, ENTRIES;
+    kinds HOOMD;
+}
+
+/// What is said of a header that was half written.
+const TORN: &str = "the header is half that of the last commit and half that before, as if publishing \
+                    it was cut off; readers that know the shadow see it whole";
+
+fn name_facts(facts: Facts, offset: u64, id: u16, name: &[u8]) -> Facts {
+    Facts { id: Some(id), ..at(facts, NameSlot::name, offset).bytes(name) }
+}
+
+fn name_not_text(f: &mut fmt::Formatter<'_>, offset: u64, id: u16, text: &[u8]) -> fmt::Result {
+    let name = name_of(NameSlot::name);
+    write!(f, "{name} {id} at offset {offset} is {}, must be UTF-8", Shown::new(text))
+}
+
+error_facts! {
+    /// What an error of a file says, as values.
+    pub fn error_facts(Error), ERRORS;
+
+    "not_gsd" NotGsd { magic } |facts| at(facts, raw::Header::magic, 0).bytes(&magic);
+    "version" Version { gsd_version }
+        |facts| at(facts, raw::Header::gsd_version, 44).value(gsd_version);
+    "cut" Cut { file_len } |facts| facts.span(0, file_len);
+    "outside" Outside { field, start, len, file_len } |facts| {
+        let facts = match header_offset(field) {
+            Some(offset) => at(facts, field, offset),
+            None => facts,
+        };
+        Facts { len: Some(len), ..facts.value(start).max(file_len) }
+    };
+    "outside" ChunkCut { offset, end, file_len }
+        |facts| at(facts, IndexEntry::location, offset).value(end).max(file_len);
+    "shared" Shared { bytes, file_len } |facts| facts.value(bytes).max(file_len);
+    "too_small" TooSmall { field, offset, value, min }
+        |facts| at(facts, field, offset).value(value).min(min);
+    "too_large" TooLarge { field, offset, value, max }
+        |facts| at(facts, field, offset).value(value).max(max);
+    "no_type" NoType { offset, kind }
+        |facts| at(facts, IndexEntry::kind, offset).value(kind).min(1).max(11);
+    "extent" Extent { offset, n, .. } |facts| at(facts, IndexEntry::n, offset).value(n);
+    "names_not_terminated" NotTerminated { offset, value }
+        |facts| at(facts, NameSlot::name, offset).value(value).expected(0);
+    "checksum" Checksum { field, offset, stored, computed }
+        |facts| at(facts, field, offset).crcs(stored, computed);
+    "no_checksums" NoChecksums { frame, id } |facts| of_chunk(facts, frame, id);
+    "unnamed" Unnamed { offset, id, names } |facts| {
+        let max = i64::from(names).saturating_sub(1);
+        at(facts, IndexEntry::id, offset).value(id).max(max)
+    };
+    "order" Order { offset, frame, before } |facts| {
+        let facts = at(facts, IndexEntry::frame, offset).value(frame).min(before);
+        Facts { frame: Some(frame), ..facts }
+    };
+}
+
+error_facts! {
+    /// What a finding about an entry says, as values.
+    fn entry_facts(Entry), ENTRIES;
+
+    "too_small" Location { location, .. } |facts| facts.value(location).min(256);
+    "too_small" Empty { .. } |facts| facts.value(0).min(256);
+    "too_small" Columns { .. } |facts| facts.value(0).min(1);
+    "outside" Outside { start, len, file_len, .. }
+        |facts| Facts { len: Some(len), ..facts.value(start).max(file_len) };
+    "overlap" Overlap { start, len, .. } |facts| Facts { len: Some(len), ..facts.value(start) };
+    "extent" Extent { n, .. } |facts| facts.value(n);
+    "no_type" Kind { kind, .. } |facts| facts.value(kind).min(1).max(11);
+    "too_large" Flags { flags, .. } |facts| facts.value(flags).max(0);
+    "unnamed" Unnamed { id, names, .. }
+        |facts| facts.value(id).max(i64::from(names).saturating_sub(1));
+    "too_large" Frame { frame, slots, .. } |facts| Facts {
+        frame: Some(frame),
+        ..facts.value(frame).max(slots.saturating_sub(1))
+    };
+    "order" Order { frame, before, .. }
+        |facts| Facts { frame: Some(frame), ..facts.value(frame).min(before) };
+    "unsorted" Unsorted { frame, id, before, .. } |facts| {
+        of_chunk(facts.value(id).min(u32::from(before).saturating_add(1)), frame, id)
+    };
+    "repeated" Duplicate { frame, id, .. } |facts| of_chunk(facts, frame, id);
+}
+
+fn of_entry(finding: &Entry) -> Facts {
+    let facts = entry_facts(finding);
+    at(facts, finding.field(), finding.offset())
+}
+
+error_facts! {
+    /// What an error of the schema hoomd says, as values.
+    fn hoomd_facts(Hoomd), HOOMD;
+
+    "hoomd_type" Type { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+    "hoomd_shape" Shape { frame, found: (n, _), want: (want, _), .. } |facts| {
+        let facts = Facts { frame: Some(frame), ..facts };
+        match want {
+            Some(want) => facts.value(n).expected(want),
+            None => facts,
+        }
+    };
+    "hoomd_text" NotText { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+    "hoomd_late" Late { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+    "hoomd_number" Number { frame, value, end, .. } |facts| Facts {
+        frame: Some(frame),
+        ..facts.value(value).max(end.saturating_sub(1))
+    };
+    "hoomd_dimensions" Dimensions { frame, value, .. }
+        |facts| Facts { frame: Some(frame), ..facts.value(value).min(2).max(3) };
+}
+
+fn of_hoomd(offset: u64, error: &Hoomd) -> Facts {
+    Facts { offset: Some(offset), ..hoomd_facts(error) }
+}

@@ -1,0 +1,210 @@
+//! The new file.
+
+use super::frames::each_frame;
+use super::trajectory::Taken;
+use super::{Evidence, Recovery};
+use crate::gsd::Failed;
+use crate::subject::{Subject, read_pieces};
+use alloc::vec::Vec;
+use core::fmt;
+use striae_core::gsd::writer::WriteError;
+use striae_core::gsd::{Chunk, Slot, Writer};
+use striae_core::step::DriveError;
+use striae_core::store::WriteAt;
+use striae_hoomd::fallback::Need;
+use striae_hoomd::room::Room;
+use striae_hoomd::schema::{self, Field};
+
+/// Where a chunk is copied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copied {
+    /// It is one of the frame.
+    Own,
+    /// It is one of frame 0, which was lost, and the frame takes it from there: often the same one.
+    First,
+}
+
+/// A file that frames are saved in, from the damaged file that is being recovered.
+#[allow(clippy::missing_errors_doc, reason = "errors are the output's own")]
+pub trait Output {
+    /// Why it cannot be written.
+    type Error;
+
+    /// Adds a copy of a chunk of the damaged file to the frame, under this name.
+    fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Self::Error>;
+
+    /// Adds a chunk with so many rows of a field's default.
+    fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Self::Error>;
+
+    /// Ends the frame.
+    fn end_frame(&mut self) -> Result<(), Self::Error>;
+}
+
+/// Why frames were not saved.
+#[derive(Debug)]
+pub enum Unwritten<R, W> {
+    /// The damaged file cannot be read.
+    Read(R),
+    /// The new one cannot be written.
+    Write(W),
+}
+
+impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Write(error) => error.fmt(f),
+        }
+    }
+}
+
+type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;
+
+impl Recovery {
+    /// Adds the frames that are saved to a new file, which was made with
+    /// [`attributes`](Self::attributes). Frames keep their order; where some are lost, those behind them
+    /// have smaller numbers.
+    ///
+    /// # Errors
+    /// The store's; the output's.
+    pub fn save<S: Subject, O: Output>(&self, subject: &S, output: &mut O) -> Saved<S, O> {
+        let mut runs = self.runs.iter().peekable();
+        let mut failed = None;
+        let mut new =
+            New { recovery: self, subject, output, next: 0, taken: self.taken.clone(), step: None };
+        let copied = each_frame(subject, &self.evidence, &mut |entries| {
+            while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
+            let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));
+            let first = run.and_then(|run| run.first.map(|first| (first, run.frames.start)));
+            let Some((first, start)) = first else { return Ok(()) };
+            let number = first.saturating_add(entries.frame.saturating_sub(start));
+            let mut own = entries.chunks;
+            own.retain(|chunk| Some(chunk.id) != self.names.sums);
+            let mut written = Ok(());
+            while written.is_ok() && new.next < number {
+                written = new.frame(&[], false);
+            }
+            written.and_then(|()| new.frame(&own, false)).map_err(|error| {
+                failed = Some(error);
+                DriveError::Ended { offset: 0 } // stops it, and is not seen
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => copied.map_err(Unwritten::Read).and_then(|()| new.finish()),
+        }
+    }
+}
+
+/// The frames of the new file.
+struct New<'a, S, O> {
+    recovery: &'a Recovery,
+    subject: &'a S,
+    output: &'a mut O,
+    /// The number of the next one.
+    next: u64,
+    /// What frames take of a frame 0 that is lost.
+    taken: Option<Taken>,
+    /// The step of the first one, if it is one of a trajectory.
+    step: Option<Chunk>,
+}
+
+impl<S: Subject, O: Output> New<'_, S, O> {
+    /// Frames without chunks behind the last one with some: those of a trajectory are as good as others.
+    fn finish(&mut self) -> Saved<S, O> {
+        let Evidence { schema, .. } = &self.recovery.evidence;
+        let end = if *schema == schema::NAME { self.recovery.frames() } else { 0 };
+        while self.next < end {
+            self.frame(&[], self.next.saturating_add(1) == end)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a frame of these chunks; without any it would be lost if it is the last one.
+    fn frame(&mut self, own: &[Chunk], is_last: bool) -> Saved<S, O> {
+        let Self { subject, output, .. } = self;
+        let names = &self.recovery.names;
+        let name = |chunk: &Chunk| names.get(chunk.id).unwrap_or_default();
+        let is_step = |chunk: &&Chunk| name(chunk) == schema::STEP.name.as_bytes();
+        for chunk in own {
+            output.copy(name(chunk), chunk, Copied::Own).map_err(Unwritten::Write)?;
+        }
+        let needs = self.taken.as_mut().map(|taken| taken.needs(*subject, names, own));
+        let mut needs: Vec<Need> = needs.transpose().map_err(Unwritten::Read)?.unwrap_or_default();
+        if self.next == 0 {
+            let copied = needs.iter().filter_map(Need::chunk);
+            self.step = own.iter().chain(copied).find(is_step).copied();
+        }
+        if is_last && needs.is_empty() {
+            needs.push(self.step.map_or(Need::Default(&schema::STEP, 1), Need::Copy));
+        }
+        for need in needs {
+            let done = match need {
+                Need::Copy(chunk) => output.copy(name(&chunk), &chunk, Copied::First),
+                Need::Default(field, rows) => output.add_default(field, rows),
+                Need::Absence(_) | Need::Lost => Ok(()), // the frame is a guess
+            };
+            done.map_err(Unwritten::Write)?;
+        }
+        output.end_frame().map_err(Unwritten::Write)?;
+        self.next = self.next.saturating_add(1);
+        Ok(())
+    }
+}
+
+/// Frames that are saved by core's writer, in any store.
+#[derive(Debug)]
+pub struct IntoWriter<'a, S, W, B> {
+    subject: &'a S,
+    writer: &'a mut Writer<W, B>,
+    /// For chunks of frames.
+    room: Room,
+    window: Vec<u8>,
+}
+
+impl<'a, S: Subject, W, B> IntoWriter<'a, S, W, B> {
+    /// Copies from the damaged file `subject` to `writer`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn new(subject: &'a S, writer: &'a mut Writer<W, B>) -> Result<Self, S::Error> {
+        let room = Room::damaged(subject.size()?);
+        Ok(Self { subject, writer, room, window: Vec::new() })
+    }
+}
+
+impl<S: Subject, W: WriteAt, B: AsMut<[Slot]>> Output for IntoWriter<'_, S, W, B> {
+    type Error = Unwritten<Failed<S>, WriteError<W>>;
+
+    fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Self::Error> {
+        if copied == Copied::Own {
+            let took = self.room.take(chunk);
+            took.map_err(|error| Unwritten::Read(DriveError::Format(error)))?;
+        }
+        let id = self.writer.name(name).map_err(Unwritten::Write)?;
+        let begun = self.writer.begin_chunk(id, chunk.kind, chunk.m);
+        let mut to = begun.map_err(Unwritten::Write)?;
+        let mut written = Ok(());
+        let read = read_pieces(self.subject, chunk.span, &mut self.window, &mut |bytes| {
+            written = to.write(bytes);
+            written.is_ok()
+        });
+        read.map_err(Unwritten::Read)?;
+        written.and_then(|()| to.finish()).map(drop).map_err(Unwritten::Write)
+    }
+
+    fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Self::Error> {
+        let Some((kind, m, row)) = field.default_row() else { return Ok(()) };
+        let rows = if field.rows.group().is_none() { 1 } else { rows };
+        let id = self.writer.name(field.name.as_bytes()).map_err(Unwritten::Write)?;
+        let mut to = self.writer.begin_chunk(id, kind, m).map_err(Unwritten::Write)?;
+        for _ in 0..rows {
+            to.write(&row).map_err(Unwritten::Write)?;
+        }
+        to.finish().map(drop).map_err(Unwritten::Write)
+    }
+
+    fn end_frame(&mut self) -> Result<(), Self::Error> {
+        self.writer.end_frame().map(drop).map_err(Unwritten::Write)
+    }
+}

@@ -1,0 +1,155 @@
+//! Recovering what is left of damaged files: what [`striae_inspect::gsd::recover`] judges is written to
+//! a new file.
+//!
+//! ```
+//! use striae::gsd::recover::Recover;
+//!
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd");
+//! # let cut = format!("{golden}/bad_trunc_relocated_index.gsd");
+//! # let folder = tempfile::tempdir()?;
+//! # let whole = folder.path().join("whole.gsd");
+//! let recovery = Recover::new().examine(&cut)?;
+//! for run in recovery.runs() {
+//!     println!("frames {:?}: {}", run.frames, run.certainty);
+//! }
+//! recovery.write(&whole, &|_| {})?;
+//! assert_eq!(striae::gsd::File::open(&whole)?.frames(), 475);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::convert::part::write_default;
+use super::hoomd::schema::Field;
+use super::room::Room;
+use super::write::{Builder, FileWriter, Source, lock_replaced};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use crate::store::Inspected;
+use crate::store::bulk::Bulk;
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use striae_core::gsd::Chunk;
+use striae_core::store::ReadAt;
+use striae_inspect::gsd::recover::{Copied, Output, Recovery as Judged, Unwritten};
+
+pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
+
+/// How to recover a file.
+///
+/// The damaged file is only read. Its header must be there, or the shadow of it; whatever else is
+/// missing, what is left is judged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recover {
+    force: bool,
+}
+
+impl Recover {
+    /// Overwrites nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces a file that exists already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Judges all frames of the file at `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gsd`] if not even the header, nor its shadow, is there; the operating system's.
+    pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
+        let path = path.as_ref();
+        let at = |kind: ErrorKind| Error::new(path, kind);
+        let bulk = Bulk::new(path, PosixFile::open(path).map_err(|error| at(error.into()))?, None);
+        let judged = Judged::examine(&Inspected::new(&bulk, &|_| {}));
+        let judged = judged.map_err(|error| at(error.into()))?;
+        Ok(Recovery { path: path.to_owned(), bulk, judged, force: self.force })
+    }
+}
+
+/// What can be recovered of a file.
+#[derive(Debug)]
+pub struct Recovery {
+    path: PathBuf,
+    bulk: Bulk,
+    judged: Judged,
+    force: bool,
+}
+
+impl Deref for Recovery {
+    type Target = Judged;
+
+    fn deref(&self) -> &Judged {
+        &self.judged
+    }
+}
+
+impl Recovery {
+    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use of
+    /// checksums. `progress` is told the length of each piece of a chunk that was copied.
+    ///
+    /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
+    /// file gets its name when it is whole: see [`Publish`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`]; the operating system's.
+    pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(&self.path);
+        let replaced = if self.force { lock_replaced(out)? } else { None };
+        let hidden = publish.hidden(0);
+        let renamed = |error: Error| match error.path() == hidden {
+            true => error.renamed(out),
+            false => error,
+        };
+        let builder = Builder::like(&self.judged.attributes()).hidden(); // `publish` makes it durable
+        let mut writer = builder.create(&hidden).map_err(renamed)?;
+        let len = self.bulk.size().map_err(|error| Error::new(&self.path, error))?;
+        let from = |room| Source::new(&self.path, self.bulk.file(), progress, room);
+        let (own, first) = (from(Room::damaged(len)), from(Room::new(len).most(u64::MAX)));
+        let mut new = New { writer: &mut writer, own, first };
+        self.judged.save(&Inspected::new(&self.bulk, &|_| {}), &mut new).map_err(|error| {
+            match error {
+                Unwritten::Read(error) => Error::new(&self.path, ErrorKind::from(error)),
+                Unwritten::Write(error) => renamed(error),
+            }
+        })?;
+        writer.close().map_err(renamed)?;
+        publish.finish(self.force)?;
+        drop(replaced); // what somebody wrote to it meanwhile would be lost
+        Ok(())
+    }
+}
+
+/// The new file, and the damaged one.
+struct New<'a> {
+    writer: &'a mut FileWriter,
+    /// For chunks of frames.
+    own: Source<'a>,
+    /// For what frames take of a frame 0 that is lost.
+    first: Source<'a>,
+}
+
+impl Output for New<'_> {
+    type Error = Error;
+
+    fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Error> {
+        let from = match copied {
+            Copied::Own => &mut self.own,
+            Copied::First => &mut self.first,
+        };
+        self.writer.copy_chunk(name, chunk, from)
+    }
+
+    fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Error> {
+        write_default(self.writer, field, rows).map(drop)
+    }
+
+    fn end_frame(&mut self) -> Result<(), Error> {
+        self.writer.end_frame().map(drop)
+    }
+}
