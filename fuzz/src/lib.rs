@@ -22,6 +22,8 @@ mod gsd_opening;
 pub mod gsd_scenario;
 mod gsd_writing;
 pub mod held;
+pub mod hoomd_plain;
+mod hoomd_reading;
 pub mod model;
 pub mod powered;
 mod reopening;
@@ -35,6 +37,7 @@ pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
 pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
+pub use hoomd_reading::hoomd_read;
 pub use reopening::sion_reopen;
 pub use writing::sion_write;
 
@@ -69,6 +72,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gsd_verify", body: gsd_verify },
     Target { name: "gsd_write", body: gsd_write },
     Target { name: "gsd_append", body: gsd_append },
+    Target { name: "hoomd_read", body: hoomd_read },
     Target { name: "align_plan", body: align_plan },
     Target { name: "ffrecord_open", body: ffrecord_open },
 ];
