@@ -24,6 +24,8 @@ mod piled;
 mod recovered;
 mod spec;
 mod verified;
+#[path = "../../../core/hoomd/tests/wanted/mod.rs"]
+mod wanted;
 mod write;
 
 use std::path::{Path, PathBuf};
