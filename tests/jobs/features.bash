@@ -33,4 +33,5 @@ test_core() {
 
 check striae-core core/Cargo.toml
 check striae std-adapter/Cargo.toml
+cargo build -p striae-hoomd # alone: with what it asks of core and no more
 test_core
