@@ -249,7 +249,11 @@ fn check_logs(plain: Option<&PlainTrajectory<'_>>, all: &Trajectory<Opened<'_>>,
             Ok(series) => series,
             Err(error) => return drop(text_of(&error)),
         };
+        let mut names = BTreeSet::new();
         for series in series {
+            if !names.insert(series.name.clone()) {
+                continue; // of a name that stands twice, a plain reading has the first
+            }
             let stride = match series.frames {
                 0 => 0,
                 frames => series.quantity.values.len() / usize::try_from(frames).unwrap(),

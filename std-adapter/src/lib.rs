@@ -61,6 +61,7 @@ pub use store::{files, posix};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};
+pub use striae_hoomd;
 
 /// The README's examples compile.
 #[cfg(doctest)]
