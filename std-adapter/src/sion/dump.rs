@@ -5,7 +5,6 @@
 //! of key-value records come last, task by task, as they lie scattered between META1 and META2.
 //! Data are not shown.
 
-use super::verify::{Behind, Fixed, look_behind, look_for_seal};
 pub use crate::dump::Line;
 use crate::dump::{Lines, WINDOW, name_of};
 use crate::error::{Error, ErrorKind};
@@ -21,6 +20,7 @@ use striae_core::sion::{
     self as core_sion, FormatVersion, Head, KeyvalMode, Listed, Meta1, Meta2, Opened, Physical, raw,
 };
 use striae_core::span::Span;
+use striae_inspect::sion::{Behind, Fixed, look_behind, look_for_seal};
 use zerocopy::FromBytes;
 
 /// Hands over every metadata field of the physical file at `path`, which may be damaged, cut, or

@@ -85,7 +85,7 @@ pub use extract::Extract;
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
 pub use new_set::Written;
 pub use pack::{Pack, Sources};
-pub use siblings::{PartOfSet, buddy_path};
+pub use siblings::{PartOfSet, buddy_path, set_path};
 pub use stream::{KeyReader, TaskRecords, TaskStream};
 pub use striae_core::endian::ByteOrder;
 pub use striae_core::sion::{

@@ -1,43 +1,46 @@
 //! The files of a set by their names: those that are there, and those that are not.
 
 use crate::error::{Error, ErrorKind};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use striae_core::sion::Meta1;
 use striae_core::sion::filename::{Buddy, Sibling};
+pub use striae_inspect::sion::PartOfSet;
 
-/// Which one of the files of a set was opened without the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PartOfSet {
-    /// Number of the file, from 0.
-    pub file: u32,
-    /// Files of the set.
-    pub files: u32,
+/// The name of the set whose file `part` is by its name `path`; `None` if it was renamed.
+#[must_use]
+pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
+    let suffix = Sibling(part.file).to_string();
+    let name = path.as_os_str().as_bytes().strip_suffix(suffix.as_bytes())?;
+    Some(PathBuf::from(OsStr::from_bytes(name))).filter(|set| set.file_name().is_some())
 }
 
-impl PartOfSet {
-    /// What a file says of itself; `None` if it is the only one of its set, or does not say which.
-    pub(crate) fn of(meta1: &Meta1) -> Option<Self> {
-        let (file, files) = (meta1.filenumber()?, meta1.files_in_set());
-        (files > 1).then_some(Self { file, files })
-    }
-
-    /// The name of the set whose file this is by its name `path`; `None` if it was renamed.
-    #[must_use]
-    pub fn set(self, path: &Path) -> Option<PathBuf> {
-        let suffix = Sibling(self.file).to_string();
-        let name = path.as_os_str().as_bytes().strip_suffix(suffix.as_bytes())?;
-        Some(PathBuf::from(OsStr::from_bytes(name))).filter(|set| set.file_name().is_some())
-    }
+/// The number that a file's name ends with.
+pub(super) fn number_of(path: &Path) -> u32 {
+    Sibling::of_name(&path.to_string_lossy()).0
 }
 
-impl fmt::Display for PartOfSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "file {}, from 0, of a set of {} files", self.file, self.files)
+/// Numbers of the files beside `path` that are named like files of its set. How many files the set
+/// claims to have does not matter to the time that this takes.
+pub(super) fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
+    let name = path.file_name().unwrap_or_default();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let mut numbers = BTreeSet::new();
+    for entry in std::fs::read_dir(parent.unwrap_or(Path::new(".")))? {
+        numbers.extend(sibling_number(name, &entry?.file_name()));
     }
+    Ok(numbers)
+}
+
+/// The number of the file called `other` in the set called `name`.
+fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
+    let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
+    let suffix = std::str::from_utf8(suffix).ok()?;
+    let number = Sibling::of_name(suffix);
+    (number.to_string() == suffix).then_some(number.0)
 }
 
 /// Name of the physical file `number` of the set at `path`.

@@ -2,7 +2,9 @@
 
 use super::bulk::{Ahead, Bulk, WINDOW};
 use crate::each::{all_processors, for_each};
+use crate::posix::PosixFile;
 use rustix::fs::SeekFrom;
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
@@ -23,8 +25,8 @@ const WORTH: u64 = 1 << 20;
 type Unread = DriveError<io::Error, Infallible>;
 
 /// A file, how its data are read, and who is told of them.
-pub(crate) struct Inspected<'a> {
-    bulk: &'a Bulk,
+pub(crate) struct Inspected<'a, B> {
+    bulk: B,
     progress: &'a (dyn Fn(u64) + Sync),
     ahead: RefCell<Reader>,
 }
@@ -36,9 +38,9 @@ struct Reader {
     zeros: Vec<u8>,
 }
 
-impl<'a> Inspected<'a> {
+impl<'a, B: Borrow<Bulk>> Inspected<'a, B> {
     /// The file, and who is told the length of each piece of data that was summed up.
-    pub(crate) fn new(bulk: &'a Bulk, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
+    pub(crate) fn new(bulk: B, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
         Self { bulk, progress, ahead: RefCell::default() }
     }
 
@@ -47,38 +49,45 @@ impl<'a> Inspected<'a> {
         let bytes = spans.iter().map(|span| span.len()).fold(0, u64::saturating_add);
         let worth = usize::try_from(bytes.checked_div(WORTH).unwrap_or(0)).unwrap_or(usize::MAX);
         // What is read directly is read ahead, several reads at once, which needs one that asks in order.
-        let most = if self.bulk.is_direct() { NonZeroUsize::MIN } else { all_processors() };
+        let most =
+            if self.bulk.borrow().is_direct() { NonZeroUsize::MIN } else { all_processors() };
         NonZeroUsize::new(worth).unwrap_or(NonZeroUsize::MIN).min(most)
     }
 }
 
-impl ReadAt for Inspected<'_> {
+impl<B: Borrow<Bulk>> ReadAt for Inspected<'_, B> {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.bulk.read_at(offset, buf)
+        self.bulk.borrow().read_at(offset, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.bulk.size()
+        self.bulk.borrow().size()
     }
 }
 
-impl Subject for Inspected<'_> {
+impl Subject for PosixFile {
     fn checksum(&self, sum: Sum) -> Checksum {
         match sum {
             Sum::Crc32c => crc32c::crc32c_append,
             Sum::Crc32 => crate::ffrecord::crc32,
         }
     }
+}
+
+impl<B: Borrow<Bulk>> Subject for Inspected<'_, B> {
+    fn checksum(&self, sum: Sum) -> Checksum {
+        self.bulk.borrow().file().checksum(sum)
+    }
 
     fn bring(&self, span: Span) {
         // Whoever reads them is told what is wrong.
-        let _: Result<(), Unread> = self.ahead.borrow_mut().ahead.bring(self.bulk, span);
+        let _: Result<(), Unread> = self.ahead.borrow_mut().ahead.bring(self.bulk.borrow(), span);
     }
 
     fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread> {
-        self.ahead.borrow_mut().ahead.read_pieces(self.bulk, span, &mut |bytes| {
+        self.ahead.borrow_mut().ahead.read_pieces(self.bulk.borrow(), span, &mut |bytes| {
             each(bytes);
             true
         })
@@ -86,7 +95,7 @@ impl Subject for Inspected<'_> {
 
     fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread>)) {
         let (checksum, threads) = (self.checksum(sum), self.threads(spans));
-        let (bulk, progress) = (self.bulk, self.progress);
+        let (bulk, progress) = (self.bulk.borrow(), self.progress);
         if threads == NonZeroUsize::MIN {
             let reader = &mut *self.ahead.borrow_mut();
             spans.iter().for_each(|&span| each(reader.sum(bulk, span, checksum, progress)));

@@ -134,7 +134,7 @@ fn damaged(findings: &[Finding]) -> Vec<FieldId> {
             FindingKind::Wrong(Error::NotSion { .. }) => Ident::magic,
             FindingKind::Wrong(Error::FormatVersion { .. }) => Ident::fileformat_version,
             FindingKind::Wrong(Error::Sionlib2 { .. }) => Ident::version,
-            FindingKind::NotClosed { .. } => CommitFields::start_of_varheader,
+            FindingKind::Wrong(Error::NotClosed { .. }) => CommitFields::start_of_varheader,
             FindingKind::Overlap { .. } => BlocksizeEntry::blocksize,
             FindingKind::Record { .. } => raw::RecordHeader::len,
             FindingKind::Misled { .. } => MappingEntry::filenumber,
@@ -180,13 +180,13 @@ fn a_file_that_was_never_closed_has_that_one_finding() {
         let (summary, findings) = found(&golden_dir().join(name));
         let [finding] = &findings[..] else { panic!("{name}: {findings:?}") };
         let offset = 1080 + 16 * summary.tasks; // start_of_varheader, behind maxchunks
-        assert_eq!(finding.what, FindingKind::NotClosed { offset }, "{name}");
+        assert_eq!(finding.what, FindingKind::Wrong(Error::NotClosed { offset }), "{name}");
         assert_eq!(finding.severity, Severity::Damage, "{name}");
     }
     let copy = Copy::of(S02);
     copy.cut(0, 1124); // as it is when no task has written yet: no commit fields at all
     assert_eq!(copy.found().len(), 1);
-    assert!(matches!(copy.found()[0].what, FindingKind::NotClosed { offset: 1128 }));
+    assert!(matches!(copy.found()[0].what, FindingKind::Wrong(Error::NotClosed { offset: 1128 })));
 }
 
 /// The damaged headers that SIONlib's tools fail on: `spec/errata.md#damaged-files`.

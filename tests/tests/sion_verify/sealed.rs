@@ -201,8 +201,10 @@ fn named(findings: &[Finding], wanted: FieldId) -> bool {
     }
     let first = findings.iter().find(|finding| finding.severity == Severity::Damage).unwrap();
     match first.what {
-        FindingKind::SealMagic { .. } => wanted == SealTrailer::trailer_crc && findings.len() == 1,
-        FindingKind::NotAsSealed { .. } => wanted == SealTrailer::meta1_crc,
+        FindingKind::Wrong(Error::SealMagic { .. }) => {
+            wanted == SealTrailer::trailer_crc && findings.len() == 1
+        }
+        FindingKind::Wrong(Error::NotAsSealed { .. }) => wanted == SealTrailer::meta1_crc,
         // A wrong META1 hides the seal, or its byte order, but is damaged by itself.
         _ => wanted == SealTrailer::meta1_crc,
     }
@@ -221,7 +223,7 @@ fn fields_that_move_the_seal_are_named() {
             ByteOrder::Big => n.to_be_bytes(),
         };
         let expect = |field, value: i64, sealed: i64, offset| {
-            let what = FindingKind::NotAsSealed { field, offset, value, sealed };
+            let what = FindingKind::Wrong(Error::NotAsSealed { field, offset, value, sealed });
             let findings = made.found();
             assert!(findings.iter().any(|finding| finding.what == what), "{findings:#?}");
             assert_eq!(made.state().1, Sealing::Damaged);
@@ -232,7 +234,7 @@ fn fields_that_move_the_seal_are_named() {
         }
         made.put(0, 1124, &i32_of(3));
         let damage = |field, value: i64, sealed: i64, offset| {
-            let what = FindingKind::NotAsSealed { field, offset, value, sealed };
+            let what = FindingKind::Wrong(Error::NotAsSealed { field, offset, value, sealed });
             let findings = made.found(); // META2 is not found
             assert_eq!(findings.last().unwrap().what, what, "{findings:#?}");
         };

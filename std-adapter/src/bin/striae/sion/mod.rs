@@ -47,7 +47,7 @@ pub(crate) struct PartOfSet {
 
 impl PartOfSet {
     pub(crate) fn new(part: sion::PartOfSet, path: &Path) -> Self {
-        let set = part.set(path).map(|set| set.to_string_lossy().into_owned());
+        let set = sion::set_path(part, path).map(|set| set.to_string_lossy().into_owned());
         Self { file: part.file, files: part.files, set }
     }
 }
@@ -55,7 +55,7 @@ impl PartOfSet {
 /// Says that only one file of a set was taken, if it was; `done` is what was done with it.
 pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done: &str) {
     let Some(part) = part else { return };
-    let set = match part.set(path) {
+    let set = match sion::set_path(part, path) {
         Some(set) => format!(" {}", shown::path(&set)),
         None => String::new(),
     };

@@ -1,32 +1,37 @@
 //! The seal, and whether the tables are as it says. What it is, core judges.
 
 use super::{Failed, FindingKind, Report, WINDOW};
-use crate::posix::PosixFile;
-use crc32c::crc32c_append;
+use crate::subject::{Subject, Sum};
+use alloc::vec;
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::{FindSeal, checksum_of};
 use striae_core::sion::verdict::{Found, Verdict};
-use striae_core::sion::{Error, Head, Varheader};
+use striae_core::sion::{Head, Varheader};
 use striae_core::step::drive_read;
 
 /// Looks for a seal of a file whose tables end at `end`.
-pub(in crate::sion) fn look_for_seal(
-    store: &PosixFile,
+///
+/// # Errors
+/// The store's.
+pub fn look_for_seal<S: Subject>(
+    store: &S,
     head: &Head,
     end: u64,
-) -> Result<Option<Found>, Failed> {
-    drive_read(&mut FindSeal::new(head, end, crc32c_append), &store, &mut vec![0; WINDOW])
+) -> Result<Option<Found>, Failed<S>> {
+    let mut find = FindSeal::new(head, end, store.checksum(Sum::Crc32c));
+    drive_read(&mut find, store, &mut vec![0; WINDOW])
 }
 
 /// Reports what the seal says about itself and about the tables. Returns where its own table is, if
 /// what stands there can be trusted.
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: Subject>(
+    store: &S,
     head: &Head,
     found: &Found,
     report: &mut Report<'_>,
-) -> Result<Option<Varheader>, Failed> {
+) -> Result<Option<Varheader>, Failed<S>> {
     let (trailer, order) = (found.trailer(), head.meta1.order());
+    let checksum = store.checksum(Sum::Crc32c);
     let mut window = vec![0; WINDOW];
     match *found.verdict() {
         Verdict::Current(seal) => {
@@ -35,15 +40,15 @@ pub(super) fn check(
                 let field = SealTrailer::reserved;
                 report.unusual(field, trailer.place(field), reserved, 0);
             }
-            let checked = seal.check(&store, crc32c_append, &mut window)?;
+            let checked = seal.check(store, checksum, &mut window)?;
             for part in [checked.meta1, checked.meta2, checked.chunks] {
                 part.err().into_iter().for_each(|error| report.wrong(error));
             }
             Ok(checked.chunks.ok().map(|()| *seal.varheader()))
         }
         Verdict::Damaged(error, place) => {
-            report.damage(kind_of(error));
-            let computed = checksum_of(&store, place.crcs(), 0, crc32c_append, &mut window)?;
+            report.wrong(error);
+            let computed = checksum_of(store, place.crcs(), 0, checksum, &mut window)?;
             Ok((computed == trailer.raw().chunks_crc.get(order)).then_some(place))
         }
         Verdict::Unknown(..) => {
@@ -53,23 +58,12 @@ pub(super) fn check(
             Ok(None)
         }
         Verdict::Stale => {
-            report.note(FindingKind::StaleSeal { offset: trailer.offset() });
+            report.add(FindingKind::StaleSeal { offset: trailer.offset() });
             Ok(None)
         }
         Verdict::Contradicted(error) => {
-            report.damage(kind_of(error));
+            report.wrong(error);
             Ok(None)
         }
-    }
-}
-
-/// What the seal is damaged by, or contradicts.
-const fn kind_of(error: Error) -> FindingKind {
-    match error {
-        Error::SealMagic { offset, magic } => FindingKind::SealMagic { offset, magic },
-        Error::NotAsSealed { field, offset, value, sealed } => {
-            FindingKind::NotAsSealed { field, offset, value, sealed }
-        }
-        error => FindingKind::Wrong(error),
     }
 }

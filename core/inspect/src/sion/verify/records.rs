@@ -1,16 +1,16 @@
 //! Key-value streams: whole records, and nothing else.
 
 use super::{Failed, FindingKind, Report};
-use crate::posix::PosixFile;
 use striae_core::sion::{Meta1, Opened, Physical, Records, Task};
 use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
 
 /// Checks the streams of `tasks`, whose block sizes are right.
-pub(super) fn check(
-    store: &PosixFile,
+pub(super) fn check<S: ReadAt>(
+    store: &S,
     tasks: impl Iterator<Item = Task>,
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let file = match Physical::open(store, &mut [0; Meta1::MAX_LEN]) {
         Ok(Opened::Closed(file)) => file,
         Err(error @ (DriveError::Store(_) | DriveError::Ended { .. })) => return Err(error),
@@ -22,11 +22,11 @@ pub(super) fn check(
     Ok(())
 }
 
-fn check_stream(
-    file: &Physical<&PosixFile>,
+fn check_stream<S: ReadAt>(
+    file: &Physical<&S>,
     task: Task,
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let mut stream = file.stream(task);
     let mut position = 0;
     let found = Records::new(&mut stream, file.meta1().order())?.try_for_each(|record| {
@@ -38,7 +38,7 @@ fn check_stream(
         Err(DriveError::Format(error)) => {
             stream.seek_to(position);
             let offset = stream.next_span(1)?.map_or(0, |span| span.offset());
-            report.damage(FindingKind::Record { offset, task: task.local, error });
+            report.add(FindingKind::Record { offset, task: task.local, error });
             Ok(())
         }
         found => found,

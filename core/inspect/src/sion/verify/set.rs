@@ -1,21 +1,19 @@
 //! The files of a set against each other, the mapping, and global ranks.
 
-use super::super::siblings::{PartOfSet, sibling_path};
 use super::behind;
+use super::files::{Files, PartOfSet};
 use super::part::{self, Part};
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
-use crate::posix::PosixFile;
-use crate::store::bulk::Bulk;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::io;
-use std::path::Path;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use striae_core::field::FieldId;
-use striae_core::sion::filename::Sibling;
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::set::differences;
 use striae_core::sion::{Error, Head, Meta1, raw};
-use striae_core::store::usize_to_u64;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// The tasks of the files that could be read, by the files' numbers.
 struct Tasks {
@@ -32,32 +30,35 @@ struct FileTasks {
     ranks: Option<Vec<i64>>,
 }
 
-/// Checks the file at `path`, open as `bulk`, and the set that it is the first file of.
-pub(super) fn check(path: &Path, bulk: &Bulk, report: &mut Report<'_>) -> Result<(), Failed> {
-    let Some(mut first) = part::check(bulk, 0, report)? else { return Ok(()) };
+/// Checks the first of `files`, and the set that it is of.
+pub(super) fn check<F: Files + ?Sized>(
+    files: &F,
+    report: &mut Report<'_>,
+) -> Result<(), Failed<F::Subject>> {
+    let store = files.open(0).map_err(DriveError::Store)?;
+    let Some(mut first) = part::check(&store, 0, report)? else { return Ok(()) };
     let is_numbered = !first.fixed.is_wrong(raw::Meta1::filenumber);
     let is_set = first.head.meta1.is_first_of_several() && is_numbered;
     let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
     tasks.add(0, &mut first);
     if is_set {
-        check_siblings(path, &first, &mut tasks, report)?;
-        report.enter(path);
+        check_siblings(files, &first, &mut tasks, report);
+        report.file = 0;
     } else {
         report.summary.part_of_set = PartOfSet::of(&first.head.meta1).filter(|_| is_numbered);
-        check_name(path, &first.head.meta1, report);
+        check_name(files.named(), &first.head.meta1, report);
     }
     if let Some(mapping) = first.mapping.filter(|_| is_set) {
         check_mapping_size(&first.head, &mapping, &tasks, report);
-        check_mapping(bulk.file(), &first.head, &mapping, &tasks, report)?;
+        check_mapping(&store, &first.head, &mapping, &tasks, report)?;
     }
     check_ranks(tasks, report);
     Ok(())
 }
 
 /// A later file of a set, opened alone, has its number in its name; a reader asks for it by that.
-fn check_name(path: &Path, meta1: &Meta1, report: &mut Report<'_>) {
+fn check_name(named: u32, meta1: &Meta1, report: &mut Report<'_>) {
     let Some(number) = meta1.filenumber().filter(|_| meta1.nfiles() > 1) else { return };
-    let Sibling(named) = Sibling::of_name(&path.to_string_lossy());
     if number != 0 && number != named {
         let field = raw::Meta1::filenumber;
         report.unusual(field, field.offset().into(), number, format_args!("{named} by its name"));
@@ -65,30 +66,24 @@ fn check_name(path: &Path, meta1: &Meta1, report: &mut Report<'_>) {
 }
 
 /// Checks all files but the first.
-fn check_siblings(
-    path: &Path,
+fn check_siblings<F: Files + ?Sized>(
+    files: &F,
     first: &Part,
     tasks: &mut Tasks,
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
-    let there = match siblings_of(path) {
+) {
+    let there = match files.there() {
         Ok(there) => there,
-        Err(error) => {
-            report.failed(Failed::Store(error));
-            return Ok(());
-        }
+        Err(error) => return report.failed(DriveError::Store(error)),
     };
     let mut next = 1;
     for number in there.range(1..tasks.nfiles) {
-        report_missing(path, next, *number, report);
+        report_missing(next, *number, report);
         next = number.saturating_add(1);
 
-        let sibling = sibling_path(path, *number);
-        report.enter(&sibling);
-        let kept = tasks.ntasks;
-        let checked = PosixFile::open(&sibling).map_err(Failed::Store);
-        let checked = checked.map(|store| Bulk::new(&*sibling, store, report.direct));
-        match checked.and_then(|bulk| part::check(&bulk, kept, report)) {
+        report.file = *number;
+        let store = files.open(*number).map_err(DriveError::Store);
+        match store.and_then(|store| part::check(&store, tasks.ntasks, report)) {
             Ok(Some(mut part)) => {
                 compare(first, *number, &part, report);
                 tasks.add(*number, &mut part);
@@ -97,36 +92,15 @@ fn check_siblings(
             Err(error) => report.failed(error),
         }
     }
-    report_missing(path, next, tasks.nfiles, report);
-    Ok(())
+    report_missing(next, tasks.nfiles, report);
 }
 
 /// Files `first` to `end`, without that, are missing, if there are any.
-fn report_missing(path: &Path, first: u32, end: u32, report: &mut Report<'_>) {
+fn report_missing(first: u32, end: u32, report: &mut Report<'_>) {
     if first < end {
-        report.enter(&sibling_path(path, first));
-        report.damage(FindingKind::Missing { first, last: end.saturating_sub(1) });
+        report.file = first;
+        report.add(FindingKind::Missing { first, last: end.saturating_sub(1) });
     }
-}
-
-/// Numbers of the files beside `path` that are named like files of its set. How many files the set
-/// claims to have does not matter to the time that this takes.
-fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
-    let name = path.file_name().unwrap_or_default();
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let mut numbers = BTreeSet::new();
-    for entry in std::fs::read_dir(parent.unwrap_or(Path::new(".")))? {
-        numbers.extend(sibling_number(name, &entry?.file_name()));
-    }
-    Ok(numbers)
-}
-
-/// The number of the file called `other` in the set called `name`.
-fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
-    let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
-    let suffix = std::str::from_utf8(suffix).ok()?;
-    let number = Sibling::of_name(suffix);
-    (number.to_string() == suffix).then_some(number.0)
 }
 
 /// What keeps `part` from being file `number` of the set, and what else is not as in the first one.
@@ -186,25 +160,26 @@ fn check_mapping_size(head: &Head, mapping: &Mapping, tasks: &Tasks, report: &mu
 }
 
 /// Each entry leads to a task that there is, and that has the entry's global rank, if any has.
-fn check_mapping(
-    store: &PosixFile,
+fn check_mapping<S: ReadAt>(
+    store: &S,
     head: &Head,
     mapping: &Mapping,
     tasks: &Tasks,
     report: &mut Report<'_>,
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let mut ranks = None;
     behind::each_entry(store, mapping, head.meta1.order(), |entry, offset, [file, lrank]| {
         match tasks.find((file, lrank), offset) {
             Err(error) => report.wrong(error),
             Ok(Some((filenumber, lrank, globalrank))) if u64::try_from(globalrank) != Ok(entry) => {
-                let misled = FindingKind::Misled { offset, entry, filenumber, lrank, globalrank };
                 let ranks = ranks.get_or_insert_with(|| tasks.sorted_ranks());
                 let rank = i64::try_from(entry).unwrap_or(i64::MAX);
-                match ranks.binary_search(&rank) {
-                    Ok(_) => report.damage(misled),
-                    Err(_) => report.note(misled), // an entry all the same: SIONlib lists by them
-                }
+                report.add(match ranks.binary_search(&rank) {
+                    Ok(_) => FindingKind::Misled { offset, entry, filenumber, lrank, globalrank },
+                    Err(_) => {
+                        FindingKind::Unranked { offset, entry, filenumber, lrank, globalrank }
+                    }
+                });
             }
             Ok(_) => {}
         }
@@ -218,14 +193,14 @@ fn check_ranks(tasks: Tasks, report: &mut Report<'_>) {
     for file in tasks.files.into_values() {
         match file.ranks {
             Some(mut ranks) => all.append(&mut ranks),
-            None => return report.note(FindingKind::TooManyTasks { ntasks, limit }),
+            None => return report.add(FindingKind::TooManyTasks { ntasks, limit }),
         }
     }
     all.sort_unstable();
     for same in all.chunk_by(|a, b| a == b) {
         if let [globalrank, _, ..] = same {
             let tasks = usize_to_u64(same.len());
-            report.note(FindingKind::Repeated { globalrank: *globalrank, tasks });
+            report.add(FindingKind::Repeated { globalrank: *globalrank, tasks });
         }
     }
 }

@@ -1,31 +1,34 @@
 //! The fixed part of META1.
 
-use super::{Failed, Report, read};
-use crate::posix::PosixFile;
+use super::{Failed, Report};
+use crate::subject::read;
+use alloc::vec::Vec;
+use alloc::{format, vec};
 use striae_core::endian::I32;
 use striae_core::field::FieldId;
 use striae_core::sion::{Error, FormatVersion, KeyvalMode, Meta1, raw};
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The fixed part of META1, also if some of its fields are wrong.
 #[derive(Debug)]
-pub(in crate::sion) struct Fixed {
+pub struct Fixed {
     /// Its bytes as they stand in the file, and as many as there are.
-    pub(in crate::sion) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Length of the file.
-    pub(in crate::sion) file_len: u64,
+    pub file_len: u64,
     /// What they say, where a wrong field reads as the smallest right value; `None` if the rest
     /// cannot be found without knowing what is wrong.
-    pub(in crate::sion) meta1: Option<Meta1>,
+    pub meta1: Option<Meta1>,
     /// All that is wrong with them.
-    pub(in crate::sion) errors: Vec<Error>,
+    pub errors: Vec<Error>,
 }
 
 impl Fixed {
     /// Reads it, and goes on reading behind a wrong field by mending a copy of it.
-    pub(in crate::sion) fn read(store: &PosixFile) -> Result<Self, Failed> {
-        let file_len = store.size().map_err(Failed::Store)?;
+    pub(super) fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
         let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
         let mut bytes = vec![0; len];
         read(store, 0, &mut bytes)?;
@@ -33,8 +36,9 @@ impl Fixed {
         Ok(Self::parse(bytes, file_len))
     }
 
-    /// The same of the first `bytes` of a file of `file_len` bytes.
-    pub(in crate::sion) fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
+    /// Goes on in the first `bytes` of a file of `file_len` bytes.
+    #[must_use]
+    pub fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
         let mut copy = bytes.clone();
         let mut errors = Vec::new();
         let meta1 = loop {
@@ -52,7 +56,8 @@ impl Fixed {
     }
 
     /// Whether this field is wrong.
-    pub(in crate::sion) fn is_wrong(&self, wanted: FieldId) -> bool {
+    #[must_use]
+    pub fn is_wrong(&self, wanted: FieldId) -> bool {
         let is_it =
             |error: &Error| matches!(*error, Error::TooSmall { field, .. } if field == wanted);
         self.errors.iter().any(is_it)

@@ -2,15 +2,17 @@
 
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
-use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, chunks, meta2, read, seal};
-use crate::posix::PosixFile;
-use crate::store::bulk::{self, Bulk};
+use super::meta2::Place;
+use super::{Failed, MAX_COMPARED_RANKS, Report, chunks, meta2, seal};
+use crate::subject::{Subject, WINDOW, read, read_windows};
+use alloc::vec::Vec;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::layout::ENTRY_LEN;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::mapping::Mapping;
-use striae_core::sion::{Blocks, Head, Meta1, Meta2, raw};
+use striae_core::sion::{Blocks, Error, Head, Meta1, Meta2, raw};
 use striae_core::span::Span;
+use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
 
 /// What the checks of the set need to know of a physical file.
@@ -23,14 +25,13 @@ pub(super) struct Part {
     pub(super) mapping: Option<Mapping>,
 }
 
-/// Checks the file in `bulk`, as if it were alone. `None` if not even its tasks are known. `kept`
+/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept`
 /// is how many global ranks of other files are kept already.
-pub(super) fn check(
-    bulk: &Bulk,
+pub(super) fn check<S: Subject>(
+    store: &S,
     kept: u64,
     report: &mut Report<'_>,
-) -> Result<Option<Part>, Failed> {
-    let store: &PosixFile = bulk.file();
+) -> Result<Option<Part>, Failed<S>> {
     report.summary.files = report.summary.files.saturating_add(1);
     let fixed = Fixed::read(store)?;
     fixed.check(report);
@@ -44,34 +45,35 @@ pub(super) fn check(
     let mut head = Head { file_len: fixed.file_len, meta1, meta2: None };
     head.meta2 = check_commit_fields(store, &head, blocks, report)?;
 
-    let mut mapping = None;
-    if head.meta2.is_some() {
-        let behind = look_behind(store, &head)?;
-        let end = behind.end(&head);
-        let seal = seal::look_for_seal(store, &head, end)?;
-        let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
-        let place = meta2::Place { head, globalskip, end };
-        meta2::check(store, &place, report)?;
-        mapping = behind::check(&behind, &head, end, report);
-        if let Some(seal) = seal {
-            if let Some(varheader) = seal::check(store, &head, &seal, report)? {
-                chunks::check(bulk, &place, varheader, report)?;
-            }
+    let Some(meta2) = head.meta2 else {
+        if let Some(seal) = seal::look_for_seal(store, &head, 0)? {
+            seal::check(store, &head, &seal, report)?; // it may know where META2 is
         }
-    } else if let Some(seal) = seal::look_for_seal(store, &head, 0)? {
-        seal::check(store, &head, &seal, report)?; // it may know where META2 is
+        return Ok(Some(Part { fixed, head, ranks, mapping: None }));
+    };
+    let behind = look_behind(store, &head)?;
+    let end = behind.end(&head);
+    let seal = seal::look_for_seal(store, &head, end)?;
+    let end = seal.and_then(|seal| seal.end()).unwrap_or(end);
+    let place = Place { head, meta2, globalskip, end };
+    meta2::check(store, &place, report)?;
+    let mapping = behind::check(&behind, &head, end, report);
+    if let Some(seal) = seal {
+        if let Some(varheader) = seal::check(store, &head, &seal, report)? {
+            chunks::check(store, &place, varheader, report)?;
+        }
     }
     Ok(Some(Part { fixed, head, ranks, mapping }))
 }
 
 /// Reads a table with one entry a task in windows: calls `each` with an entry's offset and value.
-pub(super) fn each_entry(
-    store: &PosixFile,
+pub(in super::super) fn each_entry<S: ReadAt>(
+    store: &S,
     table: Span,
     order: ByteOrder,
     mut each: impl FnMut(u64, i64),
-) -> Result<(), Failed> {
-    bulk::read_windows(store, table, bulk::WINDOW, &mut Vec::new(), |place, bytes| {
+) -> Result<(), Failed<S>> {
+    read_windows(store, table, WINDOW, &mut Vec::new(), |place, bytes| {
         let values = <[I64]>::ref_from_bytes(bytes).unwrap_or_default();
         for (number, value) in (0..).zip(values) {
             let entry = place.entry(number, ENTRY_LEN).unwrap_or(place);
@@ -81,7 +83,11 @@ pub(super) fn each_entry(
     })
 }
 
-fn global_ranks(store: &PosixFile, meta1: &Meta1, kept: u64) -> Result<Option<Vec<i64>>, Failed> {
+fn global_ranks<S: ReadAt>(
+    store: &S,
+    meta1: &Meta1,
+    kept: u64,
+) -> Result<Option<Vec<i64>>, Failed<S>> {
     let ntasks = u64::from(meta1.ntasks());
     if kept.saturating_add(ntasks) > MAX_COMPARED_RANKS {
         return Ok(None);
@@ -93,35 +99,36 @@ fn global_ranks(store: &PosixFile, meta1: &Meta1, kept: u64) -> Result<Option<Ve
 }
 
 /// Returns where blocks are, if all chunk sizes are right.
-fn check_chunksizes(
-    store: &PosixFile,
+fn check_chunksizes<S: ReadAt>(
+    store: &S,
     meta1: &Meta1,
     report: &mut Report<'_>,
-) -> Result<Option<Blocks>, Failed> {
+) -> Result<Option<Blocks>, Failed<S>> {
     let mut sum = ChunkSum::new(*meta1.layout());
     let mut is_right = true;
     each_entry(store, meta1.layout().chunksizes(), meta1.order(), |_, value| {
-        if let Err(error) = sum.add(value) {
+        if let Err(error) = add_or_skip(&mut sum, value) {
             report.wrong(error);
             is_right = false;
-            skip_task(&mut sum);
         }
     })?;
     Ok(is_right.then_some(sum.blocks()))
 }
 
-/// Goes on behind a task whose chunk size is wrong.
-pub(super) fn skip_task(sum: &mut ChunkSum) {
-    let _added = sum.add(0); // a chunk of no bytes fits anywhere
+/// Adds the next task; if its chunk size is wrong, as one with chunks of no bytes.
+pub(super) fn add_or_skip(sum: &mut ChunkSum, value: i64) -> Result<u64, Error> {
+    sum.add(value).inspect_err(|_| {
+        let _added = sum.add(0); // fits anywhere
+    })
 }
 
 /// Returns where META2 is, if it is in the file.
-fn check_commit_fields(
-    store: &PosixFile,
+fn check_commit_fields<S: ReadAt>(
+    store: &S,
     head: &Head,
     blocks: Option<Blocks>,
     report: &mut Report<'_>,
-) -> Result<Option<Meta2>, Failed> {
+) -> Result<Option<Meta2>, Failed<S>> {
     let (meta1, file_len) = (&head.meta1, head.file_len);
     let span = meta1.layout().commit_fields();
     let mut bytes = [0; 12];
@@ -135,7 +142,7 @@ fn check_commit_fields(
     let meta2 = match Meta2::parse(bytes, meta1, file_len) {
         Ok(Some(meta2)) => meta2,
         Ok(None) => {
-            report.damage(FindingKind::NotClosed { offset });
+            report.wrong(Error::NotClosed { offset });
             return Ok(None);
         }
         Err(error) => {

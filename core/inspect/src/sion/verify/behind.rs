@@ -1,17 +1,18 @@
 //! What stands behind META2: a mapping, the head of one, or bytes that nobody reads.
 
-use super::{Failed, FindingKind, Report, read};
-use crate::posix::PosixFile;
-use crate::store::bulk;
+use super::{Failed, FindingKind, Report};
+use crate::subject::{WINDOW, read, read_windows};
+use alloc::vec::Vec;
 use striae_core::endian::{ByteOrder, I32};
 use striae_core::sion::mapping::Mapping;
 use striae_core::sion::{Error, Head, raw};
 use striae_core::span::Span;
+use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
 
 /// What stands behind META2.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sion) enum Behind {
+pub enum Behind {
     /// Nothing of the format's.
     Nothing,
     /// A file that was written serially: `mapping_size`, which should be 0, and no entries.
@@ -23,7 +24,10 @@ pub(in crate::sion) enum Behind {
 }
 
 /// Looks behind META2 of the file that `head` was read from.
-pub(in crate::sion) fn look_behind(store: &PosixFile, head: &Head) -> Result<Behind, Failed> {
+///
+/// # Errors
+/// The store's.
+pub fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, Failed<S>> {
     let Some(meta2) = head.meta2 else { return Ok(Behind::Nothing) };
     let left = Span::between(meta2.end(), head.file_len).map_or(0, Span::len);
     let mut bytes = [0; Mapping::HEAD_LEN];
@@ -51,7 +55,8 @@ pub(in crate::sion) fn look_behind(store: &PosixFile, head: &Head) -> Result<Beh
 
 impl Behind {
     /// Where the part of the file that is read ends.
-    pub(in crate::sion) fn end(&self, head: &Head) -> u64 {
+    #[must_use]
+    pub fn end(&self, head: &Head) -> u64 {
         let end = head.meta2.map_or(0, |meta2| meta2.end());
         match self {
             Self::Nothing | Self::Wrong(_) => end,
@@ -62,7 +67,7 @@ impl Behind {
 }
 
 /// Whether a mapping of one file leads to each of its tasks once, or at least as often.
-fn is_sensible(store: &PosixFile, mapping: &Mapping, head: &Head) -> Result<bool, Failed> {
+fn is_sensible<S: ReadAt>(store: &S, mapping: &Mapping, head: &Head) -> Result<bool, Failed<S>> {
     let ntasks = head.meta1.ntasks();
     if mapping.len() != u64::from(ntasks) {
         return Ok(false);
@@ -81,14 +86,14 @@ fn table_of(mapping: &Mapping) -> Span {
 }
 
 /// Reads a mapping in windows: calls `each` with an entry's index, its offset, and its two fields.
-pub(super) fn each_entry(
-    store: &PosixFile,
+pub(super) fn each_entry<S: ReadAt>(
+    store: &S,
     mapping: &Mapping,
     order: ByteOrder,
     mut each: impl FnMut(u64, u64, [i32; 2]),
-) -> Result<(), Failed> {
+) -> Result<(), Failed<S>> {
     let mut indices = 0..mapping.len();
-    bulk::read_windows(store, table_of(mapping), bulk::WINDOW, &mut Vec::new(), |_, bytes| {
+    read_windows(store, table_of(mapping), WINDOW, &mut Vec::new(), |_, bytes| {
         let entries = <[raw::MappingEntry]>::ref_from_bytes(bytes).unwrap_or_default();
         for (entry, index) in entries.iter().zip(&mut indices) {
             let fields = [entry.filenumber, entry.lrank].map(|field| field.get(order));
@@ -124,7 +129,7 @@ pub(super) fn check(
     let offset = end;
     match head.file_len.checked_sub(offset).and_then(|len| Span::new(offset, len)) {
         Some(rest) if !rest.is_empty() => {
-            report.note(FindingKind::Trailing { offset, len: rest.len() });
+            report.add(FindingKind::Trailing { offset, len: rest.len() });
         }
         _ => {}
     }

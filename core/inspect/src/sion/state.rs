@@ -1,14 +1,10 @@
 //! What can be said of a physical file without checking it: how it was left, whether it is sealed.
 
-use super::super::file::{OpenOptions, Opened};
-use super::part::each_entry;
-use super::{Failed, look_behind, look_for_seal};
-use crate::error::Error;
-use crate::posix::PosixFile;
-use std::path::Path;
+use super::verify::{Failed, each_entry, look_behind, look_for_seal};
+use crate::subject::Subject;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::verdict::Verdict;
-use striae_core::sion::{Head, Meta1, Physical, SealState};
+use striae_core::sion::{Meta1, Physical};
 
 /// How a physical file was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +26,7 @@ pub enum Sealing {
     Stale,
     /// It has none.
     None,
-    /// It has one. Whether the file is still as it was sealed, [`verify`](super::verify) checks.
+    /// It has one. Whether the file is still as it was sealed, [`verify`](super::verify()) checks.
     Sealed,
 }
 
@@ -43,18 +39,13 @@ pub struct State {
     pub sealing: Sealing,
 }
 
-/// Looks how the physical file at `path` was left. Nothing is checked that does not matter to that.
+/// Looks how a physical file was left. Nothing is checked that does not matter to that.
 ///
 /// # Errors
-/// What is wrong with its head; the operating system's.
-pub fn state(path: &Path) -> Result<State, Error> {
-    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-    let opened = Physical::open(&store, &mut [0; Meta1::MAX_LEN]);
-    let head = *opened.map_err(|error| Error::new(path, error))?.head();
-    state_of(&store, &head).map_err(|error| Error::new(path, error))
-}
-
-fn state_of(store: &PosixFile, head: &Head) -> Result<State, Failed> {
+/// What is wrong with its head; the store's.
+pub fn state<S: Subject>(store: &S) -> Result<State, Failed<S>> {
+    let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN])?;
+    let head = opened.head();
     let Some(meta2) = head.meta2 else {
         return Ok(State { ending: Ending::Unclosed, sealing: Sealing::None });
     };
@@ -76,20 +67,4 @@ fn state_of(store: &PosixFile, head: &Head) -> Result<State, Failed> {
         Verdict::Damaged(..) | Verdict::Unknown(..) | Verdict::Contradicted(_) => Sealing::Damaged,
     });
     Ok(State { ending, sealing })
-}
-
-/// Bytes of data that verifying the set at `path` compares with checksums, as far as the files say.
-#[must_use]
-pub fn sealed_bytes(path: &Path) -> u64 {
-    let Ok(Opened::Closed(set)) = OpenOptions::new().open(path) else { return 0 };
-    let mut sum = 0u64;
-    for file in set.reader().files() {
-        if !matches!(file.seal(), Ok(SealState::Sealed(_))) {
-            continue;
-        }
-        for task in file.tasks(vec![0; super::WINDOW]).into_iter().flatten().flatten() {
-            sum = sum.saturating_add(task.bytes);
-        }
-    }
-    sum
 }

@@ -1,0 +1,297 @@
+//! What verifying finds.
+
+use crate::finding::{Facts, FieldName, error_facts, findings};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use embedded_io::ErrorKind;
+use striae_core::field::FieldId;
+use striae_core::sion::{Error, raw};
+use striae_core::span::Span;
+
+findings! {
+    /// What was found.
+    pub enum FindingKind;
+
+    /// A field has a value that no known writer puts there, and that nothing suffers from.
+    Note "unusual" Unusual {
+        /// The field.
+        field: FieldId,
+        /// Where it is, or the part of it that is unusual.
+        offset: u64,
+        /// What stands there.
+        value: String,
+        /// What usually stands there.
+        usual: String,
+    }
+    |facts| Facts {
+        usual: Some(usual.clone()),
+        ..facts.field(raw::TABLES, *field, *offset).text(value)
+    },
+    |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name(*field));
+
+    /// The bytes that a task used of a chunk are also bytes of META2 or the mapping.
+    Damage "overlap" Overlap {
+        /// Where META2 says how much of the chunk is used.
+        offset: u64,
+        /// The task's local rank.
+        task: u32,
+        /// The chunk, from 0.
+        chunk: u64,
+        /// The bytes that are used.
+        used: Span,
+        /// META2 and the mapping.
+        tables: Span,
+    }
+    |facts| {
+        let facts = facts.field(raw::TABLES, raw::BlocksizeEntry::blocksize, *offset);
+        in_chunk(facts, *task, *chunk).value(used.len())
+    },
+    |f| {
+        let (field, len) = (name(raw::BlocksizeEntry::blocksize), used.len());
+        write!(f, "{field} at offset {offset} is {len}: the used part of chunk {chunk} of ")?;
+        write!(f, "task {task} is from {} to {}, must not ", used.offset(), used.end())?;
+        write!(f, "overlap the tables from {} to {}", tables.offset(), tables.end())
+    };
+
+    /// A task's stream is not made of whole key-value records.
+    Damage "record_cut" Record {
+        /// Where the last record's header starts.
+        offset: u64,
+        /// The task's local rank.
+        task: u32,
+        /// What is wrong with it.
+        error: Error,
+    }
+    |facts| Facts {
+        task: Some(*task),
+        ..facts.field(raw::TABLES, raw::RecordHeader::len, *offset)
+    },
+    |f| {
+        let field = name(raw::RecordHeader::len);
+        write!(f, "{field} behind offset {offset}, in the stream of task {task}: {error}")
+    };
+
+    /// The mapping leads to a task that has another global rank, and another task has this one.
+    Damage "misled" Misled {
+        /// Where the entry is.
+        offset: u64,
+        /// The entry's index: the global rank that it is for.
+        entry: u64,
+        /// The physical file that it names.
+        filenumber: u32,
+        /// The task in that file that it names.
+        lrank: u32,
+        /// That task's global rank.
+        globalrank: i64,
+    }
+    |facts| misled(facts, (*offset, *entry, *globalrank)),
+    |f| write_misled(f, *offset, (*filenumber, *lrank), (*globalrank, *entry));
+
+    /// The mapping leads to a task that has another global rank, and no task has this one. SIONlib's
+    /// programs list such a task all the same.
+    Note "misled" Unranked {
+        /// Where the entry is.
+        offset: u64,
+        /// The entry's index: the global rank that it is for.
+        entry: u64,
+        /// The physical file that it names.
+        filenumber: u32,
+        /// The task in that file that it names.
+        lrank: u32,
+        /// That task's global rank.
+        globalrank: i64,
+    }
+    |facts| misled(facts, (*offset, *entry, *globalrank)),
+    |f| write_misled(f, *offset, (*filenumber, *lrank), (*globalrank, *entry));
+
+    /// Several tasks of the set have the same global rank.
+    Note "repeated" Repeated {
+        /// The global rank.
+        globalrank: i64,
+        /// How many tasks have it.
+        tasks: u64,
+    }
+    |facts| Facts {
+        offset: None, // they are in several places
+        ..facts.field(raw::TABLES, raw::GlobalrankEntry::globalrank, 0).value(*globalrank)
+    },
+    |f| {
+        let field = name(raw::GlobalrankEntry::globalrank);
+        write!(f, "{field} of {tasks} tasks is {globalrank}, usually that of one")
+    };
+
+    /// Bytes behind all that is read, up to the end of the file.
+    Note "trailing" Trailing {
+        /// Where they start.
+        offset: u64,
+        /// How many they are.
+        len: u64,
+    }
+    |facts| facts.span(*offset, *len),
+    |f| write!(f, "{len} bytes at offset {offset} are behind all that is read, usually 0");
+
+    /// The bytes that a task used of a chunk are not those that were sealed.
+    Damage "chunk_checksum" Chunk {
+        /// The task's local rank.
+        task: u32,
+        /// The chunk, from 0.
+        chunk: u64,
+        /// The bytes that are used.
+        used: Span,
+        /// The checksum in the seal.
+        stored: u32,
+        /// That of the bytes as they are.
+        computed: u32,
+    }
+    |facts| {
+        let facts = facts.field(raw::TABLES, raw::ChunkCrcEntry::crc, 0);
+        let facts = facts.span(used.offset(), used.len()).crcs(*stored, *computed);
+        in_chunk(facts, *task, *chunk)
+    },
+    |f| {
+        let (field, offset, len) = (name(raw::ChunkCrcEntry::crc), used.offset(), used.len());
+        write!(f, "{field} of chunk {chunk} of task {task} is {stored:#010x}, but ")?;
+        write!(f, "the {len} bytes at offset {offset} that it seals have {computed:#010x}")
+    };
+
+    /// The bytes that a task used of a chunk cannot be read, although they are in the file.
+    Damage "unreadable_chunk" UnreadableChunk {
+        /// The task's local rank.
+        task: u32,
+        /// The chunk, from 0.
+        chunk: u64,
+        /// The bytes that are used.
+        used: Span,
+        /// The store's kind of error.
+        kind: ErrorKind,
+        /// What the store says.
+        message: String,
+    }
+    |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk),
+    |f| write!(f, "chunk {chunk} of task {task}, at offset {}: {message}", used.offset());
+
+    /// A seal is that of another state of the file.
+    Note "stale_seal" StaleSeal {
+        /// Where its trailer is.
+        offset: u64,
+    }
+    |facts| facts.span(*offset, raw::SealTrailer::TABLE.len.into()),
+    |f| write!(
+        f,
+        "the seal that ends with the {} bytes at offset {offset} is that of an older state: the \
+         file was changed later and not sealed again, so its data were not checked",
+        raw::SealTrailer::TABLE.len
+    );
+
+    /// Files of the set are not there: this one, up to number `last`.
+    Damage "missing" Missing {
+        /// Number of this file.
+        first: u32,
+        /// Number of the last one in a row that is not there.
+        last: u32,
+    }
+    |facts| facts.min(*first).max(*last),
+    |f| match last.saturating_sub(*first) {
+        0 => write!(f, "file {first} of the set is missing"),
+        _ => write!(f, "files {first} to {last} of the set are missing"),
+    };
+
+    /// The store refused or failed.
+    Damage "unreadable" Unreadable {
+        /// Its kind of error.
+        kind: ErrorKind,
+        /// What it says.
+        message: String,
+    }
+    |facts| facts,
+    |f| f.write_str(message);
+
+    /// The file became shorter while it was read.
+    Damage "ended" Ended {
+        /// Where a byte was expected.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts },
+    |f| write!(f, "ended at offset {offset} while it was read");
+
+    /// The set has too many tasks to compare global ranks: they were not checked.
+    Note "too_many_tasks" TooManyTasks {
+        /// So many.
+        ntasks: u64,
+        /// The most that are compared.
+        limit: u64,
+    }
+    |facts| facts.value(*ntasks).max(*limit),
+    |f| {
+        let field = name(raw::GlobalrankEntry::globalrank);
+        write!(f, "{field} of {ntasks} tasks was not compared, at most that of {limit} is")
+    };
+
+    also
+    /// A field has a value that the format does not allow, or that other fields or a seal contradict;
+    /// or the file was never closed.
+    Damage Wrong(Error) error_facts, ERRORS;
+}
+
+/// A field as errors name it: `META1.ntasks`.
+const fn name(field: FieldId) -> FieldName {
+    FieldName(raw::TABLES, field)
+}
+
+fn in_chunk(facts: Facts, task: u32, chunk: u64) -> Facts {
+    Facts { task: Some(task), chunk: Some(chunk), ..facts }
+}
+
+fn misled(facts: Facts, (offset, entry, globalrank): (u64, u64, i64)) -> Facts {
+    let facts = facts.field(raw::TABLES, raw::MappingEntry::filenumber, offset);
+    facts.value(globalrank).expected(entry)
+}
+
+fn write_misled(
+    f: &mut fmt::Formatter<'_>,
+    offset: u64,
+    (filenumber, lrank): (u32, u32),
+    (globalrank, entry): (i64, u64),
+) -> fmt::Result {
+    let field = name(raw::MappingEntry::filenumber);
+    write!(f, "{field} at offset {offset} is {filenumber} and lrank is {lrank}: ")?;
+    write!(f, "that task has globalrank {globalrank}, not {entry}")
+}
+
+error_facts! {
+    /// What an error of a file says, as values.
+    pub fn error_facts(Error), ERRORS;
+
+    "not_sion" NotSion { magic } |facts| {
+        facts.field(raw::TABLES, raw::Ident::magic, 0).text(&format!("{}", magic.escape_ascii()))
+    };
+    "sionlib2" Sionlib2 { version }
+        |facts| facts.field(raw::TABLES, raw::Ident::version, 8).value(version).max(1999);
+    "format_version" FormatVersion { fileformat_version } |facts| {
+        let facts = facts.field(raw::TABLES, raw::Ident::fileformat_version, 16);
+        facts.value(fileformat_version).min(2).max(5)
+    };
+    "cut" Cut { field, offset, file_len, .. } |facts| {
+        facts.field(raw::TABLES, field, offset).span(offset, file_len.saturating_sub(offset))
+    };
+    "too_small" TooSmall { field, offset, value, min }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+    "too_large" TooLarge { field, offset, value, max }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+    "differs" Differs { field, value, expected, .. } |facts| {
+        facts.field(raw::TABLES, field, field.offset().into()).value(value).expected(expected)
+    };
+    "record_cut" RecordCut { .. } |facts| facts;
+    "not_closed" NotClosed { offset } |facts| {
+        facts.field(raw::TABLES, raw::CommitFields::start_of_varheader, offset).value(0)
+    };
+    "checksum" Checksum { field, offset, stored, computed }
+        |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
+    "not_as_sealed" NotAsSealed { field, offset, value, sealed }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).expected(sealed);
+    "seal_magic" SealMagic { offset, magic } |facts| {
+        let facts = facts.field(raw::TABLES, raw::SealTrailer::magic, offset);
+        facts.text(&format!("{}", magic.escape_ascii()))
+    };
+}

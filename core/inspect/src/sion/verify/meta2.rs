@@ -1,0 +1,206 @@
+//! META2: block counts and block sizes, and the chunks that they are about.
+
+use super::part::add_or_skip;
+use super::{Failed, FindingKind, Report, records};
+use crate::subject::read;
+use alloc::vec::Vec;
+use striae_core::endian::{ByteOrder, I64};
+use striae_core::sion::layout::Chunks;
+use striae_core::sion::locate::{ChunkSum, check_blockcount, check_blocksize};
+use striae_core::sion::meta2::entry;
+use striae_core::sion::{Error, Head, KeyvalMode, Meta2, Task, raw};
+use striae_core::span::Span;
+use striae_core::store::{ReadAt, usize_to_u64};
+use zerocopy::FromBytes;
+
+/// Entries of a table that are checked at once, at most.
+const ENTRIES: u32 = 1 << 14;
+
+/// Where the tables of a closed file are.
+pub(super) struct Place {
+    pub(super) head: Head,
+    pub(super) meta2: Meta2,
+    /// `None` if places of chunks are not known.
+    pub(super) globalskip: Option<u64>,
+    /// End of META2, the mapping and the seal.
+    pub(super) end: u64,
+}
+
+/// What is known of a task when its block sizes are read.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    pub(super) task: Task,
+    /// What is wrong with its block count.
+    of_count: Option<Error>,
+    /// Whether its chunk size and its block count are right.
+    is_known: bool,
+    /// Whether nothing was wrong with its entries so far.
+    is_sound: bool,
+}
+
+impl Place {
+    /// Calls `each` with some consecutive tasks after another. Those whose block count is wrong have
+    /// no chunks, those whose chunk size is wrong have chunks of no bytes.
+    pub(super) fn each_tasks<S: ReadAt>(
+        &self,
+        store: &S,
+        mut each: impl FnMut(&mut [State]) -> Result<(), Failed<S>>,
+    ) -> Result<(), Failed<S>> {
+        let meta1 = &self.head.meta1;
+        let mut sum = ChunkSum::new(*meta1.layout());
+        let order = meta1.order();
+        let tables = [meta1.layout().chunksizes(), self.meta2.blockcounts()];
+        let mut window = [Vec::new(), Vec::new()];
+        let mut first = 0;
+        while first < meta1.ntasks() {
+            let count = meta1.ntasks().saturating_sub(first).min(ENTRIES);
+            for (window, table) in window.iter_mut().zip(tables) {
+                window.resize(usize::try_from(count).unwrap_or(0).saturating_mul(8), 0);
+                read(store, entry(table, first).map_or(0, Span::offset), window)?;
+            }
+            let [sizes, counts] = window.each_ref().map(|window| entries(window, order));
+            let values = (first..).zip(sizes.zip(counts));
+            let mut states: Vec<_> =
+                values.map(|(local, values)| self.state_of(local, values, &mut sum)).collect();
+            each(&mut states)?;
+            first = first.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    /// Task `local`, of this chunk size and block count.
+    fn state_of(&self, local: u32, (size, count): (i64, i64), sum: &mut ChunkSum) -> State {
+        let start = self.head.meta1.layout().first_chunk().saturating_add(sum.sum());
+        let chunksize = add_or_skip(sum, size);
+        let offset = entry(self.meta2.blockcounts(), local).map_or(0, Span::offset);
+        let blockcount = check_blockcount(count, offset, self.meta2.maxchunks());
+        let is_known = chunksize.is_ok() && blockcount.is_ok();
+        let chunksize = chunksize.unwrap_or(0);
+        let chunks = Chunks { start, chunksize, globalskip: self.globalskip };
+        let task = Task { local, globalrank: 0, chunks, blockcount: blockcount.unwrap_or(0) };
+        State { task, of_count: blockcount.err(), is_known, is_sound: is_known }
+    }
+
+    /// Calls `each` with the first `end` rows of block sizes of `count` tasks from `first` on, and
+    /// which row the first one is; of few tasks, with many rows at once.
+    pub(super) fn each_rows<S: ReadAt>(
+        &self,
+        store: &S,
+        (first, count): (u32, usize),
+        end: u64,
+        mut each: impl FnMut(u64, &[u8]) -> Result<(), Failed<S>>,
+    ) -> Result<(), Failed<S>> {
+        let is_whole_row = u32::try_from(count) == Ok(self.head.meta1.ntasks());
+        let most = usize::try_from(ENTRIES).unwrap_or(1).checked_div(count).unwrap_or(1);
+        let most = if is_whole_row { most.max(1) } else { 1 };
+        let (mut window, mut chunk) = (Vec::new(), 0);
+        while let Some(row) = self.meta2.blocksizes(chunk).filter(|_| chunk < end) {
+            let rows = usize::try_from(end.saturating_sub(chunk)).unwrap_or(most).min(most);
+            window.resize(count.saturating_mul(rows).saturating_mul(8), 0);
+            read(store, entry(row, first).map_or(0, Span::offset), &mut window)?;
+            each(chunk, &window)?;
+            chunk = chunk.saturating_add(usize_to_u64(rows));
+        }
+        Ok(())
+    }
+}
+
+/// Checks the tables of META2, and the records of streams.
+pub(super) fn check<S: ReadAt>(
+    store: &S,
+    place: &Place,
+    report: &mut Report<'_>,
+) -> Result<(), Failed<S>> {
+    let (meta1, meta2) = (&place.head.meta1, &place.meta2);
+    let mut largest = Some(0); // of all block counts, if all are right
+    place.each_tasks(store, |states| {
+        for state in &*states {
+            state.of_count.into_iter().for_each(|error| report.wrong(error));
+            let known = largest.filter(|_| state.is_known);
+            largest = known.map(|largest: u64| largest.max(state.task.blockcount));
+        }
+        check_sizes(store, place, states, report)?;
+        if meta1.keyval() == KeyvalMode::Inline && place.globalskip.is_some() {
+            let sound = states.iter().filter(|state| state.is_sound);
+            records::check(store, sound.map(|state| state.task), report)?;
+        }
+        Ok(())
+    })?;
+    if let Some(largest) = largest.filter(|&largest| largest < meta2.maxchunks().into()) {
+        let field = raw::CommitFields::maxchunks;
+        let offset = meta1.layout().commit_fields().offset();
+        let usual = format_args!("{largest}, the largest blockcount");
+        report.unusual(field, offset, meta2.maxchunks(), usual);
+    }
+    Ok(())
+}
+
+/// Checks the block sizes of these tasks.
+fn check_sizes<S: ReadAt>(
+    store: &S,
+    place: &Place,
+    states: &mut [State],
+    report: &mut Report<'_>,
+) -> Result<(), Failed<S>> {
+    let Some(first) = states.first().map(|state| state.task.local) else { return Ok(()) };
+    let rows = u64::from(place.meta2.maxchunks());
+    place.each_rows(store, (first, states.len()), rows, |chunk, sizes| {
+        let row_len = states.len().saturating_mul(8);
+        for (chunk, row) in (chunk..).zip(sizes.chunks_exact(row_len)) {
+            let table = place.meta2.blocksizes(chunk).unwrap_or(Span::ZERO);
+            for (state, value) in states.iter_mut().zip(entries(row, place.head.meta1.order())) {
+                let offset = entry(table, state.task.local).map_or(0, Span::offset);
+                check_size(place, state, chunk, (value, offset), report);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Checks a block size: that of chunk `chunk` of a task, the `value` at `offset`.
+fn check_size(
+    place: &Place,
+    state: &mut State,
+    chunk: u64,
+    (value, offset): (i64, u64),
+    report: &mut Report<'_>,
+) {
+    if !state.is_known {
+        return; // whether the entry counts, or what it may be, nobody knows
+    }
+    let Task { local, chunks, blockcount, .. } = state.task;
+    if chunk >= blockcount {
+        if !matches!(value, 0 | -1) {
+            let field = raw::BlocksizeEntry::blocksize;
+            let usual = format_args!("0 or -1, as task {local} did not use chunk {chunk}");
+            report.unusual(field, offset, value, usual);
+        }
+        return;
+    }
+    let size = match place.globalskip {
+        Some(_) => check_blocksize(value, offset, chunks.chunk(chunk), place.head.file_len),
+        // Where the chunk is, nobody knows; how long it is, the task says itself.
+        None => check_blocksize(value, offset, Span::new(0, chunks.chunksize), u64::MAX),
+    };
+    match size {
+        Ok(size) => {
+            report.summary.data.add(size);
+            let used = chunks.chunk(chunk).and_then(|chunk| chunk.part(0, size));
+            let tables = Span::between(place.meta2.start(), place.end);
+            let both = used.zip(tables).filter(|_| place.globalskip.is_some());
+            if let Some((used, tables)) = both.filter(|(used, tables)| used.overlaps(*tables)) {
+                report.add(FindingKind::Overlap { offset, task: local, chunk, used, tables });
+            }
+        }
+        Err(error) => {
+            state.is_sound = false;
+            report.wrong(error);
+        }
+    }
+}
+
+/// The stored integers of a table.
+pub(super) fn entries(table: &[u8], order: ByteOrder) -> impl Iterator<Item = i64> {
+    let entries = <[I64]>::ref_from_bytes(table).unwrap_or_default();
+    entries.iter().map(move |entry| entry.get(order))
+}
