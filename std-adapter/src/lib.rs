@@ -42,7 +42,6 @@ pub mod copy;
 #[path = "../tests/common/denying.rs"]
 mod denying;
 pub mod direct;
-mod dump;
 mod each;
 pub mod error;
 mod extract;

@@ -8,6 +8,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`dump`] | every metadata field of a file, as a line |
 //! | [`finding`] | what is found, as values and as text, whatever the format |
 //! | [`subject`] | what is inspected |
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
@@ -21,6 +22,7 @@
 
 extern crate alloc;
 
+pub mod dump;
 pub mod finding;
 pub mod subject;
 

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`verify`] | checks all that can be checked of a file |
 //! | [`recover`] | judges what is left of a damaged one, frame by frame |
+//! | [`dump`] | its structures, as lists of fields |
 //! | `finding` | the findings |
 //! | `stale` | what a commit record says that is older than what gsd has appended |
 
+pub mod dump;
 mod finding;
 pub mod recover;
 mod stale;

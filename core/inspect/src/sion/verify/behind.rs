@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 /// What stands behind META2.
 #[derive(Debug, Clone, Copy)]
-pub enum Behind {
+pub(crate) enum Behind {
     /// Nothing of the format's.
     Nothing,
     /// A file that was written serially: `mapping_size`, which should be 0, and no entries.
@@ -24,10 +24,7 @@ pub enum Behind {
 }
 
 /// Looks behind META2 of the file that `head` was read from.
-///
-/// # Errors
-/// The store's.
-pub fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, Failed<S>> {
+pub(crate) fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, Failed<S>> {
     let Some(meta2) = head.meta2 else { return Ok(Behind::Nothing) };
     let left = Span::between(meta2.end(), head.file_len).map_or(0, Span::len);
     let mut bytes = [0; Mapping::HEAD_LEN];
@@ -55,8 +52,7 @@ pub fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, Failed<S
 
 impl Behind {
     /// Where the part of the file that is read ends.
-    #[must_use]
-    pub fn end(&self, head: &Head) -> u64 {
+    pub(crate) fn end(&self, head: &Head) -> u64 {
         let end = head.meta2.map_or(0, |meta2| meta2.end());
         match self {
             Self::Nothing | Self::Wrong(_) => end,

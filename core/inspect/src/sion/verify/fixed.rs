@@ -13,16 +13,16 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The fixed part of META1, also if some of its fields are wrong.
 #[derive(Debug)]
-pub struct Fixed {
+pub(crate) struct Fixed {
     /// Its bytes as they stand in the file, and as many as there are.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Length of the file.
-    pub file_len: u64,
+    pub(crate) file_len: u64,
     /// What they say, where a wrong field reads as the smallest right value; `None` if the rest
     /// cannot be found without knowing what is wrong.
-    pub meta1: Option<Meta1>,
+    pub(crate) meta1: Option<Meta1>,
     /// All that is wrong with them.
-    pub errors: Vec<Error>,
+    pub(crate) errors: Vec<Error>,
 }
 
 impl Fixed {
@@ -37,8 +37,7 @@ impl Fixed {
     }
 
     /// Goes on in the first `bytes` of a file of `file_len` bytes.
-    #[must_use]
-    pub fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
+    pub(crate) fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
         let mut copy = bytes.clone();
         let mut errors = Vec::new();
         let meta1 = loop {
@@ -56,8 +55,7 @@ impl Fixed {
     }
 
     /// Whether this field is wrong.
-    #[must_use]
-    pub fn is_wrong(&self, wanted: FieldId) -> bool {
+    pub(crate) fn is_wrong(&self, wanted: FieldId) -> bool {
         let is_it =
             |error: &Error| matches!(*error, Error::TooSmall { field, .. } if field == wanted);
         self.errors.iter().any(is_it)

@@ -30,11 +30,12 @@ mod records;
 mod seal;
 mod set;
 
-pub use behind::{Behind, look_behind};
 pub use files::{Files, PartOfSet};
-pub use fixed::Fixed;
+
+pub(super) use behind::{Behind, look_behind};
+pub(super) use fixed::Fixed;
 pub(super) use part::each_entry;
-pub use seal::look_for_seal;
+pub(super) use seal::look_for_seal;
 
 use super::finding::FindingKind;
 use crate::finding::{Coverage, Found as _, Severity};

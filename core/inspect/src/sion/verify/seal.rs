@@ -10,10 +10,7 @@ use striae_core::sion::{Head, Varheader};
 use striae_core::step::drive_read;
 
 /// Looks for a seal of a file whose tables end at `end`.
-///
-/// # Errors
-/// The store's.
-pub fn look_for_seal<S: Subject>(
+pub(crate) fn look_for_seal<S: Subject>(
     store: &S,
     head: &Head,
     end: u64,

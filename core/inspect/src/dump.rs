@@ -1,10 +1,13 @@
 //! Lines of a dump: every metadata field of a file, with its place, its bytes and its value.
 
-use crate::error::ErrorKind;
-use crate::posix::PosixFile;
-use std::io;
+use crate::subject::{Failed, read};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
 use striae_core::field::{Field, Table};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// Bytes of a window that tables are read in.
@@ -39,51 +42,51 @@ pub enum Line {
     },
 }
 
-/// Reads a file from front to back and hands over lines.
-pub(crate) struct Lines<'a> {
-    pub(crate) store: &'a PosixFile,
+/// Who takes the lines. It fails as the store does: what is read and what takes lines are mostly of
+/// one operating system.
+pub type Each<'a, S> = dyn FnMut(Line) -> Result<(), <S as ReadAt>::Error> + 'a;
+
+/// Reads a file of a format whose errors are `F` from front to back, and hands over lines.
+pub(crate) struct Lines<'a, S: ReadAt, F> {
+    pub(crate) store: &'a S,
     pub(crate) file_len: u64,
-    each: &'a mut dyn FnMut(Line) -> io::Result<()>,
+    each: &'a mut Each<'a, S>,
     window: Vec<u8>,
     window_at: u64,
+    format: PhantomData<F>,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn new(
-        store: &'a PosixFile,
-        each: &'a mut dyn FnMut(Line) -> io::Result<()>,
-    ) -> Result<Self, ErrorKind> {
-        let file_len = store.size()?;
-        Ok(Self { store, file_len, each, window: Vec::new(), window_at: 0 })
+impl<'a, S: ReadAt, F> Lines<'a, S, F> {
+    pub(crate) fn new(store: &'a S, each: &'a mut Each<'a, S>) -> Result<Self, Failed<S, F>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let (window, window_at, format) = (Vec::new(), 0, PhantomData);
+        Ok(Self { store, file_len, each, window, window_at, format })
     }
 
-    pub(crate) fn line(&mut self, line: Line) -> Result<(), ErrorKind> {
-        Ok((self.each)(line)?)
+    pub(crate) fn line(&mut self, line: Line) -> Result<(), Failed<S, F>> {
+        (self.each)(line).map_err(DriveError::Store)
     }
 
     pub(crate) fn derived(
         &mut self,
         name: &'static str,
         value: impl ToString,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Failed<S, F>> {
         self.line(Line::Derived { name, value: value.to_string() })
     }
 
     /// `len` bytes of the file, which has them; at most [`WINDOW`].
-    pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], ErrorKind> {
+    pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], Failed<S, F>> {
         if self.in_window(offset, len).is_none() {
             let left = Span::between(offset, self.file_len).map_or(0, Span::len);
             self.window.resize(usize::try_from(left).unwrap_or(WINDOW).min(WINDOW), 0);
             self.window_at = offset;
-            if let Err(error) = self.store.read_exact_at(offset, &mut self.window) {
+            if let Err(error) = read(self.store, offset, &mut self.window) {
                 self.window.clear();
-                return Err(match error {
-                    embedded_io::ReadExactError::UnexpectedEof => ErrorKind::Ended { offset },
-                    embedded_io::ReadExactError::Other(error) => error.into(),
-                });
+                return Err(error);
             }
         }
-        self.in_window(offset, len).ok_or(ErrorKind::Ended { offset })
+        self.in_window(offset, len).ok_or(DriveError::Ended { offset })
     }
 
     fn in_window(&self, offset: u64, len: usize) -> Option<&[u8]> {
