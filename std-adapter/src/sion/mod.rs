@@ -70,7 +70,6 @@ mod convert;
 pub mod dump;
 mod extract;
 mod file;
-mod mapping;
 mod new_set;
 mod pack;
 pub mod recover;

@@ -102,8 +102,8 @@ impl<'a> Files for Set<'a> {
         siblings_of(self.path)
     }
 
-    fn named(&self) -> u32 {
-        number_of(self.path)
+    fn named(&self) -> Option<u32> {
+        Some(number_of(self.path))
     }
 }
 

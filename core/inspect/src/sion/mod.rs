@@ -2,6 +2,8 @@
 
 mod dump;
 mod finding;
+pub mod mapping;
+pub mod recover;
 mod state;
 mod verify;
 

@@ -6,7 +6,6 @@ use super::plan::{Made, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
-use crate::sion::mapping::{are_all_ranks, mapping_of};
 use crate::sion::siblings::sibling_path;
 use std::io;
 use std::num::NonZeroU32;
@@ -17,6 +16,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Meta1, raw};
+use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
 
 /// Bytes of a task's buffer, unless told.
 pub(super) const BUFFER: usize = 1 << 16;

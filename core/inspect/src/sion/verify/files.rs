@@ -24,9 +24,9 @@ pub trait Files {
     /// The store's.
     fn there(&self) -> Result<BTreeSet<u32>, <Self::Subject as ReadAt>::Error>;
 
-    /// The number that the name of the first file ends with, 0 if it has none.
-    fn named(&self) -> u32 {
-        0
+    /// The number of the first file by its name; `None` if files have no names.
+    fn named(&self) -> Option<u32> {
+        None
     }
 }
 

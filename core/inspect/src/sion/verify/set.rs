@@ -46,7 +46,9 @@ pub(super) fn check<F: Files + ?Sized>(
         report.file = 0;
     } else {
         report.summary.part_of_set = PartOfSet::of(&first.head.meta1).filter(|_| is_numbered);
-        check_name(files.named(), &first.head.meta1, report);
+        if let Some(named) = files.named() {
+            check_name(named, &first.head.meta1, report);
+        }
     }
     if let Some(mapping) = first.mapping.filter(|_| is_set) {
         check_mapping_size(&first.head, &mapping, &tasks, report);

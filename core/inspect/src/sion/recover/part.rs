@@ -1,18 +1,16 @@
 //! One physical file that is recovered: how much of which chunks is used.
 
-use super::Identity;
-use super::source;
-use crate::error::{Error, ErrorKind};
-use crate::store::SparseFile;
-use std::path::{Path, PathBuf};
+use super::{Refused, WINDOW};
+use crate::sion::verify::Failed;
+use crate::subject::read;
+use alloc::vec;
+use alloc::vec::Vec;
 use striae_core::endian::U32;
-use striae_core::sion::recover::{Recovered, Remains, Scratch};
-use striae_core::sion::{Error as SionError, ReadError};
+use striae_core::integrity::Checksum;
+use striae_core::sion::Error;
+use striae_core::sion::recover::{Recovered, Remains, Scratch, Sparse};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
-
-/// Bytes of windows.
-pub(super) const WINDOW: usize = 1 << 18;
 
 /// Most chunks with data of one physical file; each takes 16 bytes of memory.
 const MAX_USED: usize = 1 << 25;
@@ -37,10 +35,10 @@ pub(super) struct TaskPart {
     pub(super) recovered: Recovered,
 }
 
-/// A physical file.
+/// A physical file that is recovered. It holds no store: whoever brings that sees to it that it is the
+/// same one each time.
 #[derive(Debug)]
 pub(super) struct Part {
-    identity: Identity,
     remains: Remains,
     tasks: Vec<TaskPart>,
     /// In the order in which they stand in the file.
@@ -49,21 +47,12 @@ pub(super) struct Part {
 
 impl Part {
     /// Looks at META1, and what else says how long streams are.
-    pub(super) fn open(path: PathBuf) -> Result<Self, Error> {
-        let (source, identity) = source::open(&path)?;
-        let remains = Remains::read(&source, crc32c::crc32c_append, &mut vec![0; WINDOW]);
-        let remains = remains.map_err(|error| Error::new(&path, error))?;
-        Ok(Self { identity, remains, tasks: Vec::new(), used: Vec::new() })
+    pub(super) fn read<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
+        let remains = Remains::read(store, checksum, &mut vec![0; WINDOW])?;
+        Ok(Self { remains, tasks: Vec::new(), used: Vec::new() })
     }
 
-    pub(super) const fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.identity.path
-    }
-
+    /// What is known of the file.
     pub(super) const fn remains(&self) -> &Remains {
         &self.remains
     }
@@ -89,31 +78,27 @@ impl Part {
     }
 
     /// Judges all tasks.
-    pub(super) fn examine(&mut self) -> Result<(), Error> {
-        let source = source::open_again(&self.identity)?;
+    pub(super) fn examine<S: Sparse>(&mut self, store: &S) -> Result<(), Refused<S::Error>> {
         let (mut tables, mut window) = (vec![0; WINDOW], vec![0; WINDOW]);
         let mut scratch = Scratch::new(&mut window);
         let (mut tasks, mut used) = (Vec::new(), Vec::new());
-        let at = |error: ReadError<SparseFile>| Error::new(&self.identity.path, error);
-        for listed in self.remains.tasks(&source, &mut tables).map_err(at)? {
-            let task = listed.map_err(at)?.task;
+        for listed in self.remains.tasks(store, &mut tables)? {
+            let task = listed?.task;
             let mut full = None;
-            let recovered =
-                self.remains.recover(&source, &task, &mut scratch, &mut |chunk, len| {
-                    match u32::try_from(chunk) {
-                        Ok(chunk) if used.len() < MAX_USED => {
-                            used.push(Used { chunk, local: task.local, len });
-                            Ok(())
-                        }
-                        _ => {
-                            full = Some(chunk);
-                            Err(SionError::FileFull { chunk })
-                        }
-                    }
-                });
+            let mut each = |chunk, len| match u32::try_from(chunk) {
+                Ok(chunk) if used.len() < MAX_USED => {
+                    used.push(Used { chunk, local: task.local, len });
+                    Ok(())
+                }
+                _ => {
+                    full = Some(chunk);
+                    Err(Error::FileFull { chunk })
+                }
+            };
+            let recovered = self.remains.recover(store, &task, &mut scratch, &mut each);
             let recovered = match full {
                 Some(chunk) => return Err(self.too_many(chunk.saturating_add(1))),
-                None => recovered.map_err(at)?,
+                None => recovered?,
             };
             let (globalrank, start) = (task.globalrank, task.chunks.start);
             tasks.push(TaskPart { globalrank, start, recovered });
@@ -131,13 +116,12 @@ impl Part {
         rows.clamp(1, i32::MAX.unsigned_abs().into())
     }
 
-    fn too_many(&self, blockcount: u64) -> Error {
-        let limit = self.limit();
-        Error::new(self.path(), ErrorKind::TooManyChunks { blockcount, limit })
+    fn too_many<E>(&self, blockcount: u64) -> Refused<E> {
+        Refused::TooManyChunks { blockcount, limit: self.limit() }
     }
 
     /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
-    pub(super) fn sealed_crcs(&self, source: &SparseFile) -> Result<Vec<u32>, Error> {
+    pub(super) fn sealed_crcs<S: ReadAt>(&self, store: &S) -> Result<Vec<u32>, Failed<S>> {
         let mut crcs = Vec::new();
         let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());
         let Some(varheader) = sealed else { return Ok(crcs) };
@@ -151,21 +135,12 @@ impl Part {
                 let left = varheader.crcs().end().saturating_sub(place);
                 window.resize(usize::try_from(left).unwrap_or(WINDOW).min(WINDOW), 0);
                 at = place;
-                self.read(source, at, &mut window)?;
+                read(store, at, &mut window)?;
             }
             let crc = entry_in(&window, place.saturating_sub(at));
             crcs.push(crc.map_or(0, |crc| U32::from(crc).get(order)));
         }
         Ok(crcs)
-    }
-
-    fn read(&self, source: &SparseFile, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
-        source.read_exact_at(offset, buf).map_err(|error| match error {
-            embedded_io::ReadExactError::UnexpectedEof => {
-                Error::new(self.path(), ErrorKind::Ended { offset })
-            }
-            embedded_io::ReadExactError::Other(error) => Error::new(self.path(), error),
-        })
     }
 }
 

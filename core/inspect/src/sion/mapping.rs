@@ -1,14 +1,19 @@
 //! The mapping of a set that is written: where each global rank is.
 
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+
 /// Physical file and rank in it.
-pub(super) type Address = (u32, u32);
+pub type Address = (u32, u32);
 
 /// The mapping of tasks with these global ranks.
 ///
 /// SIONlib lists the tasks of a set by its mapping, and ends by a signal if that is empty, so each
 /// task has an entry: at the index that is its rank, if it is the first one with such a rank, else
 /// where there is room.
-pub(super) fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
+#[must_use]
+pub fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
     let mut mapping = vec![None; tasks.len()];
     let mut others = Vec::new();
     for (rank, address) in tasks {
@@ -23,11 +28,12 @@ pub(super) fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
 }
 
 /// Whether these ranks are all numbers from 0 on, each once: what parallel readers of SIONlib need.
-pub(super) fn are_all_ranks(mut ranks: impl Iterator<Item = i64> + Clone) -> bool {
+#[must_use]
+pub fn are_all_ranks(mut ranks: impl Iterator<Item = i64> + Clone) -> bool {
     let mut seen = vec![false; ranks.clone().count()];
     let is_new = |rank: i64| {
         let place = usize::try_from(rank).ok().and_then(|rank| seen.get_mut(rank));
-        place.is_some_and(|seen| !std::mem::replace(seen, true))
+        place.is_some_and(|seen| !mem::replace(seen, true))
     };
     ranks.all(is_new)
 }

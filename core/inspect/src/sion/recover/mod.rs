@@ -1,0 +1,142 @@
+//! Recovering sets that were never closed, or whose META2 is damaged: how long streams are, and what
+//! is written of them.
+//!
+//! What proves a stream's length, and what is a guess, is said in [`striae_core::sion::recover`].
+//! Memory is 16 bytes for each chunk with data, and some for each task.
+
+mod part;
+mod write;
+
+pub use write::{Bytes, CopyFailed, CopySpan, Unwritten, copy};
+
+use part::Part;
+
+use super::verify::{Failed, PartOfSet};
+use alloc::vec;
+use alloc::vec::Vec;
+use striae_core::integrity::Checksum;
+use striae_core::sion::recover::{Recovered, Sparse};
+use striae_core::sion::{Error, check_set};
+use striae_core::step::DriveError;
+
+/// Bytes of windows.
+const WINDOW: usize = 1 << 18;
+
+/// Why a set cannot be recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused<E> {
+    /// The store failed or became shorter, or META1 is damaged.
+    Failed(DriveError<E, Error>),
+    /// A physical file has more than 2^25 chunks with data, or its META2 would have more than 4 GiB.
+    TooManyChunks {
+        /// So many.
+        blockcount: u64,
+        /// The most that a task may have.
+        limit: u64,
+    },
+}
+
+impl<E> From<DriveError<E, Error>> for Refused<E> {
+    fn from(error: DriveError<E, Error>) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What can be recovered of a set. It holds no stores: those that are given to it must be the files
+/// that it was made from.
+#[derive(Debug)]
+pub struct Recovery {
+    parts: Vec<Part>,
+}
+
+/// A task of a set that is recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecoveredTask {
+    /// Number of the task in the set.
+    pub task: u64,
+    /// Number of its physical file in the set.
+    pub file: u32,
+    /// The number that the writer gave it.
+    pub globalrank: i64,
+    /// Its stream.
+    pub recovered: Recovered,
+}
+
+impl Recovery {
+    /// Looks at META1 of the first file of a set.
+    ///
+    /// # Errors
+    /// What is wrong with META1; the store's.
+    pub fn of<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
+        Ok(Self { parts: vec![Part::read(store, checksum)?] })
+    }
+
+    /// Files of the set: 1 if this is not the first of several.
+    #[must_use]
+    pub fn nfiles(&self) -> u32 {
+        let first = self.parts.first().map(|part| part.remains().head().meta1);
+        first.filter(|meta1| meta1.is_first_of_several()).map_or(1, |meta1| meta1.nfiles())
+    }
+
+    /// Adds the next file of the set.
+    ///
+    /// # Errors
+    /// What is wrong with META1; the store's.
+    pub fn add<S: Sparse>(&mut self, store: &S, checksum: Checksum) -> Result<(), Failed<S>> {
+        self.parts.push(Part::read(store, checksum)?);
+        Ok(())
+    }
+
+    /// Whether the files are one set, if they are to be one.
+    ///
+    /// # Errors
+    /// What keeps them from that.
+    pub fn check_set(&self) -> Result<(), Error> {
+        check_set(self.parts.iter().map(|part| part.remains().head()))
+    }
+
+    /// Judges all streams of file `number`, which is in `store`.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn examine<S: Sparse>(
+        &mut self,
+        number: usize,
+        store: &S,
+    ) -> Result<(), Refused<S::Error>> {
+        self.parts.get_mut(number).map_or(Ok(()), |part| part.examine(store))
+    }
+
+    /// All tasks in order.
+    pub fn tasks(&self) -> impl Iterator<Item = RecoveredTask> {
+        let tasks = (0..).zip(&self.parts).flat_map(|(file, part)| {
+            part.tasks().iter().map(move |task| (file, task.globalrank, task.recovered))
+        });
+        (0..).zip(tasks).map(|(task, (file, globalrank, recovered))| RecoveredTask {
+            task,
+            file,
+            globalrank,
+            recovered,
+        })
+    }
+
+    /// Bytes of all streams.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tasks().fold(0, |sum, task| sum.saturating_add(task.recovered.bytes))
+    }
+
+    /// Which file of a set of several this is, if it is recovered without the others.
+    #[must_use]
+    pub fn part_of_set(&self) -> Option<PartOfSet> {
+        let [part] = self.parts.as_slice() else { return None };
+        PartOfSet::of(&part.remains().head().meta1)
+    }
+
+    /// Whether no stream is a guess.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.tasks().all(|task| task.recovered.certainty.is_exact())
+    }
+}

@@ -1,0 +1,224 @@
+//! Writing what was recovered.
+
+use super::part::{Part, TaskPart, Used};
+use super::{Recovery, WINDOW};
+use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
+use crate::subject::{self, read, read_windows};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+use striae_core::endian::I32;
+use striae_core::integrity::Checksum;
+use striae_core::sion::publish::{Publish, Terms};
+use striae_core::sion::seal::checksum_of;
+use striae_core::sion::tables::{Column, Entries, Written};
+use striae_core::sion::{Book, Error, Meta1, raw};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+use zerocopy::IntoBytes;
+
+/// Why a physical file was not written, and whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwritten<R, W> {
+    /// The old file cannot be read.
+    Read(DriveError<R, Error>),
+    /// The new file cannot be written.
+    Write(DriveError<W, Error>),
+}
+
+/// Why the file in `S` was not written to `T`.
+pub type CopyFailed<S, T> = Unwritten<<S as ReadAt>::Error, <T as ReadAt>::Error>;
+
+/// Copies a span from `S` to the same place of `T`.
+pub type CopySpan<'c, S, T> = dyn FnMut(&mut T, Span, Bytes) -> Result<(), CopyFailed<S, T>> + 'c;
+
+/// What bytes are that are copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bytes {
+    /// Tables of META1.
+    Tables,
+    /// Those of streams.
+    Data,
+}
+
+/// Copies a span of a file to the same place of another.
+///
+/// # Errors
+/// Those of the stores.
+pub fn copy<S: ReadAt, T: WriteAt>(
+    from: &S,
+    to: &mut T,
+    span: Span,
+) -> Result<(), CopyFailed<S, T>> {
+    let mut written = Ok(());
+    read_windows(from, span, subject::WINDOW, &mut Vec::new(), |place, bytes| {
+        written = to.write_all_at(place.offset(), bytes);
+        Ok(written.is_ok())
+    })
+    .map_err(Unwritten::Read)?;
+    written.map_err(|error| Unwritten::Write(DriveError::Store(error)))
+}
+
+impl Recovery {
+    /// The mapping of the set that is written, for all calls of [`write`](Self::write).
+    #[must_use]
+    pub fn mapping(&self) -> Vec<Address> {
+        mapping(&self.parts)
+    }
+
+    /// Writes file `number` of a closed set, which is in `from`, to `to`, which is empty. `copy` copies
+    /// a span of the one to the same place of the other; [`copy`] does so.
+    ///
+    /// It has the same META1, chunks and data at the same places; bytes that are in no stream are left
+    /// out. A file whose seal has sound checksums of its chunks is sealed with these, and not with
+    /// those of the bytes that are there now: they would hide what was altered since.
+    ///
+    /// # Errors
+    /// See [`Unwritten`].
+    pub fn write<S: ReadAt, T: WriteAt>(
+        &self,
+        (number, mapping): (usize, &[Address]),
+        from: &S,
+        to: &mut T,
+        checksum: Checksum,
+        copy: &mut CopySpan<'_, S, T>,
+    ) -> Result<(), CopyFailed<S, T>> {
+        let Some(part) = self.parts.get(number) else { return Ok(()) };
+        let meta1 = part.remains().head().meta1;
+        let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
+        copy(to, tables, Bytes::Tables)?;
+        let meta1 = match meta1.is_first_of_several() && mapping.is_empty() {
+            true => without_others(to, &meta1).map_err(Unwritten::Write)?,
+            false => meta1,
+        };
+        let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
+        each_run(part, |span| copy(to, span, Bytes::Data))?;
+        let crcs = part.sealed_crcs(from).map_err(Unwritten::Read)?;
+        close(to, Lengths { part, crcs, mapping }, &meta1, checksum).map_err(Unwritten::Write)
+    }
+}
+
+/// Writes META2, the mapping, and the seal, if the old file has a sound one.
+fn close<T: WriteAt>(
+    to: &mut T,
+    lengths: Lengths<'_>,
+    meta1: &Meta1,
+    checksum: Checksum,
+) -> Result<(), subject::Failed<T, Error>> {
+    let remains = lengths.part.remains();
+    let (entries, sealed) = (usize_to_u64(lengths.mapping.len()), remains.is_sealed());
+    let maxchunks = u32::try_from(lengths.part.maxchunks()).unwrap_or(u32::MAX); // see `examine`
+    let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let front = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
+    let meta1_crc = match sealed {
+        true => checksum_of(to, front, 0, checksum, &mut buf)?,
+        false => 0,
+    };
+    let book = Book::create(meta1, remains.blocks(), entries, sealed);
+    let mut book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
+    // A new file: nothing that an older commit left stands in it.
+    let terms = Terms { checksum, ..Terms::default() };
+    let close = Publish::close(&mut book, maxchunks, lengths, terms, &mut window);
+    close.map_err(DriveError::Format)?.run(to, &mut buf)
+}
+
+/// All used bytes of chunks; those of chunks that are full with what follows them.
+fn each_run<E>(part: &Part, mut each: impl FnMut(Span) -> Result<(), E>) -> Result<(), E> {
+    let mut next = Span::ZERO;
+    for place in part.used().iter().filter_map(|used| part.place(used)) {
+        next = match next.joined(place) {
+            Some(together) => together,
+            None => {
+                each(next)?;
+                place
+            }
+        };
+    }
+    each(next)
+}
+
+/// Where each global rank of the set is. Collectors of a buddy set have negative ones, no data and
+/// no entry.
+fn mapping(parts: &[Part]) -> Vec<Address> {
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let tasks = (0..).zip(parts).flat_map(|(file, part)| {
+        let tasks = (0..).zip(part.tasks());
+        tasks.map(move |(local, task)| (task, (file, local)))
+    });
+    let is_collector = |task: &TaskPart| task.globalrank < 0 && task.recovered.bytes == 0;
+    let all: Vec<_> = tasks.clone().map(|(task, at)| (task.globalrank, at)).collect();
+    let others = tasks.filter(|(task, _)| !is_collector(task));
+    let others: Vec<_> = others.map(|(task, at)| (task.globalrank, at)).collect();
+    let is_buddy = !others.is_empty() && are_all_ranks(others.iter().map(|(rank, _)| *rank));
+    mapping_of(if is_buddy { &others } else { &all })
+}
+
+/// Makes a first file of several that was recovered alone the only one: the others will not be next
+/// to it. Returns its META1.
+fn without_others<T: WriteAt>(
+    to: &mut T,
+    meta1: &Meta1,
+) -> Result<Meta1, subject::Failed<T, Error>> {
+    let (nfiles, mut fixed) = (I32::new(1, meta1.order()), [0; Meta1::MAX_LEN]);
+    to.write_all_at(raw::Meta1::nfiles.offset().into(), nfiles.as_bytes())
+        .map_err(DriveError::Store)?;
+    let len = to.size().map_err(DriveError::Store)?;
+    let front = usize::try_from(len).unwrap_or(usize::MAX).min(fixed.len());
+    let fixed = fixed.get_mut(..front).unwrap_or_default();
+    read(to, 0, fixed)?;
+    Meta1::parse(fixed, len).map_err(DriveError::Format)
+}
+
+/// What META2 shall say.
+struct Lengths<'a> {
+    part: &'a Part,
+    /// Of each used chunk, if the file is sealed: those of the old seal.
+    crcs: Vec<u32>,
+    mapping: &'a [Address],
+}
+
+impl Written for Lengths<'_> {
+    fn lay_over(&self, entries: &mut Entries<'_>) {
+        let range = entries.range();
+        match entries.column() {
+            Column::Blockcounts => {
+                let first = usize::try_from(range.start).unwrap_or(usize::MAX);
+                let tasks = self.part.tasks().get(first..).unwrap_or_default();
+                for (local, task) in range.zip(tasks) {
+                    entries.set(local, task.recovered.blockcount);
+                }
+            }
+            Column::Blocksizes { chunk } => {
+                self.each(chunk, range, |used, _| entries.set(used.local, used.len));
+            }
+            Column::Crcs { chunk } => {
+                self.each(chunk, range, |used, crc| entries.set(used.local, crc.into()));
+            }
+            Column::Mapping => {
+                for globalrank in range {
+                    let address = usize::try_from(globalrank).ok();
+                    let address = address.and_then(|index| self.mapping.get(index));
+                    if let Some((file, local)) = address {
+                        entries.set_address(globalrank, *file, *local);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Lengths<'_> {
+    /// Those of these tasks that used a chunk, and the checksum of it.
+    fn each(&self, chunk: u32, tasks: Range<u32>, mut each: impl FnMut(&Used, u32)) {
+        let used = self.part.used();
+        let place = |local: u32| used.partition_point(|u| (u.chunk, u.local) < (chunk, local));
+        for index in place(tasks.start)..place(tasks.end) {
+            if let Some(used) = used.get(index) {
+                each(used, self.crcs.get(index).copied().unwrap_or(0));
+            }
+        }
+    }
+}

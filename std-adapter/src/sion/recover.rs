@@ -1,0 +1,231 @@
+//! Recovering sets that were never closed, or whose META2 is damaged.
+//!
+//! ```
+//! use striae::sion::recover::Recover;
+//!
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion");
+//! # let unclosed = format!("{golden}/s21_unclosed_keyval.sion");
+//! # let folder = tempfile::tempdir()?;
+//! # let closed = folder.path().join("closed.sion");
+//! let recovery = Recover::new().examine(&unclosed)?;
+//! for task in recovery.tasks() {
+//!     let found = task.recovered;
+//!     println!("task {}: {} bytes, {}", task.task, found.bytes, found.certainty);
+//! }
+//! recovery.write(&closed, &|_| {})?;
+//! assert!(recovery.is_exact());
+//! assert_eq!(striae::sion::File::open(&closed)?.task(0)?.bytes, 1122);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::siblings::{PartOfSet, of_sibling, sibling_path};
+use crate::copy::{Copier, CopyError, Place};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use crate::store::SparseFile;
+use crc32c::crc32c_append;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+pub use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_inspect::sion::mapping::Address;
+pub use striae_inspect::sion::recover::RecoveredTask;
+use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
+
+/// How to recover a set: what is looked at, and what may be overwritten.
+///
+/// The old set may be unclosed, cut or damaged in META2, committed or closed; it is only read.
+/// META1 must be sound. What proves a stream's length, and what is a guess, is said in
+/// [`striae_core::sion::recover`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recover {
+    alone: bool,
+    force: bool,
+}
+
+/// What can be recovered of a set.
+#[derive(Debug)]
+pub struct Recovery {
+    files: Vec<Identity>,
+    set: recover::Recovery,
+    force: bool,
+}
+
+impl Recover {
+    /// The whole set; overwrites nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Recovers only the named physical file, even if it is the first of several. It is a set of one
+    /// file then.
+    #[must_use]
+    pub const fn alone(mut self, alone: bool) -> Self {
+        self.alone = alone;
+        self
+    }
+
+    /// Replaces files that exist already.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Judges all streams of the set whose first file is at `path`. A later file of a set is taken
+    /// alone.
+    ///
+    /// # Errors
+    /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
+    /// [`TooManyChunks`](crate::error::ErrorKind::TooManyChunks) if a physical file has more than 2^25 chunks with data, or its
+    /// META2 would have more than 4 GiB.
+    pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
+        let path = path.as_ref();
+        let at = |file: &Identity, error| Error::new(&file.path, error);
+        let (source, first) = open(path)?;
+        let set = recover::Recovery::of(&source, crc32c_append);
+        let mut set = set.map_err(|error| Error::new(path, error))?;
+        let mut files = vec![first];
+        let nfiles = if self.alone { 1 } else { set.nfiles() };
+        for number in 1..nfiles {
+            let part = open(&sibling_path(path, number)).and_then(|(source, file)| {
+                set.add(&source, crc32c_append).map_err(|error| at(&file, error))?;
+                Ok(file)
+            });
+            files.push(part.map_err(|error| of_sibling(error, path, nfiles))?);
+        }
+        if nfiles > 1 {
+            set.check_set().map_err(|error| Error::new(path, error))?;
+        }
+        for (number, file) in files.iter().enumerate() {
+            set.examine(number, &file.open_again()?).map_err(|error| match error {
+                Refused::TooManyChunks { blockcount, limit } => {
+                    Error::new(&file.path, ErrorKind::TooManyChunks { blockcount, limit })
+                }
+                Refused::Failed(error) => Error::new(&file.path, error),
+            })?;
+        }
+        Ok(Recovery { files, set, force: self.force })
+    }
+}
+
+impl Recovery {
+    /// Physical files.
+    #[must_use]
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &Path> {
+        self.files.iter().map(|file| &*file.path)
+    }
+
+    /// All tasks in order.
+    pub fn tasks(&self) -> impl Iterator<Item = RecoveredTask> {
+        self.set.tasks()
+    }
+
+    /// Bytes of all streams.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.set.bytes()
+    }
+
+    /// Which file of a set of several this is, if it is recovered without the others.
+    #[must_use]
+    pub fn part_of_set(&self) -> Option<PartOfSet> {
+        self.set.part_of_set()
+    }
+
+    /// Whether no stream is a guess.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.set.is_exact()
+    }
+
+    /// Writes a closed set whose first file gets the name `out`. `progress` is told the length of
+    /// each piece of a stream that was copied.
+    ///
+    /// It has the same physical files, META1, chunks and data at the same places, so that (block,
+    /// position) pointers mean what they meant; bytes that are in no stream are left out. The set
+    /// is made under hidden names and renamed when it is whole: see
+    /// [`Publish`](crate::publish::Publish).
+    ///
+    /// A physical file whose seal has sound checksums of its chunks is sealed with these, and not
+    /// with those of the bytes that are there now: so [`verify`](crate::sion::verify::verify) still
+    /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
+    ///
+    /// # Errors
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; the operating system's.
+    pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
+        let publish = Publish::new(out, nfiles.unwrap_or(NonZeroU32::MIN), self.force)?;
+        let publish = match self.files.first() {
+            Some(file) => publish.like(&file.path),
+            None => publish,
+        };
+        let mapping = self.set.mapping();
+        for number in 0..self.files.len() {
+            let hidden = publish.hidden(u32::try_from(number).unwrap_or(u32::MAX));
+            self.write_file((number, &mapping), &hidden, out, progress)?;
+        }
+        // What is replaced may be all that there is of the data, until the disk has the new files.
+        publish.finish(self.force)
+    }
+
+    /// Writes a physical file at `hidden`.
+    fn write_file(
+        &self,
+        (number, mapping): (usize, &[Address]),
+        hidden: &Path,
+        out: &Path,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), Error> {
+        let Some(from) = self.files.get(number) else { return Ok(()) };
+        let source = from.open_again()?;
+        let file = PosixFile::create(hidden, false).map_err(|error| Error::new(out, error))?;
+        let file = file.durable(false); // nobody knows it yet: nothing comes before something else
+        let mut copier = Copier::new();
+        let mut copy = |to: &mut &PosixFile, span: Span, what| {
+            let progress = if what == Bytes::Data { progress } else { &|_| {} };
+            let place = Place { file: to, offset: span.offset(), zeros: true };
+            copier.copy(source.file(), span, &place, progress).map_err(|error| match error {
+                CopyError::Read(error) => Unwritten::Read(DriveError::Store(error)),
+                CopyError::Ended { offset } => Unwritten::Read(DriveError::Ended { offset }),
+                CopyError::Write(error) => Unwritten::Write(DriveError::Store(error)),
+            })
+        };
+        let written =
+            self.set.write((number, mapping), &source, &mut &file, crc32c_append, &mut copy);
+        written.map_err(|error| match error {
+            Unwritten::Read(error) => Error::new(&from.path, error),
+            Unwritten::Write(error) => Error::new(out, error),
+        })
+    }
+}
+
+/// A physical file's path, and what tells it apart from one that replaced it.
+#[derive(Debug)]
+struct Identity {
+    path: PathBuf,
+    id: (u64, u64),
+}
+
+/// Opens the file at `path`; its holes are known, and not read.
+fn open(path: &Path) -> Result<(SparseFile, Identity), Error> {
+    let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    let identity = Identity { path: path.to_owned(), id: file.identity() };
+    Ok((SparseFile::new(file), identity))
+}
+
+impl Identity {
+    /// Opens the same file once more: what is known of it is so only while it stays the same.
+    fn open_again(&self) -> Result<SparseFile, Error> {
+        let (source, found) = open(&self.path)?;
+        let text = "was replaced while the set was recovered";
+        match found.id == self.id {
+            true => Ok(source),
+            false => Err(Error::new(&self.path, io::Error::other(text))),
+        }
+    }
+}
