@@ -1,4 +1,4 @@
-# The tests of core and striae-hoomd on 32-bit i686.
+# Tests of core and of what inspects files on 32-bit i686.
 
 need_debian_rust gcc-i686-linux-gnu libc6-dev-i386-cross
 lib=/usr/i686-linux-gnu/lib

@@ -1,4 +1,4 @@
-# The tests of core and striae-hoomd on big-endian s390x, emulated.
+# Tests of core and of what inspects files on big-endian s390x, emulated.
 
 need_debian_rust gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static
 foreign_tests s390x-unknown-linux-gnu s390x-linux-gnu-gcc "qemu-s390x-static -L /usr/s390x-linux-gnu"

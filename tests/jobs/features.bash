@@ -32,6 +32,7 @@ test_core() {
 }
 
 check striae-core core/Cargo.toml
+check striae-inspect core/inspect/Cargo.toml
 check striae std-adapter/Cargo.toml
 cargo build -p striae-hoomd # alone: with what it asks of core and no more
 test_core

@@ -1,5 +1,8 @@
-# striae-hoomd builds for WebAssembly, where there is no std.
+# What needs an allocator, and no operating system, builds for WebAssembly.
 
 need_debian_rust
-debian_cargo build -p striae-hoomd --lib --target wasm32-unknown-unknown -Zbuild-std=core,alloc \
-    --target-dir "$target/wasm"
+for package in striae-inspect striae-hoomd; do
+    debian_cargo build -p "$package" --lib --target wasm32-unknown-unknown \
+        -Zbuild-std=core,alloc --target-dir "$target/wasm"
+    note "$package"
+done

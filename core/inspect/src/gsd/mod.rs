@@ -4,16 +4,17 @@
 //! |---|---|
 //! | [`verify`] | checks all that can be checked of a file |
 //! | [`recover`] | judges what is left of a damaged one, frame by frame |
-//! | [`dump`] | its structures, as lists of fields |
+//! | `dump` | its structures, as lists of fields |
 //! | `finding` | the findings |
 //! | `stale` | what a commit record says that is older than what gsd has appended |
 
-pub mod dump;
+mod dump;
 mod finding;
 pub mod recover;
 mod stale;
 pub mod verify;
 
+pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
 pub use stale::Stale;
 pub use striae_core::gsd::Basis;
