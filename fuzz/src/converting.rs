@@ -1,11 +1,10 @@
-//! The bodies of `sion_convert` and `sion_recover`: sets that are written anew by the adapter, in a
-//! temporary folder that is in memory if the system has such a place.
+//! The body of `sion_convert`: sets that are written anew by the adapter, in a temporary folder that is
+//! in memory if the system has such a place.
 
 use crate::everything::{Summary, TaskSummary, read_within_budget};
 use crate::held::is_sealed;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
-use striae::sion::recover::{Certainty, Proof, Recover};
 use striae::sion::verify::verify;
 use striae::sion::{Convert, File, OpenOptions, Opened};
 use striae_core::endian::ByteOrder;
@@ -101,7 +100,7 @@ fn convert(choices: u8, fsblksize: u8, most: u32) -> (Convert, u32) {
 }
 
 /// Whether there is a seal; `None` if it is not right. All chunks must be readable.
-fn has_right_seal(bytes: &[u8]) -> Option<bool> {
+pub(crate) fn has_right_seal(bytes: &[u8]) -> Option<bool> {
     match Physical::open(bytes, &mut [0; Meta1::MAX_LEN]) {
         Ok(core_sion::Opened::Closed(file)) => is_sealed(&file),
         _ => None,
@@ -168,43 +167,4 @@ fn values(task: &Task) -> Vec<&[u8]> {
     let records = task.records.iter().flat_map(|(records, _)| records);
     let at = |n| usize::try_from(n).unwrap();
     records.map(|record| &task.stream[at(record.position)..][..at(record.len)]).collect()
-}
-
-/// The input is a physical SIONlib file.
-pub fn sion_recover(data: &[u8]) {
-    if !data.starts_with(b"sion") {
-        return;
-    }
-    let folder = folder(data);
-    let (input, out) = (folder.path().join("in"), folder.path().join("out"));
-    let Ok(recovery) = Recover::new().alone(true).examine(&input) else { return };
-    let tasks: Vec<_> = recovery.tasks().collect();
-    assert_eq!(recovery.is_exact(), tasks.iter().all(|task| task.recovered.certainty.is_exact()));
-    let old = read_within_budget(data).ok().filter(|summary| summary.closed).and_then(expected);
-    // Where META2 was changed, what else there is may prove another stream.
-    let is_stream = |proof| match proof {
-        Proof::Meta2 | Proof::SealedMeta2 | Proof::Sealed => true,
-        _ => has_right_seal(data) == Some(true),
-    };
-    if let Err(error) = recovery.write(&out, &|_| {}) {
-        assert_eq!(names(&folder), ["in"], "{error}");
-        return;
-    }
-    let Ok(Opened::Closed(new)) = OpenOptions::new().alone(true).open(&out) else {
-        panic!("what was recovered is not closed");
-    };
-    let new = found(&new);
-    assert_eq!(new.len(), tasks.len());
-    for (number, (task, new)) in tasks.iter().zip(&new).enumerate() {
-        assert_eq!(task.globalrank, new.globalrank);
-        assert_eq!(u64::try_from(new.stream.len()), Ok(task.recovered.bytes));
-        let Certainty::Exact(proof) = task.recovered.certainty else { continue };
-        match &old {
-            Some(old) if is_stream(proof) => assert_eq!(*new, old[number], "{proof}"),
-            _ => {}
-        }
-        if matches!(proof, Proof::Records | Proof::RecordsBeforeUnfinished) {
-            assert!(new.records.as_ref().is_some_and(|records| records.1), "{proof}");
-        }
-    }
 }

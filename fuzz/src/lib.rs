@@ -24,6 +24,7 @@ mod gsd_writing;
 pub mod held;
 pub mod hoomd_plain;
 mod hoomd_reading;
+mod inspecting;
 pub mod model;
 pub mod powered;
 mod reopening;
@@ -31,13 +32,14 @@ pub mod sion_file;
 mod writing;
 
 pub use aligning::align_plan;
-pub use converting::{sion_convert, sion_recover};
+pub use converting::sion_convert;
 pub use ffrecord_opening::ffrecord_open;
 pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
 pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
 pub use hoomd_reading::hoomd_read;
+pub use inspecting::{ffrecord_verify, sion_recover, sion_verify};
 pub use reopening::sion_reopen;
 pub use writing::sion_write;
 
@@ -66,6 +68,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "sion_write", body: sion_write },
     Target { name: "sion_reopen", body: sion_reopen },
     Target { name: "sion_convert", body: sion_convert },
+    Target { name: "sion_verify", body: sion_verify },
     Target { name: "sion_recover", body: sion_recover },
     Target { name: "gsd_open", body: gsd_open },
     Target { name: "gsd_recover", body: gsd_recover },
@@ -75,6 +78,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hoomd_read", body: hoomd_read },
     Target { name: "align_plan", body: align_plan },
     Target { name: "ffrecord_open", body: ffrecord_open },
+    Target { name: "ffrecord_verify", body: ffrecord_verify },
 ];
 
 /// The input is a physical SIONlib file.
@@ -87,10 +91,17 @@ pub fn sion_open(data: &[u8]) {
 /// The input is a set of one to four physical files: their number less 1 in two bits, a
 /// little-endian 16-bit length for each but the last, then the files.
 pub fn sion_set(data: &[u8]) {
-    let Some((&first, mut rest)) = data.split_first() else { return };
+    if let Some(files) = split_set(data) {
+        read_set(&files);
+    }
+}
+
+/// The physical files of an input of [`sion_set`].
+fn split_set(data: &[u8]) -> Option<Vec<&[u8]>> {
+    let (&first, mut rest) = data.split_first()?;
     let mut lens = Vec::new();
     for _ in 0..first & 3 {
-        let Some((len, behind)) = rest.split_first_chunk() else { return };
+        let (len, behind) = rest.split_first_chunk()?;
         lens.push(usize::from(u16::from_le_bytes(*len)));
         rest = behind;
     }
@@ -101,7 +112,7 @@ pub fn sion_set(data: &[u8]) {
         rest = behind;
     }
     files.push(rest);
-    read_set(&files);
+    Some(files)
 }
 
 /// A stream of key-value records in chunks.
