@@ -3,8 +3,9 @@
 //! Opening a file stops at the first thing that is wrong. Inspecting goes on after it, and tells all
 //! that it finds. What a file *is* gets decided in `striae-core`, once, for both.
 //!
-//! A file to be inspected is a [`Subject`]: a store, and how its data are read and summed up. A byte
-//! slice is one; adapters bring files that are read by many threads, or past the page cache.
+//! A file to be inspected is a [`Subject`](subject::Subject): a store, and how its data are read and
+//! summed up. A byte slice is one; adapters bring files that are read by many threads, or past the
+//! page cache.
 //!
 //! | module | holds |
 //! |---|---|
@@ -19,6 +20,10 @@
 //! file, whatever the file says; the module of a format says by how much.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(any(feature = "sion", feature = "gsd", feature = "ffrecord")),
+    allow(dead_code, unused_macros, reason = "without a format nobody uses them")
+)]
 
 extern crate alloc;
 

@@ -149,7 +149,7 @@ impl Recovery {
     /// It has the same physical files, META1, chunks and data at the same places, so that (block,
     /// position) pointers mean what they meant; bytes that are in no stream are left out. The set
     /// is made under hidden names and renamed when it is whole: see
-    /// [`Publish`](crate::publish::Publish).
+    /// [`Publish`].
     ///
     /// A physical file whose seal has sound checksums of its chunks is sealed with these, and not
     /// with those of the bytes that are there now: so [`verify`](crate::sion::verify::verify) still
