@@ -1,5 +1,5 @@
-//! The body of `sion_convert`: sets that are written anew by the adapter, in a temporary folder that is
-//! in memory if the system has such a place.
+//! The body of `sion_convert`: sets that are written anew by the adapter, in a temporary folder
+//! that is in memory if the system has such a place.
 
 use crate::everything::{Summary, TaskSummary, read_within_budget};
 use crate::held::is_sealed;

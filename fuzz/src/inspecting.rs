@@ -1,5 +1,5 @@
-//! The bodies of `sion_verify`, `sion_recover` and `ffrecord_verify`: what is found and saved of any
-//! bytes is so to those who read them.
+//! The bodies of `sion_verify`, `sion_recover` and `ffrecord_verify`: what is found and saved of
+//! any bytes is so to those who read them.
 
 use crate::bounded::{Bounded, Full};
 use crate::converting::has_right_seal;

@@ -1,5 +1,5 @@
-//! Sets that core's writer makes in memory, whole and damaged: what is verified, recovered and dumped
-//! of them.
+//! Sets that core's writer makes in memory, whole and damaged: what is verified, recovered and
+//! dumped of them.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -9,8 +9,8 @@ use std::io;
 use std::path::Path;
 use striae_inspect::gsd::dump as dump_store;
 
-/// Hands over every metadata field of the file at `path`, which may be damaged or cut: as many as can
-/// be found.
+/// Hands over every metadata field of the file at `path`, which may be damaged or cut: as many as
+/// can be found.
 ///
 /// # Errors
 /// What kept it from finding more, or the first thing that a reader would refuse; the operating

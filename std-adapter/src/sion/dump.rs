@@ -8,8 +8,8 @@ use std::io;
 use std::path::Path;
 use striae_inspect::sion::dump as dump_store;
 
-/// Hands over every metadata field of the physical file at `path`, which may be damaged, cut, or not
-/// closed: as many as can be found.
+/// Hands over every metadata field of the physical file at `path`, which may be damaged, cut, or
+/// not closed: as many as can be found.
 ///
 /// # Errors
 /// What kept it from finding more, or the first thing that a reader would refuse; the operating

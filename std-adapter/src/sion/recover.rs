@@ -61,8 +61,8 @@ impl Recover {
         Self::default()
     }
 
-    /// Recovers only the named physical file, even if it is the first of several. It is a set of one
-    /// file then.
+    /// Recovers only the named physical file, even if it is the first of several. It is a set of
+    /// one file then.
     #[must_use]
     pub const fn alone(mut self, alone: bool) -> Self {
         self.alone = alone;
@@ -81,8 +81,8 @@ impl Recover {
     ///
     /// # Errors
     /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
-    /// [`TooManyChunks`](crate::error::ErrorKind::TooManyChunks) if a physical file has more than 2^25 chunks with data, or its
-    /// META2 would have more than 4 GiB.
+    /// [`TooManyChunks`](crate::error::ErrorKind::TooManyChunks) if a physical file has more than
+    /// 2^25 chunks with data, or its META2 would have more than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let at = |file: &Identity, error| Error::new(&file.path, error);
@@ -156,7 +156,8 @@ impl Recovery {
     /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; the operating
+    /// system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
         let publish = Publish::new(out, nfiles.unwrap_or(NonZeroU32::MIN), self.force)?;

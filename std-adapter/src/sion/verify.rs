@@ -48,8 +48,8 @@ pub fn verify_seen(
     verify_with(path, None, each, progress)
 }
 
-/// Does what [`verify_seen`] does, and reads sealed data past the page cache, as far as that can be, if
-/// there are options for that. What is found is the same.
+/// Does what [`verify_seen`] does, and reads sealed data past the page cache, as far as that can
+/// be, if there are options for that. What is found is the same.
 ///
 /// # Errors
 /// As [`verify`].

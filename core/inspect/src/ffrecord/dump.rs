@@ -17,8 +17,8 @@ type Dump<'a, S> = Lines<'a, S, Error>;
 /// Hands over each field of a file's header and its tables.
 ///
 /// # Errors
-/// [`Error`] where the file ends, or the number of samples is none that it can have, behind the lines
-/// in front of it; the store's; those of `each`.
+/// [`Error`] where the file ends, or the number of samples is none that it can have, behind the
+/// lines in front of it; the store's; those of `each`.
 pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<(), Failed<S>> {
     let lines = &mut Dump::new(store, each)?;
     let file_len = lines.file_len;

@@ -2,8 +2,8 @@
 //!
 //! The fields are those of core's tables ([`striae_core::gsd::raw`]), which are also those of
 //! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Slots of
-//! the index that hold nothing are not shown, others are, also behind those that count. Data are not
-//! shown.
+//! the index that hold nothing are not shown, others are, also behind those that count. Data are
+//! not shown.
 
 use crate::dump::{Each, Line, Lines, WINDOW, name_of};
 use crate::subject;

@@ -88,8 +88,8 @@ findings! {
     |facts| misled(facts, (*offset, *entry, *globalrank)),
     |f| write_misled(f, *offset, (*filenumber, *lrank), (*globalrank, *entry));
 
-    /// The mapping leads to a task that has another global rank, and no task has this one. SIONlib's
-    /// programs list such a task all the same.
+    /// The mapping leads to a task that has another global rank, and no task has this one.
+    /// SIONlib's programs list such a task all the same.
     Note "misled" Unranked {
         /// Where the entry is.
         offset: u64,
@@ -229,8 +229,8 @@ findings! {
     };
 
     also
-    /// A field has a value that the format does not allow, or that other fields or a seal contradict;
-    /// or the file was never closed.
+    /// A field has a value that the format does not allow, or that other fields or a seal
+    /// contradict; or the file was never closed.
     Damage Wrong(Error) error_facts, ERRORS;
 }
 

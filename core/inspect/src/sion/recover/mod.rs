@@ -1,5 +1,5 @@
-//! Recovering sets that were never closed, or whose META2 is damaged: how long streams are, and what
-//! is written of them.
+//! Recovering sets that were never closed, or whose META2 is damaged: how long streams are, and
+//! what is written of them.
 //!
 //! What proves a stream's length, and what is a guess, is said in [`striae_core::sion::recover`].
 //! Memory is 16 bytes for each chunk with data, and some for each task.
@@ -27,7 +27,8 @@ const WINDOW: usize = 1 << 18;
 pub enum Refused<E> {
     /// The store failed or became shorter, or META1 is damaged.
     Failed(DriveError<E, Error>),
-    /// A physical file has more than 2^25 chunks with data, or its META2 would have more than 4 GiB.
+    /// A physical file has more than 2^25 chunks with data, or its META2 would have more than 4
+    /// GiB.
     TooManyChunks {
         /// So many.
         blockcount: u64,

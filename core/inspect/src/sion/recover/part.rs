@@ -35,8 +35,8 @@ pub(super) struct TaskPart {
     pub(super) recovered: Recovered,
 }
 
-/// A physical file that is recovered. It holds no store: whoever brings that sees to it that it is the
-/// same one each time.
+/// A physical file that is recovered. It holds no store: whoever brings that sees to it that it is
+/// the same one each time.
 #[derive(Debug)]
 pub(super) struct Part {
     remains: Remains,

@@ -67,12 +67,12 @@ impl Recovery {
         mapping(&self.parts)
     }
 
-    /// Writes file `number` of a closed set, which is in `from`, to `to`, which is empty. `copy` copies
-    /// a span of the one to the same place of the other; [`copy`] does so.
+    /// Writes file `number` of a closed set, which is in `from`, to `to`, which is empty. `copy`
+    /// copies a span of the one to the same place of the other; [`copy`] does so.
     ///
-    /// It has the same META1, chunks and data at the same places; bytes that are in no stream are left
-    /// out. A file whose seal has sound checksums of its chunks is sealed with these, and not with
-    /// those of the bytes that are there now: they would hide what was altered since.
+    /// It has the same META1, chunks and data at the same places; bytes that are in no stream are
+    /// left out. A file whose seal has sound checksums of its chunks is sealed with these, and not
+    /// with those of the bytes that are there now: they would hide what was altered since.
     ///
     /// # Errors
     /// See [`Unwritten`].

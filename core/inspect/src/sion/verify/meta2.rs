@@ -39,8 +39,8 @@ pub(super) struct State {
 }
 
 impl Place {
-    /// Calls `each` with some consecutive tasks after another. Those whose block count is wrong have
-    /// no chunks, those whose chunk size is wrong have chunks of no bytes.
+    /// Calls `each` with some consecutive tasks after another. Those whose block count is wrong
+    /// have no chunks, those whose chunk size is wrong have chunks of no bytes.
     pub(super) fn each_tasks<S: ReadAt>(
         &self,
         store: &S,
