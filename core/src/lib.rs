@@ -12,6 +12,7 @@
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
 //! | integrity | [`integrity`] | checksums |
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
+//! | following pointers | [`source`] | linear parsers that get bytes, or are called again |
 //! | devices | `align` | reads and writes that are aligned, for whoever has spans |
 //! | formats | `sion`, `gsd`, `ffrecord` | one folder a format, the same kinds of module in each |
 //!
@@ -130,6 +131,7 @@ extern crate std;
 pub mod endian;
 pub mod field;
 pub mod integrity;
+pub mod source;
 pub mod span;
 pub mod step;
 pub mod store;

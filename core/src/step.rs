@@ -28,17 +28,15 @@
 
 #[cfg(feature = "async")]
 mod asynch;
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
 mod fill;
 #[cfg(any(feature = "sion", feature = "ffrecord"))]
 mod sum;
 
 #[cfg(feature = "async")]
 pub use asynch::{drive_async, drive_read_async};
-#[cfg(all(feature = "async", any(feature = "sion", feature = "gsd", feature = "ffrecord")))]
+#[cfg(feature = "async")]
 pub(crate) use {asynch::read_exact_async, fill::fill_async};
 
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
 pub(crate) use fill::{Fill, Need, fill};
 #[cfg(any(feature = "sion", feature = "ffrecord"))]
 pub(crate) use sum::SumOf;
@@ -255,7 +253,6 @@ impl<S, F> DriveError<S, F> {
     }
 
     /// An error of no store.
-    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
     pub(crate) fn of_memory(error: DriveError<core::convert::Infallible, F>) -> Self {
         match error {
             DriveError::Store(never) => match never {},
@@ -349,7 +346,6 @@ fn part_of(buf: &mut [u8], need: usize, want: u64) -> Option<&mut [u8]> {
 ///
 /// # Errors
 /// [`DriveError::Store`], or [`DriveError::Ended`] if the store is too short.
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
 pub(crate) fn read_exact<S: ReadAt + ?Sized, F>(
     store: &S,
     offset: u64,

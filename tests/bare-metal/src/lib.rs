@@ -26,6 +26,7 @@ mod sion;
 mod sion_layout;
 mod sion_recover;
 mod sion_writer;
+mod source;
 mod text;
 
 /// Why a function has no answer. What went wrong is kept from the optimiser, then dropped.

@@ -1,0 +1,251 @@
+//! Reading what follows pointers: linear code that gets bytes, or says which ones it needs.
+//!
+//! A parser asks a [`Source`] for bytes wherever they are. A slice has all of them. A [`View`] has
+//! some pages in lent memory; if the bytes are in none of them the parser gives up with a [`Miss`],
+//! [`Restart`] has them read, and calls the parser again from its start. What the parser keeps over
+//! restarts is at its *checkpoints*, [`Source::once`] and [`Source::walk`].
+//!
+//! Progress: pages that a parser looked at since its last checkpoint are in use, and are not
+//! replaced. If it looks at more places than there are pages, that is [`Miss::Pages`], whatever is
+//! in the file. How many checkpoints there can be is for the parser to bound: pointers may form a
+//! ring.
+//!
+//! A format whose parts follow each other needs none of this, and a scan that is longer than memory
+//! is better a machine of its own ([`step`](crate::step)).
+//!
+//! ```
+//! use core::ops::ControlFlow::{Break, Continue};
+//! use striae_core::source::{Fault, Restart, Source, View};
+//! use zerocopy::little_endian::U32;
+//!
+//! /// A list ends.
+//! #[derive(Debug, PartialEq)]
+//! enum Error { Ring }
+//!
+//! /// What outlives a restart: where the list begins, then a place in it, and the sum so far.
+//! #[derive(Default)]
+//! struct Known {
+//!     first: Option<u32>,
+//!     place: Option<(u32, u64, u64)>,
+//! }
+//!
+//! /// The sum of a list of (next, value) whose first entry the file's first bytes point to.
+//! fn sum<S: Source + ?Sized>(source: &S, known: &mut Known) -> Result<u64, Fault<Error>> {
+//!     let first = *source.once(&mut known.first, |source| Ok(source.read::<U32>(0)?.get()))?;
+//!     let most = source.file_len() / 8; // entries
+//!     source.walk(known.place.get_or_insert((first, 0, 0)), |source, (at, sum, n)| {
+//!         if at == 0 {
+//!             return Ok(Break(sum));
+//!         }
+//!         let &[next, value] = source.read::<[U32; 2]>(at.into())?;
+//!         match n < most {
+//!             true => Ok(Continue((next.get(), sum + u64::from(value.get()), n + 1))),
+//!             false => Err(Fault::Format(Error::Ring)),
+//!         }
+//!     })
+//! }
+//!
+//! let numbers = [20_u32, 12, 300, 0, 1, 4, 4000];
+//! let file: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+//! assert_eq!(sum(&file[..], &mut Known::default()), Ok(4301)); // in memory: no restart
+//!
+//! let mut memory = [0; 2 * 8]; // two pages
+//! let view = View::<2>::new(&mut memory, 28);
+//! let mut restart = Restart::new(view, Known::default(), 10, |view, known| sum(view, known));
+//! assert_eq!(restart.read_from(&file[..]), Ok(4301));
+//! ```
+
+mod restart;
+mod view;
+
+pub use restart::Restart;
+pub use view::View;
+
+use crate::store::usize_to_u64;
+use core::fmt;
+use core::ops::ControlFlow;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+/// Why a source has no bytes to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Miss {
+    /// The bytes are not in memory. They can be read; then the parser is called again.
+    Read {
+        /// Where the bytes are.
+        offset: u64,
+        /// Fewest bytes that help.
+        need: usize,
+        /// Most bytes that are of use; at least `need`.
+        want: u64,
+    },
+    /// The file: it ends before the end of the bytes.
+    Ended {
+        /// Where the bytes should be.
+        offset: u64,
+        /// How many are needed.
+        len: u64,
+    },
+    /// The memory: a page has fewer bytes than are needed at once.
+    Page {
+        /// How many are needed.
+        len: usize,
+    },
+    /// The memory: it has fewer pages than are needed at once.
+    Pages,
+    /// The caller's limit: more reads are needed. A parser whose state does not outlive restarts
+    /// ends here.
+    Reads,
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { offset, need, .. } => {
+                write!(f, "{need} bytes at offset {offset} are not in memory")
+            }
+            Self::Ended { offset, len } => {
+                write!(f, "{len} bytes at offset {offset} are not in the file")
+            }
+            Self::Page { len } => write!(f, "a page is too small, must be at least {len} bytes"),
+            Self::Pages => f.write_str("the pages are too few"),
+            Self::Reads => f.write_str("more reads are needed than are allowed"),
+        }
+    }
+}
+
+impl core::error::Error for Miss {}
+
+/// Why a parser stopped: bytes are missing, or they are not of the format, which `E` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Fault<E> {
+    /// Bytes are missing.
+    Miss(Miss),
+    /// The bytes are not of the format.
+    Format(E),
+}
+
+impl<E> From<Miss> for Fault<E> {
+    fn from(miss: Miss) -> Self {
+        Self::Miss(miss)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Fault<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Miss(miss) => miss.fmt(f),
+            Self::Format(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for Fault<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Miss(_) => None,
+            Self::Format(error) => error.source(),
+        }
+    }
+}
+
+/// Pages that are in use at a checkpoint.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pins(u32);
+
+/// Bytes of a file, as a parser sees them.
+pub trait Source {
+    /// Length of the file in bytes.
+    fn file_len(&self) -> u64;
+
+    /// At least `need` and at most `want` bytes at `offset`, as many as are at hand.
+    ///
+    /// # Errors
+    /// [`Miss`], which a parser passes on.
+    fn some(&self, offset: u64, need: usize, want: u64) -> Result<&[u8], Miss>;
+
+    /// The pages in use; a source without pages has none.
+    fn pins(&self) -> Pins {
+        Pins::default()
+    }
+
+    /// Lets no pages but these be in use.
+    fn set_pins(&self, _: Pins) {}
+
+    /// A structure at `offset`.
+    ///
+    /// # Errors
+    /// [`Miss`], which a parser passes on.
+    fn read<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+        &self,
+        offset: u64,
+    ) -> Result<&T, Miss> {
+        let len = usize_to_u64(size_of::<T>());
+        let bytes = self.some(offset, size_of::<T>(), len)?;
+        T::ref_from_bytes(bytes).map_err(|_| Miss::Ended { offset, len })
+    }
+
+    /// What `parse` finds, which `known` keeps: after a success it is not called again. `known` must
+    /// outlive restarts.
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    fn once<'k, T, E>(
+        &self,
+        known: &'k mut Option<T>,
+        parse: impl FnOnce(&Self) -> Result<T, Fault<E>>,
+    ) -> Result<&'k mut T, Fault<E>> {
+        match known {
+            Some(value) => Ok(value),
+            unknown => {
+                let pins = self.pins(); // what the code around needs stays in use
+                let value = parse(self)?;
+                self.set_pins(pins);
+                Ok(unknown.insert(value))
+            }
+        }
+    }
+
+    /// Repeats `step` until it breaks. `state`, which must outlive restarts, is where it goes on.
+    ///
+    /// `step` gets the state by value, so that it cannot advance it and then miss bytes.
+    ///
+    /// # Errors
+    /// Those of `step`.
+    fn walk<S: Copy, T, E>(
+        &self,
+        state: &mut S,
+        step: impl Fn(&Self, S) -> Result<ControlFlow<T, S>, Fault<E>>,
+    ) -> Result<T, Fault<E>> {
+        let pins = self.pins();
+        loop {
+            match step(self, *state)? {
+                ControlFlow::Continue(next) => *state = next,
+                ControlFlow::Break(value) => return Ok(value),
+            }
+            self.set_pins(pins);
+        }
+    }
+}
+
+/// A file in memory, or mapped there, has all of its bytes.
+impl Source for [u8] {
+    fn file_len(&self) -> u64 {
+        usize_to_u64(self.len())
+    }
+
+    fn some(&self, offset: u64, need: usize, want: u64) -> Result<&[u8], Miss> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..));
+        let rest = rest.filter(|rest| need <= rest.len());
+        let rest = rest.ok_or(Miss::Ended { offset, len: usize_to_u64(need) })?;
+        Ok(at_most(rest, need, want))
+    }
+}
+
+/// The first `want` of `bytes`, but never fewer than `need` of them.
+fn at_most(bytes: &[u8], need: usize, want: u64) -> &[u8] {
+    let want = usize::try_from(want).unwrap_or(usize::MAX).max(need);
+    bytes.get(..want).unwrap_or(bytes)
+}
