@@ -244,6 +244,39 @@ impl Source for [u8] {
     }
 }
 
+/// Bytes of a file from an offset on, as a machine is fed them: for a parser that only goes forward.
+#[derive(Debug, Clone, Copy)]
+pub struct Window<'a> {
+    offset: u64,
+    bytes: &'a [u8],
+    file_len: u64,
+}
+
+impl<'a> Window<'a> {
+    /// The `bytes` at `offset` of a file of `file_len` bytes.
+    #[must_use]
+    pub const fn new(offset: u64, bytes: &'a [u8], file_len: u64) -> Self {
+        Self { offset, bytes, file_len }
+    }
+}
+
+impl Source for Window<'_> {
+    fn file_len(&self) -> u64 {
+        self.file_len
+    }
+
+    fn some(&self, offset: u64, need: usize, want: u64) -> Result<&[u8], Miss> {
+        let skip = offset.checked_sub(self.offset).and_then(|skip| usize::try_from(skip).ok());
+        let rest = skip.and_then(|skip| self.bytes.get(skip..)).filter(|rest| need <= rest.len());
+        let (len, left) = (usize_to_u64(need), self.file_len.checked_sub(offset));
+        match (rest, left.filter(|&left| len <= left)) {
+            (_, None) => Err(Miss::Ended { offset, len }),
+            (Some(rest), _) => Ok(at_most(rest, need, want)),
+            (None, Some(want)) => Err(Miss::Read { offset, need, want }),
+        }
+    }
+}
+
 /// The first `want` of `bytes`, but never fewer than `need` of them.
 fn at_most(bytes: &[u8], need: usize, want: u64) -> &[u8] {
     let want = usize::try_from(want).unwrap_or(usize::MAX).max(need);

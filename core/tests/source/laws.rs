@@ -1,7 +1,8 @@
 //! Slice and view agree, whatever the file and the memory.
 
 use crate::folder::{Error, Found, Known, NAME, folder, list};
-use crate::{Fault, Miss, over_pages};
+use crate::{Fault, Miss, Source, over_pages};
+use striae_core::source::Window;
 
 /// Page lengths to try.
 fn page_lengths() -> impl Iterator<Item = usize> {
@@ -69,5 +70,31 @@ fn a_flipped_bit_makes_no_difference_between_slice_and_view() {
         let mut file = file.clone();
         file[bit / 8] ^= 1 << (bit % 8);
         let _ = (agrees::<2>(&file, 16), agrees::<3>(&file, 16), agrees::<4>(&file, 33));
+    }
+}
+
+#[test]
+fn a_window_gives_what_a_slice_gives_or_asks_for_it_where_it_is() {
+    let file: Vec<u8> = (0..40).collect();
+    for (start, end) in [(0, 40), (0, 0), (10, 30), (39, 40), (40, 40)] {
+        let window = Window::new(start as u64, &file[start..end], 40);
+        assert_eq!(window.file_len(), 40);
+        for offset in 0..=41_usize {
+            for need in 0..=41 {
+                let in_memory = file.some(offset as u64, need, 4);
+                match window.some(offset as u64, need, 4) {
+                    Err(Miss::Read { offset: asked, need: least, want }) => {
+                        assert!(offset < start || end < offset + need);
+                        assert_eq!((asked, least, want), (offset as u64, need, 40 - asked));
+                        assert!(in_memory.is_ok());
+                    }
+                    Ok(some) => {
+                        assert!(start <= offset && offset + need <= end && need <= some.len());
+                        assert!(in_memory.unwrap().starts_with(some));
+                    }
+                    ended => assert_eq!(ended, in_memory),
+                }
+            }
+        }
     }
 }

@@ -4,9 +4,9 @@ use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::{self, Write};
 use core::ops::ControlFlow::{Break, Continue};
-use striae_core::source::{Fault, Miss, Restart, Source, View};
+use striae_core::source::{Fault, Miss, Restart, Source, View, Window};
 use striae_core::step::{ReadMachine, ReadStep};
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::little_endian::U64;
 
 /// The list is longer than the file.
@@ -70,6 +70,11 @@ entries! {
                 ReadStep::Done(sum) => return Ok(sum),
             }
         }
+    }
+
+    fn gate_source_window(bytes, offset: u64, file_len: u64, at: u64, need: usize, want: u64) {
+        let window = Window::new(offset, bytes, file_len);
+        Ok(usize_to_u64(window.some(at, need, want)?.len()) ^ window.file_len())
     }
 
     fn gate_text64_miss(_bytes, offset: u64, len: u64, need: usize) {
