@@ -74,7 +74,7 @@ impl FieldId {
 /// `spec_table!(Meta1 = 1 in "META1", 1076, 20: fsblksize: I32, ...)`: the structure, its number in
 /// the format's list of tables, the part of the file, its size, then the rows. Each field gets a
 /// [`FieldId`] of its own name, `Meta1::fsblksize`.
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 macro_rules! spec_table {
     ($Name:ident = $number:literal in $part:literal, $len:literal,
      $( $offset:literal : $field:ident : $ty:ty ),+ $(,)?) => {
@@ -113,11 +113,11 @@ macro_rules! spec_table {
         }
     };
 }
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 pub(crate) use spec_table;
 
 /// The size of a `T` for a table's row; on-disk structures are far below 64 KiB.
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 #[allow(clippy::as_conversions, reason = "const, and asserted to be lossless")]
 pub(crate) const fn size_u16<T>() -> u16 {
     const { assert!(size_of::<T>() < 0x1_0000) };

@@ -14,7 +14,7 @@
 //! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
 //! | following pointers | [`source`] | linear parsers that get bytes, or are called again |
 //! | devices | `align` | reads and writes that are aligned, for whoever has spans |
-//! | formats | `sion`, `gsd`, `ffrecord` | one folder a format, the same kinds of module in each |
+//! | formats | `sion`, `gsd`, `ffrecord`, `cdf` | one folder a format, the same kinds of module in each |
 //!
 //! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
 //! checked readings of bytes, `layout` turns numbers into [`span::Span`]s, the machines (`open`,
@@ -117,8 +117,8 @@
 //!
 //! # Features
 //!
-//! `sion`, `gsd`, `ffrecord`, `align` (default): SIONlib, GSD and ffrecord files, aligned reading
-//! and writing. `async`: stores, readers and writers that are waited for, and `embedded_io_async`.
+//! `sion`, `gsd`, `ffrecord`, `cdf`, `align` (default): SIONlib, GSD, ffrecord and classic netCDF
+//! files, aligned reading and writing. `async`: stores, readers and writers that are waited for, and `embedded_io_async`.
 //! `defmt`: `defmt::Format` for errors and small types.
 //! Features only add.
 #![no_std]
@@ -141,6 +141,8 @@ mod sort;
 
 #[cfg(feature = "align")]
 pub mod align;
+#[cfg(feature = "cdf")]
+pub mod cdf;
 #[cfg(feature = "ffrecord")]
 pub mod ffrecord;
 #[cfg(feature = "gsd")]

@@ -126,7 +126,7 @@ impl Span {
     }
 
     /// As many of `buf` as the span has bytes.
-    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord"))]
+    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
     pub(crate) fn front_of(self, buf: &mut [u8]) -> &mut [u8] {
         let len = usize::try_from(self.len).unwrap_or(usize::MAX).min(buf.len());
         buf.get_mut(..len).unwrap_or_default()

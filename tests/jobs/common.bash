@@ -134,5 +134,7 @@ foreign_tests() {
     must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs tests/sion.rs tests/memory.rs" \
         rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \
+    must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs tests/cdf/main.rs" rust_tests \
+        debian_cargo test -p striae-core --target "$triple" \
         -Zbuild-std=std,panic_unwind --target-dir "$target/cross"
 }

@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 use striae_core::field::Table;
-use striae_core::{ffrecord, gsd, sion};
+use striae_core::{cdf, ffrecord, gsd, sion};
 
 /// Each specification and the tables of the code that it describes.
 const SPECIFICATIONS: &[(&str, &[&Table])] = &[
     ("spec/sion.md", sion::raw::TABLES),
     ("spec/gsd.md", gsd::raw::TABLES),
     ("spec/ffrecord.md", ffrecord::raw::TABLES),
+    ("spec/cdf.md", cdf::raw::TABLES),
 ];
 
 /// The top folder of the repository.

@@ -17,6 +17,7 @@
 #![no_std]
 
 mod align;
+mod cdf;
 mod ffrecord;
 mod foundation;
 mod gsd;

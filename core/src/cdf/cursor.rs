@@ -1,0 +1,489 @@
+//! A place in a header, which goes forward one item at a time.
+
+use super::error::Error;
+use super::kind::{Type, Version};
+use super::layout;
+use super::raw::{
+    Attr1, Attr5, Dim1, Dim5, Dimid1, Dimid5, Dimids1, Dimids5, Header1, Header5, List1, List5,
+    Name1, Name5, Var1, Var2, Var5,
+};
+use crate::endian::ByteOrder;
+use crate::field::FieldId;
+use crate::source::{Fault, Miss, Source};
+use crate::span::Span;
+use zerocopy::FromBytes;
+
+impl From<Error> for Fault<Error> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+/// A list of a header (`spec/cdf.md#lists`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ListKind {
+    /// `dim_list`: the dimensions.
+    Dims,
+    /// `gatt_list`: attributes of the file.
+    Gatts,
+    /// `var_list`: the variables.
+    Vars,
+    /// `vatt_list`: attributes of a variable.
+    Vatts,
+}
+
+impl ListKind {
+    /// What its tag is if it is not absent.
+    #[must_use]
+    pub const fn tag(self) -> u32 {
+        match self {
+            Self::Dims => 10,
+            Self::Vars => 11,
+            Self::Gatts | Self::Vatts => 12,
+        }
+    }
+
+    /// Fewest bytes of an item.
+    const fn min_len(self, version: Version) -> u64 {
+        let [non_neg, offset] = [version.non_neg_len(), version.offset_len()];
+        let attr = non_neg.saturating_mul(2).saturating_add(4);
+        match self {
+            Self::Dims => non_neg.saturating_mul(2),
+            Self::Gatts | Self::Vatts => attr,
+            Self::Vars => non_neg.saturating_mul(4).saturating_add(8).saturating_add(offset),
+        }
+    }
+}
+
+/// A dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Dim {
+    /// Its number.
+    pub dimid: u64,
+    /// Its name, which is UTF-8.
+    pub name: Span,
+    /// Its length; 0 for the record dimension.
+    pub length: u64,
+}
+
+/// An attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Attr {
+    /// Its number in its list.
+    pub number: u64,
+    /// Its name, which is UTF-8.
+    pub name: Span,
+    /// Type of its values.
+    pub nc_type: Type,
+    /// Number of its values.
+    pub nelems: u64,
+    /// Its values.
+    pub values: Span,
+}
+
+/// A variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Var {
+    /// Its number.
+    pub varid: u64,
+    /// Its name, which is UTF-8.
+    pub name: Span,
+    /// Number of its dimensions.
+    pub ndims: u64,
+    /// The table of the numbers of its dimensions.
+    pub dimids: Span,
+    /// Number of its attributes.
+    pub natts: u64,
+    /// Type of its values.
+    pub nc_type: Type,
+    /// Bytes of its values as the header has it: a number that readers compute anew.
+    pub vsize: u64,
+    /// Where its values begin.
+    pub begin: u64,
+    /// Where `begin` stands.
+    pub begin_at: u64,
+}
+
+/// What a header has, in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Item {
+    /// The header's start.
+    Header {
+        /// Version of the format.
+        version: Version,
+        /// Number of records, or [`Version::streaming`].
+        numrecs: u64,
+    },
+    /// A list begins.
+    List {
+        /// Which one.
+        list: ListKind,
+        /// Number of its items.
+        nelems: u64,
+    },
+    /// A name stands here; what has it follows. It lies in the file, no more is known.
+    Name(Span),
+    /// A dimension.
+    Dim(Dim),
+    /// An attribute, of the file or of the variable whose dimensions came last.
+    Attr(Attr),
+    /// A variable begins: so many dimids follow, then its attributes.
+    Dimids {
+        /// Its number.
+        varid: u64,
+        /// Its name, which is UTF-8.
+        name: Span,
+        /// Number of its dimensions.
+        ndims: u64,
+    },
+    /// A dimension of the variable, which exists.
+    Dimid {
+        /// Number of the variable.
+        varid: u64,
+        /// Number of the dimension.
+        dimid: u64,
+    },
+    /// A variable, after its dimensions and attributes.
+    Var(Var),
+    /// The header ends; again and again.
+    End {
+        /// Its length.
+        header_len: u64,
+    },
+}
+
+/// A place in a header. It is a value: whoever keeps one can go on from there again.
+///
+/// It checks what can be seen at its place: tags, types, names, and that all counts and lengths are
+/// of things that the file can hold. So it makes at most as many steps as the file has bytes.
+///
+/// A step looks at one place of the source: any view will do that has a page of the longest name
+/// and 20 bytes.
+///
+/// ```
+/// use striae_core::cdf::{Cursor, Item};
+/// use striae_core::endian::ByteOrder;
+///
+/// # let file = include_bytes!("../../../tests/golden/cdf/cdf1_onerec_short.nc");
+/// let (mut cursor, mut lengths) = (Cursor::new(ByteOrder::Big), vec![]);
+/// loop {
+///     let (item, next) = cursor.next(&file[..])?;
+///     match item {
+///         Item::Dim(dim) => lengths.push(dim.length),
+///         Item::End { .. } => break,
+///         _ => {}
+///     }
+///     cursor = next;
+/// }
+/// assert_eq!(lengths, [0, 3, 5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    order: ByteOrder,
+    version: Version,
+    at: u64,
+    stage: Stage,
+    list: ListKind,
+    /// Items of the list that have not begun.
+    left: u64,
+    /// Number of the item that the cursor is in, or that comes next.
+    number: u64,
+    ndims: u64,
+    /// The variable that the cursor is in, and how many come after it.
+    var: Var,
+    vars_left: u64,
+}
+
+/// What stands at a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Header,
+    List,
+    Name,
+    /// The bytes of this name, and what follows them.
+    Named(Span),
+    /// So many dimids.
+    Dimids(u64),
+    /// The end of a variable.
+    Var,
+    End,
+}
+
+/// The fields of a structure, which has a type for each version, in front of some bytes.
+macro_rules! fields {
+    ($cursor:ident, $bytes:expr, [$($Version:ident: $Raw:ty),+], $fields:tt) => {
+        match $cursor.version {
+            $( Version::$Version => fields!(one $cursor, $bytes, $Raw, $fields), )+
+        }
+    };
+    (one $cursor:ident, $bytes:expr, $Raw:ty, [$($field:ident),+]) => {{
+        let raw = <$Raw>::ref_from_prefix($bytes);
+        let (raw, _) = raw.map_err(|_| Miss::Page { len: size_of::<$Raw>() })?; // never: it has them
+        ($( raw.$field.get($cursor.order).into() ),+)
+    }};
+}
+
+/// So many bytes and their padding; what has no end is behind every file.
+fn padded(len: u64) -> u64 {
+    layout::padded(len).unwrap_or(u64::MAX)
+}
+
+type Result<T> = core::result::Result<T, Fault<Error>>;
+
+impl Cursor {
+    /// The start of a header. netCDF files are big-endian.
+    #[must_use]
+    pub const fn new(order: ByteOrder) -> Self {
+        let name = Span::ZERO;
+        Self {
+            order,
+            version: Version::Cdf1,
+            at: 0,
+            stage: Stage::Header,
+            list: ListKind::Dims,
+            left: 0,
+            number: 0,
+            ndims: 0,
+            var: Var {
+                varid: 0,
+                name,
+                ndims: 0,
+                dimids: name,
+                natts: 0,
+                nc_type: Type::Byte,
+                vsize: 0,
+                begin: 0,
+                begin_at: 0,
+            },
+            vars_left: 0,
+        }
+    }
+
+    /// Where it is in the file.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// What stands here, and the place after it.
+    ///
+    /// # Errors
+    /// [`Error`] if it cannot be; a [`Miss`] if it is not at hand.
+    pub fn next<S: Source + ?Sized>(mut self, source: &S) -> Result<(Item, Self)> {
+        let item = match self.stage {
+            Stage::Header => self.header(source),
+            Stage::List => self.list(source),
+            Stage::Name => self.name(source),
+            Stage::Named(name) => match self.list {
+                ListKind::Dims => self.dim(source, name),
+                ListKind::Gatts | ListKind::Vatts => self.attr(source, name),
+                ListKind::Vars => self.dimids(source, name),
+            },
+            Stage::Dimids(left) => self.dimid(source, left),
+            Stage::Var => self.var(source),
+            Stage::End => Ok(Item::End { header_len: self.at }),
+        };
+        Ok((item?, self))
+    }
+
+    fn header<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+        let magic = *self.some(source, 4, Header1::magic)?.first_chunk().unwrap_or(&[0; 4]);
+        let [b'C', b'D', b'F', number] = magic else { return Err(Error::NotCdf { magic }.into()) };
+        self.version = Version::from_number(number).ok_or(Error::NotCdf { magic })?;
+        let len = self.version.non_neg_len().saturating_add(4);
+        let bytes = self.some(source, len, Header1::numrecs)?;
+        let numrecs =
+            fields!(self, bytes, [Cdf1: Header1, Cdf2: Header1, Cdf5: Header5], [numrecs]);
+        self.skip(len);
+        self.stage = Stage::List;
+        Ok(Item::Header { version: self.version, numrecs })
+    }
+
+    fn list<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+        let len = self.version.non_neg_len().saturating_add(4);
+        let bytes = self.some(source, len, List1::tag)?;
+        let (tag, nelems): (u32, u64) =
+            fields!(self, bytes, [Cdf1: List1, Cdf2: List1, Cdf5: List5], [tag, nelems]);
+        let (list, expected) = (self.list, self.list.tag());
+        if tag != expected && (tag, nelems) != (0, 0) {
+            return Err(Error::Tag { offset: self.at, tag, expected }.into());
+        }
+        let nelems_at = self.at.saturating_add(4);
+        self.skip(len);
+        let most = source.file_len().saturating_sub(self.at);
+        let most = most.checked_div(list.min_len(self.version)).unwrap_or(0);
+        at_most(List1::nelems, nelems_at, nelems, most)?;
+        match list {
+            ListKind::Dims => self.ndims = nelems,
+            ListKind::Vatts => (self.vars_left, self.var.natts) = (self.left, nelems),
+            ListKind::Gatts | ListKind::Vars => {}
+        }
+        (self.left, self.number) = (nelems, 0);
+        self.next_item();
+        Ok(Item::List { list, nelems })
+    }
+
+    /// Goes to the next item of the list, or to what follows the list.
+    fn next_item(&mut self) {
+        if let Some(left) = self.left.checked_sub(1) {
+            (self.left, self.stage) = (left, Stage::Name);
+            return;
+        }
+        (self.stage, self.list) = match self.list {
+            ListKind::Dims => (Stage::List, ListKind::Gatts),
+            ListKind::Gatts => (Stage::List, ListKind::Vars),
+            ListKind::Vars => (Stage::End, ListKind::Vars),
+            ListKind::Vatts => (Stage::Var, ListKind::Vars),
+        };
+    }
+
+    fn name<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+        let len = self.version.non_neg_len();
+        let bytes = self.some(source, len, Name1::nelems)?;
+        let nelems = fields!(self, bytes, [Cdf1: Name1, Cdf2: Name1, Cdf5: Name5], [nelems]);
+        let at = self.at;
+        self.skip(len);
+        at_most(Name1::nelems, at, nelems, source.file_len().saturating_sub(self.at))?;
+        let name = Span::new(self.at, nelems).unwrap_or(Span::ZERO); // it lies in the file
+        self.stage = Stage::Named(name);
+        Ok(Item::Name(name))
+    }
+
+    /// The `len` bytes behind a name, after a look at the name. The cursor goes there.
+    fn after_name<'s, S: Source + ?Sized>(
+        &mut self,
+        source: &'s S,
+        name: Span,
+        len: u64,
+        field: FieldId,
+    ) -> Result<&'s [u8]> {
+        let skip = padded(name.len());
+        let bytes = self.some(source, skip.saturating_add(len), field)?;
+        let name_len = usize::try_from(name.len()).unwrap_or(usize::MAX);
+        let text = bytes.get(..name_len).unwrap_or_default();
+        if let Err(error) = core::str::from_utf8(text) {
+            let good = crate::store::usize_to_u64(error.valid_up_to());
+            return Err(Error::NotUtf8 { offset: self.at.saturating_add(good) }.into());
+        }
+        self.skip(skip);
+        Ok(usize::try_from(skip).ok().and_then(|skip| bytes.get(skip..)).unwrap_or_default())
+    }
+
+    fn dim<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
+        let len = self.version.non_neg_len();
+        let bytes = self.after_name(source, name, len, Dim1::length)?;
+        let length = fields!(self, bytes, [Cdf1: Dim1, Cdf2: Dim1, Cdf5: Dim5], [length]);
+        let dim = Dim { dimid: self.number, name, length };
+        self.skip(len);
+        self.number = self.number.saturating_add(1);
+        self.next_item();
+        Ok(Item::Dim(dim))
+    }
+
+    fn attr<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
+        let len = self.version.non_neg_len().saturating_add(4);
+        let bytes = self.after_name(source, name, len, Attr1::nc_type)?;
+        let (nc_type, nelems): (u32, u64) =
+            fields!(self, bytes, [Cdf1: Attr1, Cdf2: Attr1, Cdf5: Attr5], [nc_type, nelems]);
+        let nc_type = self.nc_type(nc_type)?;
+        let nelems_at = self.at.saturating_add(4);
+        self.skip(len);
+        let most = source.file_len().saturating_sub(self.at);
+        let most = most.checked_div(nc_type.size()).unwrap_or(0);
+        at_most(Attr1::nelems, nelems_at, nelems, most)?;
+        let values = Span::of_table(self.at, nelems, nc_type.size()).unwrap_or(Span::ZERO); // fits
+        self.skip(padded(values.len()));
+        let attr = Attr { number: self.number, name, nc_type, nelems, values };
+        self.number = self.number.saturating_add(1);
+        self.next_item();
+        Ok(Item::Attr(attr))
+    }
+
+    fn dimids<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
+        let len = self.version.non_neg_len();
+        let bytes = self.after_name(source, name, len, Dimids1::ndims)?;
+        let ndims = fields!(self, bytes, [Cdf1: Dimids1, Cdf2: Dimids1, Cdf5: Dimids5], [ndims]);
+        let ndims_at = self.at;
+        self.skip(len);
+        let most = source.file_len().saturating_sub(self.at);
+        at_most(Dimids1::ndims, ndims_at, ndims, most.checked_div(len).unwrap_or(0))?;
+        let varid = self.number;
+        let dimids = Span::of_table(self.at, ndims, len).unwrap_or(Span::ZERO); // fits
+        self.var = Var { varid, name, ndims, dimids, ..self.var };
+        self.next_dimid(ndims);
+        Ok(Item::Dimids { varid, name, ndims })
+    }
+
+    fn dimid<S: Source + ?Sized>(&mut self, source: &S, left: u64) -> Result<Item> {
+        let len = self.version.non_neg_len();
+        let bytes = self.some(source, len, Dimid1::dimid)?;
+        let dimid = fields!(self, bytes, [Cdf1: Dimid1, Cdf2: Dimid1, Cdf5: Dimid5], [dimid]);
+        if dimid >= self.ndims {
+            return Err(Error::NoDim { offset: self.at, dimid, ndims: self.ndims }.into());
+        }
+        self.skip(len);
+        self.next_dimid(left);
+        Ok(Item::Dimid { varid: self.var.varid, dimid })
+    }
+
+    fn next_dimid(&mut self, left: u64) {
+        (self.stage, self.list) = match left.checked_sub(1) {
+            Some(left) => (Stage::Dimids(left), ListKind::Vars),
+            None => (Stage::List, ListKind::Vatts),
+        };
+    }
+
+    fn var<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+        let to_begin = self.version.non_neg_len().saturating_add(4);
+        let len = to_begin.saturating_add(self.version.offset_len());
+        let bytes = self.some(source, len, Var1::nc_type)?;
+        let (nc_type, vsize, begin): (u32, u64, u64) =
+            fields!(self, bytes, [Cdf1: Var1, Cdf2: Var2, Cdf5: Var5], [nc_type, vsize, begin]);
+        let (nc_type, begin_at) = (self.nc_type(nc_type)?, self.at.saturating_add(to_begin));
+        let var = Var { nc_type, vsize, begin, begin_at, ..self.var };
+        self.skip(len);
+        (self.left, self.number) = (self.vars_left, var.varid.saturating_add(1));
+        self.next_item();
+        Ok(Item::Var(var))
+    }
+
+    /// A type that stands at the cursor.
+    fn nc_type(&self, nc_type: u32) -> Result<Type> {
+        let known = self.version.nc_type(nc_type);
+        Ok(known.ok_or(Error::NoType { offset: self.at, nc_type })?)
+    }
+
+    /// The bytes at the cursor; the file has none if it ends in `field`.
+    fn some<'s, S: Source + ?Sized>(
+        &self,
+        source: &'s S,
+        need: u64,
+        field: FieldId,
+    ) -> Result<&'s [u8]> {
+        let bytes = source.some(self.at, usize::try_from(need).unwrap_or(usize::MAX), need);
+        bytes.map_err(|miss| match miss {
+            Miss::Ended { .. } => {
+                Error::Cut { field, offset: self.at, file_len: source.file_len() }.into()
+            }
+            miss => miss.into(),
+        })
+    }
+
+    fn skip(&mut self, len: u64) {
+        self.at = self.at.saturating_add(len); // what saturates is behind every file
+    }
+}
+
+fn at_most(field: FieldId, offset: u64, value: u64, max: u64) -> Result<()> {
+    match value <= max {
+        true => Ok(()),
+        false => Err(Error::TooLarge { field, offset, value, max }.into()),
+    }
+}

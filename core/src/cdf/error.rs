@@ -1,0 +1,217 @@
+//! What can be wrong with a classic netCDF file, or with what was asked of it.
+
+use super::raw::TABLES;
+use crate::field::FieldId;
+use core::fmt;
+
+/// Why a classic netCDF file cannot be read, or a request not be served.
+///
+/// A field is named with its offset in the file, in bytes, the value that stands there, and what
+/// would be right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// The file: it starts as none of these does.
+    NotCdf {
+        /// What it starts with.
+        magic: [u8; 4],
+    },
+    /// The file: it ends inside the header.
+    Cut {
+        /// The field that should follow.
+        field: FieldId,
+        /// Where it should be.
+        offset: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// The file: a list is of other things than the ones that stand here.
+    Tag {
+        /// Where the tag is.
+        offset: u64,
+        /// The tag found.
+        tag: u32,
+        /// The right tag; 0 is right, too, for a list without items.
+        expected: u32,
+    },
+    /// The file: its version has no such type.
+    NoType {
+        /// Where the type is.
+        offset: u64,
+        /// The type found.
+        nc_type: u32,
+    },
+    /// The file: a variable has a dimension that is not there.
+    NoDim {
+        /// Where the dimid is.
+        offset: u64,
+        /// The dimid found.
+        dimid: u64,
+        /// Number of dimensions.
+        ndims: u64,
+    },
+    /// The file: a name is not UTF-8.
+    NotUtf8 {
+        /// Where its first wrong byte is.
+        offset: u64,
+    },
+    /// The file: a value is smaller than it can be.
+    TooSmall {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The value found.
+        value: u64,
+        /// The smallest right value.
+        min: u64,
+    },
+    /// The file: a value is larger than it can be.
+    TooLarge {
+        /// The field.
+        field: FieldId,
+        /// Where it is.
+        offset: u64,
+        /// The value found.
+        value: u64,
+        /// The largest right value.
+        max: u64,
+    },
+    /// The file: two dimensions are of length 0, which is the record dimension.
+    TwoRecordDims {
+        /// Number of the first.
+        first: u64,
+        /// Number of the second.
+        second: u64,
+    },
+    /// The file: the record dimension is not the first one of a variable.
+    RecordDimNotFirst {
+        /// Number of the variable.
+        varid: u64,
+    },
+    /// The file: a variable, or a record, is larger than any file.
+    Size {
+        /// Where its values begin.
+        begin: u64,
+    },
+    /// The file: it ends before these data do.
+    OutOfFile {
+        /// Where the data begin.
+        offset: u64,
+        /// Where they end.
+        end: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// The caller: memory for the lengths of fewer dimensions than there are.
+    DimsMemory {
+        /// Dimensions that there are.
+        ndims: u64,
+        /// Those that have room.
+        room: u64,
+    },
+    /// The caller: another number of dimensions than the variable has.
+    Rank {
+        /// Dimensions of the variable.
+        ndims: u64,
+        /// Those that were given.
+        given: u64,
+    },
+    /// The caller: a part of a dimension that it does not have.
+    OutOfShape {
+        /// Number of the dimension among those of the variable.
+        dim: u64,
+        /// The last index.
+        last: u64,
+        /// Length of the dimension.
+        length: u64,
+    },
+    /// The caller: a stride of 0.
+    ZeroStride {
+        /// Number of the dimension among those of the variable.
+        dim: u64,
+    },
+}
+
+const _: () = assert!(size_of::<Error>() <= 32);
+
+impl Error {
+    /// Whether the caller is to blame, and not the file.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        matches!(
+            self,
+            Self::DimsMemory { .. }
+                | Self::Rank { .. }
+                | Self::OutOfShape { .. }
+                | Self::ZeroStride { .. }
+        )
+    }
+}
+
+/// A field as error texts name it: `list.nelems at offset 12`.
+struct At(FieldId, u64);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.find(TABLES) {
+            Some((table, field)) => write!(f, "{}.{}", table.part, field.name)?,
+            None => f.write_str("a field")?,
+        }
+        write!(f, " at offset {}", self.1)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NotCdf { magic } => {
+                write!(f, "the file starts with \"{}\", not as a netCDF file", magic.escape_ascii())
+            }
+            Self::Cut { field, offset, file_len } => {
+                write!(f, "{} is cut, the file ends at {file_len}", At(field, offset))
+            }
+            Self::Tag { offset, tag, expected } => {
+                write!(f, "list.tag at offset {offset} is {tag}, must be {expected}")
+            }
+            Self::NoType { offset, nc_type } => {
+                write!(f, "nc_type at offset {offset} is {nc_type}, the version has no such type")
+            }
+            Self::NoDim { offset, dimid, ndims } => {
+                write!(f, "var.dimid at offset {offset} is {dimid}, there are {ndims} dimensions")
+            }
+            Self::NotUtf8 { offset } => write!(f, "the name at offset {offset} is not UTF-8"),
+            Self::TooSmall { field, offset, value, min } => {
+                write!(f, "{} is {value}, must be at least {min}", At(field, offset))
+            }
+            Self::TooLarge { field, offset, value, max } => {
+                write!(f, "{} is {value}, must be at most {max}", At(field, offset))
+            }
+            Self::TwoRecordDims { first, second } => {
+                write!(f, "dimensions {first} and {second} both have length 0")
+            }
+            Self::RecordDimNotFirst { varid } => {
+                write!(f, "the record dimension is not the first of variable {varid}")
+            }
+            Self::Size { begin } => {
+                write!(f, "the variable whose values begin at {begin} is larger than any file")
+            }
+            Self::OutOfFile { offset, end, file_len } => {
+                write!(f, "data from offset {offset} to {end} are cut, the file ends at {file_len}")
+            }
+            Self::DimsMemory { ndims, room } => {
+                write!(f, "{ndims} dimensions are too many, there is memory for {room}")
+            }
+            Self::Rank { ndims, given } => {
+                write!(f, "{given} dimensions are given, the variable has {ndims}")
+            }
+            Self::OutOfShape { dim, last, length } => {
+                write!(f, "there is no index {last} in dimension {dim}, its length is {length}")
+            }
+            Self::ZeroStride { dim } => write!(f, "the stride in dimension {dim} is 0"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

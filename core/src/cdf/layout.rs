@@ -1,0 +1,241 @@
+//! Where the values of variables are: numbers in, spans out.
+
+use super::error::Error;
+use crate::span::{Span, round_up};
+use crate::store::usize_to_u64;
+use core::num::NonZeroU64;
+
+const FOUR: NonZeroU64 = NonZeroU64::MIN.saturating_add(3);
+
+/// So many bytes and their padding to 4, or `None` if that is no `u64`.
+#[must_use]
+pub const fn padded(len: u64) -> Option<u64> {
+    round_up(len, FOUR)
+}
+
+/// Bytes from one record to the next: of each record variable its values of one record, padded to 4.
+/// If there is one such variable only they are not padded (`spec/cdf.md#records`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct RecordSize {
+    count: u64,
+    /// Bytes of the last variable that was added.
+    last: u64,
+    padded: u64,
+}
+
+impl RecordSize {
+    /// With one more variable, which has `len` bytes a record; `None` if that is more than any file.
+    #[must_use]
+    pub const fn with(self, len: u64) -> Option<Self> {
+        let Some(padded) = padded(len) else { return None };
+        let Some(padded) = self.padded.checked_add(padded) else { return None };
+        Some(Self { count: self.count.saturating_add(1), last: len, padded })
+    }
+
+    /// The record size; 0 if there is no record variable.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        if self.count == 1 { self.last } else { self.padded }
+    }
+}
+
+/// Where the values of a variable are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Layout {
+    /// All values, or those of the first record.
+    pub first: Span,
+    /// Bytes from one record to the next; `None` if the variable has no record dimension.
+    pub recsize: Option<u64>,
+    /// Bytes of a value.
+    pub value_len: u64,
+}
+
+impl Layout {
+    /// The values of a record; `None` if there are no records, or it is behind any file's end.
+    #[must_use]
+    pub const fn record(self, number: u64) -> Option<Span> {
+        let Some(recsize) = self.recsize else { return None };
+        match number.checked_mul(recsize) {
+            None => None,
+            Some(skip) => match self.first.offset().checked_add(skip) {
+                None => None,
+                Some(offset) => Span::new(offset, self.first.len()),
+            },
+        }
+    }
+}
+
+/// A part of an array: for each dimension the first index, how many, and how far apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region<'a> {
+    /// First index in each dimension.
+    pub start: &'a [u64],
+    /// Number of indices in each dimension.
+    pub count: &'a [u64],
+    /// From one index to the next in each dimension, at least 1; `None` if it is 1 in all.
+    pub stride: Option<&'a [u64]>,
+}
+
+impl Region<'_> {
+    /// Start, count and stride in a dimension.
+    fn dim(&self, dim: usize) -> Option<[u64; 3]> {
+        let stride = match self.stride {
+            Some(stride) => *stride.get(dim)?,
+            None => 1,
+        };
+        Some([*self.start.get(dim)?, *self.count.get(dim)?, stride])
+    }
+}
+
+/// Where the values of a region are, as runs of bytes in the order of the values.
+///
+/// ```
+/// use striae_core::cdf::layout::{Layout, Region, Slab};
+/// use striae_core::span::Span;
+///
+/// // 4 x 5 values of 2 bytes, begin 100; of rows 1 and 3, columns 2 and 3
+/// let layout = Layout { first: Span::new(100, 40).unwrap(), recsize: None, value_len: 2 };
+/// let region = Region { start: &[1, 2], count: &[2, 2], stride: Some(&[2, 1]) };
+/// let runs: Vec<_> = Slab::new(layout, &[4, 5], region)?.runs().collect();
+/// assert_eq!(runs, [Span::new(114, 4).unwrap(), Span::new(134, 4).unwrap()]);
+/// # Ok::<(), striae_core::cdf::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slab<'a> {
+    layout: Layout,
+    shape: &'a [u64],
+    region: Region<'a>,
+    /// Dimensions in front of those that are in a run.
+    outer: usize,
+    run_len: u64,
+    count: u64,
+    end: u64,
+}
+
+impl<'a> Slab<'a> {
+    /// The region of a variable of this `shape`, in which the record dimension has as many indices
+    /// as there are records.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::OutOfShape`], [`Error::ZeroStride`] for what the variable does not
+    /// have; [`Error::Size`] if it is larger than any file.
+    pub fn new(layout: Layout, shape: &'a [u64], region: Region<'a>) -> Result<Self, Error> {
+        let ndims = usize_to_u64(shape.len());
+        for given in [region.start, region.count, region.stride.unwrap_or(shape)] {
+            let given = usize_to_u64(given.len());
+            if given != ndims {
+                return Err(Error::Rank { ndims, given });
+            }
+        }
+        let mut slab = Self {
+            layout,
+            shape,
+            region,
+            outer: shape.len(),
+            run_len: layout.value_len,
+            count: 1,
+            end: layout.first.offset(),
+        };
+        slab.check()?;
+        slab.join().ok_or(Error::Size { begin: layout.first.offset() })?;
+        Ok(slab)
+    }
+
+    /// Refuses indices that there are not.
+    fn check(&self) -> Result<(), Error> {
+        for (dim, &length) in (0..).zip(self.shape) {
+            let [start, count, stride] = self.region.dim(dim).unwrap_or_default();
+            let dim = usize_to_u64(dim);
+            if stride == 0 {
+                return Err(Error::ZeroStride { dim });
+            }
+            let last = count.saturating_sub(1).checked_mul(stride);
+            let last = last.and_then(|last| last.checked_add(start)).unwrap_or(u64::MAX);
+            if count != 0 && length <= last {
+                return Err(Error::OutOfShape { dim, last, length });
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out how many of the last dimensions follow each other without a gap: those are a run.
+    fn join(&mut self) -> Option<()> {
+        let mut weight = self.layout.value_len; // bytes from one index to the next
+        let (mut skip, mut is_joined) = (0_u64, true);
+        for dim in (0..self.shape.len()).rev() {
+            let [start, count, stride] = self.region.dim(dim)?;
+            if dim == 0 {
+                weight = self.layout.recsize.unwrap_or(weight);
+            }
+            is_joined = is_joined && weight == self.run_len && (stride == 1 || count == 1);
+            if is_joined {
+                (self.outer, self.run_len) = (dim, self.run_len.checked_mul(count)?);
+            } else {
+                self.count = self.count.checked_mul(count)?;
+            }
+            let last = count.saturating_sub(1).saturating_mul(stride).saturating_add(start);
+            skip = skip.checked_add(last.checked_mul(weight)?)?;
+            weight = weight.checked_mul(*self.shape.get(dim)?)?;
+        }
+        if self.is_empty() {
+            (self.count, self.run_len) = (0, 0);
+            return Some(());
+        }
+        let value = self.layout.first.offset().checked_add(skip)?;
+        self.end = value.checked_add(self.layout.value_len)?;
+        Some(())
+    }
+
+    /// Whether there is no value in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.region.count.contains(&0)
+    }
+
+    /// Bytes of all values.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.count.saturating_mul(self.run_len)
+    }
+
+    /// The byte behind the last value.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Number of runs.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The run with this number, or `None` if there are not so many.
+    #[must_use]
+    pub fn run(&self, number: u64) -> Option<Span> {
+        let mut rest = Some(number).filter(|&number| number < self.count)?;
+        let mut weight = self.layout.value_len;
+        let mut offset = self.layout.first.offset();
+        for dim in (0..self.shape.len()).rev() {
+            let [start, count, stride] = self.region.dim(dim)?;
+            if dim == 0 {
+                weight = self.layout.recsize.unwrap_or(weight);
+            }
+            let mut index = start;
+            if dim < self.outer {
+                index = rest.checked_rem(count)?.checked_mul(stride)?.checked_add(start)?;
+                rest = rest.checked_div(count)?;
+            }
+            offset = offset.checked_add(index.checked_mul(weight)?)?;
+            weight = weight.checked_mul(*self.shape.get(dim)?)?;
+        }
+        Span::new(offset, self.run_len)
+    }
+
+    /// All runs in order.
+    pub fn runs(self) -> impl Iterator<Item = Span> {
+        (0..self.count).map_while(move |number| self.run(number))
+    }
+}

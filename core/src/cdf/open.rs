@@ -1,0 +1,341 @@
+//! Opening: through the header once, and what is learned there.
+
+use super::cursor::{Cursor, Item, ListKind, Var};
+use super::error::Error;
+use super::kind::Version;
+use super::layout::{Layout, RecordSize};
+use super::raw::{Header1, Var1};
+use crate::endian::ByteOrder;
+use crate::source::{Fault, Miss, Window};
+use crate::span::Span;
+use crate::step::{ReadMachine, ReadStep};
+use crate::store::usize_to_u64;
+use core::ops::ControlFlow::{self, Break, Continue};
+
+/// What opening learns about a file. The lists stay where they are, however long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Version of the format.
+    pub version: Version,
+    /// Length of the file in bytes.
+    pub file_len: u64,
+    /// Length of the header in bytes.
+    pub header_len: u64,
+    /// Number of records.
+    pub numrecs: u64,
+    /// Whether the header does not say the number of records, so that it is what the file has.
+    pub is_streaming: bool,
+    /// Bytes from one record to the next; 0 if there is no record variable.
+    pub recsize: u64,
+    /// Number of the record dimension.
+    pub record_dim: Option<u64>,
+    /// Number of dimensions.
+    pub ndims: u64,
+    /// Number of attributes of the file.
+    pub ngatts: u64,
+    /// Number of variables.
+    pub nvars: u64,
+    /// The first item of `dim_list`, or what follows if there is none.
+    pub dims: Cursor,
+    /// The first item of `gatt_list`, or what follows if there is none.
+    pub gatts: Cursor,
+    /// The first item of `var_list`, or what follows if there is none.
+    pub vars: Cursor,
+}
+
+/// A variable, and where its values and attributes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// What the header says.
+    pub var: Var,
+    /// Where its values are.
+    pub layout: Layout,
+    /// Its first attribute, or what follows if there is none.
+    pub attrs: Cursor,
+}
+
+/// A machine that goes through a header from a cursor on, and hands each item to `take` until that
+/// breaks. At the end of the header its result is `None`.
+///
+/// `take` also gets the cursor behind the item, and the bytes at hand: the item's own, if it is not
+/// a [`Item::Var`].
+#[derive(Debug)]
+pub struct Scan<T, F> {
+    file_len: u64,
+    cursor: Cursor,
+    take: F,
+    step: ReadStep<Option<T>>,
+}
+
+impl<T, F> Scan<T, F>
+where
+    F: FnMut(Item, &Cursor, &Window<'_>) -> Result<ControlFlow<Option<T>>, Error>,
+{
+    /// Goes through the header of a file of `file_len` bytes.
+    #[must_use]
+    pub const fn new(file_len: u64, cursor: Cursor, take: F) -> Self {
+        let (offset, want) = (cursor.offset(), file_len.saturating_sub(cursor.offset()));
+        let step = ReadStep::Read { offset, need: 0, want };
+        Self { file_len, cursor, take, step }
+    }
+}
+
+impl<T: Copy, F> ReadMachine for Scan<T, F>
+where
+    F: FnMut(Item, &Cursor, &Window<'_>) -> Result<ControlFlow<Option<T>>, Error>,
+{
+    type Output = Option<T>;
+    type Error = Error;
+
+    fn poll(&mut self) -> ReadStep<Option<T>> {
+        self.step
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let ReadStep::Read { offset, .. } = self.step else { return Ok(()) };
+        let window = Window::new(offset, bytes, self.file_len);
+        self.step = loop {
+            let (item, cursor) = match next(&self.cursor, &window)? {
+                ReadStep::Done(next) => next,
+                ReadStep::Read { offset, need, want } => {
+                    break ReadStep::Read { offset, need, want };
+                }
+            };
+            self.cursor = cursor;
+            match (self.take)(item, &cursor, &window)? {
+                Break(output) => break ReadStep::Done(output),
+                Continue(()) if matches!(item, Item::End { .. }) => break ReadStep::Done(None),
+                Continue(()) => {}
+            }
+        };
+        Ok(())
+    }
+}
+
+/// The next item and the cursor behind it, or the read that is needed for it.
+pub(super) fn next(
+    cursor: &Cursor,
+    window: &Window<'_>,
+) -> Result<ReadStep<(Item, Cursor)>, Error> {
+    match cursor.next(window) {
+        Ok(next) => Ok(ReadStep::Done(next)),
+        Err(Fault::Format(error)) => Err(error),
+        Err(Fault::Miss(Miss::Read { offset, need, want })) => {
+            Ok(ReadStep::Read { offset, need, want })
+        }
+        // never: a window has no pages, and a cursor says itself that a file is cut
+        Err(Fault::Miss(_)) => {
+            Err(Error::Cut { field: Header1::magic, offset: cursor.offset(), file_len: 0 })
+        }
+    }
+}
+
+/// A variable's bytes as its dimensions come, and where its attributes begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    values: Option<u64>,
+    ndims: u64,
+    is_record: bool,
+    attrs: Cursor,
+}
+
+impl Extent {
+    /// None so far, at a cursor in front of a variable.
+    pub(super) const fn new(cursor: Cursor) -> Self {
+        Self { values: Some(1), ndims: 0, is_record: false, attrs: cursor }
+    }
+
+    /// Goes on with an item of the header. At the end of a variable gives it, with the bytes of its
+    /// values, or of those of a record, and whether it has records.
+    pub(super) fn take(
+        &mut self,
+        item: Item,
+        after: &Cursor,
+        lengths: &[u64],
+        record_dim: Option<u64>,
+    ) -> Result<Option<(Var, u64, bool)>, Error> {
+        match item {
+            Item::Dimids { .. } => *self = Self::new(*after),
+            Item::Dimid { varid, dimid } => {
+                if Some(dimid) == record_dim {
+                    self.is_record = self.ndims == 0;
+                    if !self.is_record {
+                        return Err(Error::RecordDimNotFirst { varid });
+                    }
+                } else {
+                    let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
+                    let product = |values: u64| values.checked_mul(*length?);
+                    self.values = self.values.and_then(product);
+                }
+                self.ndims = self.ndims.saturating_add(1);
+            }
+            Item::List { list: ListKind::Vatts, .. } => self.attrs = *after,
+            Item::Var(var) => {
+                let len = self.values.and_then(|values| values.checked_mul(var.nc_type.size()));
+                let len = len.filter(|&len| Span::new(var.begin, len).is_some());
+                let len = len.ok_or(Error::Size { begin: var.begin })?;
+                return Ok(Some((var, len, self.is_record)));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// A variable that [`take`](Self::take) gave.
+    pub(super) fn variable(
+        &self,
+        (var, len, is_record): (Var, u64, bool),
+        recsize: u64,
+    ) -> Variable {
+        let first = Span::new(var.begin, len).unwrap_or(Span::ZERO); // `take` saw that it has an end
+        let recsize = is_record.then_some(recsize);
+        let layout = Layout { first, recsize, value_len: var.nc_type.size() };
+        Variable { var, layout, attrs: self.attrs }
+    }
+}
+
+/// The fixed variables, or the record variables of the first record: each begins behind the one
+/// before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Section {
+    first: Option<Var>,
+    end: u64,
+}
+
+impl Section {
+    fn add(&mut self, var: Var, len: u64) -> Result<(), Error> {
+        check_begin(Some(var), self.end)?;
+        self.first = self.first.or(Some(var));
+        self.end = var.begin.saturating_add(len); // exact: `Extent` saw that it has an end
+        Ok(())
+    }
+}
+
+/// Refuses a variable that begins before `min`.
+fn check_begin(var: Option<Var>, min: u64) -> Result<(), Error> {
+    match var {
+        Some(Var { begin, begin_at, .. }) if begin < min => {
+            Err(Error::TooSmall { field: Var1::begin, offset: begin_at, value: begin, min })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is learned from a header, item by item; beside it the lengths of the dimensions, in memory
+/// of the caller's. [`Scan`] hands it the items.
+#[derive(Debug)]
+pub struct Survey<'m> {
+    lengths: &'m mut [u64],
+    head: Head,
+    extent: Extent,
+    records: RecordSize,
+    fixed: Section,
+    record: Section,
+}
+
+impl<'m> Survey<'m> {
+    /// Nothing yet. `lengths` needs room for each dimension.
+    #[must_use]
+    pub fn new(file_len: u64, lengths: &'m mut [u64]) -> Self {
+        let start = Cursor::new(ByteOrder::Big);
+        let head = Head {
+            version: Version::Cdf1,
+            file_len,
+            header_len: 0,
+            numrecs: 0,
+            is_streaming: false,
+            recsize: 0,
+            record_dim: None,
+            ndims: 0,
+            ngatts: 0,
+            nvars: 0,
+            dims: start,
+            gatts: start,
+            vars: start,
+        };
+        let (fixed, record) = (Section::default(), Section::default());
+        let (extent, records) = (Extent::new(start), RecordSize::default());
+        Self { lengths, head, extent, records, fixed, record }
+    }
+
+    /// The next item, and the cursor behind it. Breaks at the end of the header.
+    ///
+    /// # Errors
+    /// [`Error::DimsMemory`] if there are more dimensions than lengths have room; an [`Error`] that
+    /// blames the file if items do not go together.
+    pub fn take(&mut self, item: Item, after: &Cursor) -> Result<ControlFlow<Option<Head>>, Error> {
+        let head = &mut self.head;
+        match item {
+            Item::Header { version, numrecs } => {
+                head.is_streaming = numrecs == version.streaming();
+                (head.version, head.numrecs) = (version, numrecs);
+            }
+            Item::List { list: ListKind::Dims, nelems: ndims } => {
+                let room = usize_to_u64(self.lengths.len());
+                if room < ndims {
+                    return Err(Error::DimsMemory { ndims, room });
+                }
+                (head.ndims, head.dims) = (ndims, *after);
+            }
+            Item::List { list: ListKind::Gatts, nelems } => {
+                (head.ngatts, head.gatts) = (nelems, *after);
+            }
+            Item::List { list: ListKind::Vars, nelems } => {
+                (head.nvars, head.vars) = (nelems, *after);
+            }
+            Item::Dim(dim) => {
+                if dim.length == 0 {
+                    if let Some(first) = head.record_dim.replace(dim.dimid) {
+                        return Err(Error::TwoRecordDims { first, second: dim.dimid });
+                    }
+                }
+                self.set_length(dim.dimid, dim.length);
+            }
+            Item::End { header_len } => {
+                self.head.header_len = header_len;
+                return self.finish().map(|head| Break(Some(head)));
+            }
+            _ => {}
+        }
+        let record_dim = self.head.record_dim;
+        if let Some((var, len, is_record)) =
+            self.extent.take(item, after, self.lengths, record_dim)?
+        {
+            if is_record {
+                let records = self.records.with(len);
+                self.records = records.ok_or(Error::Size { begin: var.begin })?;
+                self.record.add(var, len)?;
+            } else {
+                self.fixed.add(var, len)?;
+            }
+        }
+        Ok(Continue(()))
+    }
+
+    fn set_length(&mut self, dimid: u64, length: u64) {
+        let place = usize::try_from(dimid).ok().and_then(|dimid| self.lengths.get_mut(dimid));
+        place.into_iter().for_each(|place| *place = length);
+    }
+
+    fn finish(&mut self) -> Result<Head, Error> {
+        let Self { mut head, fixed, record, records, .. } = *self;
+        check_begin(fixed.first, head.header_len)?;
+        check_begin(record.first, head.header_len.max(fixed.end))?;
+        head.recsize = records.get();
+        if head.is_streaming {
+            let data = head.file_len.saturating_sub(record.first.map_or(u64::MAX, |var| var.begin));
+            head.numrecs = data.checked_div(head.recsize).unwrap_or(0);
+        }
+        if let Some(record_dim) = head.record_dim {
+            self.set_length(record_dim, head.numrecs);
+        }
+        Ok(head)
+    }
+
+    /// The lengths of the dimensions; that of the record dimension is the number of records.
+    #[must_use]
+    pub fn into_lengths(self) -> &'m [u64] {
+        let ndims = usize::try_from(self.head.ndims).unwrap_or(usize::MAX);
+        self.lengths.get(..ndims).unwrap_or_default()
+    }
+}
