@@ -277,7 +277,13 @@ impl Cursor {
     /// # Errors
     /// [`Error`] if it cannot be; a [`Miss`] if it is not at hand.
     pub fn next<S: Source + ?Sized>(mut self, source: &S) -> Result<(Item, Self)> {
-        let item = match self.stage {
+        Ok((self.advance(source)?, self))
+    }
+
+    /// As [`next`](Self::next), in place. After a [`Miss`] it is where it was; after an [`Error`] it
+    /// must not be used any more.
+    pub(super) fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+        match self.stage {
             Stage::Header => self.header(source),
             Stage::List => self.list(source),
             Stage::Name => self.name(source),
@@ -289,8 +295,7 @@ impl Cursor {
             Stage::Dimids(left) => self.dimid(source, left),
             Stage::Var => self.var(source),
             Stage::End => Ok(Item::End { header_len: self.at }),
-        };
-        Ok((item?, self))
+        }
     }
 
     fn header<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {

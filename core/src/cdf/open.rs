@@ -43,15 +43,15 @@ pub struct Head {
     pub vars: Cursor,
 }
 
-/// A variable, and where its values and attributes are.
+/// A variable, and where its values, dimensions and attributes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
     /// What the header says.
     pub var: Var,
     /// Where its values are.
     pub layout: Layout,
-    /// Its first attribute, or what follows if there is none.
-    pub attrs: Cursor,
+    /// Its dimids, then its attributes.
+    pub items: Cursor,
 }
 
 /// A machine that goes through a header from a cursor on, and hands each item to `take` until that
@@ -95,14 +95,13 @@ where
         let ReadStep::Read { offset, .. } = self.step else { return Ok(()) };
         let window = Window::new(offset, bytes, self.file_len);
         self.step = loop {
-            let (item, cursor) = match next(&self.cursor, &window)? {
-                ReadStep::Done(next) => next,
+            let item = match next(&mut self.cursor, &window)? {
+                ReadStep::Done(item) => item,
                 ReadStep::Read { offset, need, want } => {
                     break ReadStep::Read { offset, need, want };
                 }
             };
-            self.cursor = cursor;
-            match (self.take)(item, &cursor, &window)? {
+            match (self.take)(item, &self.cursor, &window)? {
                 Break(output) => break ReadStep::Done(output),
                 Continue(()) if matches!(item, Item::End { .. }) => break ReadStep::Done(None),
                 Continue(()) => {}
@@ -112,13 +111,10 @@ where
     }
 }
 
-/// The next item and the cursor behind it, or the read that is needed for it.
-pub(super) fn next(
-    cursor: &Cursor,
-    window: &Window<'_>,
-) -> Result<ReadStep<(Item, Cursor)>, Error> {
-    match cursor.next(window) {
-        Ok(next) => Ok(ReadStep::Done(next)),
+/// The next item, or the read that is needed for it.
+pub(super) fn next(cursor: &mut Cursor, window: &Window<'_>) -> Result<ReadStep<Item>, Error> {
+    match cursor.advance(window) {
+        Ok(item) => Ok(ReadStep::Done(item)),
         Err(Fault::Format(error)) => Err(error),
         Err(Fault::Miss(Miss::Read { offset, need, want })) => {
             Ok(ReadStep::Read { offset, need, want })
@@ -130,19 +126,19 @@ pub(super) fn next(
     }
 }
 
-/// A variable's bytes as its dimensions come, and where its attributes begin.
+/// A variable's bytes as its dimensions come, and where these are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     values: Option<u64>,
     ndims: u64,
     is_record: bool,
-    attrs: Cursor,
+    items: Cursor,
 }
 
 impl Extent {
-    /// None so far, at a cursor in front of a variable.
-    pub(super) const fn new(cursor: Cursor) -> Self {
-        Self { values: Some(1), ndims: 0, is_record: false, attrs: cursor }
+    /// No dimension so far, at a cursor in front of them.
+    pub(super) const fn new(items: Cursor) -> Self {
+        Self { values: Some(1), ndims: 0, is_record: false, items }
     }
 
     /// Goes on with an item of the header. At the end of a variable gives it, with the bytes of its
@@ -169,7 +165,6 @@ impl Extent {
                 }
                 self.ndims = self.ndims.saturating_add(1);
             }
-            Item::List { list: ListKind::Vatts, .. } => self.attrs = *after,
             Item::Var(var) => {
                 let len = self.values.and_then(|values| values.checked_mul(var.nc_type.size()));
                 let len = len.filter(|&len| Span::new(var.begin, len).is_some());
@@ -190,7 +185,7 @@ impl Extent {
         let first = Span::new(var.begin, len).unwrap_or(Span::ZERO); // `take` saw that it has an end
         let recsize = is_record.then_some(recsize);
         let layout = Layout { first, recsize, value_len: var.nc_type.size() };
-        Variable { var, layout, attrs: self.attrs }
+        Variable { var, layout, items: self.items }
     }
 }
 
@@ -256,6 +251,11 @@ impl<'m> Survey<'m> {
         let (fixed, record) = (Section::default(), Section::default());
         let (extent, records) = (Extent::new(start), RecordSize::default());
         Self { lengths, head, extent, records, fixed, record }
+    }
+
+    /// Length of the file in bytes.
+    pub(super) const fn file_len(&self) -> u64 {
+        self.head.file_len
     }
 
     /// The next item, and the cursor behind it. Breaks at the end of the header.

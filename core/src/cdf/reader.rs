@@ -4,19 +4,22 @@
 //! looks for many things goes through a list once.
 
 use super::ReadError;
-use super::cursor::{Attr, Cursor, Dim, Item};
+use super::cursor::{Attr, Cursor, Dim, Item, ListKind};
 use super::error::Error;
-use super::kind::Version;
 use super::layout::{Region, Slab};
 use super::open::{Extent, Head, Scan, Survey, Variable, next};
-use super::raw::{Dimid1, Dimid5};
 use crate::endian::ByteOrder;
 use crate::source::{Source, Window};
 use crate::span::Span;
-use crate::step::{DriveError, ReadStep, drive_read, read_exact};
+use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 use core::ops::ControlFlow::{Break, Continue};
-use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {
+    super::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A classic netCDF file in a store.
 ///
@@ -29,7 +32,7 @@ use zerocopy::FromBytes;
 /// let r = file.variable(b"r", &mut window)?.unwrap();
 ///
 /// let mut shape = [0; 4];
-/// let shape = file.shape(&r.var, &mut shape, &mut window)?;
+/// let shape = file.shape(&r, &mut shape, &mut window)?;
 /// assert_eq!(shape, [4, 3]); // 4 records of 3 values
 ///
 /// let region = Region { start: &[2, 0], count: &[2, 2], stride: None };
@@ -122,9 +125,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
     pub fn open(store: S, lengths: &'m mut [u64], window: &mut [u8]) -> Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let mut survey = Survey::new(file_len, lengths);
-        let start = Cursor::new(ByteOrder::Big);
-        let take = |item, after: &Cursor, _: &Window<'_>| survey.take(item, after);
-        let head = drive_read(&mut Scan::new(file_len, start, take), &store, window)?;
+        let head = drive_read(&mut take_all(&mut survey), &store, window)?;
         let head = head.ok_or(DriveError::Ended { offset: file_len })?; // never: the end breaks
         Ok(Self { store, head, lengths: survey.into_lengths() })
     }
@@ -147,7 +148,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         of: Option<&Variable>,
         window: W,
     ) -> impl Iterator<Item = Result<Attr, ReadError<S>>> {
-        let first = of.map_or(self.head.gatts, |variable| variable.attrs);
+        let first = of.map_or(self.head.gatts, |variable| variable.items);
         self.items(first, window).pick(|item| match item {
             Item::Attr(attr) => Some(attr),
             _ => None,
@@ -160,19 +161,26 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         window: W,
     ) -> impl Iterator<Item = Result<Variable, ReadError<S>>> {
         let mut extent = Extent::new(self.head.vars);
-        self.items(self.head.vars, window).filter_map(move |item| {
-            let taken = item.and_then(|(item, after)| {
-                let taken = extent.take(item, &after, self.lengths, self.head.record_dim);
-                taken.map_err(DriveError::Format)
-            });
-            let variable = taken.map(|taken| Some(extent.variable(taken?, self.head.recsize)));
-            variable.transpose()
+        let mut items = self.items(self.head.vars, window);
+        core::iter::from_fn(move || {
+            loop {
+                let taken = items.next()?.and_then(|item| {
+                    let (after, record_dim) = (&items.cursor, self.head.record_dim);
+                    let taken = extent.take(item, after, self.lengths, record_dim);
+                    taken.map_err(DriveError::Format)
+                });
+                match taken.transpose() {
+                    Some(Ok(taken)) => return Some(Ok(extent.variable(taken, self.head.recsize))),
+                    Some(Err(error)) => return Some(Err(error)),
+                    None => {}
+                }
+            }
         })
     }
 
     fn items<W: AsMut<[u8]>>(&self, cursor: Cursor, window: W) -> Items<'_, S, W> {
         let file_len = self.head.file_len;
-        Items { store: &self.store, file_len, cursor: Some(cursor), window, have: Span::ZERO }
+        Items { store: &self.store, file_len, cursor, is_done: false, window, have: Span::ZERO }
     }
 
     /// The variable of this name. `window` as for [`open`](Self::open).
@@ -184,18 +192,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<Option<Variable>, ReadError<S>> {
-        let (mut extent, mut is_it) = (Extent::new(self.head.vars), false);
-        let take = |item, after: &Cursor, window: &Window<'_>| {
-            if let Item::Dimids { name: found, .. } = item {
-                is_it = is_name(found, window, name);
-            }
-            let taken = extent.take(item, after, self.lengths, self.head.record_dim)?;
-            Ok(match taken.filter(|_| is_it) {
-                Some(taken) => Break(Some(extent.variable(taken, self.head.recsize))),
-                None => Continue(()),
-            })
-        };
-        drive_read(&mut Scan::new(self.head.file_len, self.head.vars, take), &self.store, window)
+        drive_read(&mut find_variable(&self.head, self.lengths, name), &self.store, window)
     }
 
     /// The attribute of this name, of a variable or of the file. `window` as for
@@ -209,49 +206,24 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<Option<Attr>, ReadError<S>> {
-        let first = of.map_or(self.head.gatts, |variable| variable.attrs);
-        let take = |item, _: &Cursor, window: &Window<'_>| {
-            Ok(match item {
-                Item::Attr(attr) if is_name(attr.name, window, name) => Break(Some(attr)),
-                Item::Attr(_) | Item::Name(_) => Continue(()),
-                _ => Break(None),
-            })
-        };
-        drive_read(&mut Scan::new(self.head.file_len, first, take), &self.store, window)
+        drive_read(&mut find_attr(&self.head, of, name), &self.store, window)
     }
 
     /// The lengths of the dimensions of a variable, at the front of `shape`. Any `window` will do
-    /// that has 8 bytes.
+    /// that has 12 bytes.
     ///
     /// # Errors
-    /// [`Error::Rank`] if `shape` has no room; the store's own.
+    /// [`Error::Rank`] if `shape` has no room; the store's own; [`Error`] if the file has changed.
     pub fn shape<'s>(
         &self,
-        var: &super::Var,
+        variable: &Variable,
         shape: &'s mut [u64],
         window: &mut [u8],
     ) -> Result<&'s [u64], ReadError<S>> {
-        let (ndims, given) = (var.ndims, usize_to_u64(shape.len()));
-        let places = usize::try_from(ndims).ok().and_then(|ndims| shape.get_mut(..ndims));
-        let places = places.ok_or(DriveError::Format(Error::Rank { ndims, given }))?;
-        let len = self.head.version.non_neg_len();
-        for (number, place) in (0..).zip(&mut *places) {
-            let at = var.dimids.entry(number, len).unwrap_or(Span::ZERO); // the table has so many
-            let bytes = at.front_of(window);
-            read_exact(&self.store, at.offset(), bytes)?;
-            let dimid = match self.head.version {
-                Version::Cdf1 | Version::Cdf2 => Dimid1::read_from_bytes(bytes)
-                    .map(|raw| raw.dimid.get(ByteOrder::Big).into())
-                    .ok(),
-                Version::Cdf5 => {
-                    Dimid5::read_from_bytes(bytes).map(|raw| raw.dimid.get(ByteOrder::Big)).ok()
-                }
-            };
-            let dimid = dimid.ok_or(DriveError::BufferTooSmall { need: 8 })?;
-            let length = usize::try_from(dimid).ok().and_then(|dimid| self.lengths.get(dimid));
-            let no_dim = Error::NoDim { offset: at.offset(), dimid, ndims: self.head.ndims };
-            *place = *length.ok_or(DriveError::Format(no_dim))?;
-        }
+        let places = places_of(variable, shape).map_err(DriveError::Format)?;
+        let mut find = find_shape(&self.head, self.lengths, variable, places);
+        drive_read(&mut find, &self.store, window)?;
+        drop(find);
         Ok(places)
     }
 
@@ -297,45 +269,213 @@ impl<'m, S: ReadAt> Reader<'m, S> {
     }
 }
 
+#[cfg(feature = "async")]
+impl<'m, S: AsyncReadAt> Reader<'m, S> {
+    /// As [`Reader::open`], of a store that is waited for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub async fn open_async(
+        store: S,
+        lengths: &'m mut [u64],
+        window: &mut [u8],
+    ) -> Result<Self, AsyncError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let mut survey = Survey::new(file_len, lengths);
+        let head = drive_read_async(&mut take_all(&mut survey), &store, window).await?;
+        let head = head.ok_or(DriveError::Ended { offset: file_len })?; // never: the end breaks
+        Ok(Self { store, head, lengths: survey.into_lengths() })
+    }
+
+    /// As [`Reader::variable`].
+    ///
+    /// # Errors
+    /// As [`Reader::variable`].
+    pub async fn variable_async(
+        &self,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<Variable>, AsyncError<S>> {
+        let mut find = find_variable(&self.head, self.lengths, name);
+        drive_read_async(&mut find, &self.store, window).await
+    }
+
+    /// As [`Reader::attr`].
+    ///
+    /// # Errors
+    /// As [`Reader::attr`].
+    pub async fn attr_async(
+        &self,
+        of: Option<&Variable>,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<Attr>, AsyncError<S>> {
+        drive_read_async(&mut find_attr(&self.head, of, name), &self.store, window).await
+    }
+
+    /// As [`Reader::shape`].
+    ///
+    /// # Errors
+    /// As [`Reader::shape`].
+    pub async fn shape_async<'s>(
+        &self,
+        variable: &Variable,
+        shape: &'s mut [u64],
+        window: &mut [u8],
+    ) -> Result<&'s [u64], AsyncError<S>> {
+        let places = places_of(variable, shape).map_err(DriveError::Format)?;
+        let mut find = find_shape(&self.head, self.lengths, variable, places);
+        drive_read_async(&mut find, &self.store, window).await?;
+        drop(find);
+        Ok(places)
+    }
+
+    /// As [`Reader::read`].
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact_async(&self.store, span.offset(), bytes).await?;
+        Ok(bytes.len())
+    }
+
+    /// As [`Reader::read_slab`].
+    ///
+    /// # Errors
+    /// As [`Reader::read_slab`].
+    pub async fn read_slab_async(
+        &self,
+        slab: &Slab<'_>,
+        buf: &mut [u8],
+    ) -> Result<usize, AsyncError<S>> {
+        let mut len = 0_usize;
+        for run in slab.runs() {
+            let room = buf.get_mut(len..).unwrap_or_default();
+            if room.is_empty() {
+                break;
+            }
+            len = len.saturating_add(self.read_async(run, room).await?);
+        }
+        Ok(len)
+    }
+}
+
+/// Hands all items of a header to `survey`.
+fn take_all(survey: &mut Survey<'_>) -> impl ReadMachine<Output = Option<Head>, Error = Error> {
+    let (file_len, start) = (survey.file_len(), Cursor::new(ByteOrder::Big));
+    Scan::new(file_len, start, |item, after: &Cursor, _: &Window<'_>| survey.take(item, after))
+}
+
+/// The front of `shape`, one place a dimension.
+fn places_of<'s>(variable: &Variable, shape: &'s mut [u64]) -> Result<&'s mut [u64], Error> {
+    let (ndims, given) = (variable.var.ndims, usize_to_u64(shape.len()));
+    let places = usize::try_from(ndims).ok().and_then(|ndims| shape.get_mut(..ndims));
+    places.ok_or(Error::Rank { ndims, given })
+}
+
 /// Whether a name that was just looked at is this one.
 fn is_name(name: Span, window: &Window<'_>, wanted: &[u8]) -> bool {
     name.len() == usize_to_u64(wanted.len())
         && window.some(name.offset(), wanted.len(), name.len()) == Ok(wanted)
 }
 
-/// A header's items from a cursor on, each with the cursor behind it.
+/// Whether an item stands before a dimension or an attribute in the same list, or before a
+/// variable's attributes.
+const fn is_between(item: Item) -> bool {
+    matches!(item, Item::Name(_) | Item::Dimid { .. } | Item::List { list: ListKind::Vatts, .. })
+}
+
+/// Looks for the variable of this name.
+fn find_variable<'a>(
+    head: &'a Head,
+    lengths: &'a [u64],
+    name: &'a [u8],
+) -> impl ReadMachine<Output = Option<Variable>, Error = Error> + 'a {
+    let (mut extent, mut is_it) = (Extent::new(head.vars), false);
+    Scan::new(head.file_len, head.vars, move |item, after: &Cursor, window: &Window<'_>| {
+        if let Item::Dimids { name: found, .. } = item {
+            is_it = is_name(found, window, name);
+        }
+        let taken = extent.take(item, after, lengths, head.record_dim)?;
+        Ok(match taken.filter(|_| is_it) {
+            Some(taken) => Break(Some(extent.variable(taken, head.recsize))),
+            None => Continue(()),
+        })
+    })
+}
+
+/// Looks for the attribute of this name.
+fn find_attr<'a>(
+    head: &Head,
+    of: Option<&Variable>,
+    name: &'a [u8],
+) -> impl ReadMachine<Output = Option<Attr>, Error = Error> + 'a {
+    let first = of.map_or(head.gatts, |variable| variable.items);
+    Scan::new(head.file_len, first, move |item, _: &Cursor, window: &Window<'_>| {
+        Ok(match item {
+            Item::Attr(attr) if is_name(attr.name, window, name) => Break(Some(attr)),
+            Item::Attr(_) => Continue(()),
+            item if is_between(item) => Continue(()),
+            _ => Break(None),
+        })
+    })
+}
+
+/// Fills `places` with the lengths of a variable's dimensions. Its result is of no interest.
+fn find_shape<'a>(
+    head: &'a Head,
+    lengths: &'a [u64],
+    variable: &Variable,
+    places: &'a mut [u64],
+) -> impl ReadMachine<Output = Option<()>, Error = Error> + 'a {
+    let mut places = places.iter_mut();
+    Scan::new(head.file_len, variable.items, move |item, _: &Cursor, _: &Window<'_>| {
+        let Item::Dimid { dimid, .. } = item else { return Ok(Break(None)) };
+        let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
+        if let (Some(place), Some(length)) = (places.next(), length) {
+            *place = *length;
+        }
+        Ok(Continue(()))
+    })
+}
+
+/// A header's items from a cursor on.
 #[derive(Debug)]
 struct Items<'s, S, W> {
     store: &'s S,
     file_len: u64,
-    /// `None` at the end and after an error.
-    cursor: Option<Cursor>,
+    /// Behind the last item.
+    cursor: Cursor,
+    /// Whether the last item was the end, or an error.
+    is_done: bool,
     window: W,
     /// What is in the window.
     have: Span,
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
-    /// What `pick` takes, up to an item that it does not; names come before what has them.
+    /// What `pick` takes, up to an item that it does not.
     fn pick<T>(
         self,
         pick: impl Fn(Item) -> Option<T>,
     ) -> impl Iterator<Item = Result<T, ReadError<S>>> {
         let picked = self.map_while(move |item| match item {
-            Ok((Item::Name(_), _)) => Some(None),
-            Ok((item, _)) => pick(item).map(|picked| Some(Ok(picked))),
+            Ok(item) if is_between(item) => Some(None),
+            Ok(item) => pick(item).map(|picked| Some(Ok(picked))),
             Err(error) => Some(Some(Err(error))),
         });
         picked.flatten()
     }
 
-    fn advance(&mut self, cursor: Cursor) -> Result<(Item, Cursor), ReadError<S>> {
+    fn advance(&mut self) -> Result<Item, ReadError<S>> {
         loop {
             let bytes = self.have.front_of(self.window.as_mut());
             let window = Window::new(self.have.offset(), bytes, self.file_len);
-            let (offset, need, want) = match next(&cursor, &window).map_err(DriveError::Format)? {
+            let step = next(&mut self.cursor, &window).map_err(DriveError::Format)?;
+            let (offset, need, want) = match step {
                 ReadStep::Read { offset, need, want } => (offset, need, want),
-                ReadStep::Done(next) => return Ok(next),
+                ReadStep::Done(item) => return Ok(item),
             };
             self.have = Span::new(offset, want).unwrap_or(Span::ZERO); // it ends with the file
             let bytes = self.have.front_of(self.window.as_mut());
@@ -348,14 +488,14 @@ impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Items<'_, S, W> {
-    type Item = Result<(Item, Cursor), ReadError<S>>;
+    type Item = Result<Item, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let cursor = self.cursor.take()?;
-        let next = self.advance(cursor);
-        if let Ok((item, cursor)) = next {
-            self.cursor = Some(cursor).filter(|_| !matches!(item, Item::End { .. }));
+        if self.is_done {
+            return None;
         }
+        let next = self.advance();
+        self.is_done = matches!(next, Err(_) | Ok(Item::End { .. }));
         Some(next)
     }
 }

@@ -79,7 +79,7 @@ fn variable_json(file: &File<'_, '_>, variable: &Variable, window: &mut [u8]) ->
     let name = file.name(var.name, &mut [0; 256]).unwrap().unwrap().to_owned();
     assert_eq!(file.variable(name.as_bytes(), window), Ok(Some(*variable)));
     let mut shape = [0; 8];
-    let shape = file.shape(var, &mut shape, window).unwrap();
+    let shape = file.shape(variable, &mut shape, window).unwrap();
     let all = values(file, variable);
     assert_eq!(all_values(file, variable, shape), all, "{name}");
 
@@ -140,4 +140,44 @@ fn every_file_reads_as_it_was_written_through_any_window() {
             assert_eq!(file_json(&bytes, &mut vec![0; window]), expected, "{name}");
         }
     }
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn a_store_that_is_waited_for_gives_what_another_gives() {
+    use core::pin::pin;
+    use core::task::{Context, Poll, Waker};
+    use striae_core::store::Ready;
+
+    let bytes = golden_file("cdf2_alltypes.nc");
+    let (mut lengths, mut other) = ([0; 16], [0; 16]);
+    let waited = async {
+        let mut window = [0; 512];
+        let file = Reader::open_async(Ready(&bytes[..]), &mut lengths, &mut window).await.unwrap();
+        let rec = file.variable_async(b"rec_i2", &mut window).await.unwrap().unwrap();
+        let attr = file.attr_async(None, b"i2", &mut window).await.unwrap().unwrap();
+        let (mut shape, mut values) = ([0; 4], [0; 64]);
+        let shape = file.shape_async(&rec, &mut shape, &mut window).await.unwrap();
+        let region = Region { start: &[0, 1], count: &[3, 2], stride: None };
+        let slab = file.slab(&rec, shape, region).unwrap();
+        let len = file.read_slab_async(&slab, &mut values).await.unwrap();
+        let more = file.read_async(attr.values, &mut values[len..]).await.unwrap();
+        (*file.head(), rec, attr, shape.to_vec(), values[..len + more].to_vec())
+    };
+    let Poll::Ready(waited) = pin!(waited).poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("it waits")
+    };
+
+    let mut window = [0; 512];
+    let file = Reader::open(&bytes[..], &mut other, &mut window).unwrap();
+    let rec = file.variable(b"rec_i2", &mut window).unwrap().unwrap();
+    let attr = file.attr(None, b"i2", &mut window).unwrap().unwrap();
+    let (mut shape, mut values) = ([0; 4], [0; 64]);
+    let shape = file.shape(&rec, &mut shape, &mut window).unwrap();
+    let region = Region { start: &[0, 1], count: &[3, 2], stride: None };
+    let len = file.read_slab(&file.slab(&rec, shape, region).unwrap(), &mut values).unwrap();
+    let more = file.read(attr.values, &mut values[len..]).unwrap();
+    assert_eq!((len, more), (12, 6));
+    let read = (*file.head(), rec, attr, shape.to_vec(), values[..len + more].to_vec());
+    assert_eq!(waited, read);
 }

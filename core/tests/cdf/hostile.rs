@@ -23,7 +23,7 @@ fn read_some(file: &File<'_, '_>) {
             }
         }
         let mut shape = [0; 64];
-        let Ok(shape) = file.shape(&variable.var, &mut shape, &mut window) else { continue };
+        let Ok(shape) = file.shape(&variable, &mut shape, &mut window) else { continue };
         let start = vec![0; shape.len()];
         let count: Vec<_> = shape.iter().map(|&length| length.div_ceil(2)).collect();
         let region = Region { start: &start, count: &count, stride: Some(&vec![2; shape.len()]) };

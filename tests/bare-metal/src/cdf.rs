@@ -23,7 +23,7 @@ fn opened<'m>(lengths: &'m mut [u64; 16], window: &mut [u8]) -> Result<File<'m>,
 }
 
 fn sum_of(variable: &Variable) -> u64 {
-    variable.var.varid ^ variable.layout.first.end() ^ variable.attrs.offset()
+    variable.var.varid ^ variable.layout.first.end() ^ variable.items.offset()
 }
 
 /// The sum of what stands where an item ends.
@@ -117,7 +117,7 @@ entries! {
         let file = opened(&mut lengths, window)?;
         let variable = file.variable(rest, window)?.ok_or(Fail)?;
         let mut shape = [0; 4];
-        let shape = file.shape(&variable.var, &mut shape, window)?;
+        let shape = file.shape(&variable, &mut shape, window)?;
         let [start, count, stride] = [0, 4, 8].map(|at| numbers(rest.get(at..).unwrap_or_default()));
         let region = Region { start: &start, count: &count, stride: Some(&stride) };
         let slab = file.slab(&variable, shape, region)?;
