@@ -131,10 +131,8 @@ foreign_tests() {
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
     export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 # emulation is slow enough
-    must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs tests/sion.rs tests/memory.rs" \
-        rust_tests \
+    must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs tests/cdf/main.rs
+        tests/sion.rs tests/memory.rs" rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \
-    must_run="tests/golden.rs tests/gsd_golden/main.rs tests/ffrecord/main.rs tests/cdf/main.rs" rust_tests \
-        debian_cargo test -p striae-core --target "$triple" \
         -Zbuild-std=std,panic_unwind --target-dir "$target/cross"
 }

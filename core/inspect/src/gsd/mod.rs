@@ -32,12 +32,15 @@ use zerocopy::FromBytes;
 /// Why the check of a file could not go on: the store, or a file that shrank.
 pub(crate) type Failed<S> = subject::Failed<S, Error>;
 
+/// Is told of entries by their slots, and says whether it wants more.
+pub(crate) type EachEntry<'a, S> = &'a mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>;
+
 /// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
 pub(crate) fn each_entry<S: Subject>(
     subject: &S,
     index: IndexBlock,
     slots: Range<u64>,
-    each: &mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>,
+    each: EachEntry<'_, S>,
 ) -> Result<(), Failed<S>> {
     let (offset, mut numbers) = (index.offset_of(slots.start), slots.clone());
     let count = slots.end.saturating_sub(slots.start);

@@ -252,6 +252,7 @@ impl Recovery {
     }
 
     /// All frames that are known of, in order.
+    #[must_use]
     pub fn runs(&self) -> impl ExactSizeIterator<Item = &Run> {
         self.runs.iter()
     }
