@@ -6,9 +6,11 @@
     reason = "a test: a panic fails it"
 )]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use striae_core::field::Table;
 use striae_core::{cdf, ffrecord, gsd, sion};
+use striae_inspect::finding::Kind;
 
 /// Each specification and the tables of the code that it describes.
 const SPECIFICATIONS: &[(&str, &[&Table])] = &[
@@ -84,6 +86,37 @@ fn every_table_of_a_specification_is_that_of_the_code_and_none_is_missing() {
             assert_eq!(text, code, "{path} on the left, the code on the right");
         }
         assert_eq!(text.len(), code.len(), "{path}");
+    }
+}
+
+/// The list of the kinds of findings of a format, as the specification has it.
+fn kinds_of(lists: &[&[Kind]]) -> Lines {
+    let mut rows: BTreeMap<(&str, String), BTreeSet<String>> = BTreeMap::new();
+    for kind in lists.iter().copied().flatten().filter(|kind| !kind.name.is_empty()) {
+        let meaning = kind.meaning.concat();
+        let row = rows.entry((kind.name, kind.severity.to_string())).or_default();
+        row.insert(meaning.trim().to_owned());
+    }
+    let row = |((name, severity), meanings): ((&str, String), BTreeSet<String>)| {
+        let meanings: Vec<_> = meanings.into_iter().collect();
+        format!("| `{name}` | {severity} | {} |", meanings.join(" "))
+    };
+    rows.into_iter().map(row).collect()
+}
+
+#[test]
+fn the_kinds_of_findings_are_listed() {
+    let text = read("spec/findings.md");
+    for (format, kinds) in [
+        ("SIONlib files", striae_inspect::sion::FindingKind::KINDS),
+        ("GSD files", striae_inspect::gsd::FindingKind::KINDS),
+        ("ffrecord files", striae_inspect::ffrecord::FindingKind::KINDS),
+    ] {
+        let (_, list) = text.split_once(&format!("## {format}\n")).unwrap();
+        let list = list.split("\n## ").next().unwrap();
+        let rows: Lines =
+            list.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect();
+        assert_eq!(rows.join("\n"), kinds_of(kinds).join("\n"), "spec/findings.md on the left");
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Kind {
     pub name: &'static str,
     /// How bad such findings are.
     pub severity: Severity,
-    /// What it means, if it is not an error that opening a file gives as well.
+    /// What it means, in lines.
     pub meaning: &'static [&'static str],
 }
 
@@ -372,13 +372,17 @@ macro_rules! findings {
     };
 }
 
-/// What errors of core say as [`Facts`]: a row each of kind, variant with its fields, and values.
+/// What errors of core say as [`Facts`]: a row each of meaning, kind, variant with its fields, and
+/// values.
 /// Errors that have none blame the caller, and nobody finds them in a file.
 macro_rules! error_facts {
     (
         $(#[$meta:meta])*
-        $vis:vis fn $name:ident($error:ident), $kinds:ident;
-        $($kind:literal $variant:ident { $($field:tt)* } |$facts:ident| $says:expr;)*
+        $vis:vis fn $name:ident($error:ident), $severity:ident $kinds:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $kind:literal $variant:ident { $($field:tt)* } |$facts:ident| $says:expr;
+        )*
     ) => {
         $(#[$meta])*
         #[must_use]
@@ -396,7 +400,11 @@ macro_rules! error_facts {
 
         /// The kinds of findings that errors are.
         pub(super) const $kinds: &[$crate::finding::Kind] = &[
-            $($crate::finding::Kind::new($kind, $crate::finding::Severity::Damage, &[]),)*
+            $($crate::finding::Kind::new(
+                $kind,
+                $crate::finding::Severity::$severity,
+                &[$($meaning),+],
+            ),)*
         ];
     };
 }

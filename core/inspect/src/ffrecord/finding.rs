@@ -68,13 +68,17 @@ findings! {
 
 error_facts! {
     /// What an error of a file says, as values.
-    pub fn error_facts(Error), ERRORS;
+    pub fn error_facts(Error), Damage ERRORS;
 
+    /// The file ends inside a part that must be there.
     "cut" Cut { file_len } |facts| facts.span(0, file_len);
+    /// A number is below its smallest right value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+    /// A number is above its largest right value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+    /// A checksum is not that of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
 }

@@ -443,7 +443,7 @@ findings! {
         /// What is wrong.
         error: Hoomd,
     }
-    |_facts| of_hoomd(*offset, error),
+    |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) },
     |f| write!(f, "{error}, says offset {offset}");
 
     /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from it.
@@ -453,7 +453,7 @@ findings! {
         /// What is wrong.
         error: Hoomd,
     }
-    |_facts| of_hoomd(*offset, error),
+    |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) },
     |f| write!(f, "{error}, says offset {offset}");
 
     /// Bytes that no part of the file uses: index blocks and name lists of before, most often.
@@ -508,6 +508,7 @@ findings! {
     /// An entry is wrong, alone or behind the one before it.
     Damage Entry(check_entry::Finding) of_entry, ENTRIES;
     kinds HOOMD;
+    kinds HOOMD_VALUES;
 }
 
 /// What is said of a header that was half written.
@@ -525,12 +526,16 @@ fn name_not_text(f: &mut fmt::Formatter<'_>, offset: u64, id: u16, text: &[u8]) 
 
 error_facts! {
     /// What an error of a file says, as values.
-    pub fn error_facts(Error), ERRORS;
+    pub fn error_facts(Error), Damage ERRORS;
 
+    /// The file does not begin as a GSD file.
     "not_gsd" NotGsd { magic } |facts| at(facts, raw::Header::magic, 0).bytes(&magic);
+    /// The version of the file layer is none that can be read.
     "version" Version { gsd_version }
         |facts| at(facts, raw::Header::gsd_version, 44).value(gsd_version);
+    /// The file ends inside a part that must be there.
     "cut" Cut { file_len } |facts| facts.span(0, file_len);
+    /// A part of the file lies, or ends, outside of it.
     "outside" Outside { field, start, len, file_len } |facts| {
         let facts = match header_offset(field) {
             Some(offset) => at(facts, field, offset),
@@ -538,25 +543,36 @@ error_facts! {
         };
         Facts { len: Some(len), ..facts.value(start).max(file_len) }
     };
+    /// A part of the file lies, or ends, outside of it.
     "outside" ChunkCut { offset, end, file_len }
         |facts| at(facts, IndexEntry::location, offset).value(end).max(file_len);
+    /// Chunks have more bytes than the file together, so that they share some.
     "shared" Shared { bytes, file_len } |facts| facts.value(bytes).max(file_len);
+    /// A number is below its smallest right value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| at(facts, field, offset).value(value).min(min);
+    /// A number is above its largest right value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| at(facts, field, offset).value(value).max(max);
+    /// A type is none that there is.
     "no_type" NoType { offset, kind }
         |facts| at(facts, IndexEntry::kind, offset).value(kind).min(1).max(11);
+    /// Rows, columns and type make a chunk longer than any file.
     "extent" Extent { offset, n, .. } |facts| at(facts, IndexEntry::n, offset).value(n);
+    /// The name list does not end with a NUL.
     "names_not_terminated" NotTerminated { offset, value }
         |facts| at(facts, NameSlot::name, offset).value(value).expected(0);
+    /// A checksum is not that of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| at(facts, field, offset).crcs(stored, computed);
+    /// The chunk with the checksums of a frame is not one, or is missing.
     "no_checksums" NoChecksums { frame, id } |facts| of_chunk(facts, frame, id);
+    /// A chunk has an id that is no name.
     "unnamed" Unnamed { offset, id, names } |facts| {
         let max = i64::from(names).saturating_sub(1);
         at(facts, IndexEntry::id, offset).value(id).max(max)
     };
+    /// An entry is of an earlier frame than the one before it.
     "order" Order { offset, frame, before } |facts| {
         let facts = at(facts, IndexEntry::frame, offset).value(frame).min(before);
         Facts { frame: Some(frame), ..facts }
@@ -565,28 +581,41 @@ error_facts! {
 
 error_facts! {
     /// What a finding about an entry says, as values.
-    fn entry_facts(Entry), ENTRIES;
+    fn entry_facts(Entry), Damage ENTRIES;
 
+    /// A number is below its smallest right value.
     "too_small" Location { location, .. } |facts| facts.value(location).min(256);
+    /// A number is below its smallest right value.
     "too_small" Empty { .. } |facts| facts.value(0).min(256);
+    /// A number is below its smallest right value.
     "too_small" Columns { .. } |facts| facts.value(0).min(1);
+    /// A part of the file lies, or ends, outside of it.
     "outside" Outside { start, len, file_len, .. }
         |facts| Facts { len: Some(len), ..facts.value(start).max(file_len) };
+    /// A chunk shares bytes with a block of the file.
     "overlap" Overlap { start, len, .. } |facts| Facts { len: Some(len), ..facts.value(start) };
+    /// Rows, columns and type make a chunk longer than any file.
     "extent" Extent { n, .. } |facts| facts.value(n);
+    /// A type is none that there is.
     "no_type" Kind { kind, .. } |facts| facts.value(kind).min(1).max(11);
+    /// A number is above its largest right value.
     "too_large" Flags { flags, .. } |facts| facts.value(flags).max(0);
+    /// A chunk has an id that is no name.
     "unnamed" Unnamed { id, names, .. }
         |facts| facts.value(id).max(i64::from(names).saturating_sub(1));
+    /// A number is above its largest right value.
     "too_large" Frame { frame, slots, .. } |facts| Facts {
         frame: Some(frame),
         ..facts.value(frame).max(slots.saturating_sub(1))
     };
+    /// An entry is of an earlier frame than the one before it.
     "order" Order { frame, before, .. }
         |facts| Facts { frame: Some(frame), ..facts.value(frame).min(before) };
+    /// An entry is of an earlier name than the one before it in its frame.
     "unsorted" Unsorted { frame, id, before, .. } |facts| {
         of_chunk(facts.value(id).min(u32::from(before).saturating_add(1)), frame, id)
     };
+    /// An entry is the second of its frame with that name.
     "repeated" Duplicate { frame, id, .. } |facts| of_chunk(facts, frame, id);
 }
 
@@ -597,9 +626,11 @@ fn of_entry(finding: &Entry) -> Facts {
 
 error_facts! {
     /// What an error of the schema hoomd says, as values.
-    fn hoomd_facts(Hoomd), HOOMD;
+    fn hoomd_facts(Hoomd), Damage HOOMD;
 
+    /// A chunk of the schema is of another type than it must be.
     "hoomd_type" Type { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+    /// A chunk of the schema has other rows or columns than it must.
     "hoomd_shape" Shape { frame, found: (n, _), want: (want, _), .. } |facts| {
         let facts = Facts { frame: Some(frame), ..facts };
         match want {
@@ -607,16 +638,22 @@ error_facts! {
             None => facts,
         }
     };
+    /// The name of a type is not UTF-8.
     "hoomd_text" NotText { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+    /// A logged quantity is not in frame 0, so that readers leave it out.
     "hoomd_late" Late { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
+}
+
+error_facts! {
+    /// What a wrong value of the schema hoomd says, as values.
+    fn hoomd_value_facts(Hoomd), Note HOOMD_VALUES;
+
+    /// A number of a type or of a particle is none that the frame has.
     "hoomd_number" Number { frame, value, end, .. } |facts| Facts {
         frame: Some(frame),
         ..facts.value(value).max(end.saturating_sub(1))
     };
+    /// Dimensions are neither 2 nor 3.
     "hoomd_dimensions" Dimensions { frame, value, .. }
         |facts| Facts { frame: Some(frame), ..facts.value(value).min(2).max(3) };
-}
-
-fn of_hoomd(offset: u64, error: &Hoomd) -> Facts {
-    Facts { offset: Some(offset), ..hoomd_facts(error) }
 }

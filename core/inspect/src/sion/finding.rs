@@ -261,35 +261,47 @@ fn write_misled(
 
 error_facts! {
     /// What an error of a file says, as values.
-    pub fn error_facts(Error), ERRORS;
+    pub fn error_facts(Error), Damage ERRORS;
 
+    /// The file does not begin as a SIONlib file.
     "not_sion" NotSion { magic } |facts| {
         facts.field(raw::TABLES, raw::Ident::magic, 0).text(&format!("{}", magic.escape_ascii()))
     };
+    /// The file is one of SIONlib 2, which nobody but that reads.
     "sionlib2" Sionlib2 { version }
         |facts| facts.field(raw::TABLES, raw::Ident::version, 8).value(version).max(1999);
+    /// The version of the format is none that can be read.
     "format_version" FormatVersion { fileformat_version } |facts| {
         let facts = facts.field(raw::TABLES, raw::Ident::fileformat_version, 16);
         facts.value(fileformat_version).min(2).max(5)
     };
+    /// The file ends inside a part that must be there.
     "cut" Cut { field, offset, file_len, .. } |facts| {
         facts.field(raw::TABLES, field, offset).span(offset, file_len.saturating_sub(offset))
     };
+    /// A number is below its smallest right value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+    /// A number is above its largest right value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+    /// A field has another value than the rest of the file, or of the set, demands.
     "differs" Differs { field, value, expected, .. } |facts| {
         facts.field(raw::TABLES, field, field.offset().into()).value(value).expected(expected)
     };
+    /// A stream ends inside a key-value record.
     "record_cut" RecordCut { .. } |facts| facts;
+    /// The file was never closed: it has no META2.
     "not_closed" NotClosed { offset } |facts| {
         facts.field(raw::TABLES, raw::CommitFields::start_of_varheader, offset).value(0)
     };
+    /// A checksum is not that of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
+    /// A field has another value than the seal, with which all other bytes of its table agree.
     "not_as_sealed" NotAsSealed { field, offset, value, sealed }
         |facts| facts.field(raw::TABLES, field, offset).value(value).expected(sealed);
+    /// A seal does not end as seals do, and is one by its checksum.
     "seal_magic" SealMagic { offset, magic } |facts| {
         let facts = facts.field(raw::TABLES, raw::SealTrailer::magic, offset);
         facts.text(&format!("{}", magic.escape_ascii()))
