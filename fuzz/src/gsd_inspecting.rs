@@ -5,7 +5,8 @@ use crate::gsd_everything::{Summary, read_everything};
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
 use core::cell::Cell;
 use core::convert::Infallible;
-use striae_core::gsd::{Chunk, Slot, Writer, checksums};
+use std::collections::BTreeMap;
+use striae_core::gsd::{Slot, Writer, checksums};
 use striae_core::store::ReadAt;
 use striae_inspect::finding::{Found, Severity};
 use striae_inspect::gsd::FindingKind;
@@ -130,18 +131,23 @@ fn saved(recovery: &Recovery, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(writer.into_store().bytes)
 }
 
-/// All chunks of a frame by their names.
-fn frame_of(read: &Summary, bytes: &[u8], frame: u64) -> Vec<(Vec<u8>, Chunk, Vec<u8>)> {
+/// The chunks of a frame by their names, as rows, columns and bytes. Of two of a name readers of layer 1
+/// find the last.
+fn frame_of(read: &Summary, bytes: &[u8], frame: u64) -> BTreeMap<Vec<u8>, Rows> {
     let names = read.names.as_ref().unwrap();
     let chunks = read.chunks.iter().flatten().filter(|chunk| chunk.frame == frame);
     let chunks = chunks.filter_map(|chunk| {
-        let [start, end] =
-            [chunk.span.offset(), chunk.span.end()].map(|at| usize::try_from(at).unwrap());
+        let places = [chunk.span.offset(), chunk.span.end()];
+        let [start, end] = places.map(|at| usize::try_from(at).unwrap());
         let name = names.get(usize::from(chunk.id))?;
-        Some((name.clone(), *chunk, bytes[start..end].to_vec()))
+        let rows = (chunk.kind.number(), chunk.n, chunk.m, bytes[start..end].to_vec());
+        Some((name.clone(), rows))
     });
-    chunks.filter(|(name, ..)| name != checksums::NAME).collect()
+    chunks.filter(|(name, _)| name != checksums::NAME).collect()
 }
+
+/// Type, rows, columns and bytes of a chunk.
+type Rows = (u8, u64, u32, Vec<u8>);
 
 /// Frames that are certain, or as found, and that readers see, are in both files with the same chunks.
 fn compare(recovery: &Recovery, old: &[u8], new: &[u8]) {
@@ -152,17 +158,7 @@ fn compare(recovery: &Recovery, old: &[u8], new: &[u8]) {
         return;
     }
     let is_same = |frame: u64, first: u64, certainty: Certainty| {
-        let [was, is] =
-            [(&before, old, frame), (&after, new, first)].map(|(read, bytes, frame)| {
-                let chunks = frame_of(read, bytes, frame).into_iter();
-                let mut chunks: Vec<_> = chunks
-                    .map(|(name, chunk, bytes)| {
-                        (name, chunk.kind.number(), chunk.n, chunk.m, bytes)
-                    })
-                    .collect();
-                chunks.sort();
-                chunks
-            });
+        let (was, is) = (frame_of(&before, old, frame), frame_of(&after, new, first));
         assert_eq!(was, is, "frame {frame}, now {first}, of {}: {certainty}", before.head.frames);
     };
     for run in recovery.runs() {

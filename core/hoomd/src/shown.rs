@@ -1,7 +1,6 @@
 //! Names in messages.
 
-use crate::names::Name;
-use core::fmt;
+use core::fmt::{self, Write};
 
 /// Bytes of a name that a message shows in full.
 const MOST: usize = 512;
@@ -9,8 +8,8 @@ const MOST: usize = 512;
 /// Bytes that are shown of the start, and of the end, of a longer one.
 const EACH: usize = 200;
 
-/// A name as messages show it: start, end and length of one that has more than 512 bytes. Bytes that
-/// are no UTF-8 stand there as `\xc3`.
+/// A name as messages show it, in one line: start, end and length of one that has more than 512 bytes.
+/// Bytes that are no UTF-8 stand there as `\xc3`, control characters as `\n`, `\u{1b}`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(&'a [u8]);
 
@@ -26,7 +25,7 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name) = *self;
         if name.len() <= MOST {
-            return Name(name).fmt(f);
+            return OneLine(name).fmt(f);
         }
         // A character that is cut at one of the two places is left out.
         let head = name.get(..EACH).unwrap_or_default();
@@ -35,7 +34,27 @@ impl fmt::Display for Shown<'_> {
         let head = head.get(..head.len().saturating_sub(cut.map_or(0, |cut| cut.invalid().len())));
         let rest = tail.iter().take(3).take_while(|&&byte| is_rest(byte)).count();
         let (head, tail) = (head.unwrap_or_default(), tail.get(rest..).unwrap_or_default());
-        write!(f, "{}...{} ({} bytes)", Name(head), Name(tail), name.len())
+        write!(f, "{}...{} ({} bytes)", OneLine(head), OneLine(tail), name.len())
+    }
+}
+
+/// Text without control characters, which would end a message or make it another one.
+struct OneLine<'a>(&'a [u8]);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                match character.is_control() {
+                    true => write!(f, "{}", character.escape_default())?,
+                    false => f.write_char(character)?,
+                }
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -76,5 +95,13 @@ mod tests {
         let name = [b'\xff'; 1000];
         let shown = Shown::new(&name).to_string();
         assert_eq!(shown.matches("\\xff").count(), 2 * EACH, "{shown}");
+    }
+
+    #[test]
+    fn a_name_is_shown_in_one_line() {
+        assert_eq!(
+            Shown::new("a\nb\x1b[1mc\u{85}d\0é").to_string(),
+            "a\\nb\\u{1b}[1mc\\u{85}d\\u{0}é"
+        );
     }
 }

@@ -129,7 +129,8 @@ fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_certain_is_wrong() {
                 // A byte that nobody reads, or one that others say as well.
                 assert_eq!(recovery.frames(), frames, "byte {at}");
             }
-            let certain = recovery.runs().filter(|run| matches!(run.certainty, Certainty::Certain(_)));
+            let certain =
+                recovery.runs().filter(|run| matches!(run.certainty, Certainty::Certain(_)));
             for run in certain.cloned().collect::<Vec<_>>() {
                 assert!(run.frames.end <= frames, "byte {at}: {run:?}");
             }
