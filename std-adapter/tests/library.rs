@@ -149,7 +149,8 @@ fn what_interfaces_need_has_a_name_here() {
     let _: fn(&sion::Head) -> sion::Meta1 = |head| head.meta1;
     let _: fn(&sion::TaskEntry) -> sion::Task = |entry| entry.place;
     let _: fn(sion::Record) -> u64 = |record| record.key;
-    let _: fn(sion::Error) -> ErrorKind = ErrorKind::Sion;
+    let _: fn(sion::ErrorKind) -> ErrorKind = ErrorKind::Sion;
+    let _: fn(sion::Error) -> sion::ErrorKind = sion::ErrorKind::Format;
     let _: fn(&sion::Grouping, &sion::SealState) = |_, _| ();
     let _: fn(&gsd::File) -> &gsd::Head = gsd::File::head;
     let _: fn(&gsd::File) -> &gsd::Header = gsd::File::header;
@@ -157,10 +158,12 @@ fn what_interfaces_need_has_a_name_here() {
         |header| (header.schema, header.version);
     let _: fn(&gsd::Head) -> gsd::State = |head| head.state;
     let _: fn(gsd::Chunk) -> (gsd::ChunkType, Span) = |chunk| (chunk.kind, chunk.span);
-    let _: fn(gsd::Error) -> ErrorKind = ErrorKind::Gsd;
+    let _: fn(gsd::ErrorKind) -> ErrorKind = ErrorKind::Gsd;
+    let _: fn(gsd::Error) -> gsd::ErrorKind = gsd::ErrorKind::Format;
     let _: fn(&ffrecord::File) -> &ffrecord::Head = ffrecord::File::head;
     let _: fn(ffrecord::Sample) -> Span = |sample| sample.span;
-    let _: fn(ffrecord::Error) -> ErrorKind = ErrorKind::Ffrecord;
+    let _: fn(ffrecord::ErrorKind) -> ErrorKind = ErrorKind::Ffrecord;
+    let _: fn(ffrecord::Error) -> ffrecord::ErrorKind = ffrecord::ErrorKind::Format;
     let _: fn(FieldId) -> u16 = FieldId::offset;
     let _: fn(Alignment) = |_| ();
     fn store<S: ReadAt + WriteAt>() {}

@@ -12,6 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use striae::error::{Error, ErrorKind};
+use striae::sion::ErrorKind::Format;
 use striae::sion::dump::{Line, dump};
 use striae::sion::{Builder, Durability};
 use striae_core::endian::ByteOrder;
@@ -74,7 +75,7 @@ fn places(lines: &[Line]) -> Vec<(u64, u64)> {
 
 fn core_error(result: Result<(), Error>) -> core_sion::Error {
     match result.unwrap_err().kind() {
-        ErrorKind::Sion(error) => *error,
+        ErrorKind::Sion(Format(error)) => *error,
         kind => panic!("{kind}"),
     }
 }

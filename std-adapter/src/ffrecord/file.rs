@@ -75,8 +75,8 @@ impl File {
     /// Sample `number`: its checksum, and where its bytes are.
     ///
     /// # Errors
-    /// [`core_ffrecord::Error::NoSample`]; [`ErrorKind::Sample`] if its offset, or that of the next
-    /// one, is damaged; the operating system's.
+    /// [`core_ffrecord::Error::NoSample`]; [`Sample`](super::ErrorKind::Sample) if its offset, or
+    /// that of the next one, is damaged; the operating system's.
     pub fn sample(&self, number: u64) -> Result<Sample, Error> {
         self.reader.sample(number, &mut [0; 16]).map_err(|error| self.error_of(number, error))
     }
@@ -107,7 +107,8 @@ impl File {
     /// The bytes of sample `number`, which are those that its checksum was made of.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`ErrorKind::Sample`] with [`core_ffrecord::Error::Checksum`].
+    /// As [`read`](Self::read); [`Sample`](super::ErrorKind::Sample) with
+    /// [`core_ffrecord::Error::Checksum`].
     pub fn read_checked(&self, number: u64) -> Result<Vec<u8>, Error> {
         let sample = self.sample(number)?;
         let bytes = self.bytes(&sample)?;
@@ -153,7 +154,8 @@ impl File {
     /// Compares the bytes of a sample with its checksum, piece by piece.
     ///
     /// # Errors
-    /// [`ErrorKind::Sample`] with [`core_ffrecord::Error::Checksum`]; the operating system's.
+    /// [`Sample`](super::ErrorKind::Sample) with [`core_ffrecord::Error::Checksum`]; the operating
+    /// system's.
     pub fn check(&self, sample: &Sample) -> Result<(), Error> {
         let mut crc = 0;
         self.read_pieces(sample.span, &mut |bytes| {
@@ -192,7 +194,7 @@ impl File {
     pub(super) fn in_sample(&self, number: u64, error: core_ffrecord::Error) -> Error {
         match error.blames_caller() {
             true => self.error(error),
-            false => self.error(ErrorKind::Sample { number, error }),
+            false => self.error(super::ErrorKind::Sample { number, error }),
         }
     }
 

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod dump;
+pub(crate) mod error;
 mod extract;
 mod file;
 mod pack;
@@ -27,6 +28,7 @@ pub mod verify;
 mod write;
 
 pub use crate::extract::Extracted;
+pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, Samples};
 pub use pack::Pack;

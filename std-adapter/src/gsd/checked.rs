@@ -73,7 +73,7 @@ impl File {
     /// Compares the CRC-32C of the bytes of a chunk with the checksum that its frame has of it, if it has some.
     ///
     /// # Errors
-    /// [`ErrorKind::Chunk`](crate::error::ErrorKind::Chunk) with
+    /// [`ErrorKind::Chunk`](super::ErrorKind::Chunk) with
     /// [`core_gsd::Error::Checksum`] or [`core_gsd::Error::NoChecksums`]; the operating system's.
     pub(super) fn check_crc(&self, chunk: &Chunk, crc: u32) -> Result<(), Error> {
         let wrong = |error| self.error(self.in_chunk(chunk.frame, chunk.id, error));

@@ -10,7 +10,7 @@ use super::last_of_each;
 use super::room::Room;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::direct::OpenOptions;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::publish::Publish;
 use part::{Part, write_default};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -111,10 +111,11 @@ impl Convert {
     /// was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`]; [`ErrorKind::Locked`] if the file that is to be replaced is being
-    /// written; [`NoFrame`](striae_core::gsd::Error::NoFrame);
-    /// [`ErrorKind::Damaged`] if verifying would find damage in header, names or index, unless it is in
-    /// frames that are not copied; [`ErrorKind::Chunk`] for a chunk that is not as its checksum says;
+    /// [`Exists`](crate::error::ErrorKind::Exists); [`Locked`](crate::error::ErrorKind::Locked) if
+    /// the file that is to be replaced is being written;
+    /// [`NoFrame`](striae_core::gsd::Error::NoFrame); [`Damaged`](super::ErrorKind::Damaged) if
+    /// verifying would find damage in header, names or index, unless it is in frames that are not
+    /// copied; [`Chunk`](super::ErrorKind::Chunk) for a chunk that is not as its checksum says;
     /// [`Shared`](striae_core::gsd::Error::Shared);
     /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
     /// [`Late`](super::hoomd::Error::Late),
@@ -242,7 +243,7 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
         value: head.frames.saturating_sub(1),
         max: head.file_len.saturating_sub(1),
     };
-    Err(Error::new(file.path(), ErrorKind::Gsd(error)))
+    Err(Error::new(file.path(), error))
 }
 
 /// Frames on their way.

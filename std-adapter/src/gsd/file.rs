@@ -264,7 +264,7 @@ impl File {
     /// The chunk `name` of a frame: its type, rows, columns and place. `None` if the frame has none.
     ///
     /// # Errors
-    /// [`ErrorKind::Chunk`] if its entry is damaged; the operating system's.
+    /// [`Chunk`](super::ErrorKind::Chunk) if its entry is damaged; the operating system's.
     pub fn find(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Option<Chunk>, Error> {
         match window::id(self.look, self.names()?, name.as_ref()) {
             Some(id) => self.find_id(frame, id),
@@ -287,14 +287,14 @@ impl File {
     /// The chunk `name` of a frame, which must have it.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoFrame`], [`ErrorKind::NoChunk`]; as [`find`](Self::find).
+    /// [`core_gsd::Error::NoFrame`], [`NoChunk`](super::ErrorKind::NoChunk); as [`find`](Self::find).
     pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
         let name = name.as_ref();
         if let Some(chunk) = self.find(frame, name)? {
             return Ok(chunk);
         }
         self.reader.check_frame(frame).map_err(|error| self.error(error))?;
-        Err(self.error(ErrorKind::NoChunk { frame, name: name.into() }))
+        Err(self.error(super::ErrorKind::NoChunk { frame, name: name.into() }))
     }
 
     /// All chunks in the order of the index, read while they are asked for.
@@ -416,8 +416,8 @@ impl File {
     }
 
     /// The same of a chunk.
-    pub(super) fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> ErrorKind {
-        ErrorKind::Chunk { frame, name: self.name_of(id), error }
+    pub(super) fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> super::ErrorKind {
+        super::ErrorKind::Chunk { frame, name: self.name_of(id), error }
     }
 
     /// A chunk's name for an error; a number if that is unknown.

@@ -21,6 +21,7 @@
 mod checked;
 pub mod convert;
 pub mod dump;
+pub(crate) mod error;
 mod extract;
 mod file;
 pub mod hoomd;
@@ -31,6 +32,7 @@ mod window;
 mod write;
 
 pub use crate::extract::Extracted;
+pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};

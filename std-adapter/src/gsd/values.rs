@@ -1,8 +1,9 @@
 //! The values of a chunk.
 
+use super::ErrorKind;
 use super::element::{Element, to_host};
 use super::file::File;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use std::io;
 use std::ops::Range;
 use striae_core::gsd::{self as core_gsd, Chunk, ChunkType};
@@ -15,9 +16,10 @@ impl File {
     /// All values of a chunk, row by row.
     ///
     /// # Errors
-    /// [`ErrorKind::NotOfType`] if they are of another type; [`ErrorKind::Ended`] if the file has
-    /// become shorter; the operating system's, also if there is no memory for them;
-    /// [`ErrorKind::Chunk`] if they are not as their checksum says, in a file that is
+    /// [`ErrorKind::NotOfType`] if they are of another type;
+    /// [`Ended`](crate::error::ErrorKind::Ended) if the file has become shorter; the operating
+    /// system's, also if there is no memory for them; [`ErrorKind::Chunk`] if they are not as their
+    /// checksum says, in a file that is
     /// [checked](super::OpenOptions::checked).
     pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
         self.read_rows(chunk, 0..chunk.n)

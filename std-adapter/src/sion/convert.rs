@@ -1,12 +1,13 @@
 //! A set written anew: one chunk a task, in other files, in another order, with or without a seal.
 
+use super::ErrorKind;
 use super::file::{File, TaskEntry};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
 use crate::each::{all_processors, for_each};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::files::FileStore;
 use crc32c::crc32c_append;
 use std::num::{NonZeroU32, NonZeroUsize};

@@ -1,9 +1,10 @@
 //! Sets of physical files, found from the name of one.
 
+use super::ErrorKind;
 use super::siblings::{PartOfSet, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
 use crate::direct;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};

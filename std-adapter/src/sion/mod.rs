@@ -68,6 +68,7 @@
 
 mod convert;
 pub mod dump;
+pub(crate) mod error;
 mod extract;
 mod file;
 mod new_set;
@@ -80,6 +81,7 @@ mod write;
 
 pub use crate::extract::Extracted;
 pub use convert::Convert;
+pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
 pub use new_set::Written;

@@ -1,11 +1,12 @@
 //! Task files into a set: what [`Extract`](super::Extract) takes apart.
 
+use super::ErrorKind;
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
 use crate::each::{all_processors, for_each};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
 use std::fs;
@@ -229,7 +230,7 @@ impl Pack {
     /// each piece that was copied.
     ///
     /// # Errors
-    /// [`Exists`](ErrorKind::Exists) for a file that is there already;
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
     /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) for more files than tasks, or no task; the
     /// operating system's.
     pub fn run(

@@ -18,9 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::ErrorKind;
 use super::siblings::{PartOfSet, of_sibling, sibling_path};
 use crate::copy::{Copier, CopyError, Place};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
 use crate::store::SparseFile;
@@ -81,7 +82,7 @@ impl Recover {
     ///
     /// # Errors
     /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
-    /// [`TooManyChunks`](crate::error::ErrorKind::TooManyChunks) if a physical file has more than
+    /// [`TooManyChunks`](ErrorKind::TooManyChunks) if a physical file has more than
     /// 2^25 chunks with data, or its META2 would have more than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();

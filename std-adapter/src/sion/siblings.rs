@@ -68,7 +68,7 @@ pub(super) fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
     let path = error.path().to_owned();
     match error.into_kind() {
         ErrorKind::Io(error) => {
-            Error::new(&path, ErrorKind::Sibling { error, first: first.to_owned(), nfiles })
+            Error::new(&path, super::ErrorKind::Sibling { error, first: first.to_owned(), nfiles })
         }
         kind => Error::new(&path, kind),
     }

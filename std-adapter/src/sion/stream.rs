@@ -1,6 +1,7 @@
 //! A task's bytes as a `std::io` stream.
 
-use crate::error::{Error, ErrorKind};
+use super::ErrorKind;
+use crate::error::Error;
 use crate::files::FileStore;
 use embedded_io::Seek as _;
 use std::io::{self, Read, Seek, SeekFrom};

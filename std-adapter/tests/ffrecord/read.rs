@@ -3,7 +3,8 @@
 use crate::{File, expected, fs, golden, made, sha256, valid};
 use std::io;
 use striae::error::ErrorKind;
-use striae::ffrecord::crc32;
+use striae::ffrecord::ErrorKind::Sample;
+use striae::ffrecord::{self, crc32};
 use striae::{Error, Format};
 use striae_core::ffrecord::Error as Wrong;
 
@@ -30,9 +31,10 @@ fn every_sample_of_every_golden_file_reads_as_ffrecord_wrote_it() {
         }
         let end = file.n();
         let error = file.read(end).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Ffrecord(Wrong::NoSample { number, .. }) if *number == end)
-        );
+        let ErrorKind::Ffrecord(ffrecord::ErrorKind::Format(wrong)) = error.kind() else {
+            panic!("{error}")
+        };
+        assert!(matches!(wrong, Wrong::NoSample { number, .. } if *number == end));
         assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidInput);
         assert_eq!(file.samples_of(end..u64::MAX).count(), 0);
     }
@@ -62,7 +64,8 @@ fn a_damaged_sample_is_refused_and_the_others_are_read() {
             match (file.read_checked(number), expected.as_str()) {
                 (Ok(bytes), Some(expected)) => assert_eq!(sha256(&bytes), expected, "{name}"),
                 (Err(error), None) => {
-                    let ErrorKind::Sample { number: found, error: wrong } = error.kind() else {
+                    let ErrorKind::Ffrecord(Sample { number: found, error: wrong }) = error.kind()
+                    else {
                         panic!("{error}")
                     };
                     assert!(*found == number && !wrong.blames_caller());

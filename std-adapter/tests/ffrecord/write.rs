@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use striae::copy::Copier;
 use striae::error::ErrorKind;
+use striae::ffrecord::ErrorKind::Format;
 use striae::ffrecord::{Builder, Writer, Written};
 use striae::posix::PosixFile;
 use striae_core::ffrecord::Error as Wrong;
@@ -144,7 +145,10 @@ fn more_or_fewer_samples_than_were_announced_are_refused() {
     writer.write(b"1").unwrap();
     writer.write(b"2").unwrap();
     let error = writer.write(b"3").unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Ffrecord(Wrong::TooManySamples { n: 3, max: 2 })));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Ffrecord(Format(Wrong::TooManySamples { n: 3, max: 2 }))
+    ));
     writer.finish().unwrap(); // what was refused is not in it
     assert_eq!(File::open(&path).unwrap().n(), 2);
 
@@ -152,11 +156,11 @@ fn more_or_fewer_samples_than_were_announced_are_refused() {
     let writer = Builder::new().samples(2).create(&other).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Ffrecord(Wrong::TooFewSamples { n: 0, want: 2 })),
+        matches!(error.kind(), ErrorKind::Ffrecord(Format(Wrong::TooFewSamples { n: 0, want: 2 }))),
         "{error}"
     );
     let error = Builder::new().samples(u64::MAX).create(&other).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Ffrecord(Wrong::TooManySamples { .. })));
+    assert!(matches!(error.kind(), ErrorKind::Ffrecord(Format(Wrong::TooManySamples { .. }))));
     assert_eq!(names_in(dir.path()), ["a.ffr"]);
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::{Damaged, Format};
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::{Certainty, Loss, Recover};
 use striae::gsd::verify::{FindingKind, verify_seen};
@@ -38,7 +39,7 @@ fn plain(layer: Version) -> Vec<u8> {
 /// Sum and length that such an error names.
 fn sums_of(error: &striae::Error) -> (u64, u64) {
     match *error.kind() {
-        ErrorKind::Gsd(Error::Shared { bytes, file_len }) => (bytes, file_len),
+        ErrorKind::Gsd(Format(Error::Shared { bytes, file_len })) => (bytes, file_len),
         _ => panic!("{error}"),
     }
 }
@@ -53,7 +54,7 @@ fn more_bytes_of_chunks_than_the_file_has_are_neither_converted_nor_extracted() 
         // The second chunk has no room, next to the index.
         let wanted = (2 * LEN, bytes.len() as u64);
         let error = Convert::new().run(&old, &out, &|_| {}).unwrap_err();
-        let ErrorKind::Damaged(finding) = error.kind() else { panic!("{error}") };
+        let ErrorKind::Gsd(Damaged(finding)) = error.kind() else { panic!("{error}") };
         assert!(matches!(finding.what, FindingKind::Overlap { .. }), "{error}");
         assert_eq!(sums_of(&Extract::new().run(&old, &out, &|_| {}).unwrap_err()), wanted);
         assert_eq!(sums_of(&Extract::new().bytes(&old).unwrap_err()), wanted);
@@ -61,7 +62,7 @@ fn more_bytes_of_chunks_than_the_file_has_are_neither_converted_nor_extracted() 
         // Nor is one of the frames that share them converted, but its bytes can be had.
         let one = Convert::new().frames(8..9, std::num::NonZeroU64::MIN);
         let error = one.run(&old, &out, &|_| {}).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Gsd(Damaged(_))), "{error}");
         let folder = dir.path().join("arrays");
         let extracted = Extract::new().frames(8..9).run(&old, &folder, &|_| {}).unwrap();
         assert_eq!(extracted.bytes, LEN);

@@ -4,6 +4,7 @@ use super::golden::{expected, open};
 use super::golden_dir;
 use std::fs;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::hoomd::schema::{FIELDS, Field};
 use striae::gsd::hoomd::{Error, Frame, Trajectory};
 use striae_core::gsd::{ChunkType, Label, Version};
@@ -80,7 +81,7 @@ fn field(name: &str) -> Option<&'static Field> {
 }
 
 fn hoomd(error: &striae::Error) -> Error {
-    let ErrorKind::Hoomd(error) = error.kind() else { panic!("{error}") };
+    let ErrorKind::Gsd(Hoomd(error)) = error.kind() else { panic!("{error}") };
     error.clone()
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::Reopen;
 use striae::gsd::hoomd::{
     Builder, Error, FrameData, ParticleData, Precision, Quantity, Trajectory, Writer,
@@ -127,7 +128,7 @@ fn go_on(writer: &mut Writer, number: u64, error: &striae::Error, seen: &mut See
         }
         Err(error) => {
             seen.begun += 1;
-            let ErrorKind::Hoomd(error) = error.kind() else { panic!("{error}") };
+            let ErrorKind::Gsd(Hoomd(error)) = error.kind() else { panic!("{error}") };
             assert_eq!(*error, Error::OtherFrame { frame: number });
             assert_eq!(writer.append(&frame(number)).unwrap(), number);
             frame(number)

@@ -4,6 +4,7 @@ use super::golden_dir;
 use super::wanted::{self, assert_frame, assert_values};
 use serde_json::Value;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Format;
 use striae::gsd::hoomd::{Frame, Trajectory, Values};
 use striae_core::gsd::Error;
 
@@ -121,7 +122,7 @@ fn a_frame_that_there_is_not_is_refused() {
         let frames = file["frames"].as_array().unwrap().len() as u64;
         for frame in [frames, frames + 1, u64::MAX] {
             let error = open(&name).frame(frame).map(drop).unwrap_err();
-            let ErrorKind::Gsd(error) = *error.kind() else { panic!("{error}") };
+            let ErrorKind::Gsd(Format(error)) = *error.kind() else { panic!("{error}") };
             assert_eq!(error, Error::NoFrame { frame, frames });
         }
     }

@@ -3,6 +3,7 @@
 use super::piled::{chunk, file};
 use std::fs;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::{Format, Hoomd};
 use striae::gsd::hoomd::{Error, Trajectory};
 use striae_core::gsd::{self as core_gsd, Chunk, ChunkType, Version};
 use tempfile::TempDir;
@@ -35,7 +36,7 @@ fn series_that_frame_0_and_claimed_frames_multiply_are_refused_before_memory_is_
     assert!(file_len < 1_100_000);
     let error = trajectory.logs().read().unwrap_err();
     let says = error.to_string();
-    let ErrorKind::Hoomd(error) = error.kind() else { panic!("{error}") };
+    let ErrorKind::Gsd(Hoomd(error)) = error.kind() else { panic!("{error}") };
     let max = 1 << 28;
     assert_eq!(*error, Error::Series { frames: 2001, bytes: (2001 * 200) << 20, max });
     let text = "series of 2001 frames have 419640115200 bytes, must be at most 268435456 in a file \
@@ -59,7 +60,8 @@ fn texts_of_frames_that_share_bytes_are_refused_when_they_are_more_than_the_file
         [STEP(0), chunk(0, 1, ChunkType::Character, 0, 0)].into_iter().chain(later).collect();
     let (_folder, trajectory, file_len) = made(1, &chunks, &vec![b'a'; 1 << 16]);
     let error = trajectory.logs().read().unwrap_err();
-    let ErrorKind::Gsd(core_gsd::Error::Shared { bytes, file_len: len }) = *error.kind() else {
+    let ErrorKind::Gsd(Format(core_gsd::Error::Shared { bytes, file_len: len })) = *error.kind()
+    else {
         panic!("{error}")
     };
     assert_eq!((bytes, len), (8 + (2 << 16), file_len));
@@ -75,7 +77,9 @@ fn a_frame_whose_chunks_share_bytes_is_refused_when_it_is_more_than_the_file() {
     for number in 0..3 {
         let frame = trajectory.frame(number).unwrap();
         let error = frame.read().unwrap_err();
-        let ErrorKind::Gsd(core_gsd::Error::Shared { bytes, file_len: len }) = *error.kind() else {
+        let ErrorKind::Gsd(Format(core_gsd::Error::Shared { bytes, file_len: len })) =
+            *error.kind()
+        else {
             panic!("{error}")
         };
         assert!(len == file_len && bytes > len && bytes <= len + (1 << 13), "{bytes} {len}");

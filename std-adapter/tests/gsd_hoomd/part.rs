@@ -8,6 +8,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::File;
 use striae::gsd::convert::Convert;
 use striae::gsd::hoomd::{Error, Trajectory};
@@ -86,12 +87,12 @@ fn a_part_whose_frames_would_get_a_logged_quantity_is_not_made() {
     made.chunk(2, "log/late", ChunkType::F64, 1, &1.5_f64.to_le_bytes());
     made.write(&path);
     let refused = part(&path, &folder, (2, 4, 1)).unwrap_err();
-    let ErrorKind::Hoomd(gap) = refused.kind() else { panic!("{refused}") };
+    let ErrorKind::Gsd(Hoomd(gap)) = refused.kind() else { panic!("{refused}") };
     assert_eq!(*gap, Error::Gap { name: b"log/late"[..].into(), frame: 3, first: 2 });
     // Nor one of which the first frame lacks it, as gsd's package cannot read its frames.
     for frames in [(1, 4, 1), (0, 4, 2), (0, 4, 1)] {
         let refused = part(&path, &folder, frames).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::Hoomd(Error::Late { frame: 2, .. })));
+        assert!(matches!(refused.kind(), ErrorKind::Gsd(Hoomd(Error::Late { frame: 2, .. }))));
     }
     for frames in [(0, 2, 1), (2, 3, 1), (3, 4, 1), (0, 4, 3)] {
         assert_part(&path, &folder, frames);
@@ -109,7 +110,9 @@ fn what_frames_take_needs_no_more_room_than_a_file_of_its_length_would() {
     made.chunk(18, "configuration/step", ChunkType::U64, 1, &[0; 8]);
     made.write(&path);
     let refused = part(&path, &folder, (1, 19, 1)).unwrap_err();
-    let ErrorKind::Hoomd(Error::Part { bytes, max }) = *refused.kind() else { panic!("{refused}") };
+    let ErrorKind::Gsd(Hoomd(Error::Part { bytes, max })) = *refused.kind() else {
+        panic!("{refused}")
+    };
     assert!(bytes > max && max < 17 << 24, "{refused}");
     part(&path, &folder, (1, 4, 1)).unwrap();
 }
@@ -125,7 +128,7 @@ fn a_part_of_a_schema_that_is_not_known_is_not_made_and_the_whole_is() {
     }
     made.write(&path);
     let refused = part(&path, &folder, (1, 3, 1)).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Hoomd(Error::Version { .. })), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::Gsd(Hoomd(Error::Version { .. }))), "{refused}");
     let out = folder.path().join("out.gsd");
     Convert::new().run(&File::open(&path).unwrap(), &out, &|_| {}).unwrap();
     assert!(Trajectory::open(&out).is_err());

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use striae::error::ErrorKind;
 use striae::finding::Severity;
+use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::File;
 use striae::gsd::convert::Convert;
 use striae::gsd::hoomd::Trajectory;
@@ -33,7 +34,7 @@ fn found(path: &Path) -> Vec<(Severity, &'static str, Option<u64>)> {
 fn is_readable(path: &Path) -> bool {
     let trajectory = Trajectory::open(path).unwrap();
     let refused = trajectory.frames(..).find_map(|frame| frame.unwrap().read().err());
-    assert!(refused.iter().all(|error| matches!(error.kind(), ErrorKind::Hoomd(_))));
+    assert!(refused.iter().all(|error| matches!(error.kind(), ErrorKind::Gsd(Hoomd(_)))));
     refused.is_none()
 }
 

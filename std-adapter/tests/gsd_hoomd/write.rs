@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::{Chunk, Hoomd};
 use striae::gsd::File;
 use striae::gsd::hoomd::schema::{FIELDS, Initial};
 use striae::gsd::hoomd::{
@@ -184,7 +185,7 @@ fn a_truncated_trajectory_has_a_new_frame_0() {
 // ---- what is refused ----
 
 fn hoomd(error: &striae::Error) -> Error {
-    let ErrorKind::Hoomd(error) = error.kind() else { panic!("{error}") };
+    let ErrorKind::Gsd(Hoomd(error)) = error.kind() else { panic!("{error}") };
     error.clone()
 }
 
@@ -255,7 +256,7 @@ fn a_frame_that_cannot_be_read_back_is_refused_and_nothing_of_it_is_written() {
         let nul = with(|frame| frame.log.push(("a\0".into(), Quantity::text("a"))));
         let error = writer.append(&nul).unwrap_err();
         if number == 0 {
-            let ErrorKind::Chunk { error, .. } = error.kind() else { panic!("{error}") };
+            let ErrorKind::Gsd(Chunk { error, .. }) = error.kind() else { panic!("{error}") };
             assert_eq!(*error, striae_core::gsd::Error::BadName(BadName::Nul { at: 5 }));
         } else {
             assert_eq!(hoomd(&error), Error::NotInFrame0 { name: bytes("log/a\0") });

@@ -4,6 +4,7 @@ use super::*;
 use made::frames_of;
 use std::num::NonZeroU64;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Chunk;
 use striae::gsd::convert::Convert;
 use striae::gsd::verify::verify;
 use striae::gsd::{File, OpenOptions};
@@ -144,7 +145,7 @@ fn data_that_are_not_as_their_checksum_says_are_not_written_anew() {
     fs::write(&path, &bytes).unwrap();
     let out = dir.path().join("out.gsd");
     let refused = Convert::new().run(&file, &out, &|_| {}).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Chunk { frame: 1, .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::Gsd(Chunk { frame: 1, .. })), "{refused}");
     assert!(!out.exists());
     Convert::new().checksums(false).run(&file, &out, &|_| {}).unwrap();
 }

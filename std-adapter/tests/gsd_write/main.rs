@@ -24,6 +24,7 @@ use common::{Random, argument, bits, child, names, run, set_limit};
 use std::path::Path;
 use striae::Error;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::{Chunk, Format};
 use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
 use striae_core::gsd::{Error as GsdError, Version};
 
@@ -106,7 +107,7 @@ pub(crate) fn check_each(file: &File) {
 /// The format's error in an error.
 pub(crate) fn gsd(error: &Error) -> GsdError {
     match error.kind() {
-        ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => *error,
+        ErrorKind::Gsd(Format(error) | Chunk { error, .. }) => *error,
         kind => panic!("{kind:?}"),
     }
 }

@@ -5,6 +5,7 @@ use crate::{builder, check_frames, gsd, values, write_frame};
 use std::fs;
 use std::io::Write;
 use striae::error::ErrorKind;
+use striae::gsd::ErrorKind::Chunk;
 use striae::gsd::{Builder, Element, File, FileWriter, Reopen};
 use striae_core::gsd::{ChunkType, Error as GsdError, State, Version};
 
@@ -110,7 +111,7 @@ fn what_no_file_can_have_is_refused_and_named_and_leaves_the_frame_as_it_is() {
         file.begin_chunk("a", ChunkType::F64, 1).unwrap_err(),
     ];
     for error in errors {
-        assert!(matches!(error.kind(), ErrorKind::Chunk { frame: 1, .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Gsd(Chunk { frame: 1, .. })), "{error}");
         assert!(gsd(&error).blames_caller(), "{error}");
         assert_eq!(error.path(), path);
     }

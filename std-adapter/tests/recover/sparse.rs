@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
+use striae::sion::ErrorKind::TooManyChunks;
 use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
 use striae::sion::{Builder, Durability};
 use striae_core::endian::ByteOrder;
@@ -54,7 +55,7 @@ fn chunks_without_number_are_refused() {
     let builder = Builder::new(1).fsblksize(1).chunksize(1);
     let path = unclosed(dir.path(), builder, 1 << 36, &[((1 << 36) - 1, b"x")]);
     let error = Recover::new().examine(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TooManyChunks { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Sion(TooManyChunks { .. })), "{error}");
 
     // A record that says so.
     let dir = tempfile::tempdir().unwrap();
@@ -64,7 +65,7 @@ fn chunks_without_number_are_refused() {
     header[8..].copy_from_slice(&(1u64 << 35).to_le_bytes());
     let path = unclosed(dir.path(), builder, 1 << 36, &[(1104, &header)]);
     let error = Recover::new().examine(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TooManyChunks { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Sion(TooManyChunks { .. })), "{error}");
 }
 
 #[test]

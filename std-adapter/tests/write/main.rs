@@ -28,6 +28,7 @@ use std::io::Read;
 use std::path::Path;
 use striae::Error;
 use striae::error::ErrorKind;
+use striae::sion::ErrorKind::Format;
 use striae::sion::verify::verify;
 use striae::sion::{File, OpenOptions, Opened};
 use striae_core::sion::{Error as SionError, SealState};
@@ -80,7 +81,7 @@ pub(crate) fn is_unclosed(path: &Path) -> bool {
 /// The format's error in an error.
 pub(crate) fn sion(error: &Error) -> SionError {
     match error.kind() {
-        ErrorKind::Sion(error) => *error,
+        ErrorKind::Sion(Format(error)) => *error,
         kind => panic!("{kind:?}"),
     }
 }

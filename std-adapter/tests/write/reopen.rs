@@ -5,6 +5,7 @@ use crate::{assert_sound, payload, payload_from, sion, streams};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
+use striae::sion::ErrorKind::Sibling;
 use striae::sion::{Builder, Durability, File, FileWriter, Reopen};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Error as SionError, KeyvalMode, Reader, SealState};
@@ -108,7 +109,7 @@ fn a_set_of_which_one_file_is_not_closed_is_refused() {
     std::fs::remove_file(folder.path().join("a.sion.000001")).unwrap();
     let error = FileWriter::reopen(&path).unwrap_err();
     let kind = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-    let is_lost = matches!(error.kind(), ErrorKind::Sibling { error, .. } if kind(error));
+    let is_lost = matches!(error.kind(), ErrorKind::Sion(Sibling { error, .. }) if kind(error));
     assert!(is_lost, "{error}");
 }
 

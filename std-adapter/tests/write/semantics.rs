@@ -8,6 +8,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use striae::Error;
 use striae::error::ErrorKind;
+use striae::sion::ErrorKind::Taken;
 use striae::sion::{Builder, Durability, File, FileWriter};
 use striae_core::sion::Error as SionError;
 use tempfile::TempDir;
@@ -80,7 +81,7 @@ fn a_task_has_one_writer_at_a_time() {
     let file = builder(3).nfiles(2).create(&path).unwrap();
     let first = file.task(1).unwrap();
     let error = file.task(1).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Taken { task: 1 }), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::Sion(Taken { task: 1 })), "{error:?}");
     drop(first);
     assert_eq!(file.task(1).unwrap().task(), 1);
     assert_eq!(sion(&file.task(3).unwrap_err()), SionError::NoTask { task: 3, ntasks: 3 });

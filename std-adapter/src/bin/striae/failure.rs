@@ -10,10 +10,10 @@ use striae::error::ErrorKind;
 use striae::gsd::verify::FindingKind;
 use striae::shown;
 use striae::sion::buddy_path;
+use striae::{ffrecord, gsd, sion};
 use striae_core::sion::raw::{
     self, BlockcountEntry, BlocksizeEntry, CommitFields, MappingEntry, MappingSize,
 };
-use striae_core::{gsd, sion};
 
 /// Whether what was asked for is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,22 +76,33 @@ impl Failure {
 
     /// Whether the file is to blame, or the answer is no.
     fn blames_file(error: &Error) -> bool {
+        use ffrecord::ErrorKind::{Format, Sample};
         match error.kind() {
-            ErrorKind::Sion(error) => !error.blames_caller(),
-            ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } => !error.blames_caller(),
-            ErrorKind::Hoomd(error) => !error.blames_caller(),
-            ErrorKind::Ffrecord(error) | ErrorKind::Sample { error, .. } => !error.blames_caller(),
-            ErrorKind::NoFormat { .. }
-            | ErrorKind::Damaged(_)
-            | ErrorKind::NoChunk { .. }
-            | ErrorKind::NoName { .. }
-            | ErrorKind::NotText { .. }
-            | ErrorKind::Ended { .. }
-            | ErrorKind::Task { .. }
-            | ErrorKind::NoGlobalrank { .. }
-            | ErrorKind::NoKey { .. } => true,
+            ErrorKind::NoFormat { .. } | ErrorKind::Ended { .. } => true,
+            ErrorKind::Sion(kind) => sion_blames_file(kind),
+            ErrorKind::Gsd(kind) => gsd_blames_file(kind),
+            ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),
             _ => false,
         }
+    }
+}
+
+const fn sion_blames_file(kind: &sion::ErrorKind) -> bool {
+    use sion::ErrorKind::{Format, NoGlobalrank, NoKey, Task};
+    match kind {
+        Format(error) => !error.blames_caller(),
+        Task { .. } | NoGlobalrank { .. } | NoKey { .. } => true,
+        _ => false,
+    }
+}
+
+const fn gsd_blames_file(kind: &gsd::ErrorKind) -> bool {
+    use gsd::ErrorKind::{Chunk, Damaged, Format, Hoomd, NoChunk, NoName, NotText};
+    match kind {
+        Format(error) | Chunk { error, .. } => !error.blames_caller(),
+        Hoomd(error) => !error.blames_caller(),
+        Damaged(_) | NoChunk { .. } | NoName { .. } | NotText { .. } => true,
+        _ => false,
     }
 }
 
@@ -114,7 +125,7 @@ impl FirstError {
 /// What went wrong, and what helps.
 fn with_advice(error: &Error) -> String {
     let (buddy, advice) = match error.kind() {
-        ErrorKind::Sibling { first, .. } => {
+        ErrorKind::Sion(sion::ErrorKind::Sibling { first, .. }) => {
             (buddy_of(first), Some("--alone opens one file without the others"))
         }
         ErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound => (buddy_of(error.path()), None),
@@ -135,16 +146,24 @@ fn buddy_of(first: &Path) -> Option<String> {
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Exists => Some("--force replaces it"),
-        ErrorKind::Sion(error) if is_of_meta2(error) => Some("striae recover makes a closed copy"),
-        // Of a file that is no longer than a part of its header nothing is left.
-        ErrorKind::Gsd(gsd::Error::Cut { .. }) => None,
-        // Recover would find the same chunks.
-        ErrorKind::Damaged(finding) if matches!(finding.what, FindingKind::Hoomd { .. }) => None,
-        ErrorKind::Damaged(_) => Some("striae recover saves what is left"),
-        ErrorKind::Gsd(error) | ErrorKind::Chunk { error, .. } if !error.blames_caller() => {
-            Some("striae recover saves what is left")
+        ErrorKind::Sion(sion::ErrorKind::Format(error)) if is_of_meta2(error) => {
+            Some("striae recover makes a closed copy")
         }
+        ErrorKind::Gsd(kind) if has_rest(kind) => Some("striae recover saves what is left"),
         _ => None,
+    }
+}
+
+/// Whether recover makes more of a GSD file than there is without it.
+fn has_rest(kind: &gsd::ErrorKind) -> bool {
+    use gsd::ErrorKind::{Chunk, Damaged, Format};
+    match kind {
+        // Of a file that is no longer than a part of its header nothing is left.
+        Format(gsd::Error::Cut { .. }) => false,
+        Format(error) | Chunk { error, .. } => !error.blames_caller(),
+        // Recover would find the same chunks.
+        Damaged(finding) => !matches!(finding.what, FindingKind::Hoomd { .. }),
+        _ => false,
     }
 }
 

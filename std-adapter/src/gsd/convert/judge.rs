@@ -1,8 +1,8 @@
 //! Whether what is to be copied of a file is sound, as verifying it would say.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::gsd::verify::{self, FindingKind, Part};
-use crate::gsd::{File, hoomd};
+use crate::gsd::{ErrorKind, File, hoomd};
 use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::store::ReadAt;

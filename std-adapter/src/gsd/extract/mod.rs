@@ -4,10 +4,11 @@ mod array;
 mod npy;
 mod source;
 
+use super::ErrorKind;
 use super::file::File;
 use super::names::Name;
 use super::room::Room;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::extract::{Extracted, fill};
 use crate::publish::check_free;
 use array::Arrays;
@@ -94,8 +95,9 @@ impl Extract {
     /// the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::NoName`];
-    /// [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged file; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`ErrorKind::NoName`]; [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged
+    /// file; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let found = self.find(file)?;
         let mut arrays = Arrays::new(file.names()?, &found, &self.range(file)?);

@@ -2,7 +2,7 @@
 //! for all.
 
 use crate::error::{Error, ErrorKind};
-use crate::gsd::{File, FileWriter, NameList};
+use crate::gsd::{self, File, FileWriter, NameList};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -95,8 +95,12 @@ impl From<Fault> for ErrorKind {
         match fault {
             Fault::Hoomd(error) => error.into(),
             Fault::Gsd(error) => error.into(),
-            Fault::Chunk { frame, name, error } => Self::Chunk { frame, name, error },
-            Fault::NotText { frame, name, at } => Self::NotText { frame, name, at },
+            Fault::Chunk { frame, name, error } => {
+                gsd::ErrorKind::Chunk { frame, name, error }.into()
+            }
+            Fault::NotText { frame, name, at } => {
+                gsd::ErrorKind::NotText { frame, name, at }.into()
+            }
             Fault::Memory => io::Error::from(io::ErrorKind::OutOfMemory).into(),
         }
     }

@@ -6,7 +6,7 @@ use super::stream::ChunkWriter;
 use super::{Reopen, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::gsd::element::little_endian;
-use crate::gsd::{Element, Stale};
+use crate::gsd::{self, Element, Stale};
 use crate::posix::PosixFile;
 use crate::shown;
 use crate::store::Gatherer;
@@ -117,7 +117,7 @@ impl FileWriter {
         let reader = Reader::open(&*file, &mut window).map_err(at)?;
         let mut names = NameIds::default();
         let stale = Stale::of(reader.head());
-        let list = crate::gsd::NameList::read(&reader).map_err(at)?;
+        let list = gsd::NameList::read(&reader).map_err(at)?;
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
         }
@@ -171,7 +171,7 @@ impl FileWriter {
     /// The values go to the file, or to the buffer, at once; they are not needed afterwards.
     ///
     /// # Errors
-    /// [`ErrorKind::Chunk`] with what no file can have: a name of no bytes or with a NUL
+    /// [`gsd::ErrorKind::Chunk`] with what no file can have: a name of no bytes or with a NUL
     /// ([`BadName`](core_gsd::Error::BadName)), one that the frame has already
     /// ([`Duplicate`](core_gsd::Error::Duplicate)), the 65536th
     /// ([`NamesFull`](core_gsd::Error::NamesFull)); no columns
@@ -393,7 +393,7 @@ pub(super) fn chunk_error(
 ) -> Error {
     match error {
         DriveError::Format(error) if error.blames_caller() => {
-            Error::new(path, ErrorKind::Chunk { frame, name: name.into(), error })
+            Error::new(path, gsd::ErrorKind::Chunk { frame, name: name.into(), error })
         }
         error => Error::new(path, error),
     }

@@ -106,7 +106,7 @@ impl FileWriter {
     ///
     /// # Errors
     /// [`NoTask`](core_sion::Error::NoTask);
-    /// [`Taken`](crate::error::ErrorKind::Taken) if the task has a writer already.
+    /// [`Taken`](crate::sion::ErrorKind::Taken) if the task has a writer already.
     pub fn task(&self, task: u64) -> Result<TaskWriter, Error> {
         let file = self.firsts.partition_point(|&first| first <= task).saturating_sub(1);
         let first = self.firsts.get(file).copied().unwrap_or(0);

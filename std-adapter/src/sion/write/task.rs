@@ -48,7 +48,7 @@ impl TaskWriter {
             return Err(Error::new(part.path(), ErrorKind::Closed));
         }
         if std::mem::replace(&mut state.taken, true) {
-            return Err(Error::new(part.path(), ErrorKind::Taken { task }));
+            return Err(Error::new(part.path(), crate::sion::ErrorKind::Taken { task }));
         }
         drop(state);
         let is_plain = !part.is_keyval();

@@ -4,8 +4,7 @@ use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
 use std::io::{self, Write};
 use striae::Error;
-use striae::error::ErrorKind;
-use striae::ffrecord::{File, crc32};
+use striae::ffrecord::{ErrorKind, File, crc32};
 use striae_core::span::Span;
 
 /// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the way:

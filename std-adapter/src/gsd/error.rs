@@ -1,0 +1,112 @@
+//! What can be wrong with a GSD file.
+
+use crate::finding::Finding;
+use crate::shown::Shown;
+use std::io;
+use striae_core::gsd::{ChunkType, Error};
+use striae_inspect::gsd::FindingKind;
+
+/// What is wrong with a GSD file, besides what is wrong with any file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file is no GSD file, or a damaged one; or the caller asked for what is not there.
+    Format(Error),
+    /// The file is damaged, as verifying it says: this is what it finds first.
+    Damaged(Box<Finding<FindingKind>>),
+    /// A chunk is damaged, or does not have what the caller asked for.
+    Chunk {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// What is wrong with it.
+        error: Error,
+    },
+    /// A frame has no chunk of this name.
+    NoChunk {
+        /// The frame.
+        frame: u64,
+        /// The name.
+        name: Box<[u8]>,
+    },
+    /// No chunk has this name, or one that starts with it.
+    NoName {
+        /// The name, or its start.
+        name: Box<[u8]>,
+    },
+    /// The values of a chunk are not of the type that was asked for.
+    NotOfType {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// What they are.
+        kind: ChunkType,
+        /// What was asked for.
+        asked: ChunkType,
+    },
+    /// The bytes of a chunk of text are not UTF-8.
+    NotText {
+        /// Its frame.
+        frame: u64,
+        /// Its name.
+        name: Box<[u8]>,
+        /// The first byte that is none, counted from the chunk's start.
+        at: u64,
+    },
+    /// The file is none of the schema `hoomd`, or a chunk or frame is none of it.
+    Hoomd(striae_hoomd::Error),
+}
+
+impl ErrorKind {
+    pub(crate) const fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Format(error) | Self::Chunk { error, .. } if error.blames_caller() => {
+                io::ErrorKind::InvalidInput
+            }
+            Self::Hoomd(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            Self::NotOfType { .. } => io::ErrorKind::InvalidInput,
+            Self::Format(_) | Self::Chunk { .. } | Self::Hoomd(_) => io::ErrorKind::InvalidData,
+            Self::Damaged(_) | Self::NotText { .. } => io::ErrorKind::InvalidData,
+            Self::NoChunk { .. } | Self::NoName { .. } => io::ErrorKind::NotFound,
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Format(error) => error.fmt(f),
+            Self::Damaged(finding) => finding.what.fmt(f),
+            Self::Chunk { frame, name, error } => {
+                write!(f, "chunk {} of frame {frame}: {error}", Shown::new(name))
+            }
+            Self::NoChunk { frame, name } => {
+                write!(f, "frame {frame} has no chunk {}", Shown::new(name))
+            }
+            Self::NoName { name } => write!(f, "no chunk has the name {}", Shown::new(name)),
+            Self::NotOfType { frame, name, kind, asked } => {
+                let name = Shown::new(name);
+                write!(f, "chunk {name} of frame {frame} is of type {kind}, not {asked}")
+            }
+            Self::NotText { frame, name, at } => {
+                let name = Shown::new(name);
+                write!(f, "chunk {name} of frame {frame} is no UTF-8 text at its byte {at}")
+            }
+            Self::Hoomd(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Error> for ErrorKind {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl From<striae_hoomd::Error> for ErrorKind {
+    fn from(error: striae_hoomd::Error) -> Self {
+        Self::Hoomd(error)
+    }
+}

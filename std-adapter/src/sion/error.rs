@@ -1,0 +1,127 @@
+//! What can be wrong with a SIONlib set, or with a folder of task files.
+
+use crate::shown;
+use std::io;
+use std::path::PathBuf;
+use striae_core::sion::Error;
+
+/// What is wrong with a set, besides what is wrong with any file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file is no SIONlib file, or a damaged one; or the caller asked for what is not there.
+    Format(Error),
+    /// Another file of a set cannot be opened.
+    Sibling {
+        /// What the operating system says.
+        error: io::Error,
+        /// The first file of the set, which says how many there are.
+        first: PathBuf,
+        /// Files that it says there are.
+        nfiles: u32,
+    },
+    /// Several tasks have this global rank.
+    Ambiguous {
+        /// The global rank.
+        globalrank: i64,
+        /// The first two tasks that have it.
+        tasks: [u64; 2],
+    },
+    /// No task has this global rank.
+    NoGlobalrank {
+        /// The global rank.
+        globalrank: i64,
+    },
+    /// A task has a writer already.
+    Taken {
+        /// The task.
+        task: u64,
+    },
+    /// A folder of task files lacks that of a task.
+    NoTaskFile {
+        /// The task.
+        task: u64,
+    },
+    /// A second file of a task, or of a key of it: `task_7` next to `task_00007`.
+    TwoTaskFiles {
+        /// The task.
+        task: u64,
+    },
+    /// Bytes without a key among files of key-value records.
+    MixedTaskFiles,
+    /// A task's stream is damaged.
+    Task {
+        /// The task.
+        task: u64,
+        /// What is wrong with it.
+        error: Error,
+    },
+    /// A task has more chunks than are kept in memory.
+    TooManyChunks {
+        /// Chunks that it used.
+        blockcount: u64,
+        /// The most that are kept.
+        limit: u64,
+    },
+    /// The task has no record with this key.
+    NoKey {
+        /// The task.
+        task: u64,
+        /// The key.
+        key: u64,
+    },
+}
+
+impl ErrorKind {
+    pub(crate) fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Sibling { error, .. } => error.kind(),
+            Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            Self::Format(_) | Self::Task { .. } | Self::Ambiguous { .. } => {
+                io::ErrorKind::InvalidData
+            }
+            Self::Taken { .. } | Self::TwoTaskFiles { .. } | Self::MixedTaskFiles => {
+                io::ErrorKind::InvalidInput
+            }
+            Self::NoGlobalrank { .. } | Self::NoKey { .. } | Self::NoTaskFile { .. } => {
+                io::ErrorKind::NotFound
+            }
+            Self::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Format(error) => error.fmt(f),
+            Self::Sibling { error, first, nfiles } => {
+                write!(f, "{error}; the set has {nfiles} files, says {}", shown::path(first))
+            }
+            Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
+                f,
+                "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
+            ),
+            Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
+            Self::Taken { task } => write!(f, "task {task} has a writer already"),
+            Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
+            Self::TwoTaskFiles { task } => {
+                write!(f, "is the second file of task {task}, or of one of its keys")
+            }
+            Self::MixedTaskFiles => {
+                f.write_str("has bytes without a key, but others are values of keys")
+            }
+            Self::Task { task, error } => write!(f, "task {task}: {error}"),
+            Self::TooManyChunks { blockcount, limit } => {
+                write!(f, "a task has {blockcount} chunks, must have at most {limit}")
+            }
+            Self::NoKey { task, key } => write!(f, "task {task} has no record with key {key}"),
+        }
+    }
+}
+
+impl From<Error> for ErrorKind {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
