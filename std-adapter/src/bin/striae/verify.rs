@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 use striae::Error;
 use striae::direct::OpenOptions;
-use striae::finding::{Coverage, Facts, Severity, Value};
+use striae::finding::{Coverage, Facts, Finding, Found, Severity, Value};
 use striae::format::Format;
 use striae::shown::Shown;
 use striae::{ffrecord, gsd, sion};
@@ -93,20 +93,28 @@ impl Summary {
     }
 }
 
-/// A finding in a file of any format.
-struct Told {
+/// A finding in a file of any format. What does not apply is left out.
+struct Row {
     severity: Severity,
     file: String,
     facts: Facts,
     text: String,
 }
 
-/// A finding. What does not apply is left out.
-struct Row(Told);
+impl<W: Found> From<Finding<W>> for Row {
+    fn from(finding: Finding<W>) -> Self {
+        Self {
+            severity: finding.severity,
+            file: finding.file.to_string_lossy().into_owned(),
+            facts: finding.facts(),
+            text: finding.what.to_string(),
+        }
+    }
+}
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(Told { severity, file, facts, text }) = self;
+        let Self { severity, file, facts, text } = self;
         let mut row = serializer.serialize_map(None)?;
         row.serialize_entry("severity", &severity.to_string())?;
         row.serialize_entry("kind", facts.kind)?;
@@ -130,77 +138,44 @@ pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure>
     if args.json { verify_json(args, how) } else { verify_text(args, how) }
 }
 
-fn verify_sion(
-    (path, direct): (&Path, Option<OpenOptions>),
-    each: &mut dyn FnMut(Told),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    let mut tell = |finding: sion::verify::Finding| {
-        each(Told {
-            severity: finding.severity,
-            file: finding.file.to_string_lossy().into_owned(),
-            facts: finding.facts(),
-            text: finding.what.to_string(),
-        });
-    };
-    let sum = sion::verify::verify_with(path, direct, &mut tell, progress)?;
-    let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
-    let (data, part) = (sum.data, sum.part_of_set);
-    Ok(Summary { counts, data, part, damage: sum.damage, notes: sum.notes })
+impl From<sion::verify::Summary> for Summary {
+    fn from(sum: sion::verify::Summary) -> Self {
+        let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
+        let (data, part) = (sum.data, sum.part_of_set);
+        Self { counts, data, part, damage: sum.damage, notes: sum.notes }
+    }
 }
 
-fn verify_gsd(
-    (path, direct): (&Path, Option<OpenOptions>),
-    each: &mut dyn FnMut(Told),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    let mut tell = |finding: gsd::verify::Finding| {
-        each(Told {
-            severity: finding.severity,
-            file: finding.file.to_string_lossy().into_owned(),
-            facts: finding.facts(),
-            text: finding.what.to_string(),
-        });
-    };
-    let sum = gsd::verify::verify_with(path, direct, &mut tell, progress)?;
-    let counts = Counts::Gsd {
-        format: Format::Gsd.name(),
-        gsd_version: sum.version.map(|version| version.to_string()),
-        state: sum.basis.map(|basis| basis.to_string()),
-        frames: sum.frames,
-        chunks: sum.chunks,
-        checked: sum.checked,
-        names: sum.names,
-    };
-    Ok(Summary { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes })
+impl From<gsd::verify::Summary> for Summary {
+    fn from(sum: gsd::verify::Summary) -> Self {
+        let counts = Counts::Gsd {
+            format: Format::Gsd.name(),
+            gsd_version: sum.version.map(|version| version.to_string()),
+            state: sum.basis.map(|basis| basis.to_string()),
+            frames: sum.frames,
+            chunks: sum.chunks,
+            checked: sum.checked,
+            names: sum.names,
+        };
+        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+    }
 }
 
-fn verify_ffrecord(
-    (path, direct): (&Path, Option<OpenOptions>),
-    each: &mut dyn FnMut(Told),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    let mut tell = |finding: ffrecord::verify::Finding| {
-        each(Told {
-            severity: finding.severity,
-            file: finding.file.to_string_lossy().into_owned(),
-            facts: finding.facts(),
-            text: finding.what.to_string(),
-        });
-    };
-    let sum = ffrecord::verify::verify_with(path, direct, &mut tell, progress)?;
-    let counts = Counts::Ffrecord {
-        format: Format::Ffrecord.name(),
-        samples: sum.samples,
-        checked: sum.checked,
-    };
-    Ok(Summary { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes })
+impl From<ffrecord::verify::Summary> for Summary {
+    fn from(sum: ffrecord::verify::Summary) -> Self {
+        let counts = Counts::Ffrecord {
+            format: Format::Ffrecord.name(),
+            samples: sum.samples,
+            checked: sum.checked,
+        };
+        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+    }
 }
 
 /// Verifies a file, hands over what is found, and tells the progress.
 type Verify = fn(
     (&Path, Option<OpenOptions>),
-    &mut dyn FnMut(Told),
+    &mut dyn FnMut(Row),
     &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error>;
 
@@ -212,43 +187,54 @@ pub(crate) struct Verifier {
     total: fn(&Path) -> u64,
 }
 
-pub(crate) const SION: Verifier =
-    Verifier { verify: verify_sion, total: sion::verify::sealed_bytes };
-pub(crate) const GSD: Verifier = Verifier { verify: verify_gsd, total: gsd::verify::sealed_bytes };
-pub(crate) const FFRECORD: Verifier =
-    Verifier { verify: verify_ffrecord, total: ffrecord::verify::checked_bytes };
+pub(crate) const SION: Verifier = Verifier {
+    verify: |(path, direct), each, progress| {
+        let mut tell = |finding: Finding<_>| each(finding.into());
+        Ok(sion::verify::verify_with(path, direct, &mut tell, progress)?.into())
+    },
+    total: sion::verify::sealed_bytes,
+};
+pub(crate) const GSD: Verifier = Verifier {
+    verify: |(path, direct), each, progress| {
+        let mut tell = |finding: Finding<_>| each(finding.into());
+        Ok(gsd::verify::verify_with(path, direct, &mut tell, progress)?.into())
+    },
+    total: gsd::verify::sealed_bytes,
+};
+pub(crate) const FFRECORD: Verifier = Verifier {
+    verify: |(path, direct), each, progress| {
+        let mut tell = |finding: Finding<_>| each(finding.into());
+        Ok(ffrecord::verify::verify_with(path, direct, &mut tell, progress)?.into())
+    },
+    total: ffrecord::verify::checked_bytes,
+};
 
-/// Verifies, with a bar if there are data to be checked. Findings are not printed through the bar.
+/// Verifies, with a bar if there are data to be checked, and hands over as many findings as are
+/// asked for. They are not printed through the bar.
 fn verify_shown(
     args: &VerifyArgs,
     how: Verifier,
-    each: &mut dyn FnMut(Told),
+    each: &mut dyn FnMut(Row),
 ) -> Result<Summary, Error> {
     let (path, direct) = (&args.file, args.direct.options());
     let total = (how.total)(path);
-    if total == 0 {
-        return (how.verify)((path, direct), each, &|_| {});
-    }
-    let mut held = Vec::new();
-    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    let hold = &mut |told| {
-        if held.len() < limit {
-            held.push(told);
-        }
+    let (mut held, mut left) = (Vec::new(), args.limit);
+    let mut tell = |row| {
+        let Some(less) = left.checked_sub(1) else { return };
+        left = less;
+        if total == 0 { each(row) } else { held.push(row) }
     };
-    let summary = with_bar(total, |progress| (how.verify)((path, direct), hold, progress));
+    let summary = match total {
+        0 => (how.verify)((path, direct), &mut tell, &|_| {}),
+        _ => with_bar(total, |progress| (how.verify)((path, direct), &mut tell, progress)),
+    };
     held.into_iter().for_each(each);
     summary
 }
 
 fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut findings = Vec::new();
-    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    let summary = verify_shown(args, how, &mut |told| {
-        if findings.len() < limit {
-            findings.push(Row(told));
-        }
-    })?;
+    let summary = verify_shown(args, how, &mut |row| findings.push(row))?;
     let (sound, verdict) = (summary.is_sound(), summary.verdict());
     let Summary { counts, data, part, damage, notes } = summary;
     let (data_bytes, checked_bytes) = (data.bytes, data.checked);
@@ -270,11 +256,9 @@ fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
 fn verify_text(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut out = anstream::stdout().lock();
     let mut printed = Ok(());
-    let mut left = args.limit;
-    let summary = verify_shown(args, how, &mut |told| {
-        if left > 0 && printed.is_ok() {
-            left = left.saturating_sub(1);
-            printed = write_finding(&mut out, &told);
+    let summary = verify_shown(args, how, &mut |row| {
+        if printed.is_ok() {
+            printed = write_finding(&mut out, &row);
         }
     })?;
     unless_gone(printed.and_then(|()| write_summary(&mut out, args, &summary)))?;
@@ -282,13 +266,13 @@ fn verify_text(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
 }
 
-fn write_finding(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
-    let style: Style = match told.severity {
+fn write_finding(out: &mut impl Write, row: &Row) -> std::io::Result<()> {
+    let style: Style = match row.severity {
         Severity::Damage => AnsiColor::Red.on_default().bold(),
         Severity::Note => AnsiColor::Yellow.on_default(),
     };
-    let text = printable(&format!("{}: {}", Shown::new(&told.file), told.text));
-    writeln!(out, "{style}{:<6}{style:#} {text}", told.severity)
+    let text = printable(&format!("{}: {}", Shown::new(&row.file), row.text));
+    writeln!(out, "{style}{:<6}{style:#} {text}", row.severity)
 }
 
 fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std::io::Result<()> {
