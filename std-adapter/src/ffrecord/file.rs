@@ -46,8 +46,7 @@ impl File {
     /// As [`open`](Self::open).
     pub fn open_direct(path: impl AsRef<Path>, direct: Option<OpenOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        let store = Bulk::new(path, store, direct);
+        let store = Bulk::open(path, direct)?;
         store.direct()?; // what cannot be is said at once
         let reader = Reader::open(store, &mut [0; Head::LEN]);
         let reader = reader.map_err(|error| Error::new(path, error))?;

@@ -4,7 +4,6 @@
 use crate::direct;
 use crate::error::Error;
 use crate::finding;
-use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
 use std::path::Path;
@@ -49,11 +48,9 @@ pub fn verify_with(
     each: &mut dyn FnMut(Finding),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
-    let failed = |error| Error::new(path, error);
-    let bulk = Bulk::new(path, PosixFile::open(path).map_err(failed)?, direct);
-    let file = Arc::from(path);
+    let (subject, file) = (Inspected::new(Bulk::open(path, direct)?, progress), Arc::from(path));
     let mut tell = |what| each(Finding::new(&file, what));
-    striae_inspect::ffrecord::verify(&Inspected::new(&bulk, progress), &mut tell).map_err(failed)
+    striae_inspect::ffrecord::verify(&subject, &mut tell).map_err(|error| Error::new(path, error))
 }
 
 /// Bytes behind the tables of the file at `path`; 0 if it cannot be read.

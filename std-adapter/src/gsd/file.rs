@@ -1,11 +1,9 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
 use super::checked::{Cache, check_head};
-use super::names::{Name, NameList};
 use super::window::{self, Look};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
@@ -15,6 +13,7 @@ use striae_core::gsd::{self as core_gsd, Chunk, Head, Header, ReadError, Reader,
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_hoomd::names::{Name, NameList};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Bytes that opening reads at once, of the names at most.
@@ -82,8 +81,7 @@ impl OpenOptions {
     /// [`core_gsd::Error`] if it is no GSD file or a damaged one; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
-        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        let store = Bulk::new(path, store, self.direct);
+        let store = Bulk::open(path, self.direct)?;
         store.direct()?; // what cannot be is said at once
         let reader = self.look(|| {
             let reader = Reader::open(store.clone(), &mut [0; OPEN])?;

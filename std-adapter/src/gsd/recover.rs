@@ -19,10 +19,8 @@
 
 use super::convert::part::write_default;
 use super::hoomd::schema::Field;
-use super::room::Room;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
-use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
+use crate::error::Error;
 use crate::publish::Publish;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
@@ -31,6 +29,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::Chunk;
 use striae_core::store::ReadAt;
+use striae_hoomd::room::Room;
 use striae_inspect::gsd::recover::{Copied, Output, Recovery as Judged, Unwritten};
 
 pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
@@ -61,13 +60,13 @@ impl Recover {
     /// Judges all frames of the file at `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Gsd`] if not even the header, nor its shadow, is there; the operating system's.
+    /// [`Format`](super::ErrorKind::Format) if not even the header, nor its shadow, is there; the
+    /// operating system's.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
-        let at = |kind: ErrorKind| Error::new(path, kind);
-        let bulk = Bulk::new(path, PosixFile::open(path).map_err(|error| at(error.into()))?, None);
+        let bulk = Bulk::open(path, None)?;
         let judged = Judged::examine(&Inspected::new(&bulk, &|_| {}));
-        let judged = judged.map_err(|error| at(error.into()))?;
+        let judged = judged.map_err(|error| Error::new(path, error))?;
         Ok(Recovery { path: path.to_owned(), bulk, judged, force: self.force })
     }
 }
@@ -97,7 +96,7 @@ impl Recovery {
     /// file gets its name when it is whole: see [`Publish`].
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`]; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists); the operating system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(&self.path);
         let replaced = if self.force { lock_replaced(out)? } else { None };
@@ -114,7 +113,7 @@ impl Recovery {
         let mut new = New { writer: &mut writer, own, first };
         self.judged.save(&Inspected::new(&self.bulk, &|_| {}), &mut new).map_err(|error| {
             match error {
-                Unwritten::Read(error) => Error::new(&self.path, ErrorKind::from(error)),
+                Unwritten::Read(error) => Error::new(&self.path, error),
                 Unwritten::Write(error) => renamed(error),
             }
         })?;

@@ -4,7 +4,6 @@
 use crate::direct;
 use crate::error::Error;
 use crate::finding;
-use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
 use std::path::Path;
@@ -50,12 +49,10 @@ pub fn verify_with(
     each: &mut dyn FnMut(Finding),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, Error> {
-    let failed = |error| Error::new(path, error);
-    let bulk = Bulk::new(path, PosixFile::open(path).map_err(failed)?, direct);
-    let file = Arc::from(path);
+    let (subject, file) = (Inspected::new(Bulk::open(path, direct)?, progress), Arc::from(path));
     let mut tell = |what| each(Finding::new(&file, what));
-    let subject = Inspected::new(&bulk, progress);
-    striae_inspect::gsd::verify::verify(&subject, Depth::Data, &mut tell).map_err(failed)
+    let verified = striae_inspect::gsd::verify::verify(&subject, Depth::Data, &mut tell);
+    verified.map_err(|error| Error::new(path, error))
 }
 
 /// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.

@@ -26,6 +26,12 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
+    /// Opens the file at `path`, whose data are read directly if there are `options` for that.
+    pub(crate) fn open(path: &Path, options: Option<direct::OpenOptions>) -> Result<Self, Error> {
+        let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        Ok(Self::new(path, file, options))
+    }
+
     /// The file at `path`, open already, whose data are read directly if there are `options` for that.
     pub(crate) fn new(
         path: impl Into<Arc<Path>>,
