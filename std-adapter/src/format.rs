@@ -55,8 +55,12 @@ impl Format {
         if let Some(format) = Self::of_bytes(bytes) {
             return Ok(format);
         }
+        // ffrecord asks for this name.
+        if path.extension().is_some_and(|ending| ending == Self::Ffrecord.ending()) {
+            return Ok(Self::Ffrecord);
+        }
         // Last, since it looks at more than what a file starts with.
-        match is_ffrecord(path, file).map_err(|error| at(error.into()))? {
+        match is_ffrecord(file).map_err(|error| at(error.into()))? {
             true => Ok(Self::Ffrecord),
             false => Err(at(ErrorKind::NoFormat { start: bytes.into() })),
         }

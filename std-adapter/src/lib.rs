@@ -38,6 +38,7 @@
 #![deny(unsafe_code)]
 
 pub mod copy;
+mod crc32;
 #[cfg(test)]
 #[path = "../tests/common/denying.rs"]
 mod denying;

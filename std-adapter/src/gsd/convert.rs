@@ -3,11 +3,7 @@
 mod judge;
 pub(super) mod part;
 
-use super::Stale;
 use super::file::File;
-use super::hoomd::fallback::Need;
-use super::last_of_each;
-use super::room::Room;
 use super::write::{Builder, FileWriter, Source, lock_replaced};
 use crate::direct::OpenOptions;
 use crate::error::Error;
@@ -18,6 +14,10 @@ use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Version, checksums};
+use striae_hoomd::fallback::Need;
+use striae_hoomd::names::last_of_each;
+use striae_hoomd::room::Room;
+use striae_inspect::gsd::Stale;
 
 /// How a file is written anew.
 ///

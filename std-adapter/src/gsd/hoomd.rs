@@ -18,7 +18,6 @@ mod file;
 pub mod writer;
 
 use super::File;
-pub(super) use striae_hoomd::fallback;
 pub use striae_hoomd::{
     BondData, ConfigurationData, ConstraintData, Error, Floats, FrameData, ParticleData, Precision,
     Quantity, Series, Values, data, error, schema, values,

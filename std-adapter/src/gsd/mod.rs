@@ -36,8 +36,6 @@ pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
-use striae_hoomd::names::last_of_each;
 pub use striae_hoomd::{Element, Name, NameList};
-use striae_hoomd::{element, names, room};
 pub use striae_inspect::gsd::Stale;
 pub use write::{Builder, ChunkWriter, Durability, FileWriter, Reopen};

@@ -1,7 +1,6 @@
 //! The values of a chunk.
 
 use super::ErrorKind;
-use super::element::{Element, to_host};
 use super::file::File;
 use crate::error::Error;
 use std::io;
@@ -9,6 +8,7 @@ use std::ops::Range;
 use striae_core::gsd::{self as core_gsd, Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+use striae_hoomd::element::{Element, to_host};
 use striae_hoomd::source;
 use zerocopy::IntoBytes;
 

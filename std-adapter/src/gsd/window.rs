@@ -8,7 +8,6 @@
 
 mod fences;
 
-use super::names::{Name, NameList};
 use crate::store::bulk::Bulk;
 use fences::Fence;
 use std::cell::RefCell;
@@ -21,6 +20,7 @@ use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{self as core_gsd, Chunk, Head, ReadError};
 use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_hoomd::names::{Name, NameList};
 use zerocopy::FromBytes;
 
 /// Bytes of the longest read.

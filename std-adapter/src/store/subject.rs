@@ -71,7 +71,7 @@ impl Subject for PosixFile {
     fn checksum(&self, sum: Sum) -> Checksum {
         match sum {
             Sum::Crc32c => crc32c::crc32c_append,
-            Sum::Crc32 => crate::ffrecord::crc32,
+            Sum::Crc32 => crate::crc32::crc32,
         }
     }
 }

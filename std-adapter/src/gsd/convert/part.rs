@@ -2,10 +2,8 @@
 
 use crate::error::Error;
 use crate::gsd::File;
-use crate::gsd::hoomd::fallback::{Fallback, Need};
 use crate::gsd::hoomd::schema::{self, Field, Group};
 use crate::gsd::hoomd::{self, Trajectory};
-use crate::gsd::room::Room;
 use crate::gsd::write::FileWriter;
 use std::collections::BTreeSet;
 use std::io;
@@ -13,6 +11,8 @@ use std::num::NonZeroU64;
 use striae_core::gsd::{Chunk, checksums};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+use striae_hoomd::fallback::{Fallback, Need};
+use striae_hoomd::room::Room;
 
 /// Bytes of default rows that are written at once.
 const PIECE: usize = 1 << 16;

@@ -5,7 +5,6 @@ use super::npy::{file_name, header, shape};
 use super::source::{LONG, Source};
 use crate::error::Error;
 use crate::extract::path_of;
-use crate::gsd::NameList;
 use crate::posix::PosixFile;
 use crate::store::Run;
 use std::ops::Range;
@@ -13,6 +12,7 @@ use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_hoomd::NameList;
 
 /// Bytes of all arrays together that wait to be written.
 const GATHERED: usize = 1 << 26;

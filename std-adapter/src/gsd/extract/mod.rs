@@ -6,8 +6,6 @@ mod source;
 
 use super::ErrorKind;
 use super::file::File;
-use super::names::Name;
-use super::room::Room;
 use crate::error::Error;
 use crate::extract::{Extracted, fill};
 use crate::publish::check_free;
@@ -18,6 +16,8 @@ use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{self as core_gsd, Chunk};
+use striae_hoomd::names::Name;
+use striae_hoomd::room::Room;
 
 /// How to extract a file into a folder: one `.npy` a name, as NumPy's `load` reads it.
 ///

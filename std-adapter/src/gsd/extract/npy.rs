@@ -1,8 +1,8 @@
 //! NumPy's format `.npy`, version 1.0, and names of such files.
 
-use crate::gsd::Name;
 use std::fmt::Write;
 use striae_core::gsd::{Chunk, ChunkType};
+use striae_hoomd::Name;
 
 /// Most bytes of a file's name that come from a chunk's: with what follows them it has at most 255.
 const MAX_NAME: usize = 200;

@@ -5,13 +5,13 @@ use super::file::chunk_error;
 use crate::copy::{Copier, CopyError, Place};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
-use crate::gsd::room::Room;
 use crate::posix::PosixFile;
 use std::io;
 use std::path::Path;
 use striae_core::gsd::Chunk;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
+use striae_hoomd::room::Room;
 
 /// Shorter chunks are gathered with others instead of being copied by the kernel.
 const LONG: u64 = 1 << 18;

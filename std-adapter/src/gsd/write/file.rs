@@ -5,8 +5,6 @@ use super::names::NameIds;
 use super::stream::ChunkWriter;
 use super::{Reopen, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::gsd::element::little_endian;
-use crate::gsd::{self, Element, Stale};
 use crate::posix::PosixFile;
 use crate::shown;
 use crate::store::Gatherer;
@@ -20,6 +18,9 @@ use striae_core::gsd::{
     self as core_gsd, Attributes, Chunk, ChunkType, Reader, Slot, Version, Writer,
 };
 use striae_core::step::DriveError;
+use striae_hoomd::element::little_endian;
+use striae_hoomd::{Element, NameList};
+use striae_inspect::gsd::Stale;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Chunks of the largest frame, and its checksums: a file has no more names.
@@ -117,7 +118,7 @@ impl FileWriter {
         let reader = Reader::open(&*file, &mut window).map_err(at)?;
         let mut names = NameIds::default();
         let stale = Stale::of(reader.head());
-        let list = gsd::NameList::read(&reader).map_err(at)?;
+        let list = NameList::read(&reader).map_err(at)?;
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
         }
@@ -171,8 +172,8 @@ impl FileWriter {
     /// The values go to the file, or to the buffer, at once; they are not needed afterwards.
     ///
     /// # Errors
-    /// [`gsd::ErrorKind::Chunk`] with what no file can have: a name of no bytes or with a NUL
-    /// ([`BadName`](core_gsd::Error::BadName)), one that the frame has already
+    /// [`Chunk`](crate::gsd::ErrorKind::Chunk) with what no file can have: a name of no bytes or
+    /// with a NUL ([`BadName`](core_gsd::Error::BadName)), one that the frame has already
     /// ([`Duplicate`](core_gsd::Error::Duplicate)), the 65536th
     /// ([`NamesFull`](core_gsd::Error::NamesFull)); no columns
     /// ([`NoColumns`](core_gsd::Error::NoColumns)), or values that are not whole rows
@@ -393,7 +394,7 @@ pub(super) fn chunk_error(
 ) -> Error {
     match error {
         DriveError::Format(error) if error.blames_caller() => {
-            Error::new(path, gsd::ErrorKind::Chunk { frame, name: name.into(), error })
+            Error::new(path, crate::gsd::ErrorKind::Chunk { frame, name: name.into(), error })
         }
         error => Error::new(path, error),
     }

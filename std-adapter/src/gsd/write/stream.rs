@@ -3,11 +3,11 @@
 use super::file::Gathered;
 use super::file::chunk_error;
 use crate::error::Error;
-use crate::gsd::Name;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use striae_core::gsd::{self as core_gsd, Chunk, Slot};
+use striae_hoomd::Name;
 
 /// A chunk whose length is not known before it is finished: see
 /// [`FileWriter::begin_chunk`](super::FileWriter::begin_chunk).
