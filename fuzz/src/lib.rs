@@ -9,6 +9,7 @@
 pub mod aligned;
 mod aligning;
 pub mod bounded;
+mod cdf_opening;
 mod converting;
 pub mod everything;
 mod ffrecord_opening;
@@ -32,6 +33,7 @@ pub mod sion_file;
 mod writing;
 
 pub use aligning::align_plan;
+pub use cdf_opening::cdf_open;
 pub use converting::sion_convert;
 pub use ffrecord_opening::ffrecord_open;
 pub use gsd_appending::gsd_append;
@@ -79,6 +81,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "align_plan", body: align_plan },
     Target { name: "ffrecord_open", body: ffrecord_open },
     Target { name: "ffrecord_verify", body: ffrecord_verify },
+    Target { name: "cdf_open", body: cdf_open },
 ];
 
 /// The input is a physical SIONlib file.

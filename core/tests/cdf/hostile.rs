@@ -1,6 +1,6 @@
 //! Any bytes: an error, or a reading that ends.
 
-use crate::{File, golden_file, golden_names, open};
+use crate::{File, golden_file, golden_names, open, opening::cdf_open};
 use striae_core::cdf::{Cursor, Error, Item, Region};
 use striae_core::endian::ByteOrder;
 
@@ -54,6 +54,7 @@ fn every_prefix_of_a_header_is_refused_and_every_prefix_of_data_is_known_to_be_o
         let mut lengths = [0; 64];
         let head = *open(&file, &mut lengths).unwrap().head();
         for len in 0..file.len().min(5000) {
+            cdf_open(&file[..len]);
             let opened = open(&file[..len], &mut lengths);
             if (len as u64) < head.header_len {
                 let error = opened.unwrap_err();
@@ -74,10 +75,12 @@ fn every_flip_of_a_bit_of_a_header_is_an_error_or_a_reading() {
         let file = golden_file(&format!("{name}.nc"));
         let header_len = open(&file, &mut [0; 64]).unwrap().head().header_len;
         let mut refused = 0;
-        for bit in 0..8 * header_len as usize {
+        let step = if header_len < 500 { 1 } else { 7 }; // of long ones some, in all bytes' places
+        for bit in (0..8 * header_len as usize).step_by(step) {
             let mut file = file.clone();
             file[bit / 8] ^= 1 << (bit % 8);
             let _ = steps(&file);
+            cdf_open(&file);
             match open(&file, &mut [0; 64]) {
                 Ok(opened) => read_some(&opened),
                 Err(error) => {
@@ -100,6 +103,7 @@ fn every_byte_at_its_extremes_is_an_error_or_a_reading() {
             {
                 let mut file = file.clone();
                 file[at..at + bytes.len()].copy_from_slice(bytes);
+                cdf_open(&file);
                 if let Ok(opened) = open(&file, &mut [0; 64]) {
                     read_some(&opened);
                 }

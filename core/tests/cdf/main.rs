@@ -12,6 +12,9 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "../../../fuzz/src/cdf_opening.rs"]
+mod opening;
+
 mod golden;
 mod hostile;
 mod made;
