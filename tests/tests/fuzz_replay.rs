@@ -111,7 +111,7 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
 fn every_folder_of_seeds_has_a_target() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
-    let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+    let folders = entries.filter(|entry| entry.path().is_dir());
     let mut folders: Vec<_> =
         folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
     folders.sort();
