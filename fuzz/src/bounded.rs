@@ -74,6 +74,13 @@ impl Bounded {
         }
     }
 
+    /// So many operations and bytes may be done to it.
+    #[must_use]
+    pub fn work(self, operations: u64, bytes: u64) -> Self {
+        self.left.set((operations, bytes));
+        self
+    }
+
     fn spend(&self, bytes: usize) {
         let (operations, moved) = self.left.get();
         let operations = operations.checked_sub(1).expect("too many operations");

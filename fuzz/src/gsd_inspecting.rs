@@ -108,22 +108,30 @@ pub fn gsd_recover(data: &[u8]) {
             return; // chunks that share bytes
         }
         let Some(new) = saved(&recovery, bytes) else { return };
-        if recovery.forbidden().is_none() {
-            assert_eq!(verified(&new), [], "what was recovered is damaged");
+        // What the schema forbids is saved as it is, and of a damaged index nobody looks for it.
+        let mut damage = verified(&new);
+        if !recovery.is_whole() || recovery.forbidden().is_some() {
+            damage.retain(|finding| !matches!(finding, FindingKind::Hoomd { .. }));
         }
+        assert_eq!(damage, [], "what was recovered is damaged");
         compare(&recovery, bytes, &new);
         let again = Recovery::examine(&Watched::new(&new)).expect("it was just written");
-        if recovery.forbidden().is_none() {
-            assert!(again.is_complete(), "{:?}", again.runs().collect::<Vec<_>>());
+        let is_allowed = again.forbidden().is_none();
+        assert_eq!(again.is_complete(), is_allowed, "{:?}", again.runs().collect::<Vec<_>>());
+        // Chunks of a frame may have stood in another order than their names.
+        let same = saved(&again, &new).expect("it has room");
+        let [new, same] = [&new, &same].map(|bytes| (read_everything(bytes).unwrap(), bytes));
+        assert_eq!(new.0.head.frames, same.0.head.frames);
+        for frame in 0..new.0.head.frames.min(64) {
+            assert_eq!(frame_of(&new.0, new.1, frame), frame_of(&same.0, same.1, frame));
         }
-        assert_eq!(saved(&again, &new).expect("it has room"), new);
     });
 }
 
 /// The new file; `None` if it is too long.
 fn saved(recovery: &Recovery, bytes: &[u8]) -> Option<Vec<u8>> {
     let (subject, memory) = (Watched::new(bytes), vec![Slot::EMPTY; 1 << 12]);
-    let store = Bounded::new(&[], 1 << 22);
+    let store = Bounded::new(&[], 1 << 22).work(1 << 18, 1 << 26);
     let mut writer = Writer::create(store, &recovery.attributes(), memory).ok()?;
     let Ok(mut output) = IntoWriter::new(&subject, &mut writer);
     recovery.save(&subject, &mut output).ok()?;

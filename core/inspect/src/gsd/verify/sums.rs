@@ -35,6 +35,8 @@ pub(super) struct Sums<'s, S> {
     whole: u64,
     room: Room,
     is_full: bool,
+    /// Chunks of a frame that are compared, and their bytes.
+    compared: (Vec<Chunk>, Vec<Span>),
 }
 
 impl<'s, S: Subject> Sums<'s, S> {
@@ -46,8 +48,20 @@ impl<'s, S: Subject> Sums<'s, S> {
     ) -> Self {
         let (frame, room, whole) =
             (Vec::new(), Room::damaged(file_len), file_len.saturating_mul(2));
-        let (unsealed, sealed, is_full) = (None, 0, false);
-        Self { subject, depth, id, is_sealed, frame, unsealed, sealed, whole, room, is_full }
+        let (unsealed, sealed, is_full, compared) = (None, 0, false, Default::default());
+        Self {
+            subject,
+            depth,
+            id,
+            is_sealed,
+            frame,
+            unsealed,
+            sealed,
+            whole,
+            room,
+            is_full,
+            compared,
+        }
     }
 
     pub(super) fn take(&mut self, chunk: Chunk, report: &mut Report<'_>) -> Result<(), Failed<S>> {
@@ -133,20 +147,22 @@ impl<'s, S: Subject> Sums<'s, S> {
         sums: &Checksums<'_>,
         report: &mut Report<'_>,
     ) -> Result<(), Failed<S>> {
-        let mut checked = Vec::new();
+        let (mut checked, mut spans) = mem::take(&mut self.compared);
+        checked.clear();
+        spans.clear();
         for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
             if rows.binary_search_by_key(&u32::from(chunk.id), |row| row.id.get()).is_err() {
                 let Chunk { frame, id, span, .. } = *chunk;
                 report.add(FindingKind::ChunkUnsealed { frame, id, span });
             } else if self.has_room(chunk, report) {
                 checked.push(*chunk);
+                spans.push(chunk.span);
             }
         }
-        let spans: Vec<Span> = checked.iter().map(|chunk| chunk.span).collect();
-        let (mut checked, mut failed) = (checked.iter(), Ok(()));
+        let (mut chunks, mut failed) = (checked.iter(), Ok(()));
         let checksum = self.subject.checksum(Sum::Crc32c);
         self.subject.sums(Sum::Crc32c, &spans, &mut |crc| {
-            let Some(chunk) = checked.next() else { return };
+            let Some(chunk) = chunks.next() else { return };
             let Chunk { frame, id, span, .. } = *chunk;
             let crc = match crc {
                 Ok(crc) => crc,
@@ -166,6 +182,7 @@ impl<'s, S: Subject> Sums<'s, S> {
                 Err(error) => report.wrong(error),
             }
         });
+        self.compared = (checked, spans);
         failed
     }
 
