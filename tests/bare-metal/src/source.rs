@@ -55,7 +55,7 @@ entries! {
         let store = Host { file: 0 };
         let view = View::<3>::new(bytes, store.size()?);
         let known = Known::default();
-        let mut restart = Restart::new(view, known, reads, |view, known| sum(view, known));
+        let mut restart = Restart::new(view, known, reads, sum);
         Ok(restart.read_from(&store)?)
     }
 
@@ -63,7 +63,7 @@ entries! {
         let (memory, fed) = bytes.split_at_mut_checked(at).ok_or(Fail)?;
         let view = View::<2>::new(memory, file_len);
         let known = Known::default();
-        let mut restart = Restart::new(view, known, reads, |view, known| sum(view, known));
+        let mut restart = Restart::new(view, known, reads, sum);
         loop {
             match restart.poll() {
                 ReadStep::Read { need, .. } => restart.feed(fed.get(need..).ok_or(Fail)?)?,
