@@ -3,13 +3,14 @@
 use super::file::File;
 use super::window::Look;
 use crate::error::Error;
-use crate::store::bulk::{self, Bulk};
+use crate::store::bulk::Bulk;
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::gsd::raw::{ChecksumRow, Commit};
 use striae_core::gsd::{self as core_gsd, Checksums, Chunk, Head, ReadError, checksums};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
+use striae_inspect::subject::read_pieces;
 use zerocopy::FromBytes;
 
 /// Most bytes of a chunk with checksums: one of each name.
@@ -40,7 +41,7 @@ pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk
 
 fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
     let mut crc = 0;
-    bulk::read_pieces(store.file(), span, &mut Vec::new(), &mut |bytes| {
+    read_pieces(&**store.file(), span, &mut Vec::new(), &mut |bytes| {
         crc = crc32c::crc32c_append(crc, bytes);
         true
     })?;

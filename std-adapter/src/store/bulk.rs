@@ -4,17 +4,13 @@ use crate::direct::{self, DirectFile, Order};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::shown;
-use embedded_io::ReadExactError;
 use std::io;
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-
-/// Bytes that are read at once through the page cache: whole entries of tables.
-pub(crate) const WINDOW: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
+use striae_inspect::subject::{read, read_pieces};
 
 /// A file, which is opened for direct reading as soon as that is asked of it. Clones share it.
 #[derive(Debug, Clone)]
@@ -84,7 +80,7 @@ impl Bulk {
         match self.direct().map_err(failed)? {
             _ if buf.is_empty() => Ok(()), // wherever that is
             Some(direct) => direct.read_into(offset, buf).map_err(failed),
-            None => read(&self.file, offset, buf),
+            None => read(&*self.file, offset, buf),
         }
     }
 
@@ -103,7 +99,7 @@ impl Bulk {
         let Some(direct) = self.direct().map_err(failed)? else {
             let mut more = true;
             for span in spans {
-                read_pieces(&self.file, span, window, &mut |bytes| {
+                read_pieces(&*self.file, span, window, &mut |bytes| {
                     more = each(bytes);
                     more
                 })?;
@@ -227,51 +223,6 @@ fn failed<F>(error: Error) -> DriveError<io::Error, F> {
         ErrorKind::Ended { offset } => DriveError::Ended { offset },
         kind => DriveError::Store(io::Error::other(kind.to_string())), // none has anything else
     }
-}
-
-/// Fills `buf` from `store`.
-pub(crate) fn read<F>(
-    store: &PosixFile,
-    offset: u64,
-    buf: &mut [u8],
-) -> Result<(), DriveError<io::Error, F>> {
-    store.read_exact_at(offset, buf).map_err(|error| match error {
-        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
-        ReadExactError::Other(error) => DriveError::Store(error),
-    })
-}
-
-/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
-pub(crate) fn read_pieces<F>(
-    store: &PosixFile,
-    span: Span,
-    window: &mut Vec<u8>,
-    each: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<(), DriveError<io::Error, F>> {
-    read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
-}
-
-/// Hands all bytes of `span` to `each`, in pieces of `len` bytes and a shorter one, and where they are,
-/// until it wants no more. No more memory is taken than the longest piece needs.
-pub(crate) fn read_windows<F>(
-    store: &PosixFile,
-    span: Span,
-    len: NonZeroU64,
-    window: &mut Vec<u8>,
-    mut each: impl FnMut(Span, &[u8]) -> Result<bool, DriveError<io::Error, F>>,
-) -> Result<(), DriveError<io::Error, F>> {
-    for piece in span.pieces(len) {
-        let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
-        if window.len() < len {
-            window.resize(len, 0);
-        }
-        let bytes = window.get_mut(..len).unwrap_or_default();
-        read(store, piece.offset(), bytes)?;
-        if !each(piece, bytes)? {
-            break;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A file that is inspected: its data are read ahead, by many threads, or past the page cache.
 
-use super::bulk::{Ahead, Bulk, WINDOW};
+use super::bulk::{Ahead, Bulk};
 use crate::each::{all_processors, for_each};
 use crate::posix::PosixFile;
 use rustix::fs::SeekFrom;
@@ -14,7 +14,7 @@ use striae_core::integrity::Checksum;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
-use striae_inspect::subject::{Subject, Sum};
+use striae_inspect::subject::{Subject, Sum, WINDOW};
 
 /// A shorter span is read without asking for holes: that takes as long as reading it.
 const SHORTEST_HOLE: u64 = 1 << 16;
