@@ -89,7 +89,7 @@ enum Stage {
     /// What the header is that has a wrong checksum, in the light of the first of two shadows.
     Shadow(u64),
     /// In that of the second one, and what the first one said.
-    OtherShadow(u64, Option<Told>),
+    OtherShadow(u64, Option<Opinion>),
     /// Whether a shadow is ahead of the header.
     NextShadow,
     /// Whether all that it added is there: what of that is left to read, and the checksums so far.
@@ -299,7 +299,7 @@ impl<const DEEP: bool> Judge<DEEP> {
     /// What the header is in the light of one of the shadows. Of two, that is right which says the
     /// lesser, or is the later one.
     #[inline(never)]
-    fn feed_shadow(&mut self, bytes: &[u8], before: Option<Told>) -> Option<Told> {
+    fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
         let Some(shadow) = Shadow::parse(bytes) else { return before };
         let (settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
         if let Some(other) = before {
@@ -318,13 +318,15 @@ impl<const DEEP: bool> Judge<DEEP> {
                 false => *nearer,
             };
         }
-        Some(Told { settled, number, is_useless })
+        Some(Opinion { settled, number, is_useless })
     }
 
     /// What it is in the light of both: one of them knows if it was torn.
     #[inline(never)]
-    fn settle(&mut self, both: u64, told: Option<Told>) -> Stage {
-        let Some(Told { settled, is_useless, .. }) = told else { return self.unexplained(both) };
+    fn settle(&mut self, both: u64, opinion: Option<Opinion>) -> Stage {
+        let Some(Opinion { settled, is_useless, .. }) = opinion else {
+            return self.unexplained(both);
+        };
         match settled {
             Settled::Torn => {
                 let error = self.image.crc_error();
@@ -468,9 +470,9 @@ impl<const DEEP: bool> Judge<DEEP> {
     pub(super) fn feed_stage(&mut self, bytes: &[u8]) {
         self.stage = match self.stage {
             Stage::Shadow(both) => Stage::OtherShadow(both, self.feed_shadow(bytes, None)),
-            Stage::OtherShadow(both, told) => {
-                let told = self.feed_shadow(bytes, told);
-                self.settle(both, told)
+            Stage::OtherShadow(both, opinion) => {
+                let opinion = self.feed_shadow(bytes, opinion);
+                self.settle(both, opinion)
             }
             Stage::NextShadow => self.feed_next_shadow(bytes),
             Stage::Added(left, crcs) => self.feed_added(left, crcs, bytes),
@@ -496,7 +498,7 @@ impl<const DEEP: bool> Judge<DEEP> {
 
 /// What a shadow says of a header whose record has a wrong checksum.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct Opinion {
     settled: Settled,
     /// Number of its commit.
     number: u32,
