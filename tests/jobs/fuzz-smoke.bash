@@ -1,6 +1,6 @@
-# Each fuzz target runs for 20 seconds from its seeds, always the same inputs; campaigns try others.
+# Each fuzz target runs for 12 seconds from its seeds, always the same inputs; campaigns try others.
 
-readonly seconds=20
+readonly seconds=12
 
 need_cargo_fuzz
 targets=$(cargo +nightly fuzz list)

@@ -32,6 +32,7 @@ impl Xorshift {
 fn mutations(target: &Target) -> u64 {
     match target.name {
         "gsd_write" => 150,
+        "gsd_recover" => 200,
         "sion_write" => 250,
         "sion_convert" | "sion_recover" | "gsd_open" | "gsd_append" => 1000,
         _ => 2000,
