@@ -10,8 +10,8 @@ readonly defmt_print="$target/tools/bin/defmt-print"
 # Bytes at most: what core's documentation says, and a little room.
 declare -rA bounds=(
     [logger_4]=576 [logger_8]=736
-    [stack_create]=4300 [stack_open]=4300 [stack_name]=1020 [stack_chunk]=450 [stack_pieces]=400
-    [stack_end_frame]=1600 [stack_bring_back]=4600
+    [stack_create]=4650 [stack_open]=4100 [stack_name]=1020 [stack_chunk]=450 [stack_pieces]=400
+    [stack_end_frame]=1600 [stack_bring_back]=4400
     [code]=42000
 )
 
