@@ -15,7 +15,7 @@ use crate::store::WriteAt;
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
 /// It needs no memory but itself, `40 * N` and about 420 bytes, whatever `S` is, and stack. On a Cortex-M3
-/// (`tests/run firmware` measures it): 576 bytes with 4 slots and 736 with 8; less than 4.7 KiB of stack
+/// (`tests/run firmware` measures it): 576 bytes with 4 slots and 736 with 8; less than 4.5 KiB of stack
 /// to begin or to go on, of which it is itself a part; 1.6 KiB to end a frame, 1 KiB for names and chunks.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power goes, all frames before it are there and nothing else is.
