@@ -318,7 +318,7 @@ pub enum Fault {
     Hoomd(Error),
     /// It is a damaged GSD file, or does not have what was asked for.
     Gsd(gsd::Error),
-    /// The same of a chunk.
+    /// A chunk is damaged, or does not have what was asked for.
     Chunk {
         /// Its frame.
         frame: u64,

@@ -1,6 +1,7 @@
 //! What verifying finds.
 
 use crate::finding::{Facts, error_facts, findings};
+use alloc::string::String;
 use striae_core::ffrecord::{Error, raw};
 use striae_core::span::Span;
 
@@ -52,6 +53,14 @@ findings! {
         "samples have more than twice the bytes of the file together: those from sample {number} \
          on were not compared with their checksums"
     );
+
+    /// The store refused or failed.
+    Damage "unreadable" Unreadable {
+        /// What it says.
+        message: String,
+    }
+    |facts| facts,
+    |f| f.write_str(message);
 
     /// The file became shorter while it was read.
     Damage "ended" Ended {

@@ -7,6 +7,7 @@
 use super::finding::FindingKind;
 use crate::finding::{Coverage, Found as _, Severity};
 use crate::subject::{Failed, Subject, Sum};
+use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
@@ -58,7 +59,7 @@ pub fn verify<S: Subject>(
         Err(DriveError::Store(error)) => return Err(error),
         Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
         Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
-        Err(_) => {} // all windows are long enough
+        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
     }
     Ok(report.summary)
 }

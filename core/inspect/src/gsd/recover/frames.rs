@@ -25,7 +25,7 @@ pub(super) struct Entries {
     pub(super) has_lost: bool,
     /// Whether entries in front of its own are damaged, whose frame is not known.
     pub(super) lost_before: bool,
-    /// The same behind.
+    /// Whether entries after its own are damaged, whose frame is not known.
     pub(super) lost_after: bool,
     /// Whether they are not in order, or two are of one name.
     pub(super) is_disordered: bool,

@@ -16,7 +16,7 @@ use striae_core::store::usize_to_u64;
 /// Most bytes of a name list that are read: names of half a KiB each, or more.
 const MAX_LEN: u64 = 1 << 26;
 
-/// The same of lists of before.
+/// Most bytes that are read of a list of before.
 const GUESS_LEN: u64 = 1 << 20;
 
 /// Where the first name list is in files of gsd, and in those of striae.
