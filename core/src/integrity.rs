@@ -21,7 +21,8 @@ pub fn crc32c(previous: u32, bytes: &[u8]) -> u32 {
 
 /// The CRC-32 of all bytes so far, as [`crc32c`].
 ///
-/// It is the CRC of zlib, gzip and Ethernet: polynomial 0x04C11DB7, reflected, inverted at both ends.
+/// It is the CRC of zlib, gzip and Ethernet: polynomial 0x04C11DB7, reflected, inverted at both
+/// ends.
 #[must_use]
 pub fn crc32(previous: u32, bytes: &[u8]) -> u32 {
     append(&ZLIB, previous, bytes)
@@ -42,13 +43,13 @@ pub const fn crc32c_combine(a: u32, b: u32, len_b: u64) -> u32 {
     shift(a, len_b) ^ b
 }
 
-/// Most bytes that [`wrong_bit`] looks at: of 2^32 checksums, so few are those of one wrong bit in them
-/// that bytes that are wrong otherwise are hardly ever taken for such.
+/// Most bytes that [`wrong_bit`] looks at: of 2^32 checksums, so few are those of one wrong bit in
+/// them that bytes that are wrong otherwise are hardly ever taken for such.
 pub const MAX_CORRECTED: usize = 1 << 16;
 
-/// The byte of `bytes`, by its index, and the one bit of it that must be inverted so that their CRC-32C,
-/// which `checksum` computes, is `stored`; `None` if no single one does it, or they are right, or more
-/// than [`MAX_CORRECTED`].
+/// The byte of `bytes`, by its index, and the one bit of it that must be inverted so that their
+/// CRC-32C, which `checksum` computes, is `stored`; `None` if no single one does it, or they are
+/// right, or more than [`MAX_CORRECTED`].
 #[must_use]
 pub fn wrong_bit(bytes: &[u8], stored: u32, checksum: Checksum) -> Option<(usize, u8)> {
     let wanted = checksum(0, bytes) ^ stored;

@@ -45,8 +45,9 @@ fn median<T, K: Ord>(items: &[T], key: &impl Fn(&T) -> K) -> Option<K> {
     })
 }
 
-/// Puts those that are not larger than the pivot in front of those that are not smaller; returns how
-/// many these are. Neither is none of them, for the pivot is not the only one that is so small, or so large.
+/// Puts those that are not larger than the pivot in front of those that are not smaller; returns
+/// how many these are. Neither is none of them, for the pivot is not the only one that is so small,
+/// or so large.
 fn partition<T, K: Ord>(items: &mut [T], pivot: &K, key: &impl Fn(&T) -> K) -> usize {
     let (mut left, mut rest) = (0_usize, items.iter_mut());
     loop {

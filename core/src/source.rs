@@ -187,8 +187,8 @@ pub trait Source {
         T::ref_from_bytes(bytes).map_err(|_| Miss::Ended { offset, len })
     }
 
-    /// What `parse` finds, which `known` keeps: after a success it is not called again. `known` must
-    /// outlive restarts.
+    /// What `parse` finds, which `known` keeps: after a success it is not called again. `known`
+    /// must outlive restarts.
     ///
     /// # Errors
     /// Those of `parse`.
@@ -244,7 +244,8 @@ impl Source for [u8] {
     }
 }
 
-/// Bytes of a file from an offset on, as a machine is fed them: for a parser that only goes forward.
+/// Bytes of a file from an offset on, as a machine is fed them: for a parser that only goes
+/// forward.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
     offset: u64,

@@ -87,7 +87,8 @@ impl Span {
         }
     }
 
-    /// What is left behind the first `len` bytes; empty, and at the span's end, if there are not so many.
+    /// What is left behind the first `len` bytes; empty, and at the span's end, if there are not so
+    /// many.
     #[must_use]
     pub const fn skip(self, len: u64) -> Self {
         match self.rest(len) {
@@ -96,8 +97,8 @@ impl Span {
         }
     }
 
-    /// The entry with this number of a table of entries of `entry_len` bytes, or `None` if it is not
-    /// wholly inside.
+    /// The entry with this number of a table of entries of `entry_len` bytes, or `None` if it is
+    /// not wholly inside.
     #[must_use]
     pub const fn entry(self, number: u64, entry_len: u64) -> Option<Self> {
         match number.checked_mul(entry_len) {

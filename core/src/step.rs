@@ -148,7 +148,8 @@ pub trait ReadMachine {
     /// The next step; a `Read` is asked for again until it is fed.
     fn poll(&mut self) -> ReadStep<Self::Output>;
 
-    /// Hands over the bytes of the last [`ReadStep::Read`]: at least its `need`, at most its `want`.
+    /// Hands over the bytes of the last [`ReadStep::Read`]: at least its `need`, at most its
+    /// `want`.
     ///
     /// # Errors
     /// The bytes are not of the format. The machine must not be used any more.

@@ -1,8 +1,8 @@
 //! Stores: bytes that are read and written by offset.
 //!
-//! [`ReadAt`] and [`WriteAt`] are all that striae asks of a file, a flash chip or a block of memory.
-//! Byte slices are stores; [`SeekStore`] makes one of anything with `embedded_io`'s `Read` and
-//! `Seek`; the adapter crates bring files.
+//! [`ReadAt`] and [`WriteAt`] are all that striae asks of a file, a flash chip or a block of
+//! memory. Byte slices are stores; [`SeekStore`] makes one of anything with `embedded_io`'s `Read`
+//! and `Seek`; the adapter crates bring files.
 //!
 //! With the feature `async` there are `AsyncReadAt` and `AsyncWriteAt`, which are waited for;
 //! [`SeekStore`] makes one of `embedded_io_async`'s traits, and `Ready` one of any store here.
@@ -24,8 +24,8 @@ pub trait ReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
 
-    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only if
-    /// `buf` is empty or `offset` is at or behind the end.
+    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only
+    /// if `buf` is empty or `offset` is at or behind the end.
     ///
     /// # Errors
     /// The store's own.
@@ -60,7 +60,8 @@ pub trait ReadAt {
 
 /// Bytes that can be written by offset.
 pub trait WriteAt: ReadAt {
-    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the gap.
+    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the
+    /// gap.
     ///
     /// # Errors
     /// The store's own. Some of the bytes may have been written.
@@ -72,8 +73,8 @@ pub trait WriteAt: ReadAt {
     /// The store's own, also if it cannot do that.
     fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
 
-    /// Lets nobody who reads what is stored see a later write without all earlier ones. A store that
-    /// hands on each write at once does so anyway; one that gathers writes must hand them on.
+    /// Lets nobody who reads what is stored see a later write without all earlier ones. A store
+    /// that hands on each write at once does so anyway; one that gathers writes must hand them on.
     ///
     /// # Errors
     /// The store's own.
@@ -85,8 +86,8 @@ pub trait WriteAt: ReadAt {
     ///
     /// # Errors
     /// The store's own. What was written since the last success may or may not be durable. A store
-    /// whose next success does not cover that (the page cache of an operating system forgets what it
-    /// failed to write) must go on failing: whoever writes to it tries again.
+    /// whose next success does not cover that (the page cache of an operating system forgets what
+    /// it failed to write) must go on failing: whoever writes to it tries again.
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
@@ -194,8 +195,8 @@ impl WriteAt for [u8] {
 
 /// A store out of anything that reads and seeks, such as a file on an SD card.
 ///
-/// Its sync is the device's `flush`, and what that says is passed on each time: a device that forgets
-/// what it failed to write must itself go on failing (see [`WriteAt::sync`]).
+/// Its sync is the device's `flush`, and what that says is passed on each time: a device that
+/// forgets what it failed to write must itself go on failing (see [`WriteAt::sync`]).
 ///
 /// It keeps the device in a [`RefCell`]: shared within one thread, not between threads.
 #[derive(Debug)]
@@ -318,8 +319,8 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T
     }
 }
 
-/// What is read where a device did not go to: it may refuse to seek behind its end, or stay there, and
-/// nothing can be read then.
+/// What is read where a device did not go to: it may refuse to seek behind its end, or stay there,
+/// and nothing can be read then.
 fn read_nothing<E>(
     moved: Result<u64, E>,
     offset: u64,
@@ -371,7 +372,8 @@ pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     n
 }
 
-/// A length in memory as a length in a store: exact on every target, as `usize` has at most 64 bits.
+/// A length in memory as a length in a store: exact on every target, as `usize` has at most 64
+/// bits.
 #[must_use]
 #[inline]
 pub fn usize_to_u64(n: usize) -> u64 {

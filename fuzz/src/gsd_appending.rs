@@ -47,7 +47,8 @@ impl<'f> Readable<'f> {
         Some(blocks)
     }
 
-    /// The longest that a writer may ask for: what it has to fill up an index by, doubled, and gaps.
+    /// The longest that a writer may ask for: what it has to fill up an index by, doubled, and
+    /// gaps.
     fn most_asked(&self) -> u64 {
         let align = self.summary.head.state.record().map_or(1, |record| 1_u64 << record.align);
         8 * (u64::try_from(self.bytes.len()).unwrap() + 32 * MAX_PADDING) + 64 * align
@@ -68,7 +69,8 @@ impl<'f> Readable<'f> {
             })
     }
 
-    /// All that was in `old` is here. What was said twice in a frame of layer 1 is said once in layer 2.
+    /// All that was in `old` is here. What was said twice in a frame of layer 1 is said once in
+    /// layer 2.
     fn assert_has(&self, old: &Self) {
         if let Ok(names) = &old.summary.names {
             assert!(self.summary.names.as_ref().unwrap().starts_with(names), "other names");

@@ -75,8 +75,8 @@ pub fn read_everything(bytes: &[u8]) -> Result<Summary, Error> {
     let store = Counted::new(bytes);
     let opened = Reader::open(&store, &mut [0; 256]).map_err(of_file);
     let (reads, moved) = store.spent();
-    // header, shadows, slot behind or last entry, last name, and in windows of 256 bytes the names, or what
-    // a commit of one sync added
+    // header, shadows, slot behind or last entry, last name, and in windows of 256 bytes the names,
+    // or what a commit of one sync added
     let bits = u64::from(u64::BITS - u64::try_from(bytes.len()).unwrap().leading_zeros());
     let most = 9 + bits + u64::try_from(bytes.len() / 256).unwrap();
     assert!(reads <= most, "{reads} reads to open {} bytes", bytes.len());

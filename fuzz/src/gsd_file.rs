@@ -36,8 +36,8 @@ fn put_block(file: &mut [u8], at: usize, location: usize, count: usize) {
     file[at + 8..at + 16].copy_from_slice(&u64::try_from(count).unwrap().to_le_bytes());
 }
 
-/// What gsd makes of a file when it appends frames: bytes at the end, then names, then the index, each
-/// in its place if there is room, else in a block of twice the size, or more, at the end.
+/// What gsd makes of a file when it appends frames: bytes at the end, then names, then the index,
+/// each in its place if there is room, else in a block of twice the size, or more, at the end.
 ///
 /// # Panics
 /// If gsd cannot read the file.

@@ -95,8 +95,8 @@ fn verified(bytes: &[u8]) -> Vec<FindingKind> {
     damage
 }
 
-/// The input is a GSD file. What is recovered of it verifies; frames that are certain are those of the
-/// file; recovered again, it is the same.
+/// The input is a GSD file. What is recovered of it verifies; frames that are certain are those of
+/// the file; recovered again, it is the same.
 pub fn gsd_recover(data: &[u8]) {
     each_sealing(data, |bytes| {
         let subject = Watched::new(bytes);
@@ -139,8 +139,8 @@ fn saved(recovery: &Recovery, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(writer.into_store().bytes)
 }
 
-/// The chunks of a frame by their names, as rows, columns and bytes. Of two of a name readers of layer 1
-/// find the last.
+/// The chunks of a frame by their names, as rows, columns and bytes. Of two of a name readers of
+/// layer 1 find the last.
 fn frame_of(read: &Summary, bytes: &[u8], frame: u64) -> BTreeMap<Vec<u8>, Rows> {
     let names = read.names.as_ref().unwrap();
     let chunks = read.chunks.iter().flatten().filter(|chunk| chunk.frame == frame);
@@ -157,8 +157,8 @@ fn frame_of(read: &Summary, bytes: &[u8], frame: u64) -> BTreeMap<Vec<u8>, Rows>
 /// Type, rows, columns and bytes of a chunk.
 type Rows = (u8, u64, u32, Vec<u8>);
 
-/// Where index and names are sound, frames that are certain, or as found, are in both files with the same
-/// chunks. Where they are not, readers may see something else.
+/// Where index and names are sound, frames that are certain, or as found, are in both files with
+/// the same chunks. Where they are not, readers may see something else.
 fn compare(recovery: &Recovery, old: &[u8], new: &[u8]) {
     let after = read_everything(new).unwrap();
     assert!(after.head.frames <= recovery.frames());

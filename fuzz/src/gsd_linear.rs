@@ -1,5 +1,5 @@
-//! What is in a GSD file, read from its first byte to its last as `spec/gsd.md` says, with all of it in
-//! memory.
+//! What is in a GSD file, read from its first byte to its last as `spec/gsd.md` says, with all of
+//! it in memory.
 //!
 //! It shares no code with striae's reader, so that the two can be compared.
 
@@ -140,8 +140,8 @@ pub fn seal_shadow(bytes: &mut [u8]) {
     }
 }
 
-/// Makes the shadow of the next commit one of a commit of one sync that was made, as far as its checksums
-/// and what it says of the header can do that.
+/// Makes the shadow of the next commit one of a commit of one sync that was made, as far as its
+/// checksums and what it says of the header can do that.
 pub fn seal_ahead(bytes: &mut [u8]) {
     let Some(header) = bytes.get(..256) else { return };
     let now = image(header);
@@ -173,8 +173,8 @@ pub enum Proof {
     Record([u8; 120]),
 }
 
-/// What may tell how much is used, and whether the file may as well be refused: its commit record has
-/// another checksum, for bytes have changed, or gsd has.
+/// What may tell how much is used, and whether the file may as well be refused: its commit record
+/// has another checksum, for bytes have changed, or gsd has.
 #[must_use]
 pub fn proofs(bytes: &[u8]) -> (Vec<Proof>, bool) {
     let Some(header) = bytes.get(..256) else { return (vec![Proof::Count], false) };
@@ -217,8 +217,8 @@ fn shadows<'f>(bytes: &'f [u8], now: &[u8; 120]) -> [Option<&'f [u8]>; 2] {
     }
 }
 
-/// The image of the commit of one sync that comes after that of `now`, if its shadow proves that it was
-/// made: `spec/gsd.md#a-commit-of-one-sync`.
+/// The image of the commit of one sync that comes after that of `now`, if its shadow proves that it
+/// was made: `spec/gsd.md#a-commit-of-one-sync`.
 fn ahead(bytes: &[u8], now: &[u8; 120]) -> Option<[u8; 120]> {
     let next = u32_at(now, COMMIT + 48).wrapping_add(1);
     let shadow = shadows(bytes, now)[usize::from(!next.is_multiple_of(2))]?;

@@ -1,5 +1,5 @@
-//! The body of `gsd_write`: whatever is done to a writer, its store and its power supply, the file is
-//! what a commit that succeeded left, or what one that was under way did, to striae and to gsd.
+//! The body of `gsd_write`: whatever is done to a writer, its store and its power supply, the file
+//! is what a commit that succeeded left, or what one that was under way did, to striae and to gsd.
 
 mod crash;
 

@@ -1,5 +1,5 @@
-//! A plain reading of trajectories: `spec/gsd-hoomd.md#values`, value by value, from the list of all
-//! chunks. It shares the table of the chunks with striae, and no way to find or read one.
+//! A plain reading of trajectories: `spec/gsd-hoomd.md#values`, value by value, from the list of
+//! all chunks. It shares the table of the chunks with striae, and no way to find or read one.
 
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_hoomd::schema::{FIELDS, Field, Group, Initial, Kind, Rows};

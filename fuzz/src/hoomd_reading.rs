@@ -1,5 +1,5 @@
-//! The body of `hoomd_read`: what is read of any bytes is what the specification says of them, takes no
-//! more memory than the file accounts for, and can be written and read again.
+//! The body of `hoomd_read`: what is read of any bytes is what the specification says of them,
+//! takes no more memory than the file accounts for, and can be written and read again.
 
 use crate::gsd_everything::Counted;
 use crate::gsd_linear::seal;
@@ -27,8 +27,8 @@ const BELIEVED: u64 = 1 << 20;
 type Opened<'a> = File<&'a Counted<'a>>;
 type Failed = DriveError<Infallible, Fault>;
 
-/// The input is a GSD file of the schema hoomd. It is read as it is, and with right checksums in its
-/// commit record and its shadows.
+/// The input is a GSD file of the schema hoomd. It is read as it is, and with right checksums in
+/// its commit record and its shadows.
 pub fn hoomd_read(data: &[u8]) {
     read(data);
     if data.get(176..).is_some_and(|record| record.starts_with(b"striae\0\x01")) {
@@ -128,7 +128,8 @@ fn check_state(frame: &Frame<'_, Opened<'_>>, len: usize) {
     }
 }
 
-/// Whether a frame has so few members that all of it can be read here. Of others the limit is checked.
+/// Whether a frame has so few members that all of it can be read here. Of others the limit is
+/// checked.
 fn is_small(frame: &Frame<'_, Opened<'_>>, len: usize) -> bool {
     let most = u64::try_from(len).unwrap().max(BELIEVED);
     let counts = [
@@ -282,7 +283,8 @@ fn check_logs(plain: Option<&PlainTrajectory<'_>>, all: &Trajectory<Opened<'_>>,
 
 // ---- writing ----
 
-/// Whether a frame can be written, as it can unless its file has two types or quantities of one name.
+/// Whether a frame can be written, as it can unless its file has two types or quantities of one
+/// name.
 fn is_writable(data: &FrameData) -> bool {
     match data.check() {
         Ok(()) => true,

@@ -1,4 +1,5 @@
-//! A store that fails, and whose power goes, when a scenario says so: what the bodies that write share.
+//! A store that fails, and whose power goes, when a scenario says so: what the bodies that write
+//! share.
 
 use striae_tests::power::{FailedSync, Fault, Lost, MAX_LEN, Model, PowerStore, Tear};
 

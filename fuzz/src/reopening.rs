@@ -1,5 +1,5 @@
-//! The body of `sion_reopen`: a writer that goes on with any file that can be read leaves what is in
-//! it as it is, and adds what is written.
+//! The body of `sion_reopen`: a writer that goes on with any file that can be read leaves what is
+//! in it as it is, and adds what is written.
 
 use crate::bounded::{Bounded, Full};
 use crate::everything::{TaskSummary, read_within_budget};

@@ -1,5 +1,5 @@
-//! The body of `sion_write`: whatever is done to a writer, its store and its power supply, the file is
-//! what a commit that succeeded left, or what one that was under way did.
+//! The body of `sion_write`: whatever is done to a writer, its store and its power supply, the file
+//! is what a commit that succeeded left, or what one that was under way did.
 
 use crate::everything::read_within_budget;
 use crate::held::Held;

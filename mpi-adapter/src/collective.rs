@@ -1,7 +1,8 @@
 //! Ranks that agree.
 //!
-//! A collective takes what a rank has, or why it has nothing. So no rank returns between two collectives
-//! because of an error of its own: the error is an argument of the next one and reaches all ranks alike.
+//! A collective takes what a rank has, or why it has nothing. So no rank returns between two
+//! collectives because of an error of its own: the error is an argument of the next one and reaches
+//! all ranks alike.
 
 /// A rank's own reason for having nothing, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +68,8 @@ pub trait Collective {
     /// [`Fault`]; a sum that is no `u64` is the fault of the rank where it overflows.
     fn exscan(&self, mine: Result<u64, Code>) -> Result<(u64, u64), Fault>;
 
-    /// Agrees, then rank 0 alone does `work`, and all get its answer. After a fault nothing is done.
+    /// Agrees, then rank 0 alone does `work`, and all get its answer. After a fault nothing is
+    /// done.
     ///
     /// # Errors
     /// [`Fault`].

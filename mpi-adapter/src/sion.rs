@@ -1,8 +1,9 @@
 //! A SIONlib file that the ranks of a parallel program write, a task each.
 //!
-//! Every rank holds a copy of the file's [`Book`] and the [`Pen`] of its own task. The copies stay equal,
-//! since a Book changes by nothing but what all ranks agreed on. Ranks share the file and a
-//! [`Collective`], nothing else: each writes its own bytes of the tables, and rank 0 makes them visible.
+//! Every rank holds a copy of the file's [`Book`] and the [`Pen`] of its own task. The copies stay
+//! equal, since a Book changes by nothing but what all ranks agreed on. Ranks share the file and a
+//! [`Collective`], nothing else: each writes its own bytes of the tables, and rank 0 makes them
+//! visible.
 
 use crate::collective::{Code, Collective, Fault};
 use std::io;
@@ -108,8 +109,8 @@ impl TaskTable for OneTask {
 }
 
 impl<C: Collective> FileWriter<C> {
-    /// Makes a file with a task for each rank, whose chunks have `chunksize` bytes, already rounded to
-    /// `fsblksize`. It takes two collectives.
+    /// Makes a file with a task for each rank, whose chunks have `chunksize` bytes, already rounded
+    /// to `fsblksize`. It takes two collectives.
     ///
     /// # Errors
     /// [`Fault`]; there may be no file then.
@@ -133,8 +134,8 @@ impl<C: Collective, F> FileWriter<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// As [`create`](FileWriter::create), in any file: rank 0 makes it empty, by `open(true)`, before any
-    /// other rank opens it. `name` is what SIONlib is to take for the name of the set.
+    /// As [`create`](FileWriter::create), in any file: rank 0 makes it empty, by `open(true)`,
+    /// before any other rank opens it. `name` is what SIONlib is to take for the name of the set.
     ///
     /// # Errors
     /// As [`create`](FileWriter::create).
@@ -198,13 +199,13 @@ where
         Ok(Self { comm, file, book, mine, untold: None })
     }
 
-    /// Writes `bytes` to this rank's stream, without the other ranks. What it writes is part of the next
-    /// commit.
+    /// Writes `bytes` to this rank's stream, without the other ranks. What it writes is part of the
+    /// next commit.
     ///
     /// # Errors
     /// The operating system's; the next collective tells it to all ranks, and this rank's stream is
-    /// what it was. [`io::ErrorKind::WouldBlock`] if all ranks must [`advance`](Self::advance) first,
-    /// after which this can be tried again.
+    /// what it was. [`io::ErrorKind::WouldBlock`] if all ranks must [`advance`](Self::advance)
+    /// first, after which this can be tried again.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mark = self.mine.pen;
         while !bytes.is_empty() {
@@ -240,8 +241,8 @@ where
         Ok(bytes.len())
     }
 
-    /// Makes room for `len` more bytes of this rank: META2 is moved behind the blocks that they need.
-    /// All ranks call it, each with what it wants. It takes one collective.
+    /// Makes room for `len` more bytes of this rank: META2 is moved behind the blocks that they
+    /// need. All ranks call it, each with what it wants. It takes one collective.
     ///
     /// # Errors
     /// [`Fault`]. The file is as the last commit left it.
@@ -287,8 +288,8 @@ where
         Ok(())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it. It takes two collectives, or three if
-    /// the last commit is in the way.
+    /// Commits for the last time, with META2 where SIONlib puts it. It takes two collectives, or
+    /// three if the last commit is in the way.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).

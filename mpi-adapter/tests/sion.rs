@@ -1,5 +1,5 @@
-//! Eight ranks that share nothing but a file: whatever fails at one of them, all get the same fault, and
-//! the file is the last commit.
+//! Eight ranks that share nothing but a file: whatever fails at one of them, all get the same
+//! fault, and the file is the last commit.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
@@ -146,7 +146,8 @@ fn a_file_of_eight_ranks_is_whole_after_two_collectives_a_commit() {
         let done = ranks(None, |comm| program(comm, &path, sealed));
         for (outcome, collectives) in done {
             assert_eq!(outcome, (3, None));
-            // 2 to create, 1 to advance and 2 to commit each round, 2 to close; 3 if META2 is in the way.
+            // 2 to create, 1 to advance and 2 to commit each round, 2 to close; 3 if META2 is in
+            // the way.
             assert!((11..=12).contains(&collectives), "{collectives}");
         }
         check(&path, 3, sealed);

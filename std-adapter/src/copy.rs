@@ -22,7 +22,8 @@ const BUFFER_LEN: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
 /// asking takes as long as reading them.
 const SHORTEST_HOLE: u64 = 4096;
 
-/// A shorter span is copied through the page cache: most of it would be, on its way to a page's end.
+/// A shorter span is copied through the page cache: most of it would be, on its way to a page's
+/// end.
 const SHORTEST_DIRECT: u64 = 1 << 14;
 
 /// Why bytes were not copied, and by which file's fault.
@@ -110,8 +111,8 @@ impl Copier {
         Self { in_kernel: true, buf: Vec::new(), dense: None, direct: None }
     }
 
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that: what
-    /// is copied once is not worth what it would throw out of there.
+    /// Reads and writes past the page cache, as far as that can be, if there are options for that:
+    /// what is copied once is not worth what it would throw out of there.
     #[must_use]
     pub fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.direct = options.map(|options| Box::new(DirectCopy::new(options)));
@@ -264,8 +265,8 @@ impl Copy<'_> {
             });
             match copied {
                 Ok(n @ 1..) => return Ok(n),
-                // It may refuse for many reasons, or say 0 on some file systems of the kernel's own.
-                // Where it fails in earnest, reading or writing does so too, and says which.
+                // It may refuse for many reasons, or say 0 on some file systems of the kernel's
+                // own. Where it fails in earnest, reading or writing does so too, and says which.
                 _ => self.copier.in_kernel = false,
             }
         }

@@ -121,9 +121,9 @@ impl Format {
 
 /// A file whose format was found.
 ///
-/// While this lives, whatever this crate opens by this path is this file, or an error: another file that got
-/// the name meanwhile is not taken for it. That holds for functions that open a path several times, too.
-/// It is meant for programs that do one thing with one file.
+/// While this lives, whatever this crate opens by this path is this file, or an error: another file
+/// that got the name meanwhile is not taken for it. That holds for functions that open a path
+/// several times, too. It is meant for programs that do one thing with one file.
 #[derive(Debug)]
 pub struct Recognized {
     format: Format,

@@ -25,20 +25,20 @@ pub use unfinished::abandon_all;
 ///
 /// The files are made in a hidden folder (`.striae-` and some letters) next to the name that they
 /// shall get, each under the last part of its later name: so a set can be opened there, too.
-/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them, and a program
-/// that is to end by a signal calls [`abandon_all`].
+/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them, and a
+/// program that is to end by a signal calls [`abandon_all`].
 ///
 /// # What has the names already
 /// It is refused, both at the start, before any work is done, and at the end, when it may have
-/// appeared meanwhile. With `force`, files are replaced; folders and devices are refused all the same. A
-/// symbolic link stays, and what it points to is replaced, as `cp` does: it is refused if it points to
-/// nothing, and, of a set, if it points to another file system than the first file or to another file
-/// of the set. A file that replaces another gets its permissions. Replaced files of a larger set that
-/// are not part of the new one stay.
+/// appeared meanwhile. With `force`, files are replaced; folders and devices are refused all the
+/// same. A symbolic link stays, and what it points to is replaced, as `cp` does: it is refused if
+/// it points to nothing, and, of a set, if it points to another file system than the first file or
+/// to another file of the set. A file that replaces another gets its permissions. Replaced files of
+/// a larger set that are not part of the new one stay.
 ///
 /// # What a kill leaves
-/// A kill before `finish` leaves the hidden folder, which [`leftovers`] finds, and nothing else. Within
-/// `finish`:
+/// A kill before `finish` leaves the hidden folder, which [`leftovers`] finds, and nothing else.
+/// Within `finish`:
 /// - One file gets its name at once: the name means the old file, or none, or the new one, whole.
 /// - The later files of a set get their names first and the file by which the set is opened last.
 ///   Until then nothing has that name: with `force` the files that are replaced are moved into the
@@ -160,8 +160,8 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Where a new file of this name goes: with `replace`, a symbolic link stays, and what it points to is
-/// replaced.
+/// Where a new file of this name goes: with `replace`, a symbolic link stays, and what it points to
+/// is replaced.
 ///
 /// # Errors
 /// As [`check_free`]; a link to nothing, which `cp` refuses, too.
@@ -197,8 +197,8 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
     }
 }
 
-/// Gives the file `from` the permissions of the one whose name `to` it gets; if there is none, those of
-/// `mode` that it has.
+/// Gives the file `from` the permissions of the one whose name `to` it gets; if there is none,
+/// those of `mode` that it has.
 pub(crate) fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
     const ALL: u32 = 0o777;
     let Ok(made) = fs::symlink_metadata(from).map(|from| from.mode() & ALL) else {

@@ -1,4 +1,5 @@
-//! Reads and writes trajectories for tests/interop/gsd_hoomd.py, which says what its JSON looks like.
+//! Reads and writes trajectories for tests/interop/gsd_hoomd.py, which says what its JSON looks
+//! like.
 //!
 //!     gsd_hoomd read FILE
 //!     gsd_hoomd logs FILE PATTERN [scalars]

@@ -1,7 +1,8 @@
 //! Does to GSD files what it reads from standard input, for programs that compare us with gsd.
 //!
-//! A line is an operation, its words separated by one space; names and bytes are in hexadecimal digits, `-`
-//! stands for none. For each there is a line of answer: `ok`, or `error` and the text of the error.
+//! A line is an operation, its words separated by one space; names and bytes are in hexadecimal
+//! digits, `-` stands for none. For each there is a line of answer: `ok`, or `error` and the text
+//! of the error.
 //!
 //! ```text
 //! create PATH LAYER ALIGN CHECKSUMS INDEX_SLOTS SHOWN_SLOTS NAMES_LEN MEMORY

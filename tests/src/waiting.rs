@@ -78,7 +78,8 @@ impl Waits {
     }
 }
 
-/// A store that takes its time, before it does anything and after that. Its reads are short at random.
+/// A store that takes its time, before it does anything and after that. Its reads are short at
+/// random.
 #[derive(Debug, Clone)]
 pub struct Slow<S> {
     store: S,

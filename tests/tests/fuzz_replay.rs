@@ -1,7 +1,7 @@
 //! What the fuzz targets promise holds for their saved seeds, and for mutations of them.
 //!
-//! The bodies are those of `fuzz/src/lib.rs`. Mutations come from a fixed sequence, so that every run
-//! is the same one.
+//! The bodies are those of `fuzz/src/lib.rs`. Mutations come from a fixed sequence, so that every
+//! run is the same one.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -28,7 +28,8 @@ impl Xorshift {
     }
 }
 
-/// Mutations of each seed: fewer where one takes long, for it looks at many power cuts, or writes files.
+/// Mutations of each seed: fewer where one takes long, for it looks at many power cuts, or writes
+/// files.
 fn mutations(target: &Target) -> u64 {
     match target.name {
         "gsd_write" => 150,

@@ -151,8 +151,8 @@ fn sources(path: &Path) -> String {
     all
 }
 
-/// The tests that a text cites between quotes: a place in the repository, and names of functions that
-/// follow it before the next claim, whose title is bold.
+/// The tests that a text cites between quotes: a place in the repository, and names of functions
+/// that follow it before the next claim, whose title is bold.
 fn cited_tests(text: &str) -> Vec<(String, String)> {
     let mut cited = Vec::new();
     let mut place = None;

@@ -46,8 +46,8 @@ impl embedded_io::Error for CardError {
 /// A block store of 512-byte sectors behind a cache.
 ///
 /// Writes go to the cache, which brings sectors to the memory when it likes to. Only a sync makes
-/// it bring all. When the power goes, of each sector that is left in the cache all, nothing, or some
-/// bytes at the front get to the memory.
+/// it bring all. When the power goes, of each sector that is left in the cache all, nothing, or
+/// some bytes at the front get to the memory.
 pub struct Card {
     /// What is there without power.
     memory: [u8; LEN],

@@ -259,7 +259,8 @@ impl<F: Source> Frame<'_, F> {
     /// All that the frame has and takes from frame 0, with defaults; state alone is left out.
     ///
     /// # Errors
-    /// [`Shared`](striae_core::gsd::Error::Shared) if that is more than the file has; see [`Frame`].
+    /// [`Shared`](striae_core::gsd::Error::Shared) if that is more than the file has; see
+    /// [`Frame`].
     pub fn read(&self) -> Result<FrameData, F::Error> {
         self.check_room()?;
         let configuration = ConfigurationData {

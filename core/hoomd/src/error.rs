@@ -111,17 +111,17 @@ pub enum Error {
         /// Most that are believed.
         max: u64,
     },
-    /// The file: frames that are to be copied without frame 0 take so much from it, or from the defaults,
-    /// that they would need more room than a file of its length would. Fewer frames at once may be
-    /// copied.
+    /// The file: frames that are to be copied without frame 0 take so much from it, or from the
+    /// defaults, that they would need more room than a file of its length would. Fewer frames at
+    /// once may be copied.
     Part {
         /// The bytes of what they take.
         bytes: u64,
         /// Most that are believed.
         max: u64,
     },
-    /// The file: a logged quantity is not in frame 0, but in the first frame that is to be copied, and not
-    /// in this one, which could only have it as well in a file that starts with the other.
+    /// The file: a logged quantity is not in frame 0, but in the first frame that is to be copied,
+    /// and not in this one, which could only have it as well in a file that starts with the other.
     Gap {
         /// The chunk's name.
         name: Box<[u8]>,

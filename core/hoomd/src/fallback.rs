@@ -1,7 +1,8 @@
 //! What frames take from frame 0, and what they need when another frame becomes frame 0
 //! (`spec/gsd-hoomd.md#parts`).
 //!
-//! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes out.
+//! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes
+//! out.
 
 use crate::schema::{Field, Group, Initial, by_name};
 use alloc::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! Trajectories of particles in GSD files: the schema `hoomd`, as HOOMD-blue and many other programs
-//! write and read it (`spec/gsd-hoomd.md`).
+//! Trajectories of particles in GSD files: the schema `hoomd`, as HOOMD-blue and many other
+//! programs write and read it (`spec/gsd-hoomd.md`).
 //!
-//! Nothing here opens a file. A trajectory is read from a [`Source`] and written to a [`Sink`]: an open
-//! GSD file, wherever its bytes are. [`File`] is one in any store, and so is
+//! Nothing here opens a file. A trajectory is read from a [`Source`] and written to a [`Sink`]: an
+//! open GSD file, wherever its bytes are. [`File`] is one in any store, and so is
 //! [`striae_core::gsd::Writer`]; the crate `striae` brings files of a disk.
 //!
 //! ```
@@ -41,8 +41,8 @@
 //! # Promises
 //!
 //! - `#![no_std]`, `#![forbid(unsafe_code)]`; it needs an allocator.
-//! - A file may hold any bytes: the answer is a correct reading or a typed error, never a panic, and
-//!   memory is bounded by the length of the file.
+//! - A file may hold any bytes: the answer is a correct reading or a typed error, never a panic,
+//!   and memory is bounded by the length of the file.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -79,12 +79,13 @@ impl<F: Source> Logs<'_, F> {
         self
     }
 
-    /// Reads them: first `configuration/step`, then all that frame 0 has, in the order of their ids.
-    /// Where a frame does not have one, frame 0's value stands.
+    /// Reads them: first `configuration/step`, then all that frame 0 has, in the order of their
+    /// ids. Where a frame does not have one, frame 0's value stands.
     ///
     /// # Errors
     /// [`Error::Varies`] if a quantity changes its type or shape; [`Error::Frames`];
-    /// [`Error::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of [`Frame`](super::Frame).
+    /// [`Error::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of
+    /// [`Frame`](super::Frame).
     pub fn read(self) -> Result<Vec<Series>, F::Error> {
         let max = self.trajectory.most();
         if self.len() > max {

@@ -150,8 +150,8 @@ impl NameList {
     }
 }
 
-/// Leaves of the chunks of a frame of layer 1, in the order of the index, those that readers find: of two
-/// of a name the last. They are in the order of their ids then.
+/// Leaves of the chunks of a frame of layer 1, in the order of the index, those that readers find:
+/// of two of a name the last. They are in the order of their ids then.
 pub fn last_of_each<T>(chunks: &mut Vec<T>, id: impl Fn(&T) -> u16) {
     chunks.reverse();
     chunks.sort_by_key(&id); // stable

@@ -8,8 +8,8 @@ const MOST: usize = 512;
 /// Bytes that are shown of the start, and of the end, of a longer one.
 const EACH: usize = 200;
 
-/// A name as messages show it, in one line: start, end and length of one that has more than 512 bytes.
-/// Bytes that are no UTF-8 stand there as `\xc3`, control characters as `\n`, `\u{1b}`.
+/// A name as messages show it, in one line: start, end and length of one that has more than 512
+/// bytes. Bytes that are no UTF-8 stand there as `\xc3`, control characters as `\n`, `\u{1b}`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(&'a [u8]);
 

@@ -8,7 +8,8 @@ use striae_core::store::WriteAt;
 
 /// A GSD file that a [`Writer`](crate::Writer) writes frames to.
 ///
-/// Errors of all methods are the sink's own; what failed is not in the file, and can be tried again.
+/// Errors of all methods are the sink's own; what failed is not in the file, and can be tried
+/// again.
 #[allow(clippy::missing_errors_doc, reason = "above")]
 pub trait Sink {
     /// Why it cannot be written.

@@ -16,8 +16,8 @@ use striae_core::gsd::{self, Chunk, Version};
 /// Members and frames that are believed whatever the length of the file.
 const BELIEVED: u64 = 1 << 20;
 
-/// Bytes of taken values that are believed for each byte of the file: a value that is as in frame 0 takes
-/// none of it, and the chunk of a step, which most frames have, takes 40.
+/// Bytes of taken values that are believed for each byte of the file: a value that is as in frame 0
+/// takes none of it, and the chunk of a step, which most frames have, takes 40.
 const TAKEN: u64 = 16;
 
 /// Bytes of a file that are believed whatever its length, when it is about taken values.
@@ -244,7 +244,8 @@ impl<F: Source> Trajectory<F> {
         self.file_len().max(BELIEVED)
     }
 
-    /// Most bytes that are believed of values which frames take from elsewhere, for the same reason.
+    /// Most bytes that are believed of values which frames take from elsewhere, for the same
+    /// reason.
     pub fn most_of_taken(&self) -> u64 {
         self.file_len().max(SHORT).saturating_mul(TAKEN)
     }

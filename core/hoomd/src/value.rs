@@ -25,8 +25,8 @@ pub(crate) enum Value<'a> {
 }
 
 impl Field {
-    /// The default as it stands in a file, if there is one: type, columns, and bytes of one row, or of
-    /// all rows of a chunk that has a number of rows of its own.
+    /// The default as it stands in a file, if there is one: type, columns, and bytes of one row, or
+    /// of all rows of a chunk that has a number of rows of its own.
     #[must_use]
     pub fn default_row(&self) -> Option<(ChunkType, u32, Vec<u8>)> {
         let (value, m) = Value::of_default(self)?;

@@ -50,8 +50,8 @@ pub struct Writer<W> {
     begun: Vec<(Box<[u8]>, u32)>,
 }
 
-/// What a writer must know of a file before it adds frames: of what precision they are, and what stands
-/// in frame 0.
+/// What a writer must know of a file before it adds frames: of what precision they are, and what
+/// stands in frame 0.
 #[derive(Debug)]
 pub struct Start {
     precision: Precision,
@@ -83,8 +83,8 @@ impl Start {
         Ok(Self { precision, first: None })
     }
 
-    /// For a file that has the frames of this trajectory, be they ours or those of any other program.
-    /// Reads frame 0.
+    /// For a file that has the frames of this trajectory, be they ours or those of any other
+    /// program. Reads frame 0.
     ///
     /// # Errors
     /// [`Error::Precision`]; those of frame 0.
@@ -136,9 +136,9 @@ impl<W: Sink> Writer<W> {
     /// [`commit`](Self::commit).
     ///
     /// # Errors
-    /// What [`FrameData::check`] says, [`Error::NotInFrame0`], a name or text that the file
-    /// cannot have: nothing of the frame is written then. What the
-    /// [sink](Sink) says of its store: call it again then with the same frame ([`Error::OtherFrame`]).
+    /// What [`FrameData::check`] says, [`Error::NotInFrame0`], a name or text that the file cannot
+    /// have: nothing of the frame is written then. What the [sink](Sink) says of its store: call it
+    /// again then with the same frame ([`Error::OtherFrame`]).
     pub fn append(&mut self, frame: &FrameData) -> Result<u64, W::Error> {
         let items = self.items(frame)?;
         let mut is_begun = self.begun.iter();

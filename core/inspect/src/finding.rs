@@ -1,8 +1,8 @@
 //! What inspecting a file finds, as values with stable names: for programs, whatever the format.
 //!
 //! The findings of a format are one table, given to the macro `findings`: a row is a kind with its
-//! severity, fields, values and text, out of which come the enum, its `Display`, its [`Facts`], and the
-//! list of [`Kind`]s that the specification prints.
+//! severity, fields, values and text, out of which come the enum, its `Display`, its [`Facts`], and
+//! the list of [`Kind`]s that the specification prints.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -114,7 +114,8 @@ pub enum Value {
 /// Values of a finding, each with its name, its type and what it means.
 macro_rules! facts {
     ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty => $value:expr,)*) => {
-        /// What a finding says; what does not apply is `None`. Names of kinds and fields do not change.
+        /// What a finding says; what does not apply is `None`. Names of kinds and fields do not
+        /// change.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Facts {
@@ -189,7 +190,8 @@ impl fmt::Display for FieldName {
     }
 }
 
-/// Whether a file begins with most bytes of a format's magic: a damaged one is still of that format.
+/// Whether a file begins with most bytes of a format's magic: a damaged one is still of that
+/// format.
 #[must_use]
 pub fn is_mostly(magic: &[u8], bytes: &[u8]) -> bool {
     magic.iter().zip(bytes).filter(|(a, b)| a == b).count() > magic.len() / 2
@@ -282,9 +284,9 @@ impl Facts {
 /// The findings of a format, a row each: severity, name of the kind, variant with its fields, what
 /// they come to as [`Facts`], and as text.
 ///
-/// A row without a kind has that of the error in it. Rows behind `also` are errors of core, or findings of another table: they bring a function that
-/// gives their facts, their own `Display`, and the list of their kinds; `kinds` is that of errors in
-/// rows without one.
+/// A row without a kind has that of the error in it. Rows behind `also` are errors of core, or
+/// findings of another table: they bring a function that gives their facts, their own `Display`,
+/// and the list of their kinds; `kinds` is that of errors in rows without one.
 macro_rules! findings {
     (
         $(#[$meta:meta])*

@@ -30,9 +30,9 @@ pub enum Sum {
 
 /// A file to be inspected.
 ///
-/// Tables are read through [`ReadAt`], in the order in which they are needed. Data, which are most of
-/// a file, are asked for by their places, and whoever has the file reads them as it can best: by many
-/// threads, ahead, past a page cache. What it does not say is done in a plain way.
+/// Tables are read through [`ReadAt`], in the order in which they are needed. Data, which are most
+/// of a file, are asked for by their places, and whoever has the file reads them as it can best: by
+/// many threads, ahead, past a page cache. What it does not say is done in a plain way.
 pub trait Subject: ReadAt {
     /// Computes checksums, be it in software.
     #[must_use]
@@ -59,8 +59,8 @@ pub trait Subject: ReadAt {
         })
     }
 
-    /// Computes the checksum of the data in each of `spans`, and hands them to `each` in the order of
-    /// the spans, or why they cannot be read.
+    /// Computes the checksum of the data in each of `spans`, and hands them to `each` in the order
+    /// of the spans, or why they cannot be read.
     fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread<Self>>)) {
         let checksum = self.checksum(sum);
         for &span in spans {

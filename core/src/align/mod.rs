@@ -1,9 +1,9 @@
 //! Reading and writing at what alignment a device asks for (`spec/align.md`).
 //!
-//! Direct input and output leaves out the page cache, and takes only offsets, lengths and memory that are
-//! multiples of what the device says. Nobody else should have to know: whoever has [`Span`]s (a
-//! task's bytes, rows of a chunk, a sample) gets here what to read, and which part of that it asked
-//! for. It is arithmetic; adapters do the reading.
+//! Direct input and output leaves out the page cache, and takes only offsets, lengths and memory
+//! that are multiples of what the device says. Nobody else should have to know: whoever has
+//! [`Span`]s (a task's bytes, rows of a chunk, a sample) gets here what to read, and which part of
+//! that it asked for. It is arithmetic; adapters do the reading.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,8 +1,9 @@
 //! Many requests: the reads that serve all of them.
 //!
-//! Requests that touch, once they are rounded out to units, and those with a gap that is worth reading
-//! through, form a run; a run is cut into reads from its start. So where everything is follows from
-//! the runs, and these are all that needs memory: as many as there are requests at most.
+//! Requests that touch, once they are rounded out to units, and those with a gap that is worth
+//! reading through, form a run; a run is cut into reads from its start. So where everything is
+//! follows from the runs, and these are all that needs memory: as many as there are requests at
+//! most.
 
 use super::error::Error;
 use super::rules::Rules;
@@ -40,8 +41,8 @@ impl Run {
         }
     }
 
-    /// The run from its start up to `offset`, cut off where a read begins: the start of the read that
-    /// has the byte at `offset`, and its number in the run.
+    /// The run from its start up to `offset`, cut off where a read begins: the start of the read
+    /// that has the byte at `offset`, and its number in the run.
     fn cut(&self, offset: u64, max_io: u64) -> (u64, u64) {
         let skip = offset.saturating_sub(self.start);
         let whole = if skip < max_io { 0 } else { skip.checked_div(max_io).unwrap_or(0) };
@@ -125,7 +126,8 @@ pub struct Plan<'m> {
 }
 
 impl<'m> Plan<'m> {
-    /// Plans for requests in any order, which may overlap. Empty ones need nothing, wherever they are.
+    /// Plans for requests in any order, which may overlap. Empty ones need nothing, wherever they
+    /// are.
     ///
     /// `memory` has a run for each request. Takes O(n log n).
     ///
@@ -166,15 +168,15 @@ impl<'m> Plan<'m> {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.len()))
     }
 
-    /// Bytes of a buffer that all reads fit in, one behind the other, so that every request is in one
-    /// piece there. Where the buffer is aligned, so are the places of the reads.
+    /// Bytes of a buffer that all reads fit in, one behind the other, so that every request is in
+    /// one piece there. Where the buffer is aligned, so are the places of the reads.
     #[must_use]
     pub fn room(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.place.saturating_add(run.len()))
     }
 
-    /// Where the first byte of a request is in such a buffer; `None` if the plan does not read all of it.
-    /// An empty one is at 0: wherever it is in the file, it is in any buffer.
+    /// Where the first byte of a request is in such a buffer; `None` if the plan does not read all
+    /// of it. An empty one is at 0: wherever it is in the file, it is in any buffer.
     #[must_use]
     pub fn place(&self, request: Span) -> Option<u64> {
         if request.is_empty() {
@@ -210,7 +212,8 @@ impl<'m> Plan<'m> {
         Read { number: run.first.saturating_add(at), span, valid, place }
     }
 
-    /// The parts of a request in the order of their bytes; `None` if the plan does not read all of it.
+    /// The parts of a request in the order of their bytes; `None` if the plan does not read all of
+    /// it.
     #[must_use]
     pub fn parts(&self, request: Span) -> Option<Parts> {
         let run = self.run_of(request)?;
@@ -274,8 +277,8 @@ fn put(runs: &mut [Run], at: usize, run: Run) {
     }
 }
 
-/// Whether `next`, which does not start before `run`, is read together with it: they touch, or the gap
-/// is short and the last read of `run` can end behind it.
+/// Whether `next`, which does not start before `run`, is read together with it: they touch, or the
+/// gap is short and the last read of `run` can end behind it.
 fn is_one(run: &Run, next: &Run, rules: &Rules) -> bool {
     let Some(gap) = next.start.checked_sub(run.end).filter(|&gap| gap > 0) else { return true };
     let (last, _) = run.cut(run.end.saturating_sub(1), rules.max_io());

@@ -43,8 +43,8 @@ impl Rules {
     /// The most that Linux reads at once is the largest multiple of the alignment up to this.
     pub const MAX_IO: u64 = 0x7FFF_F000;
 
-    /// Rules for a file of `file_len` bytes: reads of at most [`MAX_IO`](Self::MAX_IO), and no gap is
-    /// read through.
+    /// Rules for a file of `file_len` bytes: reads of at most [`MAX_IO`](Self::MAX_IO), and no gap
+    /// is read through.
     ///
     /// # Errors
     /// [`Error::Alignment`]; [`Error::FileTooLong`].

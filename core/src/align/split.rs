@@ -19,14 +19,15 @@ pub struct Bounce {
 
 /// A request, widened (`spec/align.md#split`).
 ///
-/// Every byte is in one of the three. The body is aligned in the file and in the caller's memory; it
-/// may be longer than [`Rules::max_io`], and can be cut at multiples of that. Head and tail are shorter
-/// than a granule, but if there is no body, the head is all of the request.
+/// Every byte is in one of the three. The body is aligned in the file and in the caller's memory;
+/// it may be longer than [`Rules::max_io`], and can be cut at multiples of that. Head and tail are
+/// shorter than a granule, but if there is no body, the head is all of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// What comes before the body.
     pub head: Option<Bounce>,
-    /// Read straight to where it is wanted: `body.offset() - request.offset()` bytes into the memory.
+    /// Read straight to where it is wanted: `body.offset() - request.offset()` bytes into the
+    /// memory.
     pub body: Option<Span>,
     /// What comes behind the body.
     pub tail: Option<Bounce>,
@@ -66,8 +67,8 @@ impl Split {
     }
 }
 
-/// The first offset from `offset` on that is aligned in the file and, if `offset` comes to `address`, in
-/// memory, too.
+/// The first offset from `offset` on that is aligned in the file and, if `offset` comes to
+/// `address`, in memory, too.
 fn first_aligned(offset: u64, address: u64, rules: &Rules) -> Option<u64> {
     let memory = rules.memory();
     let first = rules.up(offset);

@@ -27,7 +27,8 @@ pub struct Edge {
 /// First the edges, then the body, then the length of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// The block that the write begins in, if it does not begin with it; if it ends in it, all of it.
+    /// The block that the write begins in, if it does not begin with it; if it ends in it, all of
+    /// it.
     pub head: Option<Edge>,
     /// Whole blocks: `body.offset() - span.offset()` bytes into the write.
     pub body: Option<Span>,
@@ -55,7 +56,8 @@ impl Write {
             let block = Span::new(rules.down(from), rules.unit()).unwrap_or(Span::ZERO);
             let there = file_len.saturating_sub(block.offset()).min(block.len());
             let skip = from.saturating_sub(block.offset());
-            // Bytes behind the write that the file has not: nothing to keep. Those before it, always.
+            // Bytes behind the write that the file has not: nothing to keep. Those before it,
+            // always.
             let keeps = skip > 0 || to.saturating_sub(block.offset()) < there;
             let (at, len) = (from.saturating_sub(start), to.saturating_sub(from));
             Edge { block, read: if keeps { there } else { 0 }, skip, at, len }

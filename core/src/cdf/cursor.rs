@@ -280,8 +280,8 @@ impl Cursor {
         Ok((self.advance(source)?, self))
     }
 
-    /// As [`next`](Self::next), in place. After a [`Miss`] it is where it was; after an [`Error`] it
-    /// must not be used any more.
+    /// As [`next`](Self::next), in place. After a [`Miss`] it is where it was; after an [`Error`]
+    /// it must not be used any more.
     pub(super) fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         match self.stage {
             Stage::Header => self.header(source),

@@ -13,8 +13,8 @@ pub const fn padded(len: u64) -> Option<u64> {
     round_up(len, FOUR)
 }
 
-/// Bytes from one record to the next: of each record variable its values of one record, padded to 4.
-/// If there is one such variable only they are not padded (`spec/cdf.md#records`).
+/// Bytes from one record to the next: of each record variable its values of one record, padded to
+/// 4. If there is one such variable only they are not padded (`spec/cdf.md#records`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RecordSize {
@@ -25,7 +25,8 @@ pub struct RecordSize {
 }
 
 impl RecordSize {
-    /// With one more variable, which has `len` bytes a record; `None` if that is more than any file.
+    /// With one more variable, which has `len` bytes a record; `None` if that is more than any
+    /// file.
     #[must_use]
     pub const fn with(self, len: u64) -> Option<Self> {
         let Some(padded) = padded(len) else { return None };

@@ -1,9 +1,10 @@
 //! What the writer of a GSD file knows: where everything goes, and what of it is committed.
 //!
-//! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), takes in those whose
-//! bytes are there ([`Book::add`]), and hands out the work that somebody has to do in the store for it
-//! ([`Work`]): a frame that ends, names, a commit. [`Writer`](super::Writer) is a store, memory and a
-//! `Book`; a program whose threads or ranks write one chunk together uses the `Book` itself.
+//! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), takes in
+//! those whose bytes are there ([`Book::add`]), and hands out the work that somebody has to do in
+//! the store for it ([`Work`]): a frame that ends, names, a commit. [`Writer`](super::Writer) is a
+//! store, memory and a `Book`; a program whose threads or ranks write one chunk together uses the
+//! `Book` itself.
 
 mod adopt;
 mod begin;
@@ -43,8 +44,8 @@ use waiting::{Counts, Waiting};
 use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
 
-/// Where there is much memory, the end of it is lent to the driver: an index of millions of entries is
-/// read in pieces of this length.
+/// Where there is much memory, the end of it is lent to the driver: an index of millions of entries
+/// is read in pieces of this length.
 const WINDOW: usize = 1 << 16;
 
 /// What the writer of a file knows. See the [module](self).
@@ -122,7 +123,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.work(frame::begin, &[], None)
     }
 
-    /// Whether a chunk can be placed: the file has a commit record that is durable, and the memory room.
+    /// Whether a chunk can be placed: the file has a commit record that is durable, and the memory
+    /// room.
     #[must_use]
     #[inline]
     pub const fn is_ready(&self) -> bool {
@@ -169,7 +171,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.place(id, kind, n, m)
     }
 
-    /// As [`next_place`](Self::next_place), or `None` if something must be done before that is known.
+    /// As [`next_place`](Self::next_place), or `None` if something must be done before that is
+    /// known.
     #[inline]
     pub(super) fn place_at_once(
         &mut self,
@@ -229,12 +232,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
-    /// Adds a chunk that was placed in the present frame and whose bytes, of CRC-32C `crc`, are in the
-    /// store. Without checksums `crc` is of no use.
+    /// Adds a chunk that was placed in the present frame and whose bytes, of CRC-32C `crc`, are in
+    /// the store. Without checksums `crc` is of no use.
     ///
     /// # Errors
-    /// [`Error::Duplicate`], [`Error::NoName`]; [`Error::Outside`] if it was not placed in the present
-    /// frame.
+    /// [`Error::Duplicate`], [`Error::NoName`]; [`Error::Outside`] if it was not placed in the
+    /// present frame.
     pub fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
         self.check_name(chunk.id, chunk.kind)?;
         let from = self.tail.placed_from.map_or(self.tail.data_end, NonZeroU64::get);
@@ -285,8 +288,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         may
     }
 
-    /// Gives up the chunks of the present frame, also those that were placed and must not be added any
-    /// more: the book is as after the end of the frame before.
+    /// Gives up the chunks of the present frame, also those that were placed and must not be added
+    /// any more: the book is as after the end of the frame before.
     pub fn discard_frame(&mut self) {
         let start = self.waiting().discard_open();
         let start =
@@ -304,8 +307,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
 
     /// Makes all ended frames, and all names, durable and visible. The present frame goes on.
     ///
-    /// If the work fails, the file is as the last commit left it, or as this one would; the next one
-    /// tries again.
+    /// If the work fails, the file is as the last commit left it, or as this one would; the next
+    /// one tries again.
     pub fn commit(&mut self) -> Work<'_> {
         self.work(commit::commit, &[], None)
     }
@@ -318,8 +321,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
 
     /// Adds a name that the file does not have; [`names`](Self::names) before is its id.
     ///
-    /// If the work fails, it does not have it: [`Error::BadName`] and [`Error::NamesFull`] are among the
-    /// reasons.
+    /// If the work fails, it does not have it: [`Error::BadName`] and [`Error::NamesFull`] are
+    /// among the reasons.
     pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Work<'w> {
         self.work(names::add, name, None)
     }
@@ -335,14 +338,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.found_name(name, id)
     }
 
-    /// Makes a file of an older layer one of layer 2.1; `before` is memory for what is taken back if the
-    /// work fails. [`Error::OpenFrame`] is among the reasons.
+    /// Makes a file of an older layer one of layer 2.1; `before` is memory for what is taken back
+    /// if the work fails. [`Error::OpenFrame`] is among the reasons.
     pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
         self.work(upgrade::upgrade, &[], Some((before, Before::take_back)))
     }
 
-    /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.
-    /// `before` is memory for what is taken back if the work fails.
+    /// Removes all frames and names, and gives back their room. What waits for a commit is gone,
+    /// too. `before` is memory for what is taken back if the work fails.
     pub fn truncate<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
         self.work(truncate::truncate, &[], Some((before, Before::take_back)))
     }
@@ -466,17 +469,17 @@ impl<B> Book<B> {
     }
 
     /// Whether the commits that follow take one sync where that is possible, and not two; see
-    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first one of them takes two, and says so
-    /// to readers.
+    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first one of them takes two, and
+    /// says so to readers.
     pub const fn set_one_sync(&mut self, one_sync: bool) {
         if self.tail.one_sync != one_sync {
             (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
         }
     }
 
-    /// Whether names go to the list that the header shows while it has room, and not to another. Only
-    /// for a file that nobody reads before it is closed, nor if it never is: names would be seen that
-    /// are not committed.
+    /// Whether names go to the list that the header shows while it has room, and not to another.
+    /// Only for a file that nobody reads before it is closed, nor if it never is: names would be
+    /// seen that are not committed.
     pub const fn set_names_in_place(&mut self, in_place: bool) {
         self.tail.names_in_place = in_place;
     }

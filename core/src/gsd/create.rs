@@ -37,9 +37,9 @@ pub struct Attributes<'a> {
     pub align: u64,
     /// Whether frames carry checksums.
     pub checksums: bool,
-    /// Whether commits take one sync where that is possible, and not two: such a commit lasts, but only
-    /// striae's readers know of it after a power cut, until striae opens the file to write or the next
-    /// commit is made (`spec/gsd.md#a-commit-of-one-sync`).
+    /// Whether commits take one sync where that is possible, and not two: such a commit lasts, but
+    /// only striae's readers know of it after a power cut, until striae opens the file to write or
+    /// the next commit is made (`spec/gsd.md#a-commit-of-one-sync`).
     pub one_sync: bool,
     /// Slots of the first index; it doubles when it is full.
     pub index_slots: u64,
@@ -51,7 +51,8 @@ pub struct Attributes<'a> {
 }
 
 impl Default for Attributes<'_> {
-    /// A file of layer 2.1 without schema, with room for 128 chunks and 1024 bytes of names, as gsd's.
+    /// A file of layer 2.1 without schema, with room for 128 chunks and 1024 bytes of names, as
+    /// gsd's.
     fn default() -> Self {
         Self {
             application: "",
@@ -213,7 +214,8 @@ impl Fills {
 #[derive(Debug)]
 pub struct Create {
     header: raw::Header,
-    /// Of a commit that changes nothing: without one, an append by gsd could not be told from damage.
+    /// Of a commit that changes nothing: without one, an append by gsd could not be told from
+    /// damage.
     shadow: Shadow,
     data_end: u64,
     /// Length of the store, so that it is never cut.
@@ -294,8 +296,8 @@ impl Create {
         self.data_end
     }
 
-    /// Refuses bytes at `offset` that a blank store cannot have, also if this file was being made in
-    /// it when the power went; `fills` is what the bytes before it leave possible.
+    /// Refuses bytes at `offset` that a blank store cannot have, also if this file was being made
+    /// in it when the power went; `fills` is what the bytes before it leave possible.
     ///
     /// # Errors
     /// [`Error::NotBlank`].

@@ -16,8 +16,8 @@ use {super::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 /// Some chunks in the order of the index.
 ///
 /// Entries that are the same as the one before are passed over: they fill an index that needs more
-/// entries than there are chunks. An entry that cannot be right is an error in its place, and those behind it follow; an error of
-/// the store is the last item.
+/// entries than there are chunks. An entry that cannot be right is an error in its place, and those
+/// behind it follow; an error of the store is the last item.
 #[derive(Debug)]
 pub struct Chunks<'s, S, W> {
     store: &'s S,

@@ -49,7 +49,8 @@ pub enum Error {
         /// Length of the file.
         file_len: u64,
     },
-    /// The file: two of its blocks have bytes in common, so that it can be read, but not written to.
+    /// The file: two of its blocks have bytes in common, so that it can be read, but not written
+    /// to.
     Overlap {
         /// The field that says where one of them starts.
         field: FieldId,

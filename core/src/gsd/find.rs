@@ -1,4 +1,5 @@
-//! Finding a chunk: by frame and id in a sorted index, by frame and then backwards in one of layer 1.
+//! Finding a chunk: by frame and id in a sorted index, by frame and then backwards in one of layer
+//! 1.
 
 use super::chunk::{Chunk, Key, Limits};
 use super::error::Error;
@@ -18,8 +19,8 @@ const GUESSES: u8 = 3;
 /// guessed from frame and id at both ends of the range that is left. Chunks that are spread evenly
 /// take one or two reads, and chunks of frames that differ by chance two or three: each guess is as
 /// much better as the one before was near. Behind three guesses, one that did not help much is
-/// followed by a read of the middle, so that any others take at most two times the logarithm of their
-/// number, and four.
+/// followed by a read of the middle, so that any others take at most two times the logarithm of
+/// their number, and four.
 #[derive(Debug, Clone, Copy)]
 pub struct LowerBound {
     index: IndexBlock,

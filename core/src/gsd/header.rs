@@ -235,8 +235,8 @@ impl raw::Header {
         }
     }
 
-    /// Whether `found` is this header erased: all zeros or all ones, also where a part of it was written
-    /// again. One whose record holds is not: only its magic was taken away.
+    /// Whether `found` is this header erased: all zeros or all ones, also where a part of it was
+    /// written again. One whose record holds is not: only its magic was taken away.
     pub(super) fn is_erased_in(&self, found: &Self) -> bool {
         let image = found.image();
         if image.has_record() && image.commit.commit_crc.get() == image.commit_crc(crc32c) {

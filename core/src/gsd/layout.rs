@@ -157,8 +157,8 @@ pub const MAX_PADDING: u64 = 1 << 20;
 
 /// Entries that an index must have: those that there are, one a frame, and `least`.
 ///
-/// gsd refuses an entry whose frame is not below the number of slots, also in files that it has made so
-/// itself by appending to one of few slots, or of as many as frames.
+/// gsd refuses an entry whose frame is not below the number of slots, also in files that it has
+/// made so itself by appending to one of few slots, or of as many as frames.
 #[must_use]
 pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
     let is_near = frames > entries && frames.saturating_sub(entries) <= MAX_PADDING;

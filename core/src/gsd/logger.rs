@@ -14,14 +14,16 @@ use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
-/// It needs no memory but itself, `40 * N` and about 420 bytes, whatever `S` is, and stack. On a Cortex-M3
-/// (`tests/run firmware` measures it): 576 bytes with 4 slots and 736 with 8; less than 4.5 KiB of stack
-/// to begin or to go on, of which it is itself a part; 1.6 KiB to end a frame, 1 KiB for names and chunks.
+/// It needs no memory but itself, `40 * N` and about 420 bytes, whatever `S` is, and stack. On a
+/// Cortex-M3 (`tests/run firmware` measures it): 576 bytes with 4 slots and 736 with 8; less than
+/// 4.5 KiB of stack to begin or to go on, of which it is itself a part; 1.6 KiB to end a frame, 1
+/// KiB for names and chunks.
 ///
-/// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power goes, all frames before it are there and nothing else is.
+/// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power
+/// goes, all frames before it are there and nothing else is.
 ///
-/// A medium that erases a sector before it writes it, as cards and flash do, may lose what shares that
-/// sector: for such a one set [`align`](Attributes::align) to 512, and leave
+/// A medium that erases a sector before it writes it, as cards and flash do, may lose what shares
+/// that sector: for such a one set [`align`](Attributes::align) to 512, and leave
 /// [`one_sync`](Attributes::one_sync) off. Then any sectors of 512 bytes that are under way may be
 /// erased by a power cut, and no frame is lost.
 ///
@@ -120,14 +122,14 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Ok(logger)
     }
 
-    /// Goes on with the file in `store`, or makes one if the store is blank: what a device does when
-    /// it gets power.
+    /// Goes on with the file in `store`, or makes one if the store is blank: what a device does
+    /// when it gets power.
     ///
-    /// What is in the store is lost only to [`create`](Self::create). *Blank* is a store whose sectors
-    /// are all zeros or all ones as far as a new file of `attributes` reaches, also where a power cut
-    /// has left a part of one that was being made. A file is continued if application, schema and
-    /// schema version are those of `attributes`; what else these say is for a new file only. A
-    /// header that was erased while it was written is brought back if that can be done
+    /// What is in the store is lost only to [`create`](Self::create). *Blank* is a store whose
+    /// sectors are all zeros or all ones as far as a new file of `attributes` reaches, also where a
+    /// power cut has left a part of one that was being made. A file is continued if application,
+    /// schema and schema version are those of `attributes`; what else these say is for a new file
+    /// only. A header that was erased while it was written is brought back if that can be done
     /// (`spec/gsd.md#erased-sectors`). Whatever else is there is an error, and left alone.
     ///
     /// # Errors
@@ -199,7 +201,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Ok(())
     }
 
-    /// Gives up the chunks of the present frame, as [`Writer::discard_frame`]. One that has ended stays.
+    /// Gives up the chunks of the present frame, as [`Writer::discard_frame`]. One that has ended
+    /// stays.
     pub fn discard_frame(&mut self) {
         self.writer.discard_frame();
     }

@@ -29,9 +29,9 @@ impl NamePlace {
 
 /// The names of a file by their bytes.
 ///
-/// Looking a name up in the list ([`Reader::name_id`]) reads the list; this reads little more than the
-/// name. The names stay in the store: the table has a hash of each and where it is, sorted by hash,
-/// so that no choice of names makes it slow to fill.
+/// Looking a name up in the list ([`Reader::name_id`]) reads the list; this reads little more than
+/// the name. The names stay in the store: the table has a hash of each and where it is, sorted by
+/// hash, so that no choice of names makes it slow to fill.
 ///
 /// ```
 /// use striae_core::gsd::{NamePlace, NameTable, Reader};
@@ -52,7 +52,8 @@ pub struct NameTable<'m> {
 }
 
 impl<'m> NameTable<'m> {
-    /// Fills a table with the names of a file. Any `window` will do; a larger one makes fewer reads.
+    /// Fills a table with the names of a file. Any `window` will do; a larger one makes fewer
+    /// reads.
     ///
     /// It stays right until [`Reader::refresh`] says that the file has changed.
     ///
@@ -96,8 +97,8 @@ impl<'m> NameTable<'m> {
         self.places.is_empty()
     }
 
-    /// The id of a name; `None` if no chunk ever had it. Of a name that stands twice it is the first.
-    /// Any `window` will do.
+    /// The id of a name; `None` if no chunk ever had it. Of a name that stands twice it is the
+    /// first. Any `window` will do.
     ///
     /// # Errors
     /// The store's own.

@@ -204,7 +204,8 @@ pub fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
 
 /// The names of a file in the order of their ids, read through a window.
 ///
-/// It lends each name, so it is no [`Iterator`]: `while let Some((id, name)) = names.next()? { .. }`.
+/// It lends each name, so it is no [`Iterator`]:
+/// `while let Some((id, name)) = names.next()? { .. }`.
 #[derive(Debug)]
 pub struct Names<'s, S, W> {
     store: &'s S,
@@ -321,8 +322,8 @@ impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
-    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not belong
-    /// to it; it is any bytes, most often UTF-8.
+    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not
+    /// belong to it; it is any bytes, most often UTF-8.
     ///
     /// # Errors
     /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if it does

@@ -26,8 +26,8 @@ pub enum State {
     /// Publishing a commit was cut off while the header was written. It had all that it needs: what
     /// was read is that commit.
     Torn(Record),
-    /// A commit of one sync was made, and its header was not written, or was not durable. A shadow has
-    /// it, and all that it added is there: what was read is that commit.
+    /// A commit of one sync was made, and its header was not written, or was not durable. A shadow
+    /// has it, and all that it added is there: what was read is that commit.
     Ahead(Record),
 }
 
@@ -51,8 +51,9 @@ pub struct Head {
     pub header: Header,
     /// The part of the header that commits change; of a torn one, as it should be.
     pub image: Image,
-    /// Whether the header is half written. If a commit is ahead of it, the one before was being written:
-    /// that must be written first, since only the header of that and of the next one have a shadow.
+    /// Whether the header is half written. If a commit is ahead of it, the one before was being
+    /// written: that must be written first, since only the header of that and of the next one have
+    /// a shadow.
     pub is_torn: bool,
     /// How it is known what is in the file.
     pub state: State,
@@ -92,8 +93,8 @@ impl Head {
 /// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
 ///
 /// A file with a commit record is opened in two reads; another one in a read of the names and
-/// log2(slots) reads of a slot. If commits may take one sync, a shadow is read, too, and, if it is ahead of
-/// the header, what its commit added: at most 2 MiB.
+/// log2(slots) reads of a slot. If commits may take one sync, a shadow is read, too, and, if it is
+/// ahead of the header, what its commit added: at most 2 MiB.
 #[derive(Debug)]
 pub struct Open(Stage);
 

@@ -20,8 +20,8 @@ const MAGIC: usize = Commit::MAGIC.len();
 /// whatever tears it leaves a front of the new and the rest of the old one, which the shadow tells
 /// apart from everything else.
 ///
-/// A commit of one sync leaves it to the next one to make the header durable: until then, the shadow
-/// proves that it was made.
+/// A commit of one sync leaves it to the next one to make the header durable: until then, the
+/// shadow proves that it was made.
 #[derive(Debug)]
 pub struct Publish {
     shadow: Shadow,
@@ -38,8 +38,9 @@ pub(super) enum Stage {
     /// The header is durable, or, of a commit of one sync, to be seen before what comes later.
     Behind,
     Done,
-    /// The first step of a header's first commit record: the caller has cleared the magic of one that does
-    /// not hold. The record is whole and durable before the magic is written that makes it one.
+    /// The first step of a header's first commit record: the caller has cleared the magic of one
+    /// that does not hold. The record is whole and durable before the magic is written that makes
+    /// it one.
     FirstShadow,
     OtherShadow,
     SyncShadows,
@@ -68,8 +69,8 @@ impl Stage {
 const ZEROS: [u8; SHADOW_LEN] = [0; SHADOW_LEN];
 
 impl Publish {
-    /// Replaces `old`, which stands in the header, by `new`; both name the same shadows. `added_crc` is
-    /// that of a commit of one sync, or 0.
+    /// Replaces `old`, which stands in the header, by `new`; both name the same shadows.
+    /// `added_crc` is that of a commit of one sync, or 0.
     #[must_use]
     pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         Self { shadow: Shadow::of(old, new, added_crc, checksum), stage: Stage::Shadow }
@@ -115,8 +116,8 @@ impl Publish {
         &self.shadow.new
     }
 
-    /// Whether the next step is the first one that writes to the header of a commit: what was begun must
-    /// be ended from there on, before the shadow is used for anything else.
+    /// Whether the next step is the first one that writes to the header of a commit: what was begun
+    /// must be ended from there on, before the shadow is used for anything else.
     pub(super) fn is_about_to_begin(&self) -> bool {
         self.stage == Stage::Fields
     }

@@ -13,8 +13,8 @@ use zerocopy::little_endian::{U32, U64};
 /// Offset of the commit record in the file.
 pub const OFFSET: u64 = 176;
 
-/// Offset in the file of a field of the header or of the commit record; `None` for other fields, which
-/// stand in many places.
+/// Offset in the file of a field of the header or of the commit record; `None` for other fields,
+/// which stand in many places.
 #[must_use]
 pub fn header_offset(field: FieldId) -> Option<u64> {
     let offset = u64::from(field.offset());
@@ -215,9 +215,9 @@ impl Image {
         Record::parse(&self.commit, self.index(), self.name_block(), file_len).map(Some)
     }
 
-    /// Whether gsd must have moved the index or the name list since the record was made, as far as the
-    /// header alone says. That is little, and asked only if there is no shadow to say more: one that was
-    /// half written when the power went, before gsd came.
+    /// Whether gsd must have moved the index or the name list since the record was made, as far as
+    /// the header alone says. That is little, and asked only if there is no shadow to say more: one
+    /// that was half written when the power went, before gsd came.
     #[must_use]
     pub fn is_moved(&self) -> bool {
         let (index, names, data_end) =

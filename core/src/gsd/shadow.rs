@@ -6,13 +6,14 @@ use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// Most bytes of chunks, and of entries, that a commit of one sync adds: who opens the file may have to
-/// read them.
+/// Most bytes of chunks, and of entries, that a commit of one sync adds: who opens the file may
+/// have to read them.
 pub const MAX_ADDED: u64 = 1 << 20;
 
 /// What a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
 ///
-/// Nothing else may have changed, so that what it added is all that can be missing after a power cut.
+/// Nothing else may have changed, so that what it added is all that can be missing after a power
+/// cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
     /// Bytes from the end of the last commit to that of this one.
@@ -73,7 +74,8 @@ impl Added {
 /// Of two shadows, the one that says the lesser of these is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Settled {
-    /// A commit was being published: its header was half written. The whole one is the shadow's `new`.
+    /// A commit was being published: its header was half written. The whole one is the shadow's
+    /// `new`.
     Torn,
     /// gsd went on writing: its header is right, and the record says what was before.
     Appended,
@@ -88,14 +90,15 @@ impl Shadow {
     /// Bytes of both shadows, one behind the other.
     pub const BOTH_LEN: u64 = 2 * Self::LEN;
 
-    /// Where the shadow of commit number `sequence` stands, if both stand at `both`: they take turns.
+    /// Where the shadow of commit number `sequence` stands, if both stand at `both`: they take
+    /// turns.
     #[must_use]
     pub const fn offset_of(both: u64, sequence: u32) -> u64 {
         if sequence.is_multiple_of(2) { both } else { both.saturating_add(Self::LEN) }
     }
 
-    /// A shadow of a commit that replaces the header `old` by `new`; `added_crc` is that of a commit
-    /// of one sync, or 0.
+    /// A shadow of a commit that replaces the header `old` by `new`; `added_crc` is that of a
+    /// commit of one sync, or 0.
     #[must_use]
     pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         let mut shadow = Self::new_zeroed();
@@ -123,9 +126,9 @@ impl Shadow {
         is_right.then_some(shadow)
     }
 
-    /// What the header is if its sector was erased while it was written, if this shadow can say so: it is
-    /// the second of those at `both`, and neither its commit nor the one before may have taken one
-    /// sync (`spec/gsd.md#erased-sectors`).
+    /// What the header is if its sector was erased while it was written, if this shadow can say so:
+    /// it is the second of those at `both`, and neither its commit nor the one before may have
+    /// taken one sync (`spec/gsd.md#erased-sectors`).
     pub(super) fn header_of(&self, both: u64) -> Option<&Image> {
         let takes_two = [&self.old, &self.new].iter().all(|image| image.commit.one_sync == 0);
         let is_here = self.new.commit.shadow.get() == both;
@@ -153,7 +156,8 @@ impl Shadow {
         if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
             return Settled::Torn;
         }
-        // gsd keeps the record as it is, also one that was half written: all other fields were then.
+        // gsd keeps the record as it is, also one that was half written: all other fields were
+        // then.
         let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
         let is_append = if record == old {
             is_append(&self.old, &[&self.old, &self.new], header)
@@ -176,7 +180,8 @@ impl Shadow {
         }
     }
 
-    /// Whether `header` is one of gsd but for its record, which has changed and says nothing any more.
+    /// Whether `header` is one of gsd but for its record, which has changed and says nothing any
+    /// more.
     pub(super) fn is_append_with_wrong_record(&self, header: &Image) -> bool {
         let records = [self.old.commit, self.new.commit];
         let is_append = |commit| self.settle(&Image { commit, ..*header }) == Settled::Appended;
@@ -191,9 +196,9 @@ fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
     front.saturating_add(rest) >= found.len()
 }
 
-/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of `before`:
-/// it moves the index, the name list or both behind all that there was, and makes larger what it
-/// moves. The name list goes first, and goes alone if the frame is left open.
+/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of
+/// `before`: it moves the index, the name list or both behind all that there was, and makes larger
+/// what it moves. The name list goes first, and goes alone if the frame is left open.
 fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
     let data_end = said_by.commit.data_end.get();
     let (index, names) = (now.index(), now.name_block());

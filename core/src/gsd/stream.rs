@@ -89,9 +89,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
         Ok(())
     }
 
-    /// Adds `len` bytes that `put` brings into the store by itself, as a copy in the kernel does, to the
-    /// offset that it is told. In a file with checksums it is also told the CRC-32C of the bytes so far,
-    /// and returns that of all; otherwise what it returns does not matter.
+    /// Adds `len` bytes that `put` brings into the store by itself, as a copy in the kernel does,
+    /// to the offset that it is told. In a file with checksums it is also told the CRC-32C of the
+    /// bytes so far, and returns that of all; otherwise what it returns does not matter.
     ///
     /// # Errors
     /// As [`write`](Self::write).

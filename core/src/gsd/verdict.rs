@@ -1,8 +1,8 @@
 //! What a file is: the one judgement that opening, verifying and recovering share
 //! (`spec/gsd.md#reading-the-commit-record`).
 //!
-//! It follows from the header, the shadows, what a commit of one sync added, and the slot behind the
-//! last entry. [`Judge`] says which of these it needs; most often that is one slot.
+//! It follows from the header, the shadows, what a commit of one sync added, and the slot behind
+//! the last entry. [`Judge`] says which of these it needs; most often that is one slot.
 
 use super::create::SHADOW;
 use super::error::Error;
@@ -65,9 +65,9 @@ pub enum Damage {
 /// Judges a header, and asks for what is to be read for that; needs a buffer of
 /// [`Judge::WINDOW`] bytes.
 ///
-/// Opening believes in a commit record whose checksum is right, and asks the shadows only if there may
-/// be a later commit, or if it is wrong. A `DEEP` judge, for those who look for damage, always asks
-/// them, and says what a damaged header must have been.
+/// Opening believes in a commit record whose checksum is right, and asks the shadows only if there
+/// may be a later commit, or if it is wrong. A `DEEP` judge, for those who look for damage, always
+/// asks them, and says what a damaged header must have been.
 #[derive(Debug)]
 pub struct Judge<const DEEP: bool> {
     pub(super) file_len: u64,
@@ -80,7 +80,8 @@ pub struct Judge<const DEEP: bool> {
     is_torn_behind: bool,
     pub(super) damage: Option<Damage>,
     has_lost_magic: bool,
-    /// What a shadow says the header should be, and the checksum of what a commit of one sync added.
+    /// What a shadow says the header should be, and the checksum of what a commit of one sync
+    /// added.
     next: (Image, u32),
 }
 
@@ -157,7 +158,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.state
     }
 
-    /// What commits change of the header: as it is, or, if it was torn or is damaged, as it should be.
+    /// What commits change of the header: as it is, or, if it was torn or is damaged, as it should
+    /// be.
     #[must_use]
     pub const fn image(&self) -> &Image {
         &self.image
@@ -200,8 +202,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.has_lost_magic
     }
 
-    /// The record of an image. Whether the file is as long as it says is for those who look for damage
-    /// another question.
+    /// The record of an image. Whether the file is as long as it says is for those who look for
+    /// damage another question.
     fn record_of(&self, image: &Image) -> Result<Option<Record>, Error> {
         image.record(if DEEP { u64::MAX } else { self.file_len })
     }
@@ -221,8 +223,9 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// Whether the image has all of a commit record but its magic, which it is given then. A writer that
-    /// was cut off when it adopted a file leaves zeros, or a front of it and zeros: that is none.
+    /// Whether the image has all of a commit record but its magic, which it is given then. A writer
+    /// that was cut off when it adopted a file leaves zeros, or a front of it and zeros: that is
+    /// none.
     fn find_magic(&mut self) -> bool {
         let (found, magic) = (self.image.commit.magic, Commit::MAGIC);
         let front = found.iter().zip(&magic).take_while(|(a, b)| a == b).count();
@@ -402,7 +405,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// The header holds, and no shadow is ahead of it; but one may have been written for a later one.
+    /// The header holds, and no shadow is ahead of it; but one may have been written for a later
+    /// one.
     fn look_for_later(&mut self) -> Stage {
         match self.state {
             State::Committed(record) if DEEP && shadows(record.shadow, self.file_len).is_some() => {
@@ -412,8 +416,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// What stood in the header in front of the commit of this shadow, if that is later than what stands
-    /// there: it was durable then, and no crash leaves such a header.
+    /// What stood in the header in front of the commit of this shadow, if that is later than what
+    /// stands there: it was durable then, and no crash leaves such a header.
     fn feed_later(&mut self, bytes: &[u8]) {
         let (Some(shadow), Some(record)) = (Shadow::parse(bytes), self.state.record()) else {
             return;

@@ -1,7 +1,7 @@
 //! A GSD file, for people who just want to write.
 //!
-//! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot of
-//! 40 bytes a chunk. Bytes of chunks go to the store at once.
+//! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot
+//! of 40 bytes a chunk. Bytes of chunks go to the store at once.
 
 #[cfg(feature = "async")]
 mod asynch;
@@ -111,9 +111,9 @@ impl<S, B> Writer<S, B> {
         self.book.set_one_sync(one_sync);
     }
 
-    /// Whether names go to the list that the header shows while it has room, and not to another. Only
-    /// for a file that nobody reads before it is closed, nor if it never is: names would be seen that
-    /// are not committed.
+    /// Whether names go to the list that the header shows while it has room, and not to another.
+    /// Only for a file that nobody reads before it is closed, nor if it never is: names would be
+    /// seen that are not committed.
     pub const fn set_names_in_place(&mut self, in_place: bool) {
         self.book.set_names_in_place(in_place);
     }
@@ -171,8 +171,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are cleared
-    /// first; the committed frames, and the frames of files that gsd wrote, are kept as they are.
+    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are
+    /// cleared first; the committed frames, and the frames of files that gsd wrote, are kept as
+    /// they are.
     ///
     /// # Errors
     /// As [`Reader::open`](super::Reader::open); [`Error::Memory`].
@@ -208,7 +209,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.settle()
     }
 
-    /// A function of its own: what it needs of the stack is free again before anything else needs it.
+    /// A function of its own: what it needs of the stack is free again before anything else needs
+    /// it.
     #[inline(never)]
     fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
         let store_len = self.store.size().map_err(DriveError::Store)?;
@@ -338,16 +340,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Gives up the chunks of the present frame: the writer is as after the last
     /// [`end_frame`](Self::end_frame) that succeeded.
     ///
-    /// Frames that have ended stay, committed or not, and so do names that were added. What comes is
-    /// written over the bytes of the chunks, unless a commit has made their place part of the file.
-    /// Nothing is done to the store, so this cannot fail.
+    /// Frames that have ended stay, committed or not, and so do names that were added. What comes
+    /// is written over the bytes of the chunks, unless a commit has made their place part of the
+    /// file. Nothing is done to the store, so this cannot fail.
     pub fn discard_frame(&mut self) {
         self.discard_frame_with(|_, _| ());
     }
 
-    /// As [`discard_frame`](Self::discard_frame); `forget` is told the offset from which on nothing in
-    /// the store is needed any more. A store that keeps what it could not write may drop that, and its
-    /// size may become less.
+    /// As [`discard_frame`](Self::discard_frame); `forget` is told the offset from which on nothing
+    /// in the store is needed any more. A store that keeps what it could not write may drop that,
+    /// and its size may become less.
     pub fn discard_frame_with(&mut self, forget: impl FnOnce(&mut S, u64)) {
         self.book.discard_frame();
         forget(&mut self.store, self.book.data_end());
@@ -357,8 +359,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// Makes all ended frames durable and visible. Costs two syncs, or one
-    /// ([`Attributes::one_sync`]), and none if there is nothing new, but the first one syncs what was
-    /// found in any case.
+    /// ([`Attributes::one_sync`]), and none if there is nothing new, but the first one syncs what
+    /// was found in any case.
     ///
     /// The present frame goes on. Nothing is visible before all of it is.
     ///
@@ -372,8 +374,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// Commits, and cuts off what stands behind the end of the file, if the store is longer.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit); the store's own. [`Error::OpenFrame`] if chunks wait for the end
-    /// of their frame: end it, or leave it by [`into_store`](Self::into_store).
+    /// As [`commit`](Self::commit); the store's own. [`Error::OpenFrame`] if chunks wait for the
+    /// end of their frame: end it, or leave it by [`into_store`](Self::into_store).
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit()?;
@@ -383,20 +385,21 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
 
     /// Makes a file of an older layer one of layer 2.1; commits first.
     ///
-    /// Old index and names stay where they are until the new ones are whole, so the file can be read
-    /// at any time. Of chunks of a frame that have the same name the last one is kept, which is
-    /// the one that readers of layer 1 find.
+    /// Old index and names stay where they are until the new ones are whole, so the file can be
+    /// read at any time. Of chunks of a frame that have the same name the last one is kept, which
+    /// is the one that readers of layer 1 find.
     ///
     /// # Errors
     /// [`Error::OpenFrame`]; [`Error::FrameFull`] if a frame has more chunks than there is memory
-    /// for; [`Error::BadName`] if the file has an empty name; [`Error::FileFull`]; the store's own. The
-    /// file is of layer 1 then, and nothing is lost.
+    /// for; [`Error::BadName`] if the file has an empty name; [`Error::FileFull`]; the store's own.
+    /// The file is of layer 1 then, and nothing is lost.
     pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
         let mut before = Before::NONE;
         self.book.upgrade(&mut before).run(&mut self.store)
     }
 
-    /// Removes all frames and names, and gives back their room. What waits for a commit is gone, too.
+    /// Removes all frames and names, and gives back their room. What waits for a commit is gone,
+    /// too.
     ///
     /// Whatever happens, the file has all that it had, or nothing.
     ///

@@ -47,8 +47,9 @@ pub enum Enter {
 
 /// Blocks that stay free between those in use and META2, for tasks that go on.
 ///
-/// Without any, a task that enters a new block first moves META2 behind it. With more, that is rarer,
-/// and the file is longer in between. A place without them is taken where the file cannot be so long.
+/// Without any, a task that enters a new block first moves META2 behind it. With more, that is
+/// rarer, and the file is longer in between. A place without them is taken where the file cannot be
+/// so long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ahead {
     /// So many.
@@ -79,7 +80,8 @@ pub struct ClosePlan {
 }
 
 impl Book {
-    /// Of a new file; `entries` are those of its mapping, which only the first of several files has.
+    /// Of a new file; `entries` are those of its mapping, which only the first of several files
+    /// has.
     ///
     /// # Errors
     /// [`Error::FileFull`] if META2 has no place behind block 0.
@@ -153,8 +155,8 @@ impl Book {
         self.published.as_ref()
     }
 
-    /// What a commit wrote that failed so late that readers may see it: it or the last one. It must be
-    /// settled before anything else is published.
+    /// What a commit wrote that failed so late that readers may see it: it or the last one. It must
+    /// be settled before anything else is published.
     #[must_use]
     pub const fn unsettled(&self) -> Option<&Varheader> {
         self.unsettled.as_ref()
@@ -181,8 +183,8 @@ impl Book {
 
     /// Blocks that can be written to without touching anything that a reader may see.
     ///
-    /// Ranks ask this between two collectives, and never [`enter`](Self::enter), so that their Books
-    /// stay equal.
+    /// Ranks ask this between two collectives, and never [`enter`](Self::enter), so that their
+    /// Books stay equal.
     #[must_use]
     pub fn reach(&self) -> u64 {
         let visible = [self.published, self.unsettled].into_iter().flatten();
@@ -278,8 +280,8 @@ impl Book {
         self.shape.with_maxchunks(maxchunks).ok_or(Error::FileFull { chunk })
     }
 
-    /// Checks that META2 has a place behind `maxchunks` blocks, wherever the one before it and that of
-    /// a close are.
+    /// Checks that META2 has a place behind `maxchunks` blocks, wherever the one before it and that
+    /// of a close are.
     fn check(&self, maxchunks: u32) -> Result<(), Error> {
         match self.shape(maxchunks)?.has_places(&self.blocks) {
             true => Ok(()),

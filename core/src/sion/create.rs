@@ -1,7 +1,8 @@
 //! Creating a physical file: META1, with commit fields of zeros.
 //!
-//! The tables come first, and last the first 512 bytes, which say that this is a SIONlib file and how
-//! long the tables are. So a file that starts with `sion` has a whole META1, whenever the power went.
+//! The tables come first, and last the first 512 bytes, which say that this is a SIONlib file and
+//! how long the tables are. So a file that starts with `sion` has a whole META1, whenever the power
+//! went.
 
 use super::error::Error;
 use super::layout::{Blocks, ENTRY_LEN, Layout};
@@ -93,8 +94,8 @@ const UNCLOSED: [u8; size_of::<raw::CommitFields>()] = [0; size_of::<raw::Commit
 /// Bytes that become visible last: the first sector.
 const FRONT: usize = 512;
 
-/// Writes META1 of a new, empty physical file: [`TaskTables`], then the [`Front`]. Its result is the
-/// CRC-32C of META1 before the commit fields, or of no meaning without a `checksum`.
+/// Writes META1 of a new, empty physical file: [`TaskTables`], then the [`Front`]. Its result is
+/// the CRC-32C of META1 before the commit fields, or of no meaning without a `checksum`.
 #[derive(Debug)]
 pub struct Create<'w, T> {
     tables: TaskTables<'w, T>,
@@ -194,8 +195,8 @@ impl<'w, T: TaskTable> TaskTables<'w, T> {
         self.next == Next::Done
     }
 
-    /// Writes a window full of entries of tasks from `first` on into `table`. Returns the next task, if
-    /// there is one, and what is to be written.
+    /// Writes a window full of entries of tasks from `first` on into `table`. Returns the next
+    /// task, if there is one, and what is to be written.
     fn fill(
         &mut self,
         first: u32,
@@ -255,8 +256,8 @@ impl<T: TaskTable> Machine for TaskTables<'_, T> {
     }
 }
 
-/// Makes a file whose tables are written one that starts with `sion`: commit fields of zeros and the
-/// fixed part of META1, and last its first 512 bytes.
+/// Makes a file whose tables are written one that starts with `sion`: commit fields of zeros and
+/// the fixed part of META1, and last its first 512 bytes.
 #[derive(Debug)]
 pub struct Front {
     layout: Layout,

@@ -1,7 +1,8 @@
 //! Where a task writes next: a chunk, and how much of it is used.
 //!
-//! A cursor is numbers only. Whoever owns it writes the bytes at [`Cursor::place`], tells it how many
-//! there were, and keeps what it says of a chunk before it leaves it by [`Cursor::next_chunk`].
+//! A cursor is numbers only. Whoever owns it writes the bytes at [`Cursor::place`], tells it how
+//! many there were, and keeps what it says of a chunk before it leaves it by
+//! [`Cursor::next_chunk`].
 
 use super::error::Error;
 use super::layout::{Chunks, LAST_OFFSET};
@@ -116,8 +117,8 @@ impl Cursor {
     /// The start of the task's next chunk; what is left of this one stays unused.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] if the task has no room in any chunk, [`Error::FileFull`] if the next
-    /// one has no place in a file.
+    /// [`Error::RecordTooLong`] if the task has no room in any chunk, [`Error::FileFull`] if the
+    /// next one has no place in a file.
     pub fn next_chunk(&self) -> Result<Self, Error> {
         if self.chunks.chunksize == 0 {
             return Err(Error::RecordTooLong { len: 1, chunksize: 0 });

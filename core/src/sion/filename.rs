@@ -20,7 +20,8 @@ impl Sibling {
     /// The number that a file's name ends in, or `Sibling(0)`.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
-        // Not rsplit_once: its searcher has a bounds check that can panic, as far as a compiler knows.
+        // Not rsplit_once: its searcher has a bounds check that can panic, as far as a compiler
+        // knows.
         let dot = name.bytes().rposition(|byte| byte == b'.');
         let digits = dot.and_then(|dot| name.get(dot.checked_add(1)?..)).unwrap_or_default();
         let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());

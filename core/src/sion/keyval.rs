@@ -46,8 +46,8 @@ impl<'s, S: ReadAt, L: Lengths<ReadError<S>>> Records<'s, S, L> {
         Self::behind(stream, order, 0)
     }
 
-    /// The records of `stream` that start at stream position `next` or behind it, which must be where
-    /// a record starts: behind the value of another one.
+    /// The records of `stream` that start at stream position `next` or behind it, which must be
+    /// where a record starts: behind the value of another one.
     ///
     /// # Errors
     /// The chunk lengths cannot be read.

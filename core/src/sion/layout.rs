@@ -94,8 +94,8 @@ impl Layout {
         Span::new(start, self.table_len())
     }
 
-    /// The `maxchunks` rows of block sizes of a META2 at `start`, or `None` if they have no place in
-    /// a file.
+    /// The `maxchunks` rows of block sizes of a META2 at `start`, or `None` if they have no place
+    /// in a file.
     #[must_use]
     pub const fn blocksizes(&self, start: u64, maxchunks: u32) -> Option<Span> {
         match self.blockcounts(start) {

@@ -312,15 +312,16 @@ impl Meta1 {
         self.files_in_set() > 1 && matches!(self.filenumber, Some(0))
     }
 
-    /// Whether a mapping without entries stands behind META2: in the only file of a set, if a serial
-    /// writer made it.
+    /// Whether a mapping without entries stands behind META2: in the only file of a set, if a
+    /// serial writer made it.
     #[must_use]
     pub const fn has_empty_mapping(&self) -> bool {
         self.files_in_set() == 1 && !matches!(self.filenumber, Some(0))
     }
 
-    /// Bytes that stand between META2 and a seal: those of a mapping with so many entries in the first
-    /// file of several, of a mapping without any behind a serial writer's only file, else none.
+    /// Bytes that stand between META2 and a seal: those of a mapping with so many entries in the
+    /// first file of several, of a mapping without any behind a serial writer's only file, else
+    /// none.
     #[must_use]
     pub const fn mapping_len(&self, entries: u64) -> u64 {
         if self.is_first_of_several() {

@@ -22,8 +22,8 @@ impl Meta2 {
     /// not there, since SIONlib first writes them when it closes the file.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] and [`Error::TooLarge`] for a `start_of_varheader` inside META1 or behind
-    /// the end and for a `maxchunks` below 1, [`Error::Cut`] if the file ends inside META2.
+    /// [`Error::TooSmall`] and [`Error::TooLarge`] for a `start_of_varheader` inside META1 or
+    /// behind the end and for a `maxchunks` below 1, [`Error::Cut`] if the file ends inside META2.
     pub fn parse(bytes: &[u8], meta1: &Meta1, file_len: u64) -> Result<Option<Self>, Error> {
         let (layout, order) = (meta1.layout(), meta1.order());
         let at = layout.commit_fields().offset();

@@ -1,7 +1,8 @@
 //! What a writer knows of a task, as a value: numbers only.
 //!
-//! Whoever holds a [`Pen`] moves the bytes: to [`Cursor::place`], after which it tells the Pen. Chunks
-//! that the task leaves go to a [`Ledger`] until the next commit, which asks for them by [`Since`].
+//! Whoever holds a [`Pen`] moves the bytes: to [`Cursor::place`], after which it tells the Pen.
+//! Chunks that the task leaves go to a [`Ledger`] until the next commit, which asks for them by
+//! [`Since`].
 
 use super::cursor::Cursor;
 use super::error::Error;
@@ -36,8 +37,8 @@ impl Pen {
         Self::resume(local, Cursor::new(chunks), if sealed { Some(0) } else { None })
     }
 
-    /// Where the last commit says that task `local` stopped. `crc` is the CRC-32C of what is used of the
-    /// cursor's chunk, if the file is sealed.
+    /// Where the last commit says that task `local` stopped. `crc` is the CRC-32C of what is used
+    /// of the cursor's chunk, if the file is sealed.
     #[must_use]
     pub const fn resume(local: u32, cursor: Cursor, crc: Option<u32>) -> Self {
         let (crc, sealed) = match crc {
@@ -83,7 +84,8 @@ impl Pen {
         self.crc
     }
 
-    /// Counts `len` bytes that were written at the cursor, with which the chunk's checksum is `crc`.
+    /// Counts `len` bytes that were written at the cursor, with which the chunk's checksum is
+    /// `crc`.
     #[inline]
     pub const fn wrote(&mut self, len: u64, crc: u32) {
         self.accepted(len);
@@ -103,8 +105,8 @@ impl Pen {
         self.crc = crc;
     }
 
-    /// Goes to the start of the task's next chunk, whose block must be entered. What was accepted must
-    /// be written.
+    /// Goes to the start of the task's next chunk, whose block must be entered. What was accepted
+    /// must be written.
     ///
     /// # Errors
     /// As [`Cursor::next_chunk`], and the ledger's; the task is where it was then.
@@ -118,8 +120,8 @@ impl Pen {
         Ok(())
     }
 
-    /// Makes all chunks of the task new ones, for a file that is to be sealed: each before the cursor's
-    /// must be in the ledger.
+    /// Makes all chunks of the task new ones, for a file that is to be sealed: each before the
+    /// cursor's must be in the ledger.
     pub const fn renew(&mut self) {
         (self.since, self.dirty) = (0, true);
     }
@@ -132,8 +134,8 @@ impl Pen {
         Finished { local, chunk, used, crc }
     }
 
-    /// Takes back what was accepted since `mark`, an earlier copy. None of it may have been committed,
-    /// and no buffer may hold any of it.
+    /// Takes back what was accepted since `mark`, an earlier copy. None of it may have been
+    /// committed, and no buffer may hold any of it.
     pub fn take_back(&mut self, mark: &Self, ledger: &mut impl Ledger) {
         ledger.retain(|done| done.local != self.local || done.chunk < mark.chunk());
         // `since` stays: a commit of what came before the mark may have ended meanwhile.

@@ -32,7 +32,8 @@ impl Stretch {
 
 /// The lengths of a task's chunks, however they are kept; `E` is the error of asking.
 pub trait Lengths<E> {
-    /// The chunk that holds the byte at stream position `position`, or `None` at and behind the end.
+    /// The chunk that holds the byte at stream position `position`, or `None` at and behind the
+    /// end.
     ///
     /// # Errors
     /// The lengths cannot be read.

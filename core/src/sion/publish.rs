@@ -1,8 +1,8 @@
 //! Publishing: what a [`Book`] says must be written, as one machine.
 //!
 //! A commit never touches what the last one made visible, nor a block that any task has entered
-//! (`spec/sion.md#commits`). Where the last one is in the way, it is moved first; where nobody knows
-//! whether the last one is visible, it is made visible first.
+//! (`spec/sion.md#commits`). Where the last one is in the way, it is moved first; where nobody
+//! knows whether the last one is visible, it is made visible first.
 
 use super::ReadError;
 use super::book::{Ahead, Book, Enter};
@@ -138,8 +138,8 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         done.map_err(DriveError::Format)
     }
 
-    /// As [`run`](Self::run), on a store that is waited for. Dropping the future gives this up, as an
-    /// error of the store does.
+    /// As [`run`](Self::run), on a store that is waited for. Dropping the future gives this up, as
+    /// an error of the store does.
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -107,8 +107,8 @@ impl<S: ReadAt> Physical<S> {
         Ok(Opened::new(store, head))
     }
 
-    /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one makes
-    /// fewer and larger reads.
+    /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one
+    /// makes fewer and larger reads.
     ///
     /// # Errors
     /// [`Error::NoTask`]; [`Error`] if one of its entries, or a chunk size before it, is wrong; the
@@ -118,7 +118,8 @@ impl<S: ReadAt> Physical<S> {
         drive_read(&mut locate, &self.store, window)
     }
 
-    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`] bytes.
+    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`]
+    /// bytes.
     ///
     /// # Errors
     /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
@@ -237,8 +238,8 @@ impl<S> Unclosed<S> {
 }
 
 impl<S: ReadAt> Unclosed<S> {
-    /// Finds task `local`, counted from 0 in this file: its global rank and the places of all chunks
-    /// that it may have used. `window` needs 8 bytes.
+    /// Finds task `local`, counted from 0 in this file: its global rank and the places of all
+    /// chunks that it may have used. `window` needs 8 bytes.
     ///
     /// # Errors
     /// [`Error::NoTask`]; [`Error`] if a chunk size is wrong; the store's own.

@@ -24,7 +24,8 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// A whole set: `files` are its physical files in order, opened, in anything that is a slice of them.
+/// A whole set: `files` are its physical files in order, opened, in anything that is a slice of
+/// them.
 ///
 /// Tasks are numbered from 0 over (file, local rank).
 #[derive(Debug, Clone, Copy)]
@@ -111,8 +112,8 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
 }
 
 impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
-    /// Finds task `task` and its physical file. `window` needs 8 bytes. What it reads grows with the
-    /// number of tasks before it: to see all tasks, use [`Physical::tasks`] of each file.
+    /// Finds task `task` and its physical file. `window` needs 8 bytes. What it reads grows with
+    /// the number of tasks before it: to see all tasks, use [`Physical::tasks`] of each file.
     ///
     /// # Errors
     /// As [`Physical::task`].
@@ -121,8 +122,8 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         Ok((file, file.task(local, window)?))
     }
 
-    /// The task with this global rank: the one that the mapping names, or else the first one. `None`
-    /// if there is none. `window` needs 8 bytes.
+    /// The task with this global rank: the one that the mapping names, or else the first one.
+    /// `None` if there is none. `window` needs 8 bytes.
     ///
     /// # Errors
     /// The store's own.

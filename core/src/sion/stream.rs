@@ -74,10 +74,11 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         self.lengths.total()
     }
 
-    /// The (chunk, offset) pointer of the next byte that is read; at the end of the stream, the last
-    /// chunk with a byte in it and its length. `None` at the end of an empty stream.
+    /// The (chunk, offset) pointer of the next byte that is read; at the end of the stream, the
+    /// last chunk with a byte in it and its length. `None` at the end of an empty stream.
     ///
-    /// At the end of a chunk, SIONlib names that chunk and its length; this names the next chunk and
+    /// At the end of a chunk, SIONlib names that chunk and its length; this names the next chunk
+    /// and
     /// 0. [`Stream::position_of`] takes both for the same place.
     ///
     /// # Errors
@@ -92,8 +93,8 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         Ok(stretch.map(|s| (s.chunk, self.position.saturating_sub(s.begin))))
     }
 
-    /// The stream position of a (chunk, offset) pointer. The offset may be the chunk's length: SIONlib
-    /// gives such pointers when a chunk is just full.
+    /// The stream position of a (chunk, offset) pointer. The offset may be the chunk's length:
+    /// SIONlib gives such pointers when a chunk is just full.
     ///
     /// # Errors
     /// [`Error::NoChunk`] if the task did not use the chunk, [`Error::Position`] if it used less of
@@ -129,8 +130,8 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         Ok(span)
     }
 
-    /// Where in the physical file the `len` bytes from stream position `position` are, or as many of
-    /// them as there are: one span for each chunk, in order. The position moves behind them.
+    /// Where in the physical file the `len` bytes from stream position `position` are, or as many
+    /// of them as there are: one span for each chunk, in order. The position moves behind them.
     pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
         self.position = position;
         Spans { stream: self, left: len }
@@ -210,8 +211,8 @@ impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
         self.lengths.total_async().await
     }
 
-    /// Reads some bytes into `buf`, at most what is left of the present chunk, and returns how many;
-    /// 0 only if `buf` is empty, or at the end.
+    /// Reads some bytes into `buf`, at most what is left of the present chunk, and returns how
+    /// many; 0 only if `buf` is empty, or at the end.
     ///
     /// # Errors
     /// The store or the chunk lengths cannot be read.

@@ -1,11 +1,11 @@
 //! The tables of a commit: META2, the mapping, and the checksums of a seal.
 //!
 //! They are written anew each time, where no reader looks yet ([`Visible`](super::visible::Visible)
-//! changes that). What tasks wrote since the last commit comes from [`Written`]; all other entries are
-//! read back from the last META2, so that memory is one window.
+//! changes that). What tasks wrote since the last commit comes from [`Written`]; all other entries
+//! are read back from the last META2, so that memory is one window.
 //!
-//! [`Tables`] writes the entries of a range of tasks: of all of them, or of those of one rank or node,
-//! while others write theirs. The checksums of the parts add up by [`TableSums::join`].
+//! [`Tables`] writes the entries of a range of tasks: of all of them, or of those of one rank or
+//! node, while others write theirs. The checksums of the parts add up by [`TableSums::join`].
 
 use super::error::Error;
 use super::meta1::Meta1;
@@ -22,8 +22,8 @@ use zerocopy::IntoBytes;
 
 /// What tasks wrote since the last commit.
 pub trait Written {
-    /// Sets those of `entries` that are not as the last commit says, or, if there was none, as it is
-    /// for a task that wrote nothing: one empty chunk.
+    /// Sets those of `entries` that are not as the last commit says, or, if there was none, as it
+    /// is for a task that wrote nothing: one empty chunk.
     fn lay_over(&self, entries: &mut Entries<'_>);
 }
 
@@ -209,7 +209,8 @@ impl Kind {
 }
 
 impl<'w, T: Written> Tables<'w, T> {
-    /// Writes all tables. `window` needs [`WINDOW`] bytes; a larger one makes fewer and larger writes.
+    /// Writes all tables. `window` needs [`WINDOW`] bytes; a larger one makes fewer and larger
+    /// writes.
     ///
     /// # Errors
     /// [`Error::Window`].
@@ -218,7 +219,8 @@ impl<'w, T: Written> Tables<'w, T> {
         Self::part(publication, tasks, written, window)
     }
 
-    /// Writes the entries of `tasks`, and with those of task 0 the mapping. Others write the others.
+    /// Writes the entries of `tasks`, and with those of task 0 the mapping. Others write the
+    /// others.
     ///
     /// # Errors
     /// [`Error::Window`].
@@ -298,8 +300,8 @@ impl<'w, T: Written> Tables<'w, T> {
         }
     }
 
-    /// The entries `skip` bytes into a table of rows, up to the end of their row; or where the next ones
-    /// of these tasks are.
+    /// The entries `skip` bytes into a table of rows, up to the end of their row; or where the next
+    /// ones of these tasks are.
     fn row(
         &self,
         skip: u64,

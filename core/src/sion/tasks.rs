@@ -32,8 +32,8 @@ pub struct Listed {
 
 /// All tasks of a physical file in order, read in windows.
 ///
-/// What META2 says wrong of a task is an error in its place, and the tasks behind it follow. Another
-/// error, such as the store's, ends the list.
+/// What META2 says wrong of a task is an error in its place, and the tasks behind it follow.
+/// Another error, such as the store's, ends the list.
 #[derive(Debug)]
 pub struct Tasks<'a, S, W> {
     store: &'a S,
@@ -167,8 +167,8 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         has_meta2.then_some(Column::Blockcounts)
     }
 
-    /// Chunks of the task in the window that has most, if any. Sums of tasks that META2 is wrong about
-    /// become [`WRONG`]: which error comes first must not depend on the window.
+    /// Chunks of the task in the window that has most, if any. Sums of tasks that META2 is wrong
+    /// about become [`WRONG`]: which error comes first must not depend on the window.
     fn longest(&mut self) -> Option<u64> {
         let maxchunks = self.head.meta2?.maxchunks();
         let columns = self.columns()?;

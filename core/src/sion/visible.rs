@@ -1,8 +1,8 @@
 //! Making tables visible: the end of a seal, then the 12 bytes that say where META2 is.
 //!
 //! Whatever was written when the power goes, the file is as the last commit left it, or as this one
-//! does (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, which are in
-//! one sector.
+//! does (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, which are
+//! in one sector.
 
 use super::meta1::Meta1;
 use super::raw;

@@ -70,8 +70,8 @@ impl Default for Options<'_> {
 /// On [`Error::LedgerFull`], commit and try again.
 ///
 /// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so
-/// the file must be empty when it is created, and a file that was committed before it is closed keeps
-/// bytes behind its end that nobody looks at.
+/// the file must be empty when it is created, and a file that was committed before it is closed
+/// keeps bytes behind its end that nobody looks at.
 ///
 /// ```
 /// use striae_core::sion::{

@@ -50,8 +50,8 @@ impl<'m, const N: usize> View<'m, N> {
         }
     }
 
-    /// After a [`Miss::Read`]: frees a page, that of the oldest look of those not in use. Then none is
-    /// in use, as the parser begins again.
+    /// After a [`Miss::Read`]: frees a page, that of the oldest look of those not in use. Then none
+    /// is in use, as the parser begins again.
     pub(crate) fn restart(&mut self) {
         let pins = self.pins.replace(0);
         let pages = self.pages.iter().enumerate();

@@ -3,11 +3,11 @@
 use super::{DriveError, Machine, ReadMachine, ReadStep, Step, part_of};
 use crate::store::{AsyncReadAt, AsyncWriteAt};
 
-/// Runs `machine` on `store`, with `buf` as the only memory: [`drive`](super::drive) for asynchronous
-/// code.
+/// Runs `machine` on `store`, with `buf` as the only memory: [`drive`](super::drive) for
+/// asynchronous code.
 ///
-/// Dropping the future ends the work in the middle, as an error of the store does; `machine` must not
-/// be driven on then.
+/// Dropping the future ends the work in the middle, as an error of the store does; `machine` must
+/// not be driven on then.
 ///
 /// # Errors
 /// See [`DriveError`].

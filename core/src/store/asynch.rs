@@ -12,8 +12,8 @@ pub trait AsyncReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
 
-    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only if
-    /// `buf` is empty or `offset` is at or behind the end.
+    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only
+    /// if `buf` is empty or `offset` is at or behind the end.
     ///
     /// # Errors
     /// The store's own.
@@ -48,13 +48,14 @@ pub trait AsyncReadAt {
 
 /// Bytes that can be written by offset, and waited for: [`WriteAt`] for asynchronous code.
 ///
-/// A future that is dropped is an operation that failed: it was done, or in part, or not at all. None
-/// of it may happen after that: a store that cannot stop what it has begun must finish it before it
-/// begins anything else. A sync that was dropped made nothing durable for sure; the next one must make
-/// all of that durable, too.
+/// A future that is dropped is an operation that failed: it was done, or in part, or not at all.
+/// None of it may happen after that: a store that cannot stop what it has begun must finish it
+/// before it begins anything else. A sync that was dropped made nothing durable for sure; the next
+/// one must make all of that durable, too.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait AsyncWriteAt: AsyncReadAt {
-    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the gap.
+    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the
+    /// gap.
     ///
     /// # Errors
     /// The store's own. Some of the bytes may have been written.

@@ -1,4 +1,5 @@
-//! Laws of aligned reading and writing; their model is a set of bytes, and shares no code with striae's.
+//! Laws of aligned reading and writing; their model is a set of bytes, and shares no code with
+//! striae's.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,

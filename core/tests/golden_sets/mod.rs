@@ -20,8 +20,8 @@ pub(crate) fn golden_dir() -> PathBuf {
 }
 
 impl GoldenSet {
-    /// The expected tasks by (file, local rank), as striae numbers them; the JSON of a mapped set has
-    /// them by global rank.
+    /// The expected tasks by (file, local rank), as striae numbers them; the JSON of a mapped set
+    /// has them by global rank.
     pub(crate) fn tasks(&self) -> Vec<&Value> {
         let mut tasks: Vec<_> = self.expected["tasks"].as_array().unwrap().iter().collect();
         tasks.sort_by_key(|task| (task["file"].as_u64(), task["lrank"].as_u64()));

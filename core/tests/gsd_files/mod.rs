@@ -187,9 +187,9 @@ pub(crate) fn with_image(bytes: &[u8], image: &[u8]) -> Vec<u8> {
     with(&with(bytes, 8, &image[..40]), 176, &image[40..])
 }
 
-/// A file with a commit record, made by `spec/gsd.md`: header, shadows at 256, names at 768, index of
-/// 8 slots at 1024, data from 1280 to 1304. Of its entries the last commit shows all, the one before
-/// it those of the first two frames.
+/// A file with a commit record, made by `spec/gsd.md`: header, shadows at 256, names at 768, index
+/// of 8 slots at 1024, data from 1280 to 1304. Of its entries the last commit shows all, the one
+/// before it those of the first two frames.
 pub(crate) fn committed_file(major: u16, entries: &[Entry]) -> Vec<u8> {
     let before = entries.iter().take_while(|entry| entry.frame < 2).count();
     let names: &[u8] = if major == 1 { &V1_NAMES } else { b"n0\0n1\0n2\0" };

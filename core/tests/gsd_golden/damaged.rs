@@ -1,5 +1,5 @@
-//! Damaged files. Most come from one file: three frames of chunks a, b and c, ten float32 values each,
-//! entries in slots 0 to 8 from offset 256, data from 5376.
+//! Damaged files. Most come from one file: three frames of chunks a, b and c, ten float32 values
+//! each, entries in slots 0 to 8 from offset 256, data from 5376.
 
 use super::*;
 use striae_core::gsd::ChunkType;

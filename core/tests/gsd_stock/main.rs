@@ -1,6 +1,6 @@
-//! Files of striae that gsd goes on with: no committed frame is lost, whatever it does and wherever it
-//! is killed, a record that does not say everything any more is told, and striae goes on behind it
-//! (`spec/gsd.md#what-stock-programs-do-to-them`).
+//! Files of striae that gsd goes on with: no committed frame is lost, whatever it does and wherever
+//! it is killed, a record that does not say everything any more is told, and striae goes on behind
+//! it (`spec/gsd.md#what-stock-programs-do-to-them`).
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -112,8 +112,8 @@ fn frames_of(contents: &Contents) -> u64 {
     contents.keys().next_back().map_or(0, |(frame, _)| frame + 1)
 }
 
-/// striae goes on with a file, and all of it is there. New names come with every commit, and no list
-/// has anything behind them.
+/// striae goes on with a file, and all of it is there. New names come with every commit, and no
+/// list has anything behind them.
 fn goes_on(what: &str, bytes: &[u8], mut contents: Contents) {
     let mut file = Writer::open(Growing(bytes.to_vec()), memory()).unwrap();
     assert_eq!(file.frames(), frames_of(&contents), "{what}");
@@ -218,7 +218,8 @@ fn frames_that_are_appended_in_turns_are_all_there() {
     }
 }
 
-/// A power cut before the header of a commit was written leaves the shadow of a commit that never was.
+/// A power cut before the header of a commit was written leaves the shadow of a commit that never
+/// was.
 #[test]
 fn an_append_behind_a_commit_that_was_cut_off_is_one_behind_the_last() {
     for (shape, file, contents) in shapes() {

@@ -1,5 +1,5 @@
-//! A Book gives places away before the bytes are there, and whoever writes them, in whatever order, the
-//! file has them.
+//! A Book gives places away before the bytes are there, and whoever writes them, in whatever order,
+//! the file has them.
 
 use super::{Disk, chunks};
 use striae_core::gsd::book::{Before, Book, Work};

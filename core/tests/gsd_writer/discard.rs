@@ -84,8 +84,8 @@ fn add_frame(log: &mut Log, number: u8) -> Result<u64, Failure> {
     log.end_frame()
 }
 
-/// Shapes of logs: with and without checksums, commits of one sync, alignment, in both layers; their
-/// indexes and lists of names grow.
+/// Shapes of logs: with and without checksums, commits of one sync, alignment, in both layers;
+/// their indexes and lists of names grow.
 fn shapes() -> impl Iterator<Item = Attributes<'static>> {
     (0..16).map(|number| Attributes {
         checksums: number & 1 == 1,
@@ -99,8 +99,8 @@ fn shapes() -> impl Iterator<Item = Attributes<'static>> {
     })
 }
 
-/// Logs four frames by `work`, with each operation failing once, in each way that it can: it is told
-/// what may be set to fail and from which operation on. All are there once.
+/// Logs four frames by `work`, with each operation failing once, in each way that it can: it is
+/// told what may be set to fail and from which operation on. All are there once.
 fn with_each_fault(work: impl Fn(&mut Log, u8, &Cell<usize>, usize) -> u64) {
     for shape in shapes() {
         let run = |kept, operations| {
@@ -159,8 +159,8 @@ fn the_end_of_a_frame_that_failed_anywhere_may_be_asked_for_again() {
     });
 }
 
-/// What a frame took that was given up is free again: for frames that are shorter, and for as many as
-/// if it had never been tried.
+/// What a frame took that was given up is free again: for frames that are shorter, and for as many
+/// as if it had never been tried.
 #[test]
 fn a_frame_that_found_no_room_costs_none() {
     for shape in shapes() {

@@ -42,7 +42,8 @@ fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
     Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).map(drop).unwrap();
     for frame in 0..count {
         let (bytes, mut taken) = (disk.bytes.clone(), 0);
-        // Another writer each time but the first: one that goes on is no other than one that is new.
+        // Another writer each time but the first: one that goes on is no other than one that is
+        // new.
         let store = Counting(&mut disk, &mut taken);
         let mut writer = Writer::open(store, memory).unwrap();
         let id = writer.name(b"step").unwrap();
@@ -78,8 +79,8 @@ fn commits_that_only_add_take_one_sync_and_others_two() {
     let syncs = |attributes| -> Vec<_> {
         commits(attributes, 5).into_iter().map(|(_, syncs)| syncs).collect()
     };
-    // A writer that opens a file makes durable what it finds, with another one. The first commit has a
-    // new name.
+    // A writer that opens a file makes durable what it finds, with another one. The first commit
+    // has a new name.
     assert_eq!(syncs(&ONE_SYNC), [3, 2, 2, 2, 2]);
     assert_eq!(syncs(&Attributes { one_sync: false, ..ONE_SYNC }), [3, 3, 3, 3, 3]);
     // With bytes that nobody wrote between chunks, what was added cannot be proven.
@@ -96,7 +97,8 @@ fn a_commit_is_there_whatever_of_the_two_headers_before_it_stands() {
         for cut in 0..=behind.len() {
             let torn = [&behind[..cut], &before[cut..]].concat();
             let file = with_image(&three[2], &torn);
-            // The oldest header is durable no more when there is a third commit: its shadow is gone.
+            // The oldest header is durable no more when there is a third commit: its shadow is
+            // gone.
             if torn == before {
                 continue;
             }

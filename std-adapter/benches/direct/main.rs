@@ -1,8 +1,9 @@
-//! Speed of planning and of reading past the page cache, as ratios to a named baseline measured in the
-//! same run.
+//! Speed of planning and of reading past the page cache, as ratios to a named baseline measured in
+//! the same run.
 //!
-//! `cargo bench -p striae --bench direct`; files go to `STRIAE_BENCH_DIR`, which must be on a disk, or else to
-//! the folder for temporary files. How fast a disk is read, by each rung, is what `striae bench read` says.
+//! `cargo bench -p striae --bench direct`; files go to `STRIAE_BENCH_DIR`, which must be on a disk,
+//! or else to the folder for temporary files. How fast a disk is read, by each rung, is what
+//! `striae bench read` says.
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,

@@ -142,9 +142,9 @@ fn chunks(dir: &Path) {
     fs::remove_file(path).unwrap();
 }
 
-/// Prints by how much the memory of this process grows when the file is opened, or one of its chunks
-/// found, or its names read. It was done once before, to a small file: what the program itself needs
-/// is there.
+/// Prints by how much the memory of this process grows when the file is opened, or one of its
+/// chunks found, or its names read. It was done once before, to a small file: what the program
+/// itself needs is there.
 pub(crate) fn memory_of(what: &str, path: &Path) {
     let small = path.with_extension("small");
     write_frames(&small, 300);

@@ -1,9 +1,11 @@
-//! Speed of reading and writing SIONlib files, as ratios to a named baseline measured in the same run.
+//! Speed of reading and writing SIONlib files, as ratios to a named baseline measured in the same
+//! run.
 //!
-//! `cargo bench -p striae --bench sion`, or with `-- writing` or `-- reading` half of it; files go to
-//! `STRIAE_BENCH_DIR`, or else to the folder for temporary files. Ours and the baseline take turns, so
-//! that a noisy machine disturbs both; a row shows the median of the ratios of their times: below 1 is
-//! faster than the baseline. Times are not shown: they would be those of this machine.
+//! `cargo bench -p striae --bench sion`, or with `-- writing` or `-- reading` half of it; files go
+//! to `STRIAE_BENCH_DIR`, or else to the folder for temporary files. Ours and the baseline take
+//! turns, so that a noisy machine disturbs both; a row shows the median of the ratios of their
+//! times: below 1 is faster than the baseline. Times are not shown: they would be those of this
+//! machine.
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,

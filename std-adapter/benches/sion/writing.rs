@@ -26,7 +26,8 @@ pub(crate) fn all(dir: &Path) {
     packing(dir);
 }
 
-/// Records to 16 tasks by turns, against plain task files and against raw writes, none of them synced.
+/// Records to 16 tasks by turns, against plain task files and against raw writes, none of them
+/// synced.
 fn records(dir: &Path, record: usize, total: u64) {
     let (path, raw_path) = (dir.join("records.sion"), dir.join("records.raw"));
     let plain = dir.join("plain");

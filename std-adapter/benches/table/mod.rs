@@ -1,6 +1,6 @@
-//! Rows of a table of ratios: ours and a named baseline take turns, so that a noisy machine disturbs
-//! both, and a row shows the median of the ratios of their times. Below 1 is faster than the baseline.
-//! Times are not shown: they would be those of this machine.
+//! Rows of a table of ratios: ours and a named baseline take turns, so that a noisy machine
+//! disturbs both, and a row shows the median of the ratios of their times. Below 1 is faster than
+//! the baseline. Times are not shown: they would be those of this machine.
 #![allow(dead_code, reason = "shared by several benchmarks; each uses a part")]
 
 use std::path::{Path, PathBuf};

@@ -19,8 +19,9 @@ use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Copies spans of files past the page cache: reads ahead, and writes what is aligned directly.
 ///
-/// What is not is written through the page cache, by whole pages of it: others may write to the same
-/// file at the same time, and to read a block, change it and write it would undo what they write.
+/// What is not is written through the page cache, by whole pages of it: others may write to the
+/// same file at the same time, and to read a block, change it and write it would undo what they
+/// write.
 #[derive(Debug)]
 pub(crate) struct DirectCopy {
     options: OpenOptions,

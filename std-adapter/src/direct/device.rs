@@ -67,8 +67,8 @@ fn ask(file: BorrowedFd<'_>, access: Access) -> Known {
 
 /// Finds the least alignment that is accepted, by reading; `None` if none is.
 ///
-/// Only where the kernel says nothing: a device of 4096 bytes a sector may still accept 512, and read
-/// more than it is asked to, and a network file system may say anything.
+/// Only where the kernel says nothing: a device of 4096 bytes a sector may still accept 512, and
+/// read more than it is asked to, and a network file system may say anything.
 fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
     const LEAST: usize = 512;
     const MOST: usize = 1 << 16;

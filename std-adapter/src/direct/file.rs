@@ -328,8 +328,9 @@ impl DirectFile {
             let len = usize::try_from(part.len()).unwrap_or(usize::MAX);
             add(part, 0, whole.part(at, len));
         }
-        // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail are;
-        // `buf` is borrowed until the end of this function, which is not reached while one is under way.
+        // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail
+        // are; `buf` is borrowed until the end of this function, which is not reached while one is
+        // under way.
         let flight = unsafe { lane.start(memory, *rules, reads) };
         let done = lane.wait_for(flight);
         if lane.memory_of(flight).is_some() {
@@ -395,12 +396,12 @@ impl DerefMut for Taken<'_> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody can, behind
-        // `drop`.
+        // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody
+        // can, behind `drop`.
         let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
         if std::thread::panicking() {
-            // Reads may be under way into memory that is gone soon, as `buf` of `fill_at_once`: where
-            // whoever logs a step panics, nobody waits for them. A lane that is dropped does.
+            // Reads may be under way into memory that is gone soon, as `buf` of `fill_at_once`:
+            // where whoever logs a step panics, nobody waits for them. A lane that is dropped does.
             return drop(lane);
         }
         let mut lanes = self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner);

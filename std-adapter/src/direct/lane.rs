@@ -49,8 +49,8 @@ pub(super) struct Event {
     pub(super) read: u64,
 }
 
-/// What one caller at a time reads with. What is under way stays in here, with the memory that it is read
-/// into, until it is done, whatever the caller does.
+/// What one caller at a time reads with. What is under way stays in here, with the memory that it
+/// is read into, until it is done, whatever the caller does.
 #[derive(Debug)]
 pub(super) struct Lane {
     // Dropped first: they wait for what is under way, which is read into the memory of the flights.
@@ -145,8 +145,8 @@ impl Lane {
     /// Puts reads on their way.
     ///
     /// # Safety
-    /// The targets are disjoint parts of `memory`, or of memory that lives and that nobody uses until
-    /// [`wait_for`](Self::wait_for) has returned.
+    /// The targets are disjoint parts of `memory`, or of memory that lives and that nobody uses
+    /// until [`wait_for`](Self::wait_for) has returned.
     pub(super) unsafe fn start(
         &mut self,
         memory: Memory,
@@ -198,8 +198,8 @@ impl Lane {
             Some(ring) if rung.is_ring() => ring,
             _ => self.threads.get_or_insert_with(|| Threads::new(self.file.workers())),
         };
-        // SAFETY: what `start` was promised; the memory of a flight is in `flights` until all of its reads
-        // are done, and the engines are dropped before that is.
+        // SAFETY: what `start` was promised; the memory of a flight is in `flights` until all of
+        // its reads are done, and the engines are dropped before that is.
         unsafe { engine.begin(op) };
     }
 

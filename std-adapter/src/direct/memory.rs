@@ -25,8 +25,8 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `len` zeros at a multiple of `align`, which is a power of two; `None` if that is more than there
-    /// can be.
+    /// `len` zeros at a multiple of `align`, which is a power of two; `None` if that is more than
+    /// there can be.
     fn new(len: usize, align: usize) -> Option<Self> {
         let whole = len.checked_add(align)?;
         Vec::<u8>::new().try_reserve_exact(whole).ok()?;
@@ -42,16 +42,16 @@ impl Memory {
 
     /// All of it, which nobody else writes to.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `slice::from_raw_parts_mut`: as in `bytes`; reads into it are under way only while it is
-        // in a flight, which lends it to nobody.
+        // SAFETY: `slice::from_raw_parts_mut`: as in `bytes`; reads into it are under way only
+        // while it is in a flight, which lends it to nobody.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
     /// Where `len` bytes at `place` are, if they are in it.
     pub(super) fn target(&self, place: usize, len: usize) -> Option<Target> {
         place.checked_add(len).filter(|&end| end <= self.len)?;
-        // SAFETY: `pointer::add`: "the entire memory range between self and the result must be in bounds
-        // of that allocation", which was just seen.
+        // SAFETY: `pointer::add`: "the entire memory range between self and the result must be in
+        // bounds of that allocation", which was just seen.
         let start = unsafe { self.start.add(place) };
         Some(Target { start, len })
     }
@@ -78,8 +78,9 @@ impl Memory {
     /// No read of these bytes is under way, as long as the reference lives.
     pub(super) unsafe fn bytes(&self, place: usize, len: usize) -> Option<&[u8]> {
         let target = self.target(place, len)?;
-        // SAFETY: `slice::from_raw_parts`: "valid for reads for len bytes", in one allocation, as `target`
-        // says; "properly initialized": they were zeros; "must not be mutated": the caller's promise.
+        // SAFETY: `slice::from_raw_parts`: "valid for reads for len bytes", in one allocation, as
+        // `target` says; "properly initialized": they were zeros; "must not be mutated": the
+        // caller's promise.
         Some(unsafe { std::slice::from_raw_parts(target.start.as_ptr(), len) })
     }
 }
@@ -146,7 +147,8 @@ impl Pool {
         found.or_else(|| Memory::new(len, self.align))
     }
 
-    /// Keeps a piece for the next one who wants so much, in place of those that nobody wanted for longest.
+    /// Keeps a piece for the next one who wants so much, in place of those that nobody wanted for
+    /// longest.
     pub(super) fn give_back(&self, memory: Memory) {
         let mut guard = self.inside();
         let inside = &mut *guard;

@@ -1,12 +1,13 @@
 //! Reading past the page cache, aligned by the library (`spec/align.md`).
 //!
-//! Whoever has spans (a task's bytes, rows of a chunk, a sample) asks for them; what the device needs
-//! aligned is planned by [`striae_core::align`]. Results are slices of pooled buffers, without a copy.
+//! Whoever has spans (a task's bytes, rows of a chunk, a sample) asks for them; what the device
+//! needs aligned is planned by [`striae_core::align`]. Results are slices of pooled buffers,
+//! without a copy.
 //!
 //! # Rungs
-//! How a file is read depends on what the kernel and the file system let be done. A [`DirectFile`] begins
-//! at the highest [`Rung`] that it may, steps down at every refusal, and says where it stands
-//! ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log).
+//! How a file is read depends on what the kernel and the file system let be done. A [`DirectFile`]
+//! begins at the highest [`Rung`] that it may, steps down at every refusal, and says where it
+//! stands ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log).
 //!
 //! ```
 //! use striae::direct::{DirectFile, Order};
@@ -26,8 +27,9 @@
 //! ```
 //!
 //! # What it is not good for
-//! What is read again and again is faster through the page cache, which [`Policy::Off`] uses. Before Linux
-//! 5.19, a process that has reads under way must not fork (open(2), notes on O_DIRECT).
+//! What is read again and again is faster through the page cache, which [`Policy::Off`] uses.
+//! Before Linux 5.19, a process that has reads under way must not fork (open(2), notes on
+//! O_DIRECT).
 
 mod batch;
 mod copying;

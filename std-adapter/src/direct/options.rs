@@ -42,8 +42,9 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Direct reading preferred, by `io_uring`; 32 reads at once, of at most 1 MiB, no gaps; 4 threads
-    /// where there is no `io_uring`; streams of 16 MiB; one read for less than 1 MiB at once.
+    /// Direct reading preferred, by `io_uring`; 32 reads at once, of at most 1 MiB, no gaps; 4
+    /// threads where there is no `io_uring`; streams of 16 MiB; one read for less than 1 MiB at
+    /// once.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,8 +64,8 @@ impl OpenOptions {
         self
     }
 
-    /// Whether the kernel is to drop from the page cache what was read through it, where direct reading
-    /// cannot be (`RWF_DONTCACHE`, Linux 6.14).
+    /// Whether the kernel is to drop from the page cache what was read through it, where direct
+    /// reading cannot be (`RWF_DONTCACHE`, Linux 6.14).
     #[must_use]
     pub const fn dontcache(mut self, dontcache: bool) -> Self {
         self.dontcache = dontcache;
@@ -104,8 +105,8 @@ impl OpenOptions {
         self
     }
 
-    /// Bytes from which on a read of one span is cut into several at once; below it is one read by the
-    /// calling thread.
+    /// Bytes from which on a read of one span is cut into several at once; below it is one read by
+    /// the calling thread.
     #[must_use]
     pub const fn threshold(mut self, bytes: u64) -> Self {
         self.threshold = bytes;

@@ -36,11 +36,12 @@ pub(super) struct Ring {
 /// Registered buffers of a ring.
 const SLOTS: u16 = 64;
 
-/// A read of at most so many bytes is given to the kernel at once, and waited for by itself: the device
-/// is done with it before others are gathered.
+/// A read of at most so many bytes is given to the kernel at once, and waited for by itself: the
+/// device is done with it before others are gathered.
 const SHORT: usize = 1 << 14;
 
-/// Longer reads that are gathered, since to give one to the kernel takes as long as to give it several.
+/// Longer reads that are gathered, since to give one to the kernel takes as long as to give it
+/// several.
 const GATHERED: usize = 8;
 
 /// Times in a row that the kernel may take none and say to ask again.
@@ -54,8 +55,8 @@ impl Ring {
     /// The kernel's: there is no `io_uring`, it is forbidden, or there is not enough memory for it.
     pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<(Self, Option<io::Error>)> {
         let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
-        // Not COOP_TASKRUN: what one thread has begun would come in, for another one that waits for it,
-        // only when the first one enters the kernel.
+        // Not COOP_TASKRUN: what one thread has begun would come in, for another one that waits for
+        // it, only when the first one enters the kernel.
         let ring = IoUring::builder().setup_clamp().build(depth)?;
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
@@ -86,9 +87,9 @@ impl Ring {
         let Some(slot) = slot else { return Ok(()) };
         let Some(target) = memory.target(0, memory.len()) else { return Ok(()) };
         let buffer = libc::iovec { iov_base: target.start.as_ptr().cast(), iov_len: target.len };
-        // SAFETY: `register_buffers_update`: "the buffers must be valid until they are unregistered": the
-        // kernel keeps the pages, and a read that names them is made by `begin` alone, whose callers
-        // promise that the memory lives.
+        // SAFETY: `register_buffers_update`: "the buffers must be valid until they are
+        // unregistered": the kernel keeps the pages, and a read that names them is made by `begin`
+        // alone, whose callers promise that the memory lives.
         let done =
             unsafe { self.ring.submitter().register_buffers_update(slot.into(), &[buffer], None) };
         match done {
@@ -134,8 +135,8 @@ impl Ring {
         entry.user_data(op.token)
     }
 
-    /// Gives the kernel what is queued, and waits until one is done; of long reads, until some are: the
-    /// others keep the device busy meanwhile, and each time to wake up costs processor time.
+    /// Gives the kernel what is queued, and waits until one is done; of long reads, until some are:
+    /// the others keep the device busy meanwhile, and each time to wake up costs processor time.
     fn enter(&mut self) {
         let some = if self.is_short { 1 } else { (self.under_way / GATHERED).max(1) };
         self.submit(|ring| ring.submit_and_wait(some));
@@ -184,8 +185,9 @@ impl Ring {
 impl Engine for Ring {
     unsafe fn begin(&mut self, op: Op) {
         let entry = self.entry(&op);
-        // SAFETY: `SubmissionQueue::push`: "the parameters of the entry (such as buffers) must be valid and
-        // must live until the operation is completed": the caller's promise; the file is in `handles`.
+        // SAFETY: `SubmissionQueue::push`: "the parameters of the entry (such as buffers) must be
+        // valid and must live until the operation is completed": the caller's promise; the file is
+        // in `handles`.
         let pushed =
             self.refused.is_none() && unsafe { self.ring.submission().push(&entry) }.is_ok();
         if pushed {
@@ -225,8 +227,8 @@ impl Engine for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         while self.wait().is_some() {}
-        // What is registered the kernel lets go long after the ring is closed, and its file system cannot be
-        // unmounted until then.
+        // What is registered the kernel lets go long after the ring is closed, and its file system
+        // cannot be unmounted until then.
         if self.is_registered {
             let _ = self.ring.submitter().unregister_files();
         }

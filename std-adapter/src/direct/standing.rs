@@ -150,7 +150,8 @@ impl Standing {
         true
     }
 
-    /// Whether an error says that this way of reading is not to be had, and not that reading failed.
+    /// Whether an error says that this way of reading is not to be had, and not that reading
+    /// failed.
     pub(super) const fn is_refusal(errno: Errno) -> bool {
         matches!(
             errno,

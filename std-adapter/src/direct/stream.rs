@@ -102,8 +102,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
     /// The next piece, or `None` behind the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if a span is not in the file, behind all pieces of those before it, or not any
-    /// more; [`ErrorKind::Io`]: the operating system's. There is no piece behind an error.
+    /// [`ErrorKind::Ended`] if a span is not in the file, behind all pieces of those before it, or
+    /// not any more; [`ErrorKind::Io`]: the operating system's. There is no piece behind an error.
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, Error> {
         let file = Arc::clone(self.lane.file());
         self.piece_or_error().map_err(|kind| file.error(kind))
@@ -120,7 +120,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         let part = window.parts.get(part)?;
         let len = usize::try_from(part.span.len()).ok()?;
         let memory = self.lane.memory_of(window.flight)?;
-        // SAFETY: all reads of the part are done, and no other one has a byte of it: reads are disjoint.
+        // SAFETY: all reads of the part are done, and no other one has a byte of it: reads are
+        // disjoint.
         let bytes = unsafe { memory.bytes(part.place, len) }?;
         Some(Piece { request: part.request, at: part.at, span: part.span, bytes })
     }
@@ -265,7 +266,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         }
     }
 
-    /// Gives back the memory of windows that were given out: the caller has done with the last piece.
+    /// Gives back the memory of windows that were given out: the caller has done with the last
+    /// piece.
     fn put_away(&mut self) {
         let lane = &mut self.lane;
         self.windows.retain(|window| {

@@ -38,7 +38,8 @@ fn spans() -> Vec<Span> {
     (0..40).map(|at| span(at * 7001, 9000)).chain([span(LEN - 1, 1), span(0, LEN)]).collect()
 }
 
-/// All that was asked for, by a batch and by a stream in either order, and how often a read came back.
+/// All that was asked for, by a batch and by a stream in either order, and how often a read came
+/// back.
 fn check(file: &DirectFile) {
     let (content, spans) = (content(), spans());
     let bytes = |span: &Span| &content[span.offset() as usize..span.end() as usize];
@@ -175,7 +176,8 @@ fn a_file_that_must_be_read_directly_is_not_read_otherwise() {
 #[test]
 fn ten_thousand_left_streams_leave_nothing_behind() {
     let (made, file) = file(Rung::Registered, |_, _| {});
-    // Of this file: other tests of this process have others. A ring has one, and there is one a lane.
+    // Of this file: other tests of this process have others. A ring has one, and there is one a
+    // lane.
     let open = || {
         let links = std::fs::read_dir("/proc/self/fd").unwrap();
         let links = links.filter_map(|link| std::fs::read_link(link.unwrap().path()).ok());

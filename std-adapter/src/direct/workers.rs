@@ -29,14 +29,15 @@ struct Job {
 /// # Safety
 /// As [`Engine::begin`].
 unsafe fn execute(handles: &Handles, op: &Op) -> Done {
-    // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, for it is a `Target`;
-    // "must not be accessed through any other pointer": the caller's promise.
+    // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, for it is a
+    // `Target`; "must not be accessed through any other pointer": the caller's promise.
     let piece = unsafe { std::slice::from_raw_parts_mut(op.target.start.as_ptr(), op.target.len) };
     Done::new(op.token, handles.read(op.how, op.offset, piece))
 }
 
 impl Workers {
-    /// Starts threads, at most so many; where none can be started, reads are made when they are begun.
+    /// Starts threads, at most so many; where none can be started, reads are made when they are
+    /// begun.
     pub(super) fn new(handles: Arc<Handles>, threads: usize) -> Self {
         let (jobs, receiver) = channel::<Job>();
         let receiver = Arc::new(Mutex::new(receiver));
@@ -103,7 +104,8 @@ impl Engine for Threads {
             return Some(done);
         }
         self.under_way = self.under_way.checked_sub(1)?;
-        // There is always one who sends: `reply`. Each job is answered, since reading does not panic.
+        // There is always one who sends: `reply`. Each job is answered, since reading does not
+        // panic.
         Some(self.replies.recv().unwrap_or(Done::new(u64::MAX, Err(Errno::IO))))
     }
 }

@@ -18,11 +18,11 @@ const BUFFER: usize = 1 << 20;
 
 /// A file that is written past the page cache, if that can be, at any offset and of any length.
 ///
-/// What follows on what was written last is gathered, up to 1 MiB. Blocks that are not wholly written
-/// are read, changed and written; where the last one reaches behind the end of the file, the length is
-/// set behind it. So **nobody else may write to the file** meanwhile, and its length is right only
-/// behind a [`flush`](Self::flush), a [`sync`](Self::sync), or when the writer is dropped: in between, and
-/// after a power cut, it may be too long, by less than a block, of zeros.
+/// What follows on what was written last is gathered, up to 1 MiB. Blocks that are not wholly
+/// written are read, changed and written; where the last one reaches behind the end of the file,
+/// the length is set behind it. So **nobody else may write to the file** meanwhile, and its length
+/// is right only behind a [`flush`](Self::flush), a [`sync`](Self::sync), or when the writer is
+/// dropped: in between, and after a power cut, it may be too long, by less than a block, of zeros.
 #[derive(Debug)]
 pub struct Writer {
     file: PosixFile,
@@ -75,8 +75,8 @@ impl Writer {
         self.why.as_ref()
     }
 
-    /// Sees to it that a span, which may lie behind the end, needs no more room on the disk when it is
-    /// written. The length of the file is as before.
+    /// Sees to it that a span, which may lie behind the end, needs no more room on the disk when it
+    /// is written. The length of the file is as before.
     ///
     /// # Errors
     /// The operating system's, also where the file system cannot do that.
@@ -87,8 +87,8 @@ impl Writer {
     /// Writes `bytes` at `offset`; a gap behind the end of the file becomes a hole.
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::FileTooLarge`]. Some of the bytes may have been written, and
-    /// what was gathered before is still there.
+    /// The operating system's; [`io::ErrorKind::FileTooLarge`]. Some of the bytes may have been
+    /// written, and what was gathered before is still there.
     pub fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if offset != self.gathered.end() || self.gathered.is_empty() || self.room() == 0 {
@@ -114,8 +114,8 @@ impl Writer {
         BUFFER.saturating_sub(self.place(self.gathered.end()))
     }
 
-    /// Where a byte of the file is in memory, which begins with the first block of what was gathered;
-    /// it is none before that.
+    /// Where a byte of the file is in memory, which begins with the first block of what was
+    /// gathered; it is none before that.
     fn place(&self, offset: u64) -> usize {
         let unit = self.alignment.offset.max(self.alignment.length);
         let start = self.gathered.offset() & unit.wrapping_neg();
@@ -252,7 +252,8 @@ impl ReadAt for Writer {
             let skip = usize::try_from(from.saturating_sub(offset)).unwrap_or(usize::MAX);
             let count = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
             let place = self.place(from);
-            // SAFETY: "no read of these bytes is under way": none ever is, the memory is the writer's own.
+            // SAFETY: "no read of these bytes is under way": none ever is, the memory is the
+            // writer's own.
             let there = unsafe { self.memory.bytes(place, count) };
             let wanted = buf.get_mut(skip..).and_then(|buf| buf.get_mut(..count));
             if let (Some(wanted), Some(there)) = (wanted, there) {

@@ -14,9 +14,9 @@ use striae_core::ffrecord::Sample;
 /// How to extract all samples into a folder: `sample_00000` and so on, with as many digits as the
 /// last number has, but at least five.
 ///
-/// Tables and samples are compared with their checksums. All files are made in a hidden folder inside
-/// the target, and renamed when all of them are whole. If anything fails, the target is as it was. A
-/// kill leaves the hidden folder.
+/// Tables and samples are compared with their checksums. All files are made in a hidden folder
+/// inside the target, and renamed when all of them are whole. If anything fails, the target is as
+/// it was. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extract {
     force: bool,
@@ -65,8 +65,8 @@ impl Extract {
     }
 }
 
-/// Refuses early, before anything is copied. What is in the folder is looked at, and not every name that
-/// a file claims to need.
+/// Refuses early, before anything is copied. What is in the folder is looked at, and not every name
+/// that a file claims to need.
 fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
     let at = |error| Error::new(dir, error);
     for entry in fs::read_dir(dir).map_err(at)? {

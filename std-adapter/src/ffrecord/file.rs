@@ -21,8 +21,8 @@ const PIECE: usize = 1 << 20;
 /// An ffrecord file.
 ///
 /// The tables stay on the disk: a sample by its number takes two small reads to find, and a list of
-/// them one of 64 KiB for each 5000. Whoever reads samples in random order lists them once and keeps
-/// what [`samples`](Self::samples) gave.
+/// them one of 64 KiB for each 5000. Whoever reads samples in random order lists them once and
+/// keeps what [`samples`](Self::samples) gave.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
@@ -39,8 +39,8 @@ impl File {
         Self::open_direct(path, None)
     }
 
-    /// The same; samples are read past the page cache, as far as that can be, if there are options for
-    /// that, and the tables through it.
+    /// The same; samples are read past the page cache, as far as that can be, if there are options
+    /// for that, and the tables through it.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -125,8 +125,8 @@ impl File {
         read.map(|()| len).map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no more.
-    /// Pieces are of any length; what is read [directly](Self::open_direct) is read ahead.
+    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no
+    /// more. Pieces are of any length; what is read [directly](Self::open_direct) is read ahead.
     ///
     /// # Errors
     /// As [`read_span`](Self::read_span).
@@ -139,8 +139,8 @@ impl File {
         read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// Compares the tables with the checksum that the file has of them; a file of an old version has
-    /// none, and [`Head::checksum_meta`] is 0.
+    /// Compares the tables with the checksum that the file has of them; a file of an old version
+    /// has none, and [`Head::checksum_meta`] is 0.
     ///
     /// # Errors
     /// [`core_ffrecord::Error::Checksum`]; the operating system's.

@@ -24,8 +24,8 @@ pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Err
     verify_seen(path, each, &|_| {})
 }
 
-/// Does what [`verify`] does, and tells `progress` the length of each piece of data that was checked: of
-/// [`checked_bytes`] in all, or at most twice that if samples share bytes.
+/// Does what [`verify`] does, and tells `progress` the length of each piece of data that was
+/// checked: of [`checked_bytes`] in all, or at most twice that if samples share bytes.
 ///
 /// # Errors
 /// As [`verify`].
@@ -37,8 +37,8 @@ pub fn verify_seen(
     verify_with(path, None, each, progress)
 }
 
-/// Does what [`verify_seen`] does, and reads samples past the page cache, as far as that can be, if there
-/// are options for that. What is found is the same.
+/// Does what [`verify_seen`] does, and reads samples past the page cache, as far as that can be, if
+/// there are options for that. What is found is the same.
 ///
 /// # Errors
 /// As [`verify`].

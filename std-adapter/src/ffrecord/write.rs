@@ -161,8 +161,9 @@ impl Writer {
         Ok(self.push(crc32(0, sample), place))
     }
 
-    /// Adds the bytes of a span of another file as a sample, and says which number it has. `from` is that
-    /// file with its name in errors; `progress` is told the length of each piece that was copied.
+    /// Adds the bytes of a span of another file as a sample, and says which number it has. `from`
+    /// is that file with its name in errors; `progress` is told the length of each piece that was
+    /// copied.
     ///
     /// # Errors
     /// As [`write`](Self::write); the other file's.

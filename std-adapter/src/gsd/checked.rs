@@ -71,7 +71,8 @@ impl Clone for Cache {
 }
 
 impl File {
-    /// Compares the CRC-32C of the bytes of a chunk with the checksum that its frame has of it, if it has some.
+    /// Compares the CRC-32C of the bytes of a chunk with the checksum that its frame has of it, if
+    /// it has some.
     ///
     /// # Errors
     /// [`ErrorKind::Chunk`](super::ErrorKind::Chunk) with

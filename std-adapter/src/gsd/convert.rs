@@ -22,9 +22,9 @@ use striae_inspect::gsd::Stale;
 /// How a file is written anew.
 ///
 /// Without options it keeps all that a reader of it sees, its layer, alignment and checksums, for
-/// all frames those that the ones from before an append by gsd had ([`Stale`]); what is left out are
-/// index blocks and name lists of before, and other bytes that nothing uses. Data with checksums are
-/// checked.
+/// all frames those that the ones from before an append by gsd had ([`Stale`]); what is left out
+/// are index blocks and name lists of before, and other bytes that nothing uses. Data with
+/// checksums are checked.
 #[derive(Debug, Clone)]
 pub struct Convert {
     align: Option<u64>,
@@ -81,10 +81,11 @@ impl Convert {
         self
     }
 
-    /// Only these frames, and of them the first and every `step`th after it. They are numbered anew.
+    /// Only these frames, and of them the first and every `step`th after it. They are numbered
+    /// anew.
     ///
-    /// Frames of a trajectory ([`hoomd`](super::hoomd)) get what they took from frame 0, so that they
-    /// are read as they were (`spec/gsd-hoomd.md#parts`).
+    /// Frames of a trajectory ([`hoomd`](super::hoomd)) get what they took from frame 0, so that
+    /// they are read as they were (`spec/gsd-hoomd.md#parts`).
     #[must_use]
     pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
         self.frames = Some(frames);
@@ -116,11 +117,10 @@ impl Convert {
     /// [`NoFrame`](striae_core::gsd::Error::NoFrame); [`Damaged`](super::ErrorKind::Damaged) if
     /// verifying would find damage in header, names or index, unless it is in frames that are not
     /// copied; [`Chunk`](super::ErrorKind::Chunk) for a chunk that is not as its checksum says;
-    /// [`Shared`](striae_core::gsd::Error::Shared);
-    /// for [some frames](Self::frames) of a trajectory [`Gap`](super::hoomd::Error::Gap),
-    /// [`Late`](super::hoomd::Error::Late),
-    /// [`Part`](super::hoomd::Error::Part), and those of a [`Trajectory`](super::hoomd::Trajectory);
-    /// the operating system's. Nothing has changed then.
+    /// [`Shared`](striae_core::gsd::Error::Shared); for [some frames](Self::frames) of a trajectory
+    /// [`Gap`](super::hoomd::Error::Gap), [`Late`](super::hoomd::Error::Late),
+    /// [`Part`](super::hoomd::Error::Part), and those of a
+    /// [`Trajectory`](super::hoomd::Trajectory); the operating system's. Nothing has changed then.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
@@ -181,7 +181,8 @@ impl Convert {
         let checksums = record.is_some_and(|record| record.checksums)
             || stale.is_some_and(|stale| stale.checksums);
         let checksums = self.checksums.unwrap_or(checksums);
-        // As much room as is needed: what is moved leaves a hole. More than a file can have is refused.
+        // As much room as is needed: what is moved leaves a hole. More than a file can have is
+        // refused.
         let count = frames.end.saturating_sub(frames.start);
         let most = file.head().entries.min(count.saturating_mul(1 << 16));
         let slots = most.saturating_add(if checksums { count } else { 0 }).max(count);
@@ -229,8 +230,8 @@ impl Convert {
     }
 }
 
-/// Frames without chunks cost nothing in a file, but time and slots in a new one. Of more of them than
-/// the file has bytes an entry that is damaged is the reason.
+/// Frames without chunks cost nothing in a file, but time and slots in a new one. Of more of them
+/// than the file has bytes an entry that is damaged is the reason.
 fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     let head = file.head();
     if frames.end.saturating_sub(frames.start) <= head.file_len.max(head.header.index.slots) {
@@ -290,7 +291,8 @@ impl Copy<'_> {
         self.start.saturating_add(self.frames.saturating_mul(self.step.get()))
     }
 
-    /// Frames without chunks before the one of number `end`: those of a trajectory are as good as others.
+    /// Frames without chunks before the one of number `end`: those of a trajectory are as good as
+    /// others.
     fn finish(&mut self, end: u64, writer: &mut FileWriter) -> Result<(), Error> {
         while self.part.is_some() && self.next() < end {
             let is_last = end.saturating_sub(self.next()) <= self.step.get();

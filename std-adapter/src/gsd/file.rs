@@ -57,8 +57,8 @@ impl OpenOptions {
         self
     }
 
-    /// Whether nothing is believed without its checksum, in files that have some: index and names are
-    /// compared when the file is opened, which reads all of them, and the bytes of chunks when
+    /// Whether nothing is believed without its checksum, in files that have some: index and names
+    /// are compared when the file is opened, which reads all of them, and the bytes of chunks when
     /// whole chunks are read. What has no checksum is believed.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
@@ -66,9 +66,9 @@ impl OpenOptions {
         self
     }
 
-    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options for
-    /// that; those of a chunk of less than 4096 bytes, like header, index and names, through it, as they are near to
-    /// what is read next.
+    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options
+    /// for that; those of a chunk of less than 4096 bytes, like header, index and names, through
+    /// it, as they are near to what is read next.
     #[must_use]
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
@@ -115,9 +115,9 @@ impl OpenOptions {
         }
     }
 
-    /// Whether what was read belongs together. A commit record says so itself, but if commits take one
-    /// sync, there may be a later one in a shadow, which is gone when two more have been made: then
-    /// there is more to see in the header by now.
+    /// Whether what was read belongs together. A commit record says so itself, but if commits take
+    /// one sync, there may be a later one in a shadow, which is gone when two more have been made:
+    /// then there is more to see in the header by now.
     fn is_whole(&self, store: &Bulk, head: &Head) -> Result<bool, ReadError<Bulk>> {
         if head.state.record().is_some() {
             if self.checked {
@@ -259,7 +259,8 @@ impl File {
         Ok(self.names()?.with_prefix(prefix))
     }
 
-    /// The chunk `name` of a frame: its type, rows, columns and place. `None` if the frame has none.
+    /// The chunk `name` of a frame: its type, rows, columns and place. `None` if the frame has
+    /// none.
     ///
     /// # Errors
     /// [`Chunk`](super::ErrorKind::Chunk) if its entry is damaged; the operating system's.
@@ -285,7 +286,8 @@ impl File {
     /// The chunk `name` of a frame, which must have it.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoFrame`], [`NoChunk`](super::ErrorKind::NoChunk); as [`find`](Self::find).
+    /// [`core_gsd::Error::NoFrame`], [`NoChunk`](super::ErrorKind::NoChunk); as
+    /// [`find`](Self::find).
     pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
         let name = name.as_ref();
         if let Some(chunk) = self.find(frame, name)? {
@@ -380,7 +382,8 @@ impl File {
         read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// The file as its chunks are read, if that is [directly](OpenOptions::direct): to ask how that goes.
+    /// The file as its chunks are read, if that is [directly](OpenOptions::direct): to ask how that
+    /// goes.
     #[must_use]
     pub fn direct(&self) -> Option<&DirectFile> {
         self.store().direct().ok().flatten()

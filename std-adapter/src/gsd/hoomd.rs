@@ -1,5 +1,5 @@
-//! GSD files of the schema `hoomd`: trajectories of particles, as HOOMD-blue and many other programs
-//! write and read them (`spec/gsd-hoomd.md`).
+//! GSD files of the schema `hoomd`: trajectories of particles, as HOOMD-blue and many other
+//! programs write and read them (`spec/gsd-hoomd.md`).
 //!
 //! [`striae_hoomd`] knows the schema; here are its trajectories in [files](super::File) of a disk.
 //!

@@ -1,5 +1,5 @@
-//! Recovering what is left of damaged files: what [`striae_inspect::gsd::recover`] judges is written to
-//! a new file.
+//! Recovering what is left of damaged files: what [`striae_inspect::gsd::recover`] judges is
+//! written to a new file.
 //!
 //! ```
 //! use striae::gsd::recover::Recover;
@@ -89,8 +89,8 @@ impl Deref for Recovery {
 }
 
 impl Recovery {
-    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use of
-    /// checksums. `progress` is told the length of each piece of a chunk that was copied.
+    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use
+    /// of checksums. `progress` is told the length of each piece of a chunk that was copied.
     ///
     /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
     /// file gets its name when it is whole: see [`Publish`].

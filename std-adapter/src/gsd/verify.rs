@@ -25,8 +25,8 @@ pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Err
     verify_seen(path, each, &|_| {})
 }
 
-/// Does what [`verify`] does, and tells `progress` the length of each piece of data that was checked: of
-/// at most [`sealed_bytes`] in all.
+/// Does what [`verify`] does, and tells `progress` the length of each piece of data that was
+/// checked: of at most [`sealed_bytes`] in all.
 ///
 /// # Errors
 /// As [`verify`].
@@ -38,8 +38,8 @@ pub fn verify_seen(
     verify_with(path, None, each, progress)
 }
 
-/// Does what [`verify_seen`] does, and reads the bytes of chunks past the page cache, as far as that can
-/// be, if there are options for that. What is found is the same.
+/// Does what [`verify_seen`] does, and reads the bytes of chunks past the page cache, as far as
+/// that can be, if there are options for that. What is found is the same.
 ///
 /// # Errors
 /// As [`verify`].

@@ -1,10 +1,10 @@
 //! The part of an index that a thread looked at last.
 //!
-//! Who looks for a chunk often looks for its neighbours next: a search begins in what was read last,
-//! if that is near. Its first read elsewhere is a short one, since most often it is the only one, and
-//! most of what a longer one brings would be of no use: each line of it that is in no cache takes time.
-//! How short, is learned from the searches before; and where one was not enough, some of the entries that
-//! were seen are remembered.
+//! Who looks for a chunk often looks for its neighbours next: a search begins in what was read
+//! last, if that is near. Its first read elsewhere is a short one, since most often it is the only
+//! one, and most of what a longer one brings would be of no use: each line of it that is in no
+//! cache takes time. How short, is learned from the searches before; and where one was not enough,
+//! some of the entries that were seen are remembered.
 
 mod fences;
 
@@ -32,14 +32,14 @@ const NEXT: usize = 48;
 /// Slots in front of a place near what was read last, and behind it, that are read there.
 const BESIDE: usize = LEN / 32 / 4 / 2;
 
-/// Slots in front of the first guess, and behind it, that the first read of a search brings, as far as
-/// is known from the searches before.
+/// Slots in front of the first guess, and behind it, that the first read of a search brings, as far
+/// as is known from the searches before.
 #[derive(Debug, Clone, Copy)]
 struct Beside(usize);
 
 impl Beside {
-    /// It counts in parts of a slot: so many searches for which the read was long enough make it as much
-    /// shorter as one for which it was not makes it longer.
+    /// It counts in parts of a slot: so many searches for which the read was long enough make it as
+    /// much shorter as one for which it was not makes it longer.
     const PART: usize = 8;
 
     const UNKNOWN: Self = Self(0);
@@ -128,10 +128,10 @@ pub(super) fn find(
 impl Window {
     /// What a search for `key` would find, if it would end in what was read last.
     ///
-    /// An entry of that key, or of a later one, with one of an earlier key in front of it: in a sorted
-    /// index there is one such place, and a search ends there wherever it begins. In an index of
-    /// layer 2 that is not sorted, which is damaged, searches of any kind find some entry of the key,
-    /// or none. In layer 1 entries have no such order: they are searched for.
+    /// An entry of that key, or of a later one, with one of an earlier key in front of it: in a
+    /// sorted index there is one such place, and a search ends there wherever it begins. In an
+    /// index of layer 2 that is not sorted, which is damaged, searches of any kind find some entry
+    /// of the key, or none. In layer 1 entries have no such order: they are searched for.
     #[inline]
     fn seen(
         &mut self,
@@ -299,8 +299,8 @@ impl Window {
     }
 }
 
-/// The first entry that is not before `key`, and its place, if there is an entry in front of it; it may
-/// be at `next`.
+/// The first entry that is not before `key`, and its place, if there is an entry in front of it; it
+/// may be at `next`.
 #[inline]
 fn place_of(entries: &[IndexEntry], key: Key, next: usize) -> Option<(usize, &IndexEntry)> {
     let is_behind = |place: usize| {

@@ -17,18 +17,19 @@ pub struct Leftover {
     pub path: PathBuf,
     /// Files in it that never got their names.
     pub files: u64,
-    /// Files in it that were moved there to be replaced. They may be all that there is of their data.
+    /// Files in it that were moved there to be replaced. They may be all that there is of their
+    /// data.
     pub replaced: u64,
     /// Bytes that all of them take on the disk.
     pub bytes: u64,
-    /// Whether it is certain that nobody is about to publish it. It is not where the file system has no
-    /// locks.
+    /// Whether it is certain that nobody is about to publish it. It is not where the file system
+    /// has no locks.
     pub is_certain: bool,
 }
 
-/// What kills have left in a folder: hidden folders that [`Publish`](super::Publish) or an extraction made
-/// there and that no program needs any more. One that is needed is not among them, nor is one of another
-/// user who does not let it be read.
+/// What kills have left in a folder: hidden folders that [`Publish`](super::Publish) or an
+/// extraction made there and that no program needs any more. One that is needed is not among them,
+/// nor is one of another user who does not let it be read.
 ///
 /// They can be removed with all that is in them. This removes nothing.
 ///

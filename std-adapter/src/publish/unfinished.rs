@@ -32,19 +32,20 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all that this process has made out of sight and not published, for a program that is about to
-/// end because of a signal.
+/// Removes all that this process has made out of sight and not published, for a program that is
+/// about to end because of a signal.
 ///
-/// It may be called while other threads are at work: what they publish just now is published first, and
-/// from then on this process can publish nothing, nor make anything out of sight: whoever tries gets an
-/// error. Files that are open stay open, and lose their names.
+/// It may be called while other threads are at work: what they publish just now is published first,
+/// and from then on this process can publish nothing, nor make anything out of sight: whoever tries
+/// gets an error. Files that are open stay open, and lose their names.
 ///
-/// A library leaves signals alone, so this is the program's to call. **Not in a signal handler**, which
-/// may not wait for locks; but in a thread that waits for signals. `striae` does so: it blocks SIGINT,
-/// SIGTERM and SIGHUP before it starts any thread, lets one wait for them by sigwait(3), and dies of the
-/// signal when this function returns.
+/// A library leaves signals alone, so this is the program's to call. **Not in a signal handler**,
+/// which may not wait for locks; but in a thread that waits for signals. `striae` does so: it
+/// blocks SIGINT, SIGTERM and SIGHUP before it starts any thread, lets one wait for them by
+/// sigwait(3), and dies of the signal when this function returns.
 ///
-/// On NFS, a file that was removed while it is open keeps its folder, so the hidden folder stays, empty.
+/// On NFS, a file that was removed while it is open keeps its folder, so the hidden folder stays,
+/// empty.
 pub fn abandon_all() {
     let mut state = state();
     state.abandoned = true;

@@ -112,8 +112,8 @@ impl Convert {
         self
     }
 
-    /// Writes all streams of `set` into a new set whose first file gets the name `out`. `progress` is
-    /// told the length of each piece that was copied.
+    /// Writes all streams of `set` into a new set whose first file gets the name `out`. `progress`
+    /// is told the length of each piece that was copied.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; a damaged set;

@@ -17,8 +17,8 @@ use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
 /// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
-/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a task
-/// without records.
+/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a
+/// task without records.
 ///
 /// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
 /// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
@@ -59,7 +59,8 @@ impl Extract {
     /// `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; a damaged set; the operating system's.
+    /// [`ErrorKind::Exists`] for a file that is there already; a damaged set; the operating
+    /// system's.
     pub fn run(
         &self,
         set: &File,

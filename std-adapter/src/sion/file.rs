@@ -109,12 +109,12 @@ impl OpenOptions {
         self
     }
 
-    /// Reads the bytes of streams past the page cache, as far as that can be, if there are options for
-    /// that; tables and the headers of key-value records through it, as they are short, and read again
-    /// and again.
+    /// Reads the bytes of streams past the page cache, as far as that can be, if there are options
+    /// for that; tables and the headers of key-value records through it, as they are short, and
+    /// read again and again.
     ///
-    /// The first file of a set is opened for this at once, and each other one when bytes of it are asked
-    /// for first.
+    /// The first file of a set is opened for this at once, and each other one when bytes of it are
+    /// asked for first.
     #[must_use]
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
@@ -283,8 +283,8 @@ impl File {
     /// The value of `key` in task `task`: all of its records, one after another.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoKeyval`] if the set has none, [`ErrorKind::NoKey`]; a damaged record; as
-    /// [`File::task`].
+    /// [`core_sion::Error::NoKeyval`] if the set has none, [`ErrorKind::NoKey`]; a damaged record;
+    /// as [`File::task`].
     pub fn value(&self, task: u64, key: u64) -> Result<KeyReader, Error> {
         let value = KeyReader::new(self.stream(task)?, key).map_err(|error| error.of_task(task))?;
         value.ok_or_else(|| Error::new(&self.path, ErrorKind::NoKey { task, key }))

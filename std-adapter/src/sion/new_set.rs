@@ -32,8 +32,8 @@ pub(super) struct NewSet<'a> {
 }
 
 impl NewSet<'_> {
-    /// Makes a set of `ntasks` tasks as `builder` says, lets `fill` write its streams, and gives its
-    /// files their names: at once, and only when all of them are whole.
+    /// Makes a set of `ntasks` tasks as `builder` says, lets `fill` write its streams, and gives
+    /// its files their names: at once, and only when all of them are whole.
     pub(super) fn write(
         &self,
         builder: Builder,

@@ -44,14 +44,15 @@ impl Sources {
     }
 
     /// The files of `folder` that [`Extract`](super::Extract) made: `task_00000` and so on, or
-    /// `task_00000.key_1` and so on for key-value records, in the order of these numbers. Other files
-    /// are left alone.
+    /// `task_00000.key_1` and so on for key-value records, in the order of these numbers. Other
+    /// files are left alone.
     ///
     /// # Errors
     /// [`NoTaskFile`](ErrorKind::NoTaskFile) if there is none, or a number is missing;
-    /// [`TwoTaskFiles`](ErrorKind::TwoTaskFiles) if a number is there twice, with more zeros or less;
-    /// [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also has bytes
-    /// without a key; the operating system's, for a file that cannot be read or is no regular one.
+    /// [`TwoTaskFiles`](ErrorKind::TwoTaskFiles) if a number is there twice, with more zeros or
+    /// less; [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also
+    /// has bytes without a key; the operating system's, for a file that cannot be read or is no
+    /// regular one.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let at = |error| Error::new(folder, error);
         let mut tasks: BTreeMap<u64, Task> = BTreeMap::new();
@@ -226,13 +227,13 @@ impl Pack {
         self
     }
 
-    /// Makes a set of `sources` whose first file gets the name `out`. `progress` is told the length of
-    /// each piece that was copied.
+    /// Makes a set of `sources` whose first file gets the name `out`. `progress` is told the length
+    /// of each piece that was copied.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) for more files than tasks, or no task; the
-    /// operating system's.
+    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) for more files than tasks, or no task;
+    /// the operating system's.
     pub fn run(
         &self,
         sources: &Sources,

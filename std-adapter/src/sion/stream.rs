@@ -108,10 +108,10 @@ impl TaskStream {
         span.map_err(|error| Error::new(self.store.path(), error))
     }
 
-    /// Hands over the next `len` bytes, fewer at the end of the stream, a piece after another, until
-    /// `each` wants no more. Pieces are of any length; what is read
-    /// [directly](super::OpenOptions::direct) is read ahead. The position moves behind them; where `each`
-    /// wanted no more, or there was an error, it is lost.
+    /// Hands over the next `len` bytes, fewer at the end of the stream, a piece after another,
+    /// until `each` wants no more. Pieces are of any length; what is read
+    /// [directly](super::OpenOptions::direct) is read ahead. The position moves behind them; where
+    /// `each` wanted no more, or there was an error, it is lost.
     ///
     /// # Errors
     /// The operating system's.

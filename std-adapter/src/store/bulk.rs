@@ -28,7 +28,8 @@ impl Bulk {
         Ok(Self::new(path, file, options))
     }
 
-    /// The file at `path`, open already, whose data are read directly if there are `options` for that.
+    /// The file at `path`, open already, whose data are read directly if there are `options` for
+    /// that.
     pub(crate) fn new(
         path: impl Into<Arc<Path>>,
         file: PosixFile,

@@ -24,15 +24,15 @@ const PIECE: usize = 1 << 16;
 /// that what comes in front of it and behind it is written at once.
 const GAP: u64 = 1 << 12;
 
-/// Bytes at the front of the file that are kept in memory, where formats have what they change most.
+/// Bytes at the front of the file that are kept in memory, where formats have what they change
+/// most.
 const FRONT: usize = 256;
 
 /// A file that is written in long pieces, by nobody else meanwhile.
 ///
 /// Writes that follow one another are gathered; what was gathered is written when something comes
-/// that does not belong behind it, and when writes are to be ordered or synced. Whoever reads by this
-/// sees it as if it were in the file. What cannot be written stays here
-/// and is tried again.
+/// that does not belong behind it, and when writes are to be ordered or synced. Whoever reads by
+/// this sees it as if it were in the file. What cannot be written stays here and is tried again.
 #[derive(Debug)]
 pub(crate) struct Gatherer<F> {
     file: F,
@@ -40,8 +40,8 @@ pub(crate) struct Gatherer<F> {
     capacity: usize,
     /// What was gathered.
     run: Run,
-    /// The front of the file as the writer sees it, if it is known: changes that are near each other
-    /// there are written at once, with what is in between.
+    /// The front of the file as the writer sees it, if it is known: changes that are near each
+    /// other there are written at once, with what is in between.
     front: Option<[u8; FRONT]>,
     /// Length of the file as the writer sees it, with what was gathered.
     len: u64,

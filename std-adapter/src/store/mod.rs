@@ -12,8 +12,8 @@
 //! | `sparse` | a file whose holes are known |
 //!
 //! What writes is a [`PosixFile`](posix::PosixFile), a gatherer of one, or a
-//! [`direct::Writer`](crate::direct::Writer), which gathers in memory that a device takes: `law` has all of
-//! them, and finds out if there is another one.
+//! [`direct::Writer`](crate::direct::Writer), which gathers in memory that a device takes: `law`
+//! has all of them, and finds out if there is another one.
 
 pub(crate) mod bulk;
 pub mod files;

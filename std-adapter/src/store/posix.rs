@@ -95,8 +95,8 @@ impl PosixFile {
         Self { fd: file.into(), identity, limit, durable: true, syncs: Arc::default() }
     }
 
-    /// Whether a [`sync`](Self::sync) asks the disk, as it does unless told. What it does not ask for
-    /// survives the end of the process, and not that of the machine.
+    /// Whether a [`sync`](Self::sync) asks the disk, as it does unless told. What it does not ask
+    /// for survives the end of the process, and not that of the machine.
     pub(crate) const fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
@@ -163,13 +163,15 @@ impl PosixFile {
         std::fs::read_link(&path).unwrap_or(path)
     }
 
-    /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are none.
+    /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are
+    /// none.
     ///
     /// For callers that count what was written before a disk was full; others want
     /// [`write_all_at`](Self::write_all_at).
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::WriteZero`] if it takes no byte and gives no reason.
+    /// The operating system's; [`io::ErrorKind::WriteZero`] if it takes no byte and gives no
+    /// reason.
     pub fn write_some_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -194,8 +196,8 @@ impl PosixFile {
         Ok(())
     }
 
-    /// Sees to it that `len` bytes from `offset` on need no more room on the disk when they are written.
-    /// The length of the file is as before.
+    /// Sees to it that `len` bytes from `offset` on need no more room on the disk when they are
+    /// written. The length of the file is as before.
     ///
     /// # Errors
     /// The operating system's, also where the file system cannot do that.
@@ -226,7 +228,8 @@ impl PosixFile {
     ///
     /// # Errors
     /// The operating system's. What was written since the last success may be durable or lost, and
-    /// nothing can tell: so from then on the error is [`SyncFailed`], until the file is opened anew.
+    /// nothing can tell: so from then on the error is [`SyncFailed`], until the file is opened
+    /// anew.
     pub fn sync(&self) -> io::Result<()> {
         if self.durable { self.syncs.ask(self.fd.as_fd()) } else { self.syncs.check() }
     }
@@ -244,7 +247,8 @@ impl PosixFile {
         Ok(u64::try_from(self.stat()?.st_blksize).unwrap_or(0).max(1))
     }
 
-    /// Its length in bytes, which it must say if it has some: some files of the kernel's own do not.
+    /// Its length in bytes, which it must say if it has some: some files of the kernel's own do
+    /// not.
     ///
     /// # Errors
     /// The operating system's; [`io::ErrorKind::InvalidInput`].

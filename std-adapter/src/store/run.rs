@@ -4,7 +4,8 @@ use super::posix::PosixFile;
 use std::io;
 use striae_core::store::usize_to_u64;
 
-/// Bytes that follow one another and wait to be written. What cannot be written stays, and is tried again.
+/// Bytes that follow one another and wait to be written. What cannot be written stays, and is tried
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     /// At most [`MAX_LEN`](super::posix::MAX_LEN), or it is never written.

@@ -48,8 +48,8 @@ impl<'a, B: Borrow<Bulk>> Inspected<'a, B> {
     fn threads(&self, spans: &[Span]) -> NonZeroUsize {
         let bytes = spans.iter().map(|span| span.len()).fold(0, u64::saturating_add);
         let worth = usize::try_from(bytes.checked_div(WORTH).unwrap_or(0)).unwrap_or(usize::MAX);
-        // What is read directly is read ahead, several reads at once, which needs one that asks in order.
-        // To ask for the number of processors takes longer than to sum up a short chunk.
+        // What is read directly is read ahead, several reads at once, which needs one that asks in
+        // order. To ask for the number of processors takes longer than to sum up a short chunk.
         match NonZeroUsize::new(worth) {
             Some(worth) if worth.get() > 1 && !self.bulk.borrow().is_direct() => {
                 worth.min(all_processors())

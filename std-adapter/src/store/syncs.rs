@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The error of every [`PosixFile::sync`](super::posix::PosixFile::sync) after one that failed.
 ///
-/// The kernel reports a write that failed once, and takes the bytes for written from then on: whether
-/// they are on the disk, no later call can say.
+/// The kernel reports a write that failed once, and takes the bytes for written from then on:
+/// whether they are on the disk, no later call can say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncFailed;
 

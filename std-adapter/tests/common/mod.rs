@@ -17,7 +17,8 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// This program once more, to run only the test `test`, which must be an ignored one, with `argument`.
+/// This program once more, to run only the test `test`, which must be an ignored one, with
+/// `argument`.
 pub(crate) fn child(test: &str, argument: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);

@@ -1,4 +1,5 @@
-//! What a kernel may refuse: calls that a filter denies, memory that may not be locked, descriptors.
+//! What a kernel may refuse: calls that a filter denies, memory that may not be locked,
+//! descriptors.
 //!
 //! Each case is a process of its own, as what was denied cannot be allowed again.
 

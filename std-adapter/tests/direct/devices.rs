@@ -23,8 +23,8 @@ impl Drop for Device {
     }
 }
 
-/// Mounts a file system on a device of such sectors, in a folder. It goes with this process, which has
-/// mounts of its own, and the device goes with it.
+/// Mounts a file system on a device of such sectors, in a folder. It goes with this process, which
+/// has mounts of its own, and the device goes with it.
 fn mount(folder: &Path, sector: &str) -> Result<PathBuf, String> {
     let (image, mounted) = (folder.join("image"), folder.join("mounted"));
     std::fs::File::create(&image).unwrap().set_len(24 << 20).unwrap();

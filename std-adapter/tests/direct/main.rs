@@ -142,8 +142,8 @@ fn check_store(file: &DirectFile, bytes: &[u8]) {
     }
 }
 
-/// Whether a file in the folder of the build can be read by all rungs; a child, for whom that changes,
-/// asks before.
+/// Whether a file in the folder of the build can be read by all rungs; a child, for whom that
+/// changes, asks before.
 fn has_all_rungs() -> bool {
     let made = made(&content(10_000));
     let file = DirectFile::open(made.path()).unwrap();

@@ -60,8 +60,8 @@ fn a_stream_outlives_the_thread_that_began_it() {
         let file = options.open(made.path()).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // The file is locked by a writer now and then: reads have to wait in the kernel, on behalf of
-            // the thread that began them.
+            // The file is locked by a writer now and then: reads have to wait in the kernel, on
+            // behalf of the thread that began them.
             scope.spawn(|| {
                 let writer = std::fs::File::options().write(true).open(made.path()).unwrap();
                 while !is_done.load(Relaxed) {

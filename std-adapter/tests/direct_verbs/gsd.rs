@@ -4,7 +4,8 @@ use super::*;
 use striae::direct;
 use striae::gsd::{Builder, File, OpenOptions};
 
-/// A file of frames with checksums: a long chunk, a short one, one of one value, and in some frames text.
+/// A file of frames with checksums: a long chunk, a short one, one of one value, and in some frames
+/// text.
 fn sealed(dir: &Path) -> PathBuf {
     let path = dir.join("a.gsd");
     let mut file = Builder::new().checksums(true).create(&path).unwrap();

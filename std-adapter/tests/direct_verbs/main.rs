@@ -1,4 +1,5 @@
-//! What is read past the page cache is the same as what is read through it: bytes, findings, messages.
+//! What is read past the page cache is the same as what is read through it: bytes, findings,
+//! messages.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,

@@ -41,7 +41,8 @@ fn what_ffrecord_wrote_is_sound_and_all_of_it_is_compared() {
 
 #[test]
 fn every_damage_is_named_once_with_its_place() {
-    // Three samples of 8 bytes: offsets stand at 24, 32 and 40, the tables end at 48, the file at 72.
+    // Three samples of 8 bytes: offsets stand at 24, 32 and 40, the tables end at 48, the file at
+    // 72.
     for (name, checked, texts) in [
         ("n_negative", 0, &["header.n at offset 4 is -1, must be at least 0"][..]),
         ("n_too_large", 0, &["header.n at offset 4 is 1099511627776, must be at most 5"]),

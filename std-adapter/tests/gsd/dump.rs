@@ -39,7 +39,8 @@ fn every_field_is_shown_once_as_it_stands_in_the_file() {
         spans.sort_unstable();
         assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{}", golden.name);
 
-        // All of the header, the index's used slots and the used part of the name list, and no more.
+        // All of the header, the index's used slots and the used part of the name list, and no
+        // more.
         let layout = |key: &str| golden.expected["layout"][key].as_u64().unwrap();
         let bytes_of = |part: &str| {
             let of_part = fields.iter().filter(|field| field.0.starts_with(part));

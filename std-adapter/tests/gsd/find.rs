@@ -79,7 +79,8 @@ fn what_was_found_before_changes_no_answer() {
     assert!(count >= 50, "golden files are missing: {count}");
 }
 
-/// A file of 400 frames, of which some lack some of three chunks; its bytes, and where the index is.
+/// A file of 400 frames, of which some lack some of three chunks; its bytes, and where the index
+/// is.
 fn made(path: &str) -> (Vec<u8>, usize) {
     let mut file = Builder::new().application("test").create(path).unwrap();
     for frame in 0..400_u64 {

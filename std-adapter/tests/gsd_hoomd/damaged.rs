@@ -337,8 +337,8 @@ fn a_logged_quantity_that_frame_0_lacks_is_none_where_it_is_not() {
     assert_eq!(series.len(), 1);
 }
 
-/// Whatever a file says, reading ends, and with values or an error. What stands behind the used part
-/// of a block is not looked at.
+/// Whatever a file says, reading ends, and with values or an error. What stands behind the used
+/// part of a block is not looked at.
 #[test]
 fn no_flipped_bit_leads_to_more_than_an_error() {
     let copy = Copy::of("v21_hoomd_varying_N.gsd");

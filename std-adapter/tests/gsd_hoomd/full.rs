@@ -1,7 +1,7 @@
 //! A disk that is full now and then, at every place of a frame.
 //!
-//! A limit of the file's size (RLIMIT_FSIZE) stands for it. It holds for a whole process, so this is
-//! done in a child.
+//! A limit of the file's size (RLIMIT_FSIZE) stands for it. It holds for a whole process, so this
+//! is done in a child.
 
 use super::model::{bits, filled};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -254,7 +254,8 @@ pub(crate) fn frames_of(path: &Path) -> Vec<Seen> {
     trajectory.frames(..).map(|frame| Seen::of(&frame.unwrap())).collect()
 }
 
-/// What a reader finds of a name that the schema does not know: as it does with those that it knows.
+/// What a reader finds of a name that the schema does not know: as it does with those that it
+/// knows.
 fn mine(
     file: &File,
     frame: &striae::gsd::hoomd::Frame<'_>,

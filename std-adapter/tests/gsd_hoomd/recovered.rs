@@ -86,7 +86,8 @@ fn what_is_left_of_a_lost_frame_0_goes_to_the_others() {
     assert!(certain.is_certain());
     let lost = Certainty::Lost(Loss::Checksum { id: typeid.id });
     assert_eq!(runs, [(0..1, lost), (1..3, first), (3..4, certain), (4..6, first)]);
-    // All that is known is right, also in those that are a guess: but for typeid, which is the default.
+    // All that is known is right, also in those that are a guess: but for typeid, which is the
+    // default.
     let read = frames_of(&path.with_extension("out"));
     assert_eq!(read, frames[1..]);
 }

@@ -12,8 +12,8 @@ use striae::gsd::verify::{Basis, Finding, Severity, Summary, verify};
 use striae::gsd::{File, FileWriter, OpenOptions};
 use striae_core::gsd::{Attributes, Slot, State, Writer};
 
-/// The file after each of some commits of a frame. Those from the third one on add no names, so they
-/// take one sync.
+/// The file after each of some commits of a frame. Those from the third one on add no names, so
+/// they take one sync.
 fn commits(checksums: bool) -> Vec<Vec<u8>> {
     let about = Attributes { one_sync: true, checksums, ..Attributes::default() };
     let mut writer = Writer::create(Growing::default(), &about, [Slot::EMPTY; 16]).unwrap();

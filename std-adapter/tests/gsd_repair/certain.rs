@@ -1,5 +1,5 @@
-//! What recover calls certain is what was committed, and what it calls complete is all of it, in random
-//! histories with each kind of damage.
+//! What recover calls certain is what was committed, and what it calls complete is all of it, in
+//! random histories with each kind of damage.
 
 use super::growing::Growing;
 use super::gsd_stock::{Chunk, Stock};
@@ -77,7 +77,8 @@ impl Damage {
     }
 }
 
-/// A byte of a file: anywhere, or in a part that few bytes are in, or next to where such a part starts.
+/// A byte of a file: anywhere, or in a part that few bytes are in, or next to where such a part
+/// starts.
 fn place(file: &[u8], random: &mut Random) -> usize {
     let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
     let index = number(8).saturating_add(random.index(32 * number(16).min(64) + 1));
@@ -356,8 +357,8 @@ fn a_frame_without_chunks_is_certain_only_if_the_entries_on_both_sides_are() {
     assert_eq!(runs(&file).1, [(0..4, Certainty::AsFound), (4..6, committed)]);
 }
 
-/// The last commit may have been cut off, so that data of it are missing, or a later one have truncated
-/// the file.
+/// The last commit may have been cut off, so that data of it are missing, or a later one have
+/// truncated the file.
 #[test]
 fn without_a_header_nothing_is_certain() {
     for checksums in [false, true] {

@@ -1,4 +1,5 @@
-//! What is written anew is sound: a damaged file is refused, or what is copied of it is not damaged.
+//! What is written anew is sound: a damaged file is refused, or what is copied of it is not
+//! damaged.
 
 use super::*;
 use common::Random;

@@ -273,7 +273,8 @@ fn a_number_of_frames_that_no_writer_made_is_refused() {
     assert_eq!(saved, frames_of(&folder.path("out.gsd")).unwrap());
 }
 
-/// Where gsd refuses a file that it has written itself, recovering and converting make one that it reads.
+/// Where gsd refuses a file that it has written itself, recovering and converting make one that it
+/// reads.
 #[test]
 fn more_frames_than_slots_are_saved_and_are_no_more_in_the_new_file() {
     let mut bytes = fs::read(golden_dir().join("bad_version_2_9_accepted.gsd")).unwrap();

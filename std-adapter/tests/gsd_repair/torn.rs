@@ -1,5 +1,5 @@
-//! Files that a crash of gsd's own writer leaves, in the model of its writes: of those that were not
-//! synced, each sector is there or not (`spec/gsd.md#what-a-crash-of-gsd-leaves`).
+//! Files that a crash of gsd's own writer leaves, in the model of its writes: of those that were
+//! not synced, each sector is there or not (`spec/gsd.md#what-a-crash-of-gsd-leaves`).
 
 use super::gsd_stock::{Chunk, Stock};
 use super::*;

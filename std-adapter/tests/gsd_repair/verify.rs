@@ -111,7 +111,8 @@ fn entry_at(slot: usize) -> usize {
     256 + 32 * slot
 }
 
-/// What `gsd_end_frame` 200 times and then a chunk leave: gsd refuses the file, and nothing is lost.
+/// What `gsd_end_frame` 200 times and then a chunk leave: gsd refuses the file, and nothing is
+/// lost.
 #[test]
 fn what_gsd_alone_refuses_is_noted_and_is_no_damage() {
     let sound = fs::read(golden_dir().join("bad_version_2_9_accepted.gsd")).unwrap();

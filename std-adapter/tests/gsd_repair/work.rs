@@ -11,8 +11,8 @@ use zerocopy::{FromZeros, IntoBytes};
 /// Where the data of [`sealed`] start.
 const DATA: u64 = 768;
 
-/// A file with a commit record by which frames have checksums, and without the names; as much room for
-/// them as one takes.
+/// A file with a commit record by which frames have checksums, and without the names; as much room
+/// for them as one takes.
 fn sealed(entries: &[IndexEntry], data: &[u8]) -> Vec<u8> {
     let names = DATA + data.len() as u64;
     let (index, slots) = (names + 64, entries.len() as u64);

@@ -122,7 +122,8 @@ impl Full<'_> {
             match self.variant.builder().create(self.path) {
                 Ok(file) => return file,
                 Err(error) => {
-                    // The hidden folder may have no place either; errors name the file all the same.
+                    // The hidden folder may have no place either; errors name the file all the
+                    // same.
                     assert!(self.disk.is_full(&error), "{error:?}");
                     assert_eq!(error.path(), self.path);
                     assert_eq!(names(self.path.parent().unwrap()), [""; 0], "{error}");

@@ -55,8 +55,9 @@ fn readers_see_whole_commits_and_never_less_than_before() {
     assert_eq!(File::open(&path).unwrap().frames(), FRAMES);
 }
 
-/// A commit of one sync is in a shadow before it is in the header, and two commits later the shadow has
-/// another one: a reader that is slow in between must not take the header for all that there is.
+/// A commit of one sync is in a shadow before it is in the header, and two commits later the shadow
+/// has another one: a reader that is slow in between must not take the header for all that there
+/// is.
 #[test]
 fn readers_never_see_less_than_before_if_commits_take_one_sync() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! GSD files that are written through the library: by one writer, until it is killed, on a full disk.
+//! GSD files that are written through the library: by one writer, until it is killed, on a full
+//! disk.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -72,7 +73,8 @@ pub(crate) fn values(frame: u64, len: usize) -> Vec<u32> {
     (0..len).map(|i| value(frame, i)).collect()
 }
 
-/// Adds frames that [`check_frames`] knows: `step`, and `values` of a length that the frame decides.
+/// Adds frames that [`check_frames`] knows: `step`, and `values` of a length that the frame
+/// decides.
 pub(crate) fn write_frame(file: &mut FileWriter) -> Result<u64, Error> {
     let frame = file.frames();
     file.write("step", &[frame], 1)?;

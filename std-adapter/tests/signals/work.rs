@@ -14,8 +14,8 @@ const N: u32 = 1000;
 pub(crate) struct Work {
     pub(crate) name: &'static str,
     make_input: fn(&Path),
-    /// What comes in front of input and output, and the name of the output in the folder; none if that
-    /// folder is the output.
+    /// What comes in front of input and output, and the name of the output in the folder; none if
+    /// that folder is the output.
     args: &'static [&'static str],
     pub(crate) out: Option<&'static str>,
     /// Files that are there in the end.

@@ -95,8 +95,8 @@ fn a_failed_overwrite_leaves_the_other_files_as_they_were() {
     assert_eq!(names(folder.path()), ["a.sion", "a.sion.000002"]);
 }
 
-/// Each write of the new set fails once, at the limit of the file's size; the kills of the other tests
-/// come in between.
+/// Each write of the new set fails once, at the limit of the file's size; the kills of the other
+/// tests come in between.
 #[test]
 #[ignore = "a process of its own, whose files are limited"]
 fn limited() {

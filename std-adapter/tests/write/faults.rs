@@ -1,8 +1,8 @@
 //! Disks that are full for a while, and files that vanish.
 //!
-//! A limit of the file's size (RLIMIT_FSIZE) stands for the full disk: one process can lower and raise
-//! it alone, so this is done in a child. It is tried at many sizes, so that it is reached in every
-//! operation.
+//! A limit of the file's size (RLIMIT_FSIZE) stands for the full disk: one process can lower and
+//! raise it alone, so this is done in a child. It is tried at many sizes, so that it is reached in
+//! every operation.
 
 use crate::{
     Random, argument, assert_sound, child, is_unclosed, names, payload, payload_from, run,

@@ -1,4 +1,5 @@
-//! Sets that are written through the library: by many threads, until they are killed, on a full disk.
+//! Sets that are written through the library: by many threads, until they are killed, on a full
+//! disk.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

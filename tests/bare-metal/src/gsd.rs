@@ -40,8 +40,8 @@ fn kind(number: u8) -> Result<ChunkType, Fail> {
 }
 
 entries! {
-    /// The least that a reader needs: open, find a chunk, read some of its rows. Its size is reported
-    /// alone.
+    /// The least that a reader needs: open, find a chunk, read some of its rows. Its size is
+    /// reported alone.
     fn gate_gsd_read_one_chunk(bytes, frame: u64, start: u64, end: u64) {
         let mut window = [0; 512];
         let file = opened(&mut window)?;

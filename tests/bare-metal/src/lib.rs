@@ -1,19 +1,21 @@
 //! The panic gate: no public function of striae-core can reach a panic.
 //!
-//! This library has one C function for each kind of call into striae-core, and its panic handler calls
-//! `striae_panic_reached`, which nobody defines. Linked for a Cortex-M with unused sections removed, it
-//! has an undefined symbol as soon as one of the functions can panic. `tests/run bare-metal` does that,
-//! checks that the features `bad` and `badwrite` (an index, a function of embedded-io that panics) do
-//! fail to link, and that this file names every public function of striae-core.
+//! This library has one C function for each kind of call into striae-core, and its panic handler
+//! calls `striae_panic_reached`, which nobody defines. Linked for a Cortex-M with unused sections
+//! removed, it has an undefined symbol as soon as one of the functions can panic.
+//! `tests/run bare-metal` does that, checks that the features `bad` and `badwrite` (an index, a
+//! function of embedded-io that panics) do fail to link, and that this file names every public
+//! function of striae-core.
 //!
 //! What it proves holds for these calls, at this optimisation level, with this compiler.
-//! Asynchronous functions are left out: the compiler puts a panic for a future that is polled after its
-//! end into each of them. What they call is here.
+//! Asynchronous functions are left out: the compiler puts a panic for a future that is polled after
+//! its end into each of them. What they call is here.
 //!
 //! # The C boundary
 //!
-//! Every function is lent `len` bytes at `bytes`, or none if `len` is 0. All else is passed by value,
-//! so that nothing is known when compiling and no check can be optimised away for that reason.
+//! Every function is lent `len` bytes at `bytes`, or none if `len` is 0. All else is passed by
+//! value, so that nothing is known when compiling and no check can be optimised away for that
+//! reason.
 #![no_std]
 
 mod align;
@@ -42,7 +44,8 @@ impl<E: core::error::Error> From<E> for Fail {
 
 pub(crate) type Answer = Result<u64, Fail>;
 
-/// Writes C functions: lent bytes as a slice, numbers by value, a number back; `u64::MAX` on failure.
+/// Writes C functions: lent bytes as a slice, numbers by value, a number back; `u64::MAX` on
+/// failure.
 macro_rules! entries {
     ($( $(#[$attribute:meta])*
         fn $name:ident($lent:ident $(, $arg:ident: $ty:ty)* $(,)?) $body:block )*) => {$(
@@ -55,8 +58,8 @@ macro_rules! entries {
             let lent: &mut [u8] = if len == 0 {
                 &mut []
             } else {
-                // SAFETY: the contract above: "`bytes` points to `len` initialised bytes that nobody
-                // else uses until this returns"; the slice does not outlive this function.
+                // SAFETY: the contract above: "`bytes` points to `len` initialised bytes that
+                // nobody else uses until this returns"; the slice does not outlive this function.
                 unsafe { core::slice::from_raw_parts_mut(bytes, len) }
             };
             run(lent $(, $arg)*).unwrap_or(u64::MAX)

@@ -41,7 +41,8 @@ fn set_of_two(window: &mut [u8]) -> Result<Reader<[Physical<Host>; 2], Host>, Fa
 }
 
 entries! {
-    /// The least that a reader needs: open, find a task, read its bytes. Its size is reported alone.
+    /// The least that a reader needs: open, find a task, read its bytes. Its size is reported
+    /// alone.
     fn gate_sion_read_one_task(buf, local: u32) {
         let mut window = [0; Meta1::MAX_LEN];
         let file = closed(0, &mut window)?;

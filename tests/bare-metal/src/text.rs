@@ -1,10 +1,11 @@
 //! Texts of errors and names.
 //!
-//! At opt-level 3 none of them can panic. At opt-level s those with a `u64` can, by no fault of ours:
-//! core's own `<u64>::_fmt_inner` keeps a check of the index into its buffer of digits, and calls
-//! `core::panicking::panic_bounds_check` (seen with rustc 1.96 and thumbv7em-none-eabihf by
+//! At opt-level 3 none of them can panic. At opt-level s those with a `u64` can, by no fault of
+//! ours: core's own `<u64>::_fmt_inner` keeps a check of the index into its buffer of digits, and
+//! calls `core::panicking::panic_bounds_check` (seen with rustc 1.96 and thumbv7em-none-eabihf by
 //! `arm-none-eabi-objdump -d`). So their entries are called `gate_text64_...`, and are linked at
-//! opt-level 3 only. Firmware that must not panic at opt-level s shows the fields of an error itself.
+//! opt-level 3 only. Firmware that must not panic at opt-level s shows the fields of an error
+//! itself.
 
 use crate::entries;
 use crate::host::{Host, Text};

@@ -1,7 +1,8 @@
 //! Writes every kind of SIONlib file that striae can make, for readers that are not ours.
 //!
-//! `sion_kinds DIR` makes sets `DIR/NAME.sion` and beside each `NAME.json`: what a reader must find in
-//! it. That comes from what was written and from a model of chunks that shares no code with the writers.
+//! `sion_kinds DIR` makes sets `DIR/NAME.sion` and beside each `NAME.json`: what a reader must find
+//! in it. That comes from what was written and from a model of chunks that shares no code with the
+//! writers.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

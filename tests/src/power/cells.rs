@@ -14,8 +14,8 @@ pub(super) struct Cell {
     versions: Vec<Sector>,
     /// Whether a sync failed since it was last written to.
     doubtful: bool,
-    /// Whether the store was cut in front of it: it is not part of it now, and if it becomes so again,
-    /// its bytes are zeros.
+    /// Whether the store was cut in front of it: it is not part of it now, and if it becomes so
+    /// again, its bytes are zeros.
     is_cut: bool,
     /// Whether the newest version is one of the current operation.
     pub(super) touched: bool,
@@ -239,7 +239,8 @@ impl Disk {
         self.fill_gap(size.div_ceil(self.unit));
         let end = self.live_size().div_ceil(self.unit);
         if size < self.live_size() && !size.is_multiple_of(self.unit) {
-            // The rest of the last block is overwritten by zeros, and that may reach the disk alone.
+            // The rest of the last block is overwritten by zeros, and that may reach the disk
+            // alone.
             let (index, mut content) = self.newest(size / self.unit);
             content[size % self.unit..].fill(0);
             self.push(index, content);

@@ -47,16 +47,16 @@ pub struct Model {
     pub lost: Lost,
     /// What a failed sync leaves.
     pub failed_sync: FailedSync,
-    /// All states of a moment are shown if they are at most so many; else none or all of the unsynced
-    /// sectors kept, each one lost or kept alone, and random choices.
+    /// All states of a moment are shown if they are at most so many; else none or all of the
+    /// unsynced sectors kept, each one lost or kept alone, and random choices.
     pub exhaustive: usize,
     /// How many of these there are, at each moment.
     pub random: usize,
-    /// At how many random choices of each moment the disk has written only a front of one more sector,
-    /// whose rest is as any earlier moment left it.
+    /// At how many random choices of each moment the disk has written only a front of one more
+    /// sector, whose rest is as any earlier moment left it.
     pub torn: usize,
-    /// At how many random choices of each moment one or several of the sectors under way are erased:
-    /// all their bytes are 0xFF, or 0x00.
+    /// At how many random choices of each moment one or several of the sectors under way are
+    /// erased: all their bytes are 0xFF, or 0x00.
     pub erased: usize,
 }
 
@@ -357,7 +357,8 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
         }
     }
 
-    /// A medium that erases a sector before it writes it: of those under way, one, or each by chance.
+    /// A medium that erases a sector before it writes it: of those under way, one, or each by
+    /// chance.
     fn erased_sectors(&mut self) {
         for number in 0..self.model.erased {
             let size = self.show_random();

@@ -6,35 +6,35 @@
 //! A write goes to the page cache, and from there to the disk whenever the operating system likes,
 //! in any order. What this module takes for granted is what storage engines do:
 //!
-//! - **A killed program** loses nothing that it has written: the page cache outlives it. What is left
-//!   is a prefix of its operations, the last write being cut anywhere, as the kernel copies piece by
-//!   piece and looks for a fatal signal in between.
-//! - **A power cut** loses the page cache. The disk has all that the last completed sync covered. Of
-//!   what was written since, every sector of 512 bytes is there or not by itself: it has its bytes
-//!   as of the last sync, or as they were at any later moment, whatever the others have. A sync that
-//!   is under way promises nothing until it returns.
+//! - **A killed program** loses nothing that it has written: the page cache outlives it. What is
+//!   left is a prefix of its operations, the last write being cut anywhere, as the kernel copies
+//!   piece by piece and looks for a fatal signal in between.
+//! - **A power cut** loses the page cache. The disk has all that the last completed sync covered.
+//!   Of what was written since, every sector of 512 bytes is there or not by itself: it has its
+//!   bytes as of the last sync, or as they were at any later moment, whatever the others have. A
+//!   sync that is under way promises nothing until it returns.
 //! - **The size** is metadata and travels alone: it is that of the last sync or any later one. Data
 //!   behind it are gone; where it is ahead of the data, zeros are read, as from every file system
 //!   that does not reveal other people's blocks ([`Lost::Zeros`]), or, on simpler ones such as FAT,
 //!   whatever the block held before ([`Lost::Noise`]).
-//! - **A cut** (a smaller size) frees whole blocks: they belong to the file, with the bytes that they
-//!   had, or do not. A file system with a journal does not use them for anything else before that is
-//!   durable, a simpler one may: so bytes that are written where the file grows again may be found
-//!   under the old size.
+//! - **A cut** (a smaller size) frees whole blocks: they belong to the file, with the bytes that
+//!   they had, or do not. A file system with a journal does not use them for anything else before
+//!   that is durable, a simpler one may: so bytes that are written where the file grows again may
+//!   be found under the old size.
 //! - **A sector** is atomic: disks write all of it or nothing (a sector that is cut while it is
 //!   written fails its error-correcting code, so they keep the energy to end one). A page cache is
 //!   less strict: it may send a sector to the disk while a write is being copied into it. So a
 //!   writer may rely on a write within one aligned sector only where it has to, and says where:
 //!   [`Tear::Bytes`] names these places, and tears every other write behind each of its bytes.
-//!   [`Model::torn`] is for writers that do without: such sectors are torn while they go to the disk,
-//!   also with several writes in them.
-//! - **An erased sector**: cards and flash erase a sector before they write it. If the power goes in
-//!   between, it reads 0xFF throughout, or 0x00, whatever was in it. [`Model::erased`] shows such
-//!   states, with one sector of those under way erased and with several. A sector that is only cut in
-//!   the middle, by a smaller size, is not one of them.
+//!   [`Model::torn`] is for writers that do without: such sectors are torn while they go to the
+//!   disk, also with several writes in them.
+//! - **An erased sector**: cards and flash erase a sector before they write it. If the power goes
+//!   in between, it reads 0xFF throughout, or 0x00, whatever was in it. [`Model::erased`] shows
+//!   such states, with one sector of those under way erased and with several. A sector that is only
+//!   cut in the middle, by a smaller size, is not one of them.
 //! - **A failed sync** leaves what it should have covered in doubt for good: the kernel reports the
-//!   error once and then takes the pages for clean, so a later sync that succeeds covers a sector only
-//!   if it was written to again ([`FailedSync::Clean`]).
+//!   error once and then takes the pages for clean, so a later sync that succeeds covers a sector
+//!   only if it was written to again ([`FailedSync::Clean`]).
 //!
 //! Nothing is moved over a completed sync, in either direction.
 //!
@@ -204,8 +204,8 @@ impl PowerStore {
         self.0.borrow_mut().limit = len.min(MAX_LEN);
     }
 
-    /// Says that the writer has just made a promise: whatever it was, states that a crash could leave
-    /// from here on have to keep it, the oldest ones too.
+    /// Says that the writer has just made a promise: whatever it was, states that a crash could
+    /// leave from here on have to keep it, the oldest ones too.
     pub fn promise(&self) {
         self.0.borrow_mut().log.push(Op::Promise);
     }

@@ -1,5 +1,5 @@
-//! What a writer has promised of a file at each moment, whatever the format: what a crash may leave of
-//! it.
+//! What a writer has promised of a file at each moment, whatever the format: what a crash may leave
+//! of it.
 
 use super::{Crash, Fault, Op, PowerStore};
 use std::ops::AddAssign;

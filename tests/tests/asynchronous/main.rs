@@ -8,8 +8,8 @@
     reason = "a test: a panic fails it"
 )]
 
-/// The output of a future. It is dropped when it waits for the first time; the next one when it waits
-/// for the second time, and so on, in larger steps later.
+/// The output of a future. It is dropped when it waits for the first time; the next one when it
+/// waits for the second time, and so on, in larger steps later.
 macro_rules! got {
     ($waits:expr, $future:expr) => {{
         let mut first = 0;

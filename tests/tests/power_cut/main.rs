@@ -27,8 +27,8 @@ use striae_tests::power::{
     Counts, Crash, Lost, Model, PowerStore, Tear, check_len, describe, sum_of,
 };
 
-/// What a writer relies on being written all or nothing: the first sector when it creates a file, and
-/// the commit fields.
+/// What a writer relies on being written all or nothing: the first sector when it creates a file,
+/// and the commit fields.
 fn atomic(shape: &Shape) -> Vec<std::ops::Range<u64>> {
     let ntasks = u64::try_from(shape.tasks.len()).unwrap();
     let fields = Meta1::new(&shape.attributes, ntasks).unwrap().layout().commit_fields();

@@ -1,5 +1,6 @@
 //! Ranks that share nothing but the file: each writes its own entries of the tables, one makes them
-//! visible. The power goes at any moment of all that they do together, also where one of them failed.
+//! visible. The power goes at any moment of all that they do together, also where one of them
+//! failed.
 
 use super::path::Shape;
 use super::run::{Chunks, Run, State};

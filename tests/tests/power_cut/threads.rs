@@ -1,8 +1,8 @@
 //! Many Pens and one Book, as threads drive them: while one publishes, the others write.
 //!
-//! Core's Writer never does that. Here a schedule, which a number fixes, says who is next: between any
-//! two operations of a publication any other task may write to its chunk. Publications fail at any
-//! operation, and are tried again. A program is killed, or the power is cut, anywhere.
+//! Core's Writer never does that. Here a schedule, which a number fixes, says who is next: between
+//! any two operations of a publication any other task may write to its chunk. Publications fail at
+//! any operation, and are tried again. A program is killed, or the power is cut, anywhere.
 
 use super::run::{Chunks, Run, State};
 use super::{Figures, Shape, atomic, paths};
@@ -247,7 +247,8 @@ impl<'p> Threads<'p> {
                 self.meanwhile += self.write(task);
             }
             let step = publish.poll();
-            // Either any operation fails, or a sync, of which the last one leaves the outcome unknown.
+            // Either any operation fails, or a sync, of which the last one leaves the outcome
+            // unknown.
             let (is_sync, is_done) = (matches!(step, Step::Sync), matches!(step, Step::Done(_)));
             let now = fails == Some((false, count)) || is_sync && fails == Some((true, syncs));
             if now && !is_done {

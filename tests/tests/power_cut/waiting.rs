@@ -1,5 +1,5 @@
-//! An asynchronous writer writes what a blocking one does, and a future that is dropped is a call that
-//! failed.
+//! An asynchronous writer writes what a blocking one does, and a future that is dropped is a call
+//! that failed.
 
 use super::faults::{Tried, try_states};
 use super::hand::Mode;

@@ -71,8 +71,8 @@ pub(crate) enum Verdict<'v> {
     Wrong(String),
 }
 
-/// The versions that gsd may find in a file after a power cut, if commits may take one sync: a header is
-/// durable with the next sync only.
+/// The versions that gsd may find in a file after a power cut, if commits may take one sync: a
+/// header is durable with the next sync only.
 pub(crate) fn allowed_to_stock<'v>(
     promises: &'v Promises<State>,
     log: &[Op],

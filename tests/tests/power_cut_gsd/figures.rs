@@ -237,7 +237,8 @@ impl Figures {
         if is_first && !is_same && !may_be_torn(run, crash) {
             self.bad(|| describe(run, crash, &format!("gsd: {:?}", both.stock)));
         }
-        // Where something failed, the size may be one that no sync has covered; the contents are right.
+        // Where something failed, the size may be one that no sync has covered; the contents are
+        // right.
         let len = if run.failed_at.is_none() { check_len(crash, versions) } else { Ok(()) };
         if let Err(error) = len {
             self.bad(|| describe(run, crash, &error));
@@ -350,8 +351,8 @@ impl Figures {
     }
 }
 
-/// What a device makes of a state when it gets power: the same, but for a header that was erased, and
-/// a file that was never whole.
+/// What a device makes of a state when it gets power: the same, but for a header that was erased,
+/// and a file that was never whole.
 fn mend(run: &Run<'_>, image: &[u8]) -> Vec<u8> {
     let store = PowerStore::new(image);
     let opened = Logger::<_, 16>::open_or_create(store.clone(), &run.shape.attributes);

@@ -1,5 +1,5 @@
-//! A logger that gets power again goes on with its log, whatever the power cut left, or begins one if
-//! there was none yet; what it cannot go on with it leaves alone.
+//! A logger that gets power again goes on with its log, whatever the power cut left, or begins one
+//! if there was none yet; what it cannot go on with it leaves alone.
 
 use super::{bytes, some};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
@@ -138,8 +138,8 @@ fn a_log_goes_on_whatever_sectors_were_erased() {
     assert!(states > 3000, "{states}");
 }
 
-/// Where what is committed shares sectors with what is written, an erased one may have cost some of it;
-/// that is an error, and not less.
+/// Where what is committed shares sectors with what is written, an erased one may have cost some of
+/// it; that is an error, and not less.
 #[test]
 fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
     let model = Model { erased: 16, exhaustive: 0, random: 1, ..Model::default() };
@@ -157,8 +157,8 @@ fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
     assert!(good > 500 && damaged > 50, "{good} {damaged}");
 }
 
-/// An explicit creation that was cut is no reason to make another log, nor to go on with half of the
-/// old one.
+/// An explicit creation that was cut is no reason to make another log, nor to go on with half of
+/// the old one.
 #[test]
 fn a_creation_over_a_log_leaves_the_old_log_or_none() {
     let model = Model { erased: 24, exhaustive: 256, torn: 4, ..Model::default() };

@@ -62,8 +62,8 @@ fn nothing_depends_on_how_much_a_disk_writes_at_once() {
     crash_all(&paths, &model, Rate::usual()).conclude("power cuts, pages of 4096 bytes", 10_000);
 }
 
-/// As on a card, which erases a sector to write it. Nothing that is committed shares one with what is
-/// written if chunks have sectors of their own; the header does, and is brought back.
+/// As on a card, which erases a sector to write it. Nothing that is committed shares one with what
+/// is written if chunks have sectors of their own; the header does, and is brought back.
 #[test]
 fn an_erased_sector_costs_no_commit_where_chunks_have_sectors_of_their_own() {
     let model = Model { erased: 12, exhaustive: 0, random: 2, ..Model::default() };

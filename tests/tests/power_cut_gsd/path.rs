@@ -247,8 +247,8 @@ pub(crate) fn shape(number: usize) -> Shape {
     Shape { attributes, slots: [7, 12, 8][number % 3], is_ours: true }
 }
 
-/// Every script in some of the twelve shapes, others for each, and with commits of one sync in those
-/// of four that can have them.
+/// Every script in some of the twelve shapes, others for each, and with commits of one sync in
+/// those of four that can have them.
 pub(crate) fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
     let scripts = SCRIPTS.iter().map(|script| (script, false));

@@ -1,5 +1,5 @@
-//! The least program with a logger; without the feature `logger`, what is left of it. The difference
-//! is the code that the logger needs.
+//! The least program with a logger; without the feature `logger`, what is left of it. The
+//! difference is the code that the logger needs.
 
 #![no_std]
 #![no_main]

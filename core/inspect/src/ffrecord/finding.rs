@@ -19,8 +19,8 @@ findings! {
     |facts| Facts { sample: Some(*number), ..error_facts(error) },
     |f| write!(f, "sample {number}: {error}");
 
-    /// The header has no checksum of the tables, as in files of old versions: nobody can say whether
-    /// a number of them changed.
+    /// The header has no checksum of the tables, as in files of old versions: nobody can say
+    /// whether a number of them changed.
     Note "no_checksum" Unsummed {}
     |facts| facts.field(raw::TABLES, raw::Header::checksum_meta, 0).value(0),
     |f| f.write_str(

@@ -1,8 +1,8 @@
 //! Every metadata field of a GSD file, with its place, its bytes and its value.
 //!
 //! The fields are those of core's tables ([`striae_core::gsd::raw`]), which are also those of
-//! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Slots of
-//! the index that hold nothing are not shown, others are, also behind those that count. Data are
+//! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Slots
+//! of the index that hold nothing are not shown, others are, also behind those that count. Data are
 //! not shown.
 
 use crate::dump::{Each, Line, Lines, WINDOW, name_of};

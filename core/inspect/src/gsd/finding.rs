@@ -86,8 +86,8 @@ findings! {
     |facts| at(facts, Commit::commit_crc, 252),
     |f| write!(f, "{TORN}, and gsd does, too");
 
-    /// A shadow proves a commit that the header does not show yet, as after a power cut where commits
-    /// take one sync.
+    /// A shadow proves a commit that the header does not show yet, as after a power cut where
+    /// commits take one sync.
     Note "ahead" Ahead {
         /// Where the shadow is.
         offset: u64,
@@ -119,8 +119,8 @@ findings! {
     },
     |f| write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged");
 
-    /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody goes
-    /// on with what the stale commit record says of alignment and checksums.
+    /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody
+    /// goes on with what the stale commit record says of alignment and checksums.
     Note "appended" Appended {
         /// What that was, if it was anything.
         stale: Option<Stale>,
@@ -172,8 +172,8 @@ findings! {
         f.write_str("are not: the end of the index must be its only hole")
     };
 
-    /// A slot behind the last entry has no location, and is not empty all the same: an entry was cut
-    /// off while it was written, and its frame lacks it.
+    /// A slot behind the last entry has no location, and is not empty all the same: an entry was
+    /// cut off while it was written, and its frame lacks it.
     Damage "half_entry" HalfEntry {
         /// Where the slot is.
         offset: u64,
@@ -436,7 +436,8 @@ findings! {
     |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
     |f| write!(f, "chunk {id} of frame {frame}, at offset {}: {message}", span.offset());
 
-    /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something else.
+    /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something
+    /// else.
     Damage Hoomd {
         /// Where the field or the value is.
         offset: u64,
@@ -446,7 +447,8 @@ findings! {
     |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) },
     |f| write!(f, "{error}, says offset {offset}");
 
-    /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from it.
+    /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from
+    /// it.
     Note HoomdValue {
         /// Where the value is.
         offset: u64,

@@ -4,8 +4,8 @@ use core::fmt;
 use striae_core::gsd::raw::Image;
 use striae_core::gsd::{Head, State};
 
-/// What frames had before gsd appended to a file, and those that come behind have no more: gsd knows
-/// neither, and striae goes on as with any file of gsd (`spec/gsd.md#adopting-a-file`).
+/// What frames had before gsd appended to a file, and those that come behind have no more: gsd
+/// knows neither, and striae goes on as with any file of gsd (`spec/gsd.md#adopting-a-file`).
 ///
 /// Its `Display` is `checksums and alignment to 4096`, or one of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -57,8 +57,8 @@ fn sum_names_read(work: &mut Work<'_>) {
     work.done = work.done.saturating_add(len);
 }
 
-/// Writes a commit record of what is committed. `work.block` begins where the shadows go, and the file
-/// ends with it.
+/// Writes a commit record of what is committed. `work.block` begins where the shadows go, and the
+/// file ends with it.
 ///
 /// Until the last step it has none: a record that is half written says nothing.
 pub(super) fn make_record(work: &mut Work<'_>) {

@@ -1,4 +1,5 @@
-//! Beginning: the file that there is, one that is made where there is none, or a header that is brought back.
+//! Beginning: the file that there is, one that is made where there is none, or a header that is
+//! brought back.
 
 use super::tail::{Stands, Tail};
 use super::waiting::Counts;
@@ -22,8 +23,8 @@ pub(in crate::gsd) enum Start<'a> {
     Open,
     /// A new one.
     Create(&'a Attributes<'a>),
-    /// The one that there is if it is that of these, with a header that is brought back if it was erased
-    /// (`spec/gsd.md#erased-sectors`); a new one in a blank store.
+    /// The one that there is if it is that of these, with a header that is brought back if it was
+    /// erased (`spec/gsd.md#erased-sectors`); a new one in a blank store.
     Log(&'a Attributes<'a>),
 }
 

@@ -14,8 +14,8 @@ use crate::span::Span;
 use crate::store::usize_to_u64;
 
 /// Makes all ended frames durable and visible. Costs two syncs, or one
-/// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new, but
-/// the first one syncs what was found in any case.
+/// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new,
+/// but the first one syncs what was found in any case.
 pub(super) fn commit(work: &mut Work<'_>) {
     work.then(&[settle, spill, publish_new])
 }
@@ -157,8 +157,8 @@ pub(super) fn settle(work: &mut Work<'_>) {
     }])
 }
 
-/// Ends the publication of the commit before the last one: no shadow knows a header that is a front of
-/// the last commit's and has parts of two others behind that.
+/// Ends the publication of the commit before the last one: no shadow knows a header that is a front
+/// of the last commit's and has parts of two others behind that.
 fn settle_before(work: &mut Work<'_>) {
     let commit = &work.tail.image.commit;
     let before = commit.sequence.get().wrapping_sub(1);

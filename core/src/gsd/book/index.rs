@@ -9,8 +9,8 @@ use crate::span::Span;
 use crate::store::usize_to_u64;
 
 impl Tail {
-    /// Slots of the present block that entries may use. While there is no entry, the header may show
-    /// the last ones, which must stay empty.
+    /// Slots of the present block that entries may use. While there is no entry, the header may
+    /// show the last ones, which must stay empty.
     fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {

@@ -34,8 +34,8 @@ impl Tail {
         self.names.location == shown.location && self.names.units == shown.units
     }
 
-    /// The list that was shown before the one that is, and how much of it was used, if names of `len`
-    /// bytes go there next.
+    /// The list that was shown before the one that is, and how much of it was used, if names of
+    /// `len` bytes go there next.
     fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
         self.names_before.filter(|(block, _)| {
             let is_long = block.span().is_some_and(|span| span.len() >= len);

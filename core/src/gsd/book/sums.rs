@@ -7,8 +7,8 @@ use crate::store::usize_to_u64;
 /// Sums up bytes of chunks and entries as they are written.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) struct Sums {
-    /// CRC-32C of the bytes from `start` to `end`; `None` if they are not wanted, or too many, or if
-    /// something else stands among them.
+    /// CRC-32C of the bytes from `start` to `end`; `None` if they are not wanted, or too many, or
+    /// if something else stands among them.
     chunks: Option<u32>,
     /// Where the last commit ended.
     start: u64,

@@ -24,8 +24,8 @@ pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 pub(in crate::gsd) struct Tail {
     /// What commits change of the header, as it stands in the file.
     pub(super) image: Image,
-    /// Whether the header may be half written, or is behind its shadow: it must be written again before
-    /// anything else.
+    /// Whether the header may be half written, or is behind its shadow: it must be written again
+    /// before anything else.
     pub(super) is_torn: bool,
     /// Whether the header before that is half written, too.
     pub(super) is_torn_before: bool,
@@ -62,7 +62,8 @@ pub(in crate::gsd) struct Tail {
     /// The frame that chunks are written to.
     pub(super) frame: u64,
     pub(super) data_end: u64,
-    /// Where the first place of the present frame is that was given away before its bytes were there.
+    /// Where the first place of the present frame is that was given away before its bytes were
+    /// there.
     pub(super) placed_from: Option<NonZeroU64>,
     pub(super) store_len: u64,
     pub(super) crc_from: u64,
@@ -185,8 +186,8 @@ impl Tail {
         Ok(tail)
     }
 
-    /// That what is written next writes over nothing: blocks and shadows end before data_end, and have
-    /// no byte in common.
+    /// That what is written next writes over nothing: blocks and shadows end before data_end, and
+    /// have no byte in common.
     fn check(&self, shown: IndexBlock) -> Result<(), Error> {
         if !self.is_adopted {
             return Ok(());

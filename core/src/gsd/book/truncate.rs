@@ -15,8 +15,8 @@ use crate::span::Span;
 const SLOTS: u64 = 2 * SHOWN_SLOTS;
 const UNITS: u64 = 16;
 
-/// Removes all frames and names, and gives back their room. Whatever happens, the file has all that it had,
-/// or nothing.
+/// Removes all frames and names, and gives back their room. Whatever happens, the file has all that
+/// it had, or nothing.
 pub(super) fn truncate(work: &mut Work<'_>) {
     // Out of the way first: the place of the blocks of a new file is still in use.
     work.then(&[settle, adopt, empty_aside, move_shadows, empty_low])

@@ -14,20 +14,21 @@ use crate::span::Span;
 use crate::store::{copy_front, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Memory for what a [`Book`](super::Book) knew before it is upgraded or truncated, which is taken back if
-/// that fails.
+/// Memory for what a [`Book`](super::Book) knew before it is upgraded or truncated, which is taken
+/// back if that fails.
 #[derive(Debug, Default)]
 pub struct Before(Option<(Tail, Counts)>);
 
-/// [`Before::take_back`], for work that has something to take back: what has nothing does not link it.
+/// [`Before::take_back`], for work that has something to take back: what has nothing does not link
+/// it.
 pub(super) type TakeBack = fn(&mut Before, &mut Tail, &mut Waiting<'_>);
 
 impl Before {
     /// Of nothing yet.
     pub const NONE: Self = Self(None);
 
-    /// What has failed was never begun, unless the header may say so: then the file may be what it was to
-    /// be already, and will be.
+    /// What has failed was never begun, unless the header may say so: then the file may be what it
+    /// was to be already, and will be.
     pub(super) fn take_back(&mut self, tail: &mut Tail, waiting: &mut Waiting<'_>) {
         let Some((before, counts)) = self.0.take() else { return };
         *waiting.counts = counts;
@@ -128,8 +129,9 @@ fn have_packed(work: &mut Work<'_>) {
     tail.data_end = block.end().min(MAX_LEN);
 }
 
-/// Copies the entries to a fresh index, those of a frame in the order of their ids. Of those of a frame that
-/// have the same name the last one is kept, which is the one that readers of layer 1 find.
+/// Copies the entries to a fresh index, those of a frame in the order of their ids. Of those of a
+/// frame that have the same name the last one is kept, which is the one that readers of layer 1
+/// find.
 fn sort_entries(work: &mut Work<'_>) {
     work.slots = work.tail.entries.max(2);
     let Some(index) = work.ok(index_block(work)) else { return };

@@ -179,8 +179,8 @@ impl<'m> Waiting<'m> {
         <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
-    /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the present frame, or puts it in
-    /// the place of that of its id. There must be room.
+    /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the present frame, or puts it
+    /// in the place of that of its id. There must be room.
     #[inline]
     pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
         let id = u32::from(chunk.id);
@@ -198,7 +198,8 @@ impl<'m> Waiting<'m> {
         self.counts.open = self.counts.open.saturating_add(1);
     }
 
-    /// Adds an entry of the present frame, or puts it in the place of that of its id. There must be room.
+    /// Adds an entry of the present frame, or puts it in the place of that of its id. There must be
+    /// room.
     pub(super) fn insert_entry(&mut self, entry: &IndexEntry, crc: u32) {
         let id = u32::from(entry.id.get());
         let (at, more) = match self.position(entry.id.get()) {

@@ -1,4 +1,5 @@
-//! Work: the one machine of a writer. It has a stack of jobs; each does one thing, or puts others before itself.
+//! Work: the one machine of a writer. It has a stack of jobs; each does one thing, or puts others
+//! before itself.
 
 use super::sums::Sums;
 use super::tail::Tail;
@@ -17,8 +18,8 @@ use heapless::Vec;
 
 /// What has to be done in the store for a [`Book`](super::Book).
 ///
-/// It is a machine; [`run`](Self::run) does it at once. What it knows to be done, the book knows, too: it
-/// may be dropped at any step, as it is when the store fails.
+/// It is a machine; [`run`](Self::run) does it at once. What it knows to be done, the book knows,
+/// too: it may be dropped at any step, as it is when the store fails.
 #[derive(Debug)]
 #[must_use = "nothing is done before it is driven"]
 pub struct Work<'w> {
@@ -66,7 +67,8 @@ pub(super) type Undo<'w> = (&'w mut Before, TakeBack);
 /// Most jobs that wait at once.
 pub(super) const DEPTH: usize = 24;
 
-/// One thing to do: it puts other jobs before those that wait, asks the store for something, or fails.
+/// One thing to do: it puts other jobs before those that wait, asks the store for something, or
+/// fails.
 pub(super) type Job = fn(&mut Work<'_>);
 
 /// What a job wants of the store before the next one.
@@ -223,7 +225,8 @@ impl<'w> Work<'w> {
         usize_to_u64(self.room().len())
     }
 
-    /// Reads the next `len` bytes at `offset`, or as many as there is room for, before the next job.
+    /// Reads the next `len` bytes at `offset`, or as many as there is room for, before the next
+    /// job.
     pub(super) fn read(&mut self, offset: u64, len: u64) {
         let len = len.min(self.room_len());
         match Span::new(offset, len) {
@@ -256,8 +259,8 @@ impl<'w> Work<'w> {
         self.hand.set(stage, |shadow| shadow.set(image, image, 0, checksum));
     }
 
-    /// Makes the store at least `end` bytes long, and does `job` then: a record speaks of all that it
-    /// reserves.
+    /// Makes the store at least `end` bytes long, and does `job` then: a record speaks of all that
+    /// it reserves.
     pub(super) fn reserve(&mut self, end: u64, job: Job) {
         self.block = Span::new(end, 0).unwrap_or(Span::ZERO);
         self.then(&[set_store_len, job]);

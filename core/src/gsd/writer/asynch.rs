@@ -1,4 +1,5 @@
-//! Writing to a store that is waited for. What is written, and in which order, is decided elsewhere.
+//! Writing to a store that is waited for. What is written, and in which order, is decided
+//! elsewhere.
 
 use super::{Attributes, Before, Chunk, ChunkType, ChunkWriter, DriveError, Slot};
 use super::{Start, Writer, book, checksums};
@@ -9,11 +10,11 @@ use crate::step::{drive_async, drive_read_async};
 use crate::store::{AsyncWriteAt, usize_to_u64};
 
 /// # Dropping a future
-/// A future that is dropped before its end is a call that failed, wherever that was: the file is as the
-/// last commit left it, or, if it was the very end of a commit, as this one does. The writer can go on at
-/// once: the same call can be made again, and the next commit has all frames that had ended.
-/// [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) end with their store if
-/// they own it, and there may be no file after the first.
+/// A future that is dropped before its end is a call that failed, wherever that was: the file is as
+/// the last commit left it, or, if it was the very end of a commit, as this one does. The writer
+/// can go on at once: the same call can be made again, and the next commit has all frames that had
+/// ended. [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) end with
+/// their store if they own it, and there may be no file after the first.
 ///
 /// The store has to do its part: see [`AsyncWriteAt`].
 impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {

@@ -22,9 +22,9 @@
 //! stands in the file is what somebody wrote there, and a writer that died wrote its bytes in
 //! order. Sealed files need neither, as checksums prove them.
 //!
-//! Damage that shows breaks no promise: one byte of the commit fields, META2 or its seal, sectors of
-//! them that read as zeros, or an end of the file that is lost. An allowed number in META2 that was
-//! changed to another one does not show without a seal.
+//! Damage that shows breaks no promise: one byte of the commit fields, META2 or its seal, sectors
+//! of them that read as zeros, or an end of the file that is lost. An allowed number in META2 that
+//! was changed to another one does not show without a seal.
 
 mod entries;
 mod evidence;

@@ -118,7 +118,8 @@ impl Remains {
         Ok(true)
     }
 
-    /// META2 at `start` with as many rows as its block counts say. Takes what it reads from `budget`.
+    /// META2 at `start` with as many rows as its block counts say. Takes what it reads from
+    /// `budget`.
     pub(super) fn by_counts<S: Sparse>(
         &self,
         store: &S,

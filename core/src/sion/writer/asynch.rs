@@ -1,4 +1,5 @@
-//! Writing to a store that is waited for. What is written, and in which order, is decided elsewhere.
+//! Writing to a store that is waited for. What is written, and in which order, is decided
+//! elsewhere.
 
 use super::begin::{NewFile, OldFile, closed, resume};
 use super::put::{Next, Put};
@@ -16,12 +17,13 @@ use zerocopy::IntoBytes;
 /// Writing to a store that is waited for.
 ///
 /// # Dropping a future
-/// Dropping a future before its end, as `select` and timeouts do, is a call that failed, wherever it
-/// was: nothing of what it was to add is in a stream, and the file is as the last commit left it, or,
-/// if it was the very end of a commit that was dropped, as this one does. Nothing else is lost: the
-/// writer can go on at once, with the same call or another one, and the next commit has all that was
-/// written. Only [`create_async`](Writer::create_async) and [`reopen_async`](Writer::reopen_async)
-/// leave no writer, and the first of them maybe no file; lend them the store to keep it.
+/// Dropping a future before its end, as `select` and timeouts do, is a call that failed, wherever
+/// it was: nothing of what it was to add is in a stream, and the file is as the last commit left
+/// it, or, if it was the very end of a commit that was dropped, as this one does. Nothing else is
+/// lost: the writer can go on at once, with the same call or another one, and the next commit has
+/// all that was written. Only [`create_async`](Writer::create_async) and
+/// [`reopen_async`](Writer::reopen_async) leave no writer, and the first of them maybe no file;
+/// lend them the store to keep it.
 ///
 /// This takes a store that keeps to [`AsyncWriteAt`].
 impl<'m, S: AsyncWriteAt> Writer<'m, S> {

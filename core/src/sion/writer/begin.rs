@@ -109,7 +109,8 @@ impl<'m> NewFile<'m> {
         Ok(Self { meta1, kept, window: window_of(window)?, options })
     }
 
-    /// What writes it into a store, whatever is there; the Book, which needs the result; and memory.
+    /// What writes it into a store, whatever is there; the Book, which needs the result; and
+    /// memory.
     pub(super) fn create<'w, T: TaskTable>(
         &'w mut self,
         prefix: &[u8],
@@ -164,8 +165,8 @@ impl<C: Machine> Machine for Anew<C> {
                 self.stage = Stage::Sync;
                 Step::SetSize { len: 0 }
             }
-            // Else a power cut could leave an old size, with old bytes and new ones. Also if the store
-            // was empty already: a program that was killed may have emptied it.
+            // Else a power cut could leave an old size, with old bytes and new ones. Also if the
+            // store was empty already: a program that was killed may have emptied it.
             Stage::Sync => {
                 self.stage = Stage::Create;
                 Step::Sync

@@ -59,7 +59,8 @@ impl<'m> Desk<'m> {
         Ok(RecordHeader { key: U64::new(key, order), len: U64::new(len, order) })
     }
 
-    /// Commits to a file of `file_len` bytes. [`committed`](Self::committed) must follow its success.
+    /// Commits to a file of `file_len` bytes. [`committed`](Self::committed) must follow its
+    /// success.
     pub(super) fn commit(&mut self, file_len: u64) -> Result<Publishing<'_, 'm>, Error> {
         self.publish(file_len, Publish::commit)
     }

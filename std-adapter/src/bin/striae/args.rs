@@ -35,8 +35,8 @@ pub(crate) struct Args {
 /// Whether data go past the page cache.
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Direct {
-    /// Read data past the page cache, as far as the system lets it be done, so that what is in there
-    /// stays; extract writes past it, too.
+    /// Read data past the page cache, as far as the system lets it be done, so that what is in
+    /// there stays; extract writes past it, too.
     #[arg(long)]
     direct: bool,
 }
@@ -247,8 +247,8 @@ pub(crate) struct CatArgs {
     /// Of a GSD file: only these rows of the chunk, from A to before B; either may be left out.
     #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
     pub(crate) rows: Option<Part>,
-    /// Of a GSD file: print the chunk as numbers, one row a line, or as text if that is its type, with
-    /// what a terminal would obey escaped.
+    /// Of a GSD file: print the chunk as numbers, one row a line, or as text if that is its type,
+    /// with what a terminal would obey escaped.
     #[arg(long, conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
     #[command(flatten)]
@@ -469,7 +469,8 @@ pub(crate) struct RecoverArgs {
     pub(crate) path: PathBuf,
     /// The first file of the new set.
     pub(crate) out: PathBuf,
-    /// Of a SIONlib set: recover this file alone, as a set of one file if it is the first of several.
+    /// Of a SIONlib set: recover this file alone, as a set of one file if it is the first of
+    /// several.
     #[arg(long)]
     pub(crate) alone: bool,
     /// Replace files that exist already.

@@ -106,7 +106,8 @@ const fn gsd_blames_file(kind: &gsd::ErrorKind) -> bool {
     }
 }
 
-/// The first error of a list. What cannot be listed gets a row with its error, and the list goes on.
+/// The first error of a list. What cannot be listed gets a row with its error, and the list goes
+/// on.
 #[derive(Default)]
 pub(crate) struct FirstError(RefCell<Option<Error>>);
 

@@ -1,6 +1,7 @@
 //! The `striae` program: arguments in, library calls, words or JSON out.
 //!
-//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O error.
+//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O
+//! error.
 
 mod args;
 mod bench;

@@ -1,4 +1,5 @@
-//! What the program does when it is told to end: it removes what it was making, and dies of the signal.
+//! What the program does when it is told to end: it removes what it was making, and dies of the
+//! signal.
 #![expect(unsafe_code, reason = "masks of signals, and waiting for one, have no safe wrapper")]
 
 use std::mem::MaybeUninit;
@@ -12,8 +13,8 @@ const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// Held from a signal on until the program is dead.
 static ENDING: Mutex<()> = Mutex::new(());
 
-/// Lets a thread wait for signals from here on. To be called before there is another thread: all that are
-/// started later block them, so that no call of theirs is interrupted.
+/// Lets a thread wait for signals from here on. To be called before there is another thread: all
+/// that are started later block them, so that no call of theirs is interrupted.
 pub(crate) fn start() {
     let signals = SIGNALS.into_iter().filter(|&signal| is_deadly(signal));
     let set = set_of(signals);
@@ -31,26 +32,30 @@ pub(crate) fn hold() {
 
 fn wait(set: &libc::sigset_t) {
     let mut signal = 0;
-    // SAFETY: sigwait(3): it "suspends execution of the calling thread until one of the signals specified in
-    // the signal set becomes pending", and stores its number; both pointers are of values that live.
+    // SAFETY: sigwait(3): it "suspends execution of the calling thread until one of the signals
+    // specified in the signal set becomes pending", and stores its number; both pointers are of
+    // values that live.
     while unsafe { libc::sigwait(set, &raw mut signal) } != 0 {}
     let _ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
     abandon_all();
     mask(libc::SIG_UNBLOCK, &set_of([signal]));
-    // SAFETY: raise(3) has no condition. The signal's action is the default one: this ends the process.
+    // SAFETY: raise(3) has no condition. The signal's action is the default one: this ends the
+    // process.
     unsafe { libc::raise(signal) };
     // Not the first process of a container, which such a signal leaves alone.
     std::process::exit(signal.saturating_add(128));
 }
 
-/// Whether the signal ends the program: whoever started it may have it ignored, as nohup(1) does, or blocked.
+/// Whether the signal ends the program: whoever started it may have it ignored, as nohup(1) does,
+/// or blocked.
 fn is_deadly(signal: libc::c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: sigaction(2): "If act is NULL, [...] the previous action is saved in oldact", which has room.
+    // SAFETY: sigaction(2): "If act is NULL, [...] the previous action is saved in oldact", which
+    // has room.
     let asked = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
     let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigprocmask(2): "If set is NULL, then the signal mask is unchanged [...], but the current value
-    // of the signal mask is nevertheless returned in oldset", which has room.
+    // SAFETY: sigprocmask(2): "If set is NULL, then the signal mask is unchanged [...], but the
+    // current value of the signal mask is nevertheless returned in oldset", which has room.
     let masked =
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), blocked.as_mut_ptr()) };
     if asked != 0 || masked != 0 {
@@ -65,13 +70,15 @@ fn is_deadly(signal: libc::c_int) -> bool {
 
 fn set_of(signals: impl IntoIterator<Item = libc::c_int>) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset(3) "initializes the signal set given by set to empty", and fails for no pointer to one.
+    // SAFETY: sigemptyset(3) "initializes the signal set given by set to empty", and fails for no
+    // pointer to one.
     let mut set = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         set.assume_init()
     };
     for signal in signals {
-        // SAFETY: sigaddset(3): the set "must be initialized by a call to either sigemptyset() or sigfillset()".
+        // SAFETY: sigaddset(3): the set "must be initialized by a call to either sigemptyset() or
+        // sigfillset()".
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
     set

@@ -41,8 +41,8 @@ pub(crate) fn printable_but(text: &str, allowed: &[char]) -> String {
     printable
 }
 
-/// Whether it changes what others look like: control characters, breaks of lines, and those that turn
-/// the direction of writing, so that a name reads as another.
+/// Whether it changes what others look like: control characters, breaks of lines, and those that
+/// turn the direction of writing, so that a name reads as another.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')

@@ -1,4 +1,5 @@
-//! Frames of a trajectory that become a file of their own: what they took from frame 0 goes with them.
+//! Frames of a trajectory that become a file of their own: what they took from frame 0 goes with
+//! them.
 
 use crate::error::Error;
 use crate::gsd::File;
@@ -35,7 +36,8 @@ pub(super) fn is_trajectory(file: &File) -> bool {
 }
 
 impl Part {
-    /// Those from `start` on; `None` if the file has another schema, of which no reader looks in frame 0.
+    /// Those from `start` on; `None` if the file has another schema, of which no reader looks in
+    /// frame 0.
     pub(super) fn of(file: &File, start: u64) -> Result<Option<Self>, Error> {
         if !is_trajectory(file) {
             return Ok(None);

@@ -221,8 +221,8 @@ impl Output {
         self.waiting.write(&file).map_err(self.error(hidden))
     }
 
-    /// Writes what waits, and gives the file the length of all: it ends earlier if its last bytes are
-    /// a hole.
+    /// Writes what waits, and gives the file the length of all: it ends earlier if its last bytes
+    /// are a hole.
     fn finish(&mut self, hidden: &Path, count: u64, len: u64) -> Result<(), Error> {
         self.write(hidden)?;
         self.waiting = Run::at(0);

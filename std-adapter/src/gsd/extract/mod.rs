@@ -26,8 +26,8 @@ use striae_hoomd::room::Room;
 /// each of its chunks becomes an array of its own, `NAME@00012.npy` that of frame 12. Rows and
 /// columns follow, or rows alone of chunks of one column; text is of type `|S1`.
 ///
-/// In `NAME`, `/` becomes `.`, and bytes that a file's name should not have become `%2E`; one that is
-/// longer than 200 bytes is cut, and `~` and its id follow.
+/// In `NAME`, `/` becomes `.`, and bytes that a file's name should not have become `%2E`; one that
+/// is longer than 200 bytes is cut, and `~` and its id follow.
 ///
 /// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
 /// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
@@ -70,8 +70,8 @@ impl Extract {
         self
     }
 
-    /// Extracts this name, and no others but those of further calls; all names that start with it if
-    /// it ends in `/`.
+    /// Extracts this name, and no others but those of further calls; all names that start with it
+    /// if it ends in `/`.
     #[must_use]
     pub fn name(mut self, name: impl AsRef<[u8]>) -> Self {
         self.names.push(name.as_ref().into());
@@ -139,8 +139,9 @@ impl Extract {
         Ok(found)
     }
 
-    /// Hands over all chunks that are to be extracted, and whether their frame had this name before:
-    /// in layer 1 the last one of several counts, in layer 2 the first, as when it is looked for.
+    /// Hands over all chunks that are to be extracted, and whether their frame had this name
+    /// before: in layer 1 the last one of several counts, in layer 2 the first, as when it is
+    /// looked for.
     fn each(
         &self,
         file: &File,

@@ -52,8 +52,8 @@ pub(super) fn shape(chunk: &Chunk) -> Vec<u64> {
 
 /// A chunk's name as that of a file, without `.npy`; others have other ones.
 ///
-/// Letters, digits, `_`, `-`, `+`, `=`, `,` stay, `/` becomes `.`, and other bytes `%2E`. A long one
-/// is cut and gets its id.
+/// Letters, digits, `_`, `-`, `+`, `=`, `,` stay, `/` becomes `.`, and other bytes `%2E`. A long
+/// one is cut and gets its id.
 pub(super) fn file_name(name: Name<'_>, id: u16) -> String {
     let mut text = String::new();
     for (at, part) in name.as_bytes().utf8_chunks().enumerate() {

@@ -1,5 +1,5 @@
-//! Files of a disk as trajectories are read from them and written to them: by the methods that they have
-//! for all.
+//! Files of a disk as trajectories are read from them and written to them: by the methods that they
+//! have for all.
 
 use crate::error::{Error, ErrorKind};
 use crate::gsd::{self, File, FileWriter, NameList};

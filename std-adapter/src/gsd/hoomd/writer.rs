@@ -108,8 +108,9 @@ impl Writer {
     /// The same, with more to say about how.
     ///
     /// # Errors
-    /// [`Schema`](super::Error::Schema), [`Version`](super::Error::Version), [`Precision`](super::Error::Precision); those of frame 0,
-    /// which is read; what [`Reopen::open`] says.
+    /// [`Schema`](super::Error::Schema), [`Version`](super::Error::Version),
+    /// [`Precision`](super::Error::Precision); those of frame 0, which is read; what
+    /// [`Reopen::open`] says.
     pub fn reopen_with(
         path: impl AsRef<Path>,
         precision: Precision,
@@ -145,9 +146,10 @@ impl Writer {
     /// [`commit`](Self::commit).
     ///
     /// # Errors
-    /// What [`FrameData::check`] says, [`NotInFrame0`](super::Error::NotInFrame0), a name or text that the file
-    /// cannot have: nothing of the frame is written then. What [`FileWriter`] says of its errors of
-    /// the disk: call it again then with the same frame ([`OtherFrame`](super::Error::OtherFrame)).
+    /// What [`FrameData::check`] says, [`NotInFrame0`](super::Error::NotInFrame0), a name or text
+    /// that the file cannot have: nothing of the frame is written then. What [`FileWriter`] says of
+    /// its errors of the disk: call it again then with the same frame
+    /// ([`OtherFrame`](super::Error::OtherFrame)).
     pub fn append(&mut self, frame: &FrameData) -> Result<u64, Error> {
         self.0.append(frame)
     }

@@ -1,8 +1,8 @@
 //! Some entries of an index that a thread has seen.
 //!
-//! Where frames have chunks by chance, nobody can say within a few slots where one is from the ends of
-//! an index alone, and most searches take two reads. Between two entries that are known there are fewer
-//! chances. Where a first read is enough, nothing is kept.
+//! Where frames have chunks by chance, nobody can say within a few slots where one is from the ends
+//! of an index alone, and most searches take two reads. Between two entries that are known there
+//! are fewer chances. Where a first read is enough, nothing is kept.
 
 use std::cell::RefCell;
 use striae_core::gsd::chunk::Key;
@@ -19,8 +19,8 @@ pub(super) struct Fence {
 }
 
 thread_local! {
-    /// Not there any more while a thread ends, unlike memory that needs no freeing: a file can be read
-    /// then, too.
+    /// Not there any more while a thread ends, unlike memory that needs no freeing: a file can be
+    /// read then, too.
     static FENCES: RefCell<Fences> = const { RefCell::new(Fences::NONE) };
 }
 

@@ -88,16 +88,16 @@ impl Builder {
         self
     }
 
-    /// Bytes of the first name list, 1024 unless told. It doubles when it is full; the old one stays
-    /// in the file.
+    /// Bytes of the first name list, 1024 unless told. It doubles when it is full; the old one
+    /// stays in the file.
     #[must_use]
     pub const fn names_len(mut self, bytes: u64) -> Self {
         self.attributes.names_len = bytes;
         self
     }
 
-    /// Replaces a file that has the name already, instead of refusing it. A symbolic link stays, and
-    /// what it points to is replaced.
+    /// Replaces a file that has the name already, instead of refusing it. A symbolic link stays,
+    /// and what it points to is replaced.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
@@ -111,9 +111,9 @@ impl Builder {
         self
     }
 
-    /// Whether commits take one sync where that is possible, and not two: about twice as many a second. Such
-    /// a commit survives a power cut, but gsd sees it only when striae has opened the file to write since,
-    /// or the next commit was made, or the file closed.
+    /// Whether commits take one sync where that is possible, and not two: about twice as many a
+    /// second. Such a commit survives a power cut, but gsd sees it only when striae has opened the
+    /// file to write since, or the next commit was made, or the file closed.
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
         self.attributes.one_sync = one_sync;
@@ -151,8 +151,8 @@ impl Builder {
     ///
     /// # Errors
     /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists);
-    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if the file that is to be replaced is being
-    /// written; [`OutOfRange`](striae_core::gsd::Error::OutOfRange) and
+    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if the file that is to be replaced is
+    /// being written; [`OutOfRange`](striae_core::gsd::Error::OutOfRange) and
     /// [`Layer`](striae_core::gsd::Error::Layer) for what no file can be; the operating system's.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();

@@ -35,13 +35,13 @@ const PIECE: usize = 1 << 14;
 /// whatever happens; and it is that, or what this one makes it, while a commit is under way. What
 /// is written in between is gathered in memory and goes to places where nobody looks.
 ///
-/// An error of the disk costs nothing: what failed is not in the file and can be tried again. What was
-/// accepted before stays for the next commit: to write a whole frame again that has not ended, call
-/// [`discard_frame`](Self::discard_frame) first, and after an error of [`commit`](Self::commit) or
-/// [`close`](Self::close), only that again, as its frames have ended.
+/// An error of the disk costs nothing: what failed is not in the file and can be tried again. What
+/// was accepted before stays for the next commit: to write a whole frame again that has not ended,
+/// call [`discard_frame`](Self::discard_frame) first, and after an error of
+/// [`commit`](Self::commit) or [`close`](Self::close), only that again, as its frames have ended.
 ///
-/// There is one writer at a time ([`ErrorKind::Locked`]). Readers may look while it writes, those of
-/// gsd too, and [refresh](crate::gsd::File::refresh) to see what was committed.
+/// There is one writer at a time ([`ErrorKind::Locked`]). Readers may look while it writes, those
+/// of gsd too, and [refresh](crate::gsd::File::refresh) to see what was committed.
 ///
 /// Dropped without a close, the file is as the last commit left it; a warning of the crate `log`
 /// says so if anything is lost.
@@ -160,8 +160,8 @@ impl FileWriter {
         self.writer.as_ref().map_or(self.last.1, Writer::version)
     }
 
-    /// What the file gave its frames before gsd appended to it, and those that are written now do not
-    /// get: `None` if nothing is lost. A warning of the crate `log` says the same.
+    /// What the file gave its frames before gsd appended to it, and those that are written now do
+    /// not get: `None` if nothing is lost. A warning of the crate `log` says the same.
     #[must_use]
     pub const fn stale(&self) -> Option<Stale> {
         self.stale
@@ -226,8 +226,8 @@ impl FileWriter {
         written.map_err(|error| chunk_error(path, frame, name, error))
     }
 
-    /// Begins a chunk whose number of rows is not known; its bytes are written to what this returns,
-    /// which adds the chunk when it is [finished](ChunkWriter::finish).
+    /// Begins a chunk whose number of rows is not known; its bytes are written to what this
+    /// returns, which adds the chunk when it is [finished](ChunkWriter::finish).
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -261,8 +261,8 @@ impl FileWriter {
     }
 
     /// Gives up the chunks of the frame that is being written: the file is as after the last
-    /// [`end_frame`](Self::end_frame) that succeeded, and what was given up takes no room. After an error
-    /// in the middle of a frame, that is how to write all of it again.
+    /// [`end_frame`](Self::end_frame) that succeeded, and what was given up takes no room. After an
+    /// error in the middle of a frame, that is how to write all of it again.
     ///
     /// Frames that have ended stay, committed or not, and so do names.
     pub fn discard_frame(&mut self) {
@@ -278,9 +278,9 @@ impl FileWriter {
     /// the first commit behind opening a file makes durable what was found.
     ///
     /// # Errors
-    /// The operating system's, or that the file was removed while it was written: the file is as the
-    /// last commit left it, or as this one would, and the next one tries again, unless the disk failed to make something durable
-    /// ([`ErrorKind::SyncFailed`]). [`ErrorKind::Closed`].
+    /// The operating system's, or that the file was removed while it was written: the file is as
+    /// the last commit left it, or as this one would, and the next one tries again, unless the disk
+    /// failed to make something durable ([`ErrorKind::SyncFailed`]). [`ErrorKind::Closed`].
     pub fn commit(&mut self) -> Result<(), Error> {
         let (writer, path) = self.open_named()?;
         writer.commit().map_err(|error| Error::new(path, error))

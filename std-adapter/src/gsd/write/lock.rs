@@ -21,7 +21,8 @@ impl Deref for Locked {
     }
 }
 
-/// Lets others in. Closing the file does so as well, but not while a process that was forked has it.
+/// Lets others in. Closing the file does so as well, but not while a process that was forked has
+/// it.
 impl Drop for Locked {
     fn drop(&mut self) {
         // What fails is done by the kernel when the file is closed.
@@ -49,8 +50,8 @@ pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
     }
 }
 
-/// The file that is to lose its name to another, kept from writers until it is closed; of a symbolic
-/// link, what it points to. `None` if there is none.
+/// The file that is to lose its name to another, kept from writers until it is closed; of a
+/// symbolic link, what it points to. `None` if there is none.
 ///
 /// # Errors
 /// As [`lock`]; the operating system's.

@@ -13,8 +13,9 @@ const ATTEMPTS: u32 = 8;
 /// How to go on with a file, one of gsd's or one of ours.
 ///
 /// What was written behind the last commit is not there any more. Nothing is moved; the first thing
-/// that is written to a file of gsd gives it a commit record. A file of ours that gsd has appended to
-/// goes on without checksums and alignment; [`FileWriter::stale`] and a warning of the crate `log` tell.
+/// that is written to a file of gsd gives it a commit record. A file of ours that gsd has appended
+/// to goes on without checksums and alignment; [`FileWriter::stale`] and a warning of the crate
+/// `log` tell.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reopen {
     settings: Settings,
@@ -35,8 +36,8 @@ impl Reopen {
     }
 
     /// Whether commits take one sync where that is possible, and not two; unless told, as they did
-    /// before. See [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync) for what that means for
-    /// gsd.
+    /// before. See [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync) for what that
+    /// means for gsd.
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
         self.settings.one_sync = Some(one_sync);

@@ -95,10 +95,10 @@ impl Builder {
 
     /// A number for each task; any numbers. Without them they are counted from 0.
     ///
-    /// SIONlib's mapped parallel reader (`sion_paropen_mapped_mpi`) takes them for indices and ends by
-    /// a segmentation fault if they are not all numbers from 0 to below the number of tasks, each
-    /// once. Its other readers, its tools and striae read any. A set of several files of which that is
-    /// not so is made with a warning of the crate `log`.
+    /// SIONlib's mapped parallel reader (`sion_paropen_mapped_mpi`) takes them for indices and ends
+    /// by a segmentation fault if they are not all numbers from 0 to below the number of tasks,
+    /// each once. Its other readers, its tools and striae read any. A set of several files of which
+    /// that is not so is made with a warning of the crate `log`.
     #[must_use]
     pub fn globalranks(mut self, globalranks: Vec<i64>) -> Self {
         self.globalranks = Some(globalranks);
@@ -112,8 +112,9 @@ impl Builder {
         self
     }
 
-    /// Bytes that chunks are rounded to, in place of the file system's block size. With long writes,
-    /// 1 MiB can be some percent faster than that: pages of the cache are as long as they are aligned.
+    /// Bytes that chunks are rounded to, in place of the file system's block size. With long
+    /// writes, 1 MiB can be some percent faster than that: pages of the cache are as long as they
+    /// are aligned.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
         self.fsblksize = Some(bytes);
@@ -177,8 +178,8 @@ impl Builder {
         self
     }
 
-    /// Bytes of each task's buffer, 64 KiB unless told; what is written in pieces of at least so many
-    /// bytes is not buffered.
+    /// Bytes of each task's buffer, 64 KiB unless told; what is written in pieces of at least so
+    /// many bytes is not buffered.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.settings.buffer = bytes;
@@ -189,16 +190,17 @@ impl Builder {
     /// empty of data and unclosed.
     ///
     /// If that fails, those that it made are removed. Those that it was to overwrite are as before
-    /// if one of the set cannot be opened or cannot hold what is asked for, and else empty or unclosed.
-    /// If there was a set of more files under that name, those that this one does not have stay.
+    /// if one of the set cannot be opened or cannot hold what is asked for, and else empty or
+    /// unclosed. If there was a set of more files under that name, those that this one does not
+    /// have stay.
     ///
     /// The set is to be closed: a writer that is dropped before says so by a warning of the crate
     /// `log`.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for what
-    /// no file can hold; the operating system's.
+    /// [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for
+    /// what no file can hold; the operating system's.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
@@ -283,8 +285,8 @@ impl Builder {
         }
     }
 
-    /// Finds or makes the file, and whether it can be what is asked for. What is there already stays
-    /// as it is.
+    /// Finds or makes the file, and whether it can be what is asked for. What is there already
+    /// stays as it is.
     fn plan(
         &mut self,
         path: PathBuf,

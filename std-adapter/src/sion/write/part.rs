@@ -1,9 +1,9 @@
 //! One physical file that is written: which blocks are open, where META2 is.
 //!
 //! Locks are taken in this order: `commits`, the map of streams, a stream, `book`. A commit
-//! therefore looks at the streams one after another, and publishes what it saw when it holds none of
-//! them; a task that enters a new block may have to move META2 out of its way, and waits for nobody
-//! but a publication.
+//! therefore looks at the streams one after another, and publishes what it saw when it holds none
+//! of them; a task that enters a new block may have to move META2 out of its way, and waits for
+//! nobody but a publication.
 
 mod last;
 mod publish;
@@ -262,8 +262,8 @@ impl Part {
             if stream.is_committed() {
                 return Ok(()); // by another one's commit, or the close
             }
-            // If nobody knows whether it is in the file, or another one's commit that failed has put
-            // it there after all, it stays in the stream.
+            // If nobody knows whether it is in the file, or another one's commit that failed has
+            // put it there after all, it stays in the stream.
             let book = *lock(&self.book);
             if book.unsettled().is_none() && book.settled() == settled {
                 stream.take_back(mark);

@@ -18,11 +18,13 @@ use striae_core::sion::{
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-/// A set of physical files that is written. All of its methods may be called by many threads at once.
+/// A set of physical files that is written. All of its methods may be called by many threads at
+/// once.
 ///
-/// Tasks are numbered from 0 over (file, local rank). Each has a [`TaskWriter`], for one thread at a
-/// time. [`FileWriter::commit`] makes all that they wrote part of the files, [`TaskWriter::commit`]
-/// what one of them wrote, and [`FileWriter::close`] does so for the last time.
+/// Tasks are numbered from 0 over (file, local rank). Each has a [`TaskWriter`], for one thread at
+/// a time. [`FileWriter::commit`] makes all that they wrote part of the files,
+/// [`TaskWriter::commit`] what one of them wrote, and [`FileWriter::close`] does so for the last
+/// time.
 ///
 /// Dropped without a close, the files are as the last commit left them, or unclosed if there was
 /// none; a warning says so through the crate `log`.
@@ -128,15 +130,15 @@ impl FileWriter {
     /// this commit, and some with the one before. After a close, there is nothing left to do.
     ///
     /// # Errors
-    /// The operating system's, or that a file was removed while it was written. The last commit holds
-    /// then, and this one can be tried again, unless the disk failed to make something durable
-    /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
+    /// The operating system's, or that a file was removed while it was written. The last commit
+    /// holds then, and this one can be tried again, unless the disk failed to make something
+    /// durable ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
         self.parts.parts.iter().try_for_each(|part| part.commit())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers of
-    /// tasks that are still there cannot write any more.
+    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers
+    /// of tasks that are still there cannot write any more.
     ///
     /// After an error it may be called again; after success, it does nothing.
     ///
@@ -163,7 +165,8 @@ impl Drop for FileWriter {
 /// How to go on with a set that was closed or committed.
 ///
 /// What was written behind the last commit is not there any more. No data are moved. Sealed files
-/// stay sealed unless told otherwise; one whose seal is damaged is refused unless the seal is to go.
+/// stay sealed unless told otherwise; one whose seal is damaged is refused unless the seal is to
+/// go.
 #[derive(Debug, Clone, Copy)]
 pub struct Reopen {
     durability: Durability,
@@ -209,8 +212,8 @@ impl Reopen {
     /// Goes on with the set whose first file is at `path`.
     ///
     /// # Errors
-    /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed; a damaged
-    /// file; the operating system's.
+    /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed; a
+    /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         // As a reader would: all of the set is there, and belongs together.

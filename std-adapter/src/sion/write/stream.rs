@@ -184,7 +184,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes back what `work` accepted if it fails. What it wrote into the file is in nobody's stream.
+    /// Takes back what `work` accepted if it fails. What it wrote into the file is in nobody's
+    /// stream.
     fn all_or_nothing(
         &mut self,
         part: &Part,
@@ -218,9 +219,9 @@ impl Stream {
         }
     }
 
-    /// Accepts what `copy` copies to the places that it is told: at most `len` bytes, chunk by chunk.
-    /// It is also told how many bytes of them come first, and says their checksum, which goes on
-    /// from the one that it is given.
+    /// Accepts what `copy` copies to the places that it is told: at most `len` bytes, chunk by
+    /// chunk. It is also told how many bytes of them come first, and says their checksum, which
+    /// goes on from the one that it is given.
     pub(super) fn copy(
         &mut self,
         part: &Part,

@@ -57,18 +57,18 @@ impl TaskWriter {
         Ok(Self { set, part, stream, task, is_plain, commits_each })
     }
 
-    /// Makes all that this task has written so far part of the file, as durable as was asked for, and
-    /// with it what all other tasks of its physical file have written. Threads that commit at once
-    /// share commits.
+    /// Makes all that this task has written so far part of the file, as durable as was asked for,
+    /// and with it what all other tasks of its physical file have written. Threads that commit at
+    /// once share commits.
     ///
     /// Other physical files of the set are committed only if they never were, without which the set
     /// could not be opened: [`FileWriter::commit`](super::FileWriter::commit) commits all of them.
     /// After the close of the set there is nothing left to do.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) if the set was dropped without a close; the operating system's, or
-    /// that a file was removed while it was written. The last commit holds then, and this one can be
-    /// tried again, unless the disk failed to make something durable
+    /// [`Closed`](ErrorKind::Closed) if the set was dropped without a close; the operating
+    /// system's, or that a file was removed while it was written. The last commit holds then, and
+    /// this one can be tried again, unless the disk failed to make something durable
     /// ([`SyncFailed`](ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
         self.set.publish_others(&self.part)?;
@@ -101,19 +101,20 @@ impl TaskWriter {
         lock(&self.stream).cursor().room()
     }
 
-    /// Writes `record`, all of it into one chunk, as SIONlib's `sion_fwrite` does: if it does not fit
-    /// into what is left of the chunk, that is skipped.
+    /// Writes `record`, all of it into one chunk, as SIONlib's `sion_fwrite` does: if it does not
+    /// fit into what is left of the chunk, that is skipped.
     ///
     /// # Errors
     /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if it fits into no chunk,
-    /// [`OnlyKeyval`](striae_core::sion::Error::OnlyKeyval); the operating system's. Nothing of it is
-    /// in the stream then.
+    /// [`OnlyKeyval`](striae_core::sion::Error::OnlyKeyval); the operating system's. Nothing of it
+    /// is in the stream then.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), Error> {
         self.check_mode(false)?;
         self.accept(|stream, part| stream.write_record(part, record))
     }
 
-    /// Skips the rest of the chunk unless `len` bytes fit into it, as `sion_ensure_free_space` does.
+    /// Skips the rest of the chunk unless `len` bytes fit into it, as `sion_ensure_free_space`
+    /// does.
     ///
     /// # Errors
     /// As [`TaskWriter::write_record`].
@@ -135,8 +136,8 @@ impl TaskWriter {
         self.accept(|stream, part| stream.write_key(part, header.as_bytes(), value))
     }
 
-    /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it can,
-    /// and without filling holes. `progress` is told the length of each piece.
+    /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it
+    /// can, and without filling holes. `progress` is told the length of each piece.
     ///
     /// In a file with key-value records they must be such records.
     ///
@@ -234,7 +235,8 @@ impl Drop for TaskWriter {
     fn drop(&mut self) {
         let mut stream = lock(&self.stream);
         stream.taken = false;
-        // What fails stays in the buffer, and the next commit, or the close, fails if it does again.
+        // What fails stays in the buffer, and the next commit, or the close, fails if it does
+        // again.
         if !stream.closed && stream.flush(&self.part).is_ok() {
             stream.shrink();
         }

@@ -48,8 +48,8 @@ pub(super) struct Index {
     pub(super) is_unrelated: bool,
     /// Entries from this one on are proven.
     pub(super) proven_from: Option<u64>,
-    /// Whether which commit the file is of is guessed: a later one may have truncated it, and a shadow
-    /// may be of one that was cut off.
+    /// Whether which commit the file is of is guessed: a later one may have truncated it, and a
+    /// shadow may be of one that was cut off.
     is_guess: bool,
     /// What its slots are, if gsd has added to them, one after another, and nothing proves them.
     pub(super) of_gsd: Option<OfGsd>,
@@ -222,8 +222,8 @@ impl Evidence {
             let agrees = self.agrees(subject, most)?;
             if present == 0 || agrees {
                 let old = self.index.block;
-                // Where gsd's first block is, and where the header says that one is, one starts; and
-                // all of striae's start at a sector.
+                // Where gsd's first block is, and where the header says that one is, one starts;
+                // and all of striae's start at a sector.
                 let is_start = [256, old.location].contains(&most.location)
                     || (self.record.is_some() && most.location % 512 == 0);
                 self.index.has_start = agrees || is_start;
@@ -314,8 +314,8 @@ impl Evidence {
     }
 }
 
-/// The version of a file that says one which there is not. Files of layer 1 have room for 128 names,
-/// or twice as many, and so on; in others that is rare.
+/// The version of a file that says one which there is not. Files of layer 1 have room for 128
+/// names, or twice as many, and so on; in others that is rare.
 fn guess_version(raw: &raw::Header) -> u32 {
     let units = raw.namelist_allocated_entries.get();
     let is_first = units >= 128 && units.is_power_of_two();
@@ -368,8 +368,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Frames, if the index is whole and in order: gsd does not keep a file from having more of them
-    /// than slots. As many as the file has bytes are too many.
+    /// Frames, if the index is whole and in order: gsd does not keep a file from having more of
+    /// them than slots. As many as the file has bytes are too many.
     fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
         self.each(subject, 0..self.entries, &mut |_, entry| {

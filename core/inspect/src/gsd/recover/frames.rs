@@ -164,7 +164,8 @@ impl Entries {
         self.chunks.dedup_by_key(|chunk| chunk.id);
     }
 
-    /// Whether all entries of the frame are known, if it had those of the names 0 to `total` at most.
+    /// Whether all entries of the frame are known, if it had those of the names 0 to `total` at
+    /// most.
     pub(super) fn are_all(&self, total: Option<u32>, is_sorted: bool) -> bool {
         let first = self.chunks.first().map(|chunk| u32::from(chunk.id));
         let last = self.chunks.last().map(|chunk| u32::from(chunk.id).saturating_add(1));
@@ -191,7 +192,8 @@ impl<S: Subject> Collect<'_, S> {
     }
 
     /// What the slot at `offset` has, if a crash of gsd can have left it so; else what was read.
-    /// `side` says on which side of the end of those it is that were durable before the index moved.
+    /// `side` says on which side of the end of those it is that were durable before the index
+    /// moved.
     fn look_for_crash(&self, read: Slot, entry: &IndexEntry, side: Ordering, offset: u64) -> Slot {
         let bytes = entry.as_bytes();
         if bytes.iter().all(|&byte| byte == 0) {
@@ -225,7 +227,8 @@ impl<S: Subject> Collect<'_, S> {
         }
     }
 
-    /// An entry. One whose frame is after those of its neighbours waits until the next one is known.
+    /// An entry. One whose frame is after those of its neighbours waits until the next one is
+    /// known.
     fn order(&mut self, next: Waiting) -> Result<(), Failed<S>> {
         let frame = next.chunk.frame;
         match &self.waiting {

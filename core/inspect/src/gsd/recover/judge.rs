@@ -89,7 +89,8 @@ pub(super) fn judge<S: Subject>(
 }
 
 impl<S: Subject> Judge<'_, S> {
-    /// Finds out the id of the name of checksums, if that name was lost: a frame that is whole tells.
+    /// Finds out the id of the name of checksums, if that name was lost: a frame that is whole
+    /// tells.
     fn learn_sums(&mut self) -> Result<(), Failed<S>> {
         if self.names.sums.is_some() || !self.is_sealed() {
             return Ok(());
@@ -155,7 +156,8 @@ impl<S: Subject> Judge<'_, S> {
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
-            // They are only as certain as the entry in front of them: it may have been one of theirs.
+            // They are only as certain as the entry in front of them: it may have been one of
+            // theirs.
             false => self.belief(entries.slots.start.saturating_sub(1)..entries.slots.end),
         };
         self.push(start..entries.frame, certainty);

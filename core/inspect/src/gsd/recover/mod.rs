@@ -188,8 +188,8 @@ pub struct Run {
     pub certainty: Certainty,
 }
 
-/// What can be recovered of a file, which is only read. Its header must be there, or the shadow of it;
-/// whatever else is missing, what is left is judged.
+/// What can be recovered of a file, which is only read. Its header must be there, or the shadow of
+/// it; whatever else is missing, what is left is judged.
 #[derive(Debug)]
 pub struct Recovery {
     evidence: Evidence,
@@ -229,8 +229,8 @@ impl Recovery {
         Ok(Self { evidence, names, runs, bytes, is_whole, forbidden, has_text, taken })
     }
 
-    /// What the new file says of itself, and how it is laid out: as the damaged one, as far as that is
-    /// known.
+    /// What the new file says of itself, and how it is laid out: as the damaged one, as far as that
+    /// is known.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'_> {
         let Evidence { record, stale, version, .. } = &self.evidence;
@@ -304,8 +304,8 @@ impl Recovery {
         self.bytes
     }
 
-    /// Whether `verify` finds no damage in header, names and index. A header that was half written is
-    /// none: the other half is known.
+    /// Whether `verify` finds no damage in header, names and index. A header that was half written
+    /// is none: the other half is known.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.is_whole

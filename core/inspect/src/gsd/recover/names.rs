@@ -127,8 +127,8 @@ impl Names {
         Ok(Self::new(best, true))
     }
 
-    /// How many names of a file that gsd has appended to are those of the last commit: it adds new ones
-    /// behind them, also where it moves the list.
+    /// How many names of a file that gsd has appended to are those of the last commit: it adds new
+    /// ones behind them, also where it moves the list.
     fn proven<S: Subject>(subject: &S, evidence: &Evidence) -> Result<u32, Failed<S>> {
         let Some(commit) = evidence.stale_commit else { return Ok(0) };
         let len = u64::from(commit.names_len.get());
@@ -291,7 +291,8 @@ fn find_all<S: Subject>(
 /// Searches in time that does not depend on what is searched, as Knuth, Morris and Pratt do.
 struct Search<T> {
     wanted: Vec<T>,
-    /// For each front of `wanted` but the empty one, the length of the longest shorter one that it ends with.
+    /// For each front of `wanted` but the empty one, the length of the longest shorter one that it
+    /// ends with.
     shorter: Vec<usize>,
     /// How much of it has been seen.
     seen: usize,

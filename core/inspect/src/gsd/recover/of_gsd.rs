@@ -61,8 +61,8 @@ impl OfGsd {
     }
 }
 
-/// How many entries at the front of the index are those of the first block as well, which was written to
-/// until the index moved.
+/// How many entries at the front of the index are those of the first block as well, which was
+/// written to until the index moved.
 fn moved<S: Subject>(subject: &S, shown: IndexBlock) -> Result<u64, Failed<S>> {
     let (mut first, mut count) = (Vec::new(), 0_u64);
     if shown.location < FIRST.span().map_or(0, Span::end) {

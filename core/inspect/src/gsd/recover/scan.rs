@@ -66,7 +66,8 @@ impl Run {
         Self { start, next, entries: 1, last: *entry, frame_start: 0, data_end }
     }
 
-    /// Whether `entry` can follow: in order, and its frame's chunks behind those of the frames before.
+    /// Whether `entry` can follow: in order, and its frame's chunks behind those of the frames
+    /// before.
     pub(super) fn take(&mut self, entry: &IndexEntry, is_sorted: bool) -> bool {
         let (frame, last) = (entry.frame.get(), self.last.frame.get());
         let location = u64::try_from(entry.location.get()).unwrap_or(0);
@@ -130,8 +131,8 @@ pub(super) fn find_blocks<S: Subject>(
     blocks.collect()
 }
 
-/// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that ends,
-/// be it full or not, ends with a frame.
+/// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that
+/// ends, be it full or not, ends with a frame.
 fn has_end<S: Subject>(subject: &S, run: &Run, evidence: &Evidence) -> Result<bool, Failed<S>> {
     let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed<S>> {
         let slots = slots.unwrap_or(Span::ZERO);

@@ -1,8 +1,8 @@
 //! What a crash of gsd can have left of a frame, in an index without a commit record.
 //!
 //! gsd writes the entries of a flush with one write, all else of it being durable by then. A crash
-//! loses any sectors of that write; what is lost reads as before, as zeros. What is asked here follows
-//! from that: `spec/gsd.md#what-a-crash-of-gsd-leaves`.
+//! loses any sectors of that write; what is lost reads as before, as zeros. What is asked here
+//! follows from that: `spec/gsd.md#what-a-crash-of-gsd-leaves`.
 
 use striae_core::gsd::Chunk;
 use striae_core::span::Span;
@@ -23,7 +23,8 @@ const fn front(offset: u64) -> Option<u64> {
 /// Whether an entry of `frame`, of which the one before was kept, can have been in the slot at
 /// `offset`, which has nothing but zeros.
 pub(super) fn may_have_been(frame: u64, offset: u64) -> bool {
-    // The last byte of the entry before is 0 in any case: it is the one before that shows something.
+    // The last byte of the entry before is 0 in any case: it is the one before that shows
+    // something.
     let front = if offset % SECTOR == 1 { Some(0) } else { front(offset) };
     front.is_some_and(|front| front < LOCATION_END && shows(&[0; 32], front, frame))
 }
@@ -95,9 +96,9 @@ impl Tail {
     }
 }
 
-/// Whether a chunk of this name without rows says something. In the schema of hoomd one that has a row
-/// for each particle, or bond, has none where there are none, and is the same as no chunk; one that
-/// has a fixed number of rows is never without.
+/// Whether a chunk of this name without rows says something. In the schema of hoomd one that has a
+/// row for each particle, or bond, has none where there are none, and is the same as no chunk; one
+/// that has a fixed number of rows is never without.
 pub(super) fn says_something_empty(schema: &str, name: &[u8]) -> bool {
     let field = FIELDS.iter().find(|field| field.name.as_bytes() == name);
     let is_counted = field.is_some_and(|it| matches!(it.rows, Rows::Each(_) | Rows::Fixed(_)));

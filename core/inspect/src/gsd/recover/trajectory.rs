@@ -12,7 +12,8 @@ use striae_core::gsd::Chunk;
 use striae_hoomd::fallback::{Fallback, Need};
 use striae_hoomd::schema::{self, Group};
 
-/// Bytes for each byte of the file, and of a file of 16 MiB, that frames may take of a frame 0 that is lost.
+/// Bytes for each byte of the file, and of a file of 16 MiB, that frames may take of a frame 0 that
+/// is lost.
 const TAKEN: u64 = 16;
 const SHORT: u64 = 1 << 24;
 
@@ -29,8 +30,8 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// What a frame of the new file must have besides its own chunks. Each is asked for after the one
-    /// before it.
+    /// What a frame of the new file must have besides its own chunks. Each is asked for after the
+    /// one before it.
     pub(super) fn needs<S: Subject>(
         &mut self,
         subject: &S,
@@ -54,8 +55,8 @@ impl Taken {
     }
 }
 
-/// N of a group by the first of these chunks that says so; 0 if that is not known, as it may be in frames
-/// that are a guess.
+/// N of a group by the first of these chunks that says so; 0 if that is not known, as it may be in
+/// frames that are a guess.
 fn members<S: Subject>(
     subject: &S,
     names: &Names,

@@ -62,8 +62,8 @@ type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;
 
 impl Recovery {
     /// Adds the frames that are saved to a new file, which was made with
-    /// [`attributes`](Self::attributes). Frames keep their order; where some are lost, those behind them
-    /// have smaller numbers.
+    /// [`attributes`](Self::attributes). Frames keep their order; where some are lost, those behind
+    /// them have smaller numbers.
     ///
     /// # Errors
     /// The store's; the output's.
@@ -110,7 +110,8 @@ struct New<'a, S, O> {
 }
 
 impl<S: Subject, O: Output> New<'_, S, O> {
-    /// Frames without chunks behind the last one with some: those of a trajectory are as good as others.
+    /// Frames without chunks behind the last one with some: those of a trajectory are as good as
+    /// others.
     fn finish(&mut self) -> Saved<S, O> {
         let Evidence { schema, .. } = &self.recovery.evidence;
         let end = if *schema == schema::NAME { self.recovery.frames() } else { 0 };

@@ -28,7 +28,8 @@ struct Entries<'r, 'a> {
     /// Which ids the present frame has, and a list of them to forget them by.
     ids: Vec<bool>,
     listed: Vec<u16>,
-    /// The first entry that gsd refuses for its frame, where its frame stands, and how many there are.
+    /// The first entry that gsd refuses for its frame, where its frame stands, and how many there
+    /// are.
     many_frames: Option<(u64, u64, u64)>,
     /// Where the first chunk of no rows is, and how many there are.
     no_rows: Option<(u64, u64)>,

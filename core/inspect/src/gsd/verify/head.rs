@@ -48,7 +48,8 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Reads a header, whatever is wrong with it, and asks for its judgement; the error if it is none.
+    /// Reads a header, whatever is wrong with it, and asks for its judgement; the error if it is
+    /// none.
     pub(crate) fn read<S: Subject>(
         subject: &S,
         file_len: u64,

@@ -1,8 +1,8 @@
 //! Checks all that can be checked of a file, and reports everything that it finds.
 //!
 //! Opening a file stops at the first thing that is wrong, and looks at few entries of the index.
-//! Verifying goes on after it, and looks at all of them, at every name, at every checksum, and at what
-//! the parts of the file say about each other:
+//! Verifying goes on after it, and looks at all of them, at every name, at every checksum, and at
+//! what the parts of the file say about each other:
 //!
 //! | module | what it checks |
 //! |---|---|
@@ -14,10 +14,10 @@
 //! | `overlap` | that no two parts of the file share bytes; what no part uses |
 //!
 //! The index passes through a window of 1 MiB, whatever its length. Of the names, places and
-//! fingerprints are kept, 32 bytes each of at most 65535. Places of chunks are sorted 2^18 at a time:
-//! chunks mostly stand in the order of their frames, so one pass will do; where they do not, the
-//! index is read again for each 2^20 of them. Data are read if frames carry checksums, and
-//! of the schema hoomd numbers of types and particles, and names of types.
+//! fingerprints are kept, 32 bytes each of at most 65535. Places of chunks are sorted 2^18 at a
+//! time: chunks mostly stand in the order of their frames, so one pass will do; where they do not,
+//! the index is read again for each 2^20 of them. Data are read if frames carry checksums, and of
+//! the schema hoomd numbers of types and particles, and names of types.
 
 mod entries;
 mod head;

@@ -31,7 +31,8 @@ pub(super) struct Sums<'s, S> {
     /// Frames without checksums: the first, and how many.
     unsealed: Option<(u64, u64)>,
     sealed: u64,
-    /// Bytes of frames that may still be read in one piece: of all, no more than twice the file has.
+    /// Bytes of frames that may still be read in one piece: of all, no more than twice the file
+    /// has.
     whole: u64,
     room: Room,
     is_full: bool,
@@ -186,8 +187,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         failed
     }
 
-    /// Brings a frame in one piece, if it is in one: its checksums, which are asked for first, stand
-    /// behind what they seal.
+    /// Brings a frame in one piece, if it is in one: its checksums, which are asked for first,
+    /// stand behind what they seal.
     fn bring(&mut self, chunks: &[Chunk]) {
         let start = chunks.iter().map(|chunk| chunk.span.offset()).min().unwrap_or(0);
         let end = chunks.iter().map(|chunk| chunk.span.end()).max().unwrap_or(0);
@@ -201,7 +202,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         }
     }
 
-    /// The bytes of the chunk that holds checksums, unless it is too long to be one, or cannot be read.
+    /// The bytes of the chunk that holds checksums, unless it is too long to be one, or cannot be
+    /// read.
     fn read_rows(
         &mut self,
         own: &Chunk,
@@ -226,8 +228,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         }
     }
 
-    /// Whether the chunk can be read: not when chunks that share bytes make that endless. This is told
-    /// once, and which chunks they are is told by `overlap`.
+    /// Whether the chunk can be read: not when chunks that share bytes make that endless. This is
+    /// told once, and which chunks they are is told by `overlap`.
     fn has_room(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> bool {
         let Err(error) = self.room.take(chunk) else { return true };
         if !mem::replace(&mut self.is_full, true) {

@@ -1,4 +1,5 @@
-//! The schema hoomd: whether readers of trajectories get what was written (`spec/gsd-hoomd.md#what-is-wrong`).
+//! The schema hoomd: whether readers of trajectories get what was written
+//! (`spec/gsd-hoomd.md#what-is-wrong`).
 
 use super::{FindingKind, Report, WINDOW};
 use crate::gsd::Failed;
@@ -264,7 +265,8 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(())
     }
 
-    /// Hands over whole rows of `width` bytes, and where they are; none if one is too long to be a text.
+    /// Hands over whole rows of `width` bytes, and where they are; none if one is too long to be a
+    /// text.
     fn pieces(
         &self,
         chunk: &Chunk,

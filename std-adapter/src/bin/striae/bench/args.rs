@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchVerb {
-    /// Read spans of a file in each way that there is, and print how fast that is and what it costs.
+    /// Read spans of a file in each way that there is, and print how fast that is and what it
+    /// costs.
     #[command(after_help = "Examples:\n  striae bench read big.gsd\n  \
                             striae bench read --size 16KiB..256KiB --count 8192 big.gsd\n  \
                             striae bench read --sequential --size 1MiB --rung pread --rung ring big.sion\n\n\

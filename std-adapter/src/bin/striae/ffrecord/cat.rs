@@ -7,8 +7,8 @@ use striae::Error;
 use striae::ffrecord::{ErrorKind, File, crc32};
 use striae_core::span::Span;
 
-/// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the way:
-/// what is wrong with it is told behind it.
+/// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the
+/// way: what is wrong with it is told behind it.
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let usage = |text: &str| Failure::usage(&args.file.path, text);
     let Some(number) = args.which.sample else {

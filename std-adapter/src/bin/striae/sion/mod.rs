@@ -78,7 +78,8 @@ impl Set {
         complain_of_part(part.filter(|_| !self.alone), &self.path, "read");
     }
 
-    /// Opens it if it was closed, to read the streams past the page cache, if there are options for that.
+    /// Opens it if it was closed, to read the streams past the page cache, if there are options for
+    /// that.
     fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
         match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
             Opened::Closed(file) => {

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 /// Files that are open besides those of a new set.
 const OTHERS: u64 = 256;
 
-/// Lets the program write a set of so many files, all of which are open at once: often only the soft
-/// limit forbids that. If the hard one does, too, opening says so.
+/// Lets the program write a set of so many files, all of which are open at once: often only the
+/// soft limit forbids that. If the hard one does, too, opening says so.
 pub(super) fn open_many(nfiles: NonZeroU32) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = u64::from(nfiles.get()).saturating_add(OTHERS);

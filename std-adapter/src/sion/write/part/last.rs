@@ -31,8 +31,8 @@ impl Part {
         Ok(stream)
     }
 
-    /// Takes all chunks of task `local`, as the last commit has them, for new ones, so that the next
-    /// commit seals them. Reads them once.
+    /// Takes all chunks of task `local`, as the last commit has them, for new ones, so that the
+    /// next commit seals them. Reads them once.
     pub(in crate::sion::write) fn renew(&self, local: u32) -> Result<(), Error> {
         let chunks = self.chunks(local)?;
         let cursor = *self.end_of(local)?.cursor();

@@ -57,7 +57,8 @@ fn nothing_is_promised_nor_written_after_the_disk_failed_once() {
     }
 }
 
-/// The file shows the last commit, but its writer cannot know: the write of the commit fields failed.
+/// The file shows the last commit, but its writer cannot know: the write of the commit fields
+/// failed.
 fn forget_the_last_commit(file: &FileWriter, commit: impl FnOnce()) {
     let part = &file.parts()[0];
     let before = *lock(&part.book);
