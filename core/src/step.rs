@@ -235,7 +235,7 @@ where
 }
 
 impl<S> DriveError<S, core::convert::Infallible> {
-    /// The same error of a machine whose format cannot be wrong.
+    /// The error of a machine whose format cannot be wrong.
     #[must_use]
     pub fn infallible<F>(self) -> DriveError<S, F> {
         self.map_format(|never| match never {})
@@ -243,7 +243,7 @@ impl<S> DriveError<S, core::convert::Infallible> {
 }
 
 impl<S, F> DriveError<S, F> {
-    /// The same error of a machine that has another error for bytes that are not of the format.
+    /// The error with another type for bytes that are not of the format.
     pub fn map_format<G>(self, of: impl FnOnce(F) -> G) -> DriveError<S, G> {
         match self {
             Self::Store(error) => DriveError::Store(error),

@@ -109,7 +109,7 @@ impl Held {
 }
 
 impl Content {
-    /// The same in the order of frames and ids.
+    /// The pieces in the order of frames and ids.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         self.pieces.sort();

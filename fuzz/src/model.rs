@@ -147,7 +147,7 @@ impl Plan {
         self.file(&Vec::new()).record_header(key, len)
     }
 
-    /// The same file by a writer that shares no code with striae's.
+    /// The file as a writer makes it that shares no code with striae's.
     #[must_use]
     pub fn file(&self, tasks: &Tasks) -> SionFile {
         let Attributes { order, fsblksize, nfiles, filenumber, keyval, .. } = self.attributes;

@@ -137,7 +137,7 @@ impl Copier {
         Copy { copier: self, from, span, to, progress, seen: None }.run()
     }
 
-    /// The same, and hands all bytes to `seen`, those of holes as zeros: for a checksum.
+    /// Copies, and hands all bytes to `seen`, those of holes as zeros: for a checksum.
     ///
     /// # Errors
     /// As [`copy`](Self::copy).

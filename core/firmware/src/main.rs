@@ -85,8 +85,8 @@ fn every_cut(card: &mut Card, report: &mut File) -> u32 {
     0
 }
 
-/// The same with a card whose syncs do nothing: if that were found to be as good, the check would
-/// be worth nothing.
+/// Runs the check on a card whose syncs do nothing: it must find losses there, or it proves
+/// nothing.
 fn without_syncs(card: &mut Card, cuts: u32, report: &mut File) {
     card.ignore_syncs(true);
     let wrong = (0..cuts).filter(|&cut| run(card, cut, cut, None).is_err()).count();

@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 ///
 /// Files are little-endian; values are of the host's byte order as soon as they are read.
 pub trait Element: Stored {
-    /// The same type in a file.
+    /// Its type in a file.
     const KIND: ChunkType;
 }
 

@@ -26,8 +26,8 @@ impl Room {
         Self { file_len, most: file_len, bytes: 0, last: None }
     }
 
-    /// The same for those who look for damage: sound chunks should still find room next to a few
-    /// that are not.
+    /// The room for a search for damage: sound chunks should still find room next to a few that
+    /// are not.
     #[must_use]
     pub const fn damaged(file_len: u64) -> Self {
         Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }

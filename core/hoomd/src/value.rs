@@ -67,7 +67,7 @@ fn converted<T: TryFrom<i8>>(row: &[i8]) -> Vec<T> {
 }
 
 impl Value<'_> {
-    /// The same, kept.
+    /// The value with memory of its own.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::U8(values) => Value::U8(Cow::Owned(values.into_owned())),
@@ -79,7 +79,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same with numbers of this precision.
+    /// The value with numbers of this precision.
     pub(crate) fn of_precision(self, precision: Precision) -> Self {
         match self {
             Self::Floats(values) if values.precision() != precision => {

@@ -21,7 +21,7 @@ impl Alignment {
     /// The largest one.
     pub const MAX: u64 = 1 << 30;
 
-    /// The same for offsets, lengths and memory.
+    /// One alignment for offsets, lengths and memory.
     #[must_use]
     pub const fn of(bytes: u64) -> Self {
         Self { offset: bytes, length: bytes, memory: bytes }
@@ -87,7 +87,7 @@ impl Rules {
         Self { max_gap, ..self }
     }
 
-    /// The same without alignment: for what is read through a page cache after all.
+    /// The rules without alignment, for what is read through a page cache after all.
     #[must_use]
     pub const fn unaligned(self) -> Self {
         Self { unit: 1, memory: 1, ..self }

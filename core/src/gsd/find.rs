@@ -37,7 +37,7 @@ pub struct LowerBound {
     names: u32,
     /// Most entries that a read should bring.
     window: u64,
-    /// The same of the first one.
+    /// The most entries of the first read.
     first_window: u64,
     /// A slot that is thought to be near, until it was looked at.
     near: Option<u64>,
@@ -71,14 +71,14 @@ impl LowerBound {
         }
     }
 
-    /// The same, with its first read around a slot that is thought to be near the place.
+    /// Lets the first read be around a slot that is thought to be near the place.
     #[must_use]
     pub const fn near(mut self, slot: u64) -> Self {
         self.near = Some(slot);
         self
     }
 
-    /// The same, where the entry of a slot is known to have this key.
+    /// Tells the search that the entry of a slot has this key.
     #[must_use]
     pub fn knowing(mut self, slot: u64, key: Key) -> Self {
         if (self.low..self.high).contains(&slot) {
@@ -200,22 +200,22 @@ impl Find {
         Self { search, limits: head.limits(), left, key, stage }
     }
 
-    /// The same, with its first read around a slot that is thought to be near the chunk's.
+    /// Lets the first read be around a slot that is thought to be near the chunk's.
     #[must_use]
     pub const fn near(mut self, slot: u64) -> Self {
         self.search.near = Some(slot);
         self
     }
 
-    /// The same, with a first read of at most `window` entries: most often it is the only one, and
-    /// most of what a longer one brings is then of no use.
+    /// Lets the first read bring at most `window` entries. It is most often the only read, and then
+    /// most of what a longer one brings is of no use.
     #[must_use]
     pub const fn first_window(mut self, window: u64) -> Self {
         self.search.first_window = if window == 0 { 1 } else { window };
         self
     }
 
-    /// The same, where the entry of a slot is known to have this key.
+    /// Tells the search that the entry of a slot has this key.
     #[must_use]
     pub fn knowing(mut self, slot: u64, key: Key) -> Self {
         self.search = self.search.knowing(slot, key);

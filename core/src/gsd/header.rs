@@ -144,14 +144,14 @@ impl Header {
         ident_crc(version, &self.application.0, &self.schema.0, checksum)
     }
 
-    /// The same of a header that was read with [`read`].
+    /// The header from fields that [`read`] gave.
     pub(super) fn from_raw(raw: &raw::Header, file_len: u64) -> Result<Self, Error> {
         let mut header = Self::unchecked(raw);
         header.set_blocks(&raw.image(), file_len)?;
         Ok(header)
     }
 
-    /// The same with blocks that may lie anywhere.
+    /// The header, whose blocks may lie anywhere: nobody has checked them.
     pub(super) fn unchecked(raw: &raw::Header) -> Self {
         let image = raw.image();
         Self {
@@ -247,7 +247,7 @@ impl raw::Header {
         is_erased(0x00) || is_erased(0xFF)
     }
 
-    /// The same header with what a commit changes as in `image`.
+    /// The header with what a commit changes taken from `image`.
     #[must_use]
     pub fn with_image(&self, image: &raw::Image) -> Self {
         let mut header = *self;

@@ -364,7 +364,7 @@ impl ReadMachine for Open {
     }
 }
 
-/// The same without a result, which [`Open::head`] has: it is not moved about on a small stack.
+/// Opens without a result, which [`Open::head`] has: so it is not moved about on a small stack.
 #[derive(Debug)]
 pub(super) struct InPlace<'a>(pub &'a mut Open);
 

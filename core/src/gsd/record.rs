@@ -124,7 +124,7 @@ impl Record {
         Some(IndexBlock { location, slots }).filter(|block| block.span().is_some())
     }
 
-    /// The same as it stands on disk, without the checksum.
+    /// The record as it stands on disk, without the checksum.
     pub(super) fn to_raw(self) -> Commit {
         Commit {
             magic: Commit::MAGIC,
@@ -196,7 +196,7 @@ impl Image {
         checksum(crc, bytes.get(40..116).unwrap_or_default())
     }
 
-    /// The same with another record, and the checksum that it needs.
+    /// The image with another record, and the checksum that it needs.
     #[must_use]
     pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
         self.commit = record.to_raw();

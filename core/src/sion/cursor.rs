@@ -48,7 +48,7 @@ impl Cursor {
         Ok(Self { chunks, chunk: index, used })
     }
 
-    /// The same, with chunks so many bytes apart.
+    /// Sets how many bytes chunks are apart.
     pub(super) const fn with_globalskip(mut self, globalskip: u64) -> Self {
         self.chunks.globalskip = Some(globalskip);
         self

@@ -170,7 +170,7 @@ pub(crate) fn crc32c(parts: &[&[u8]]) -> u32 {
     !crc
 }
 
-/// The same file with a right checksum of the commit record.
+/// The file with a right checksum of its commit record.
 pub(crate) fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
     let crc = crc32c(&[&bytes[8..40], &bytes[176..252]]);
     bytes[252..256].copy_from_slice(&crc.to_le_bytes());
@@ -182,7 +182,7 @@ pub(crate) fn image(bytes: &[u8]) -> Vec<u8> {
     [&bytes[8..48], &bytes[176..256]].concat()
 }
 
-/// The same file with such an image in its header.
+/// The file with such an image in its header.
 pub(crate) fn with_image(bytes: &[u8], image: &[u8]) -> Vec<u8> {
     with(&with(bytes, 8, &image[..40]), 176, &image[40..])
 }
@@ -227,7 +227,7 @@ pub(crate) fn committed_file(major: u16, entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-/// The same with a commit of so many entries.
+/// The file with a commit of so many entries.
 fn committed(mut bytes: Vec<u8>, entries: usize, sequence: u32) -> Vec<u8> {
     let count = u64::try_from(entries).unwrap().to_le_bytes();
     bytes[16..24].copy_from_slice(&count);

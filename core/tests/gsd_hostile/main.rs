@@ -69,7 +69,7 @@ impl Specimen {
         Self { name, bytes, index: (256, 8), names, entries: 5, is_committed: false }
     }
 
-    /// The same frames with a commit record.
+    /// These frames with a commit record.
     fn committed(major: u16) -> Self {
         let name = if major == 1 { "committed, layer 1" } else { "committed, layer 2" };
         let bytes = committed_file(major, &five_entries(1280));

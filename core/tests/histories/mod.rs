@@ -16,7 +16,7 @@ pub(crate) struct History {
     pub(crate) bytes: Vec<u8>,
     /// Each stream at the last commit; all empty if there was none.
     pub(crate) committed: Vec<Vec<u8>>,
-    /// The same and what was written since, or tried to be.
+    /// What the last commit has, and what was written since, or tried to be.
     pub(crate) live: Vec<Vec<u8>>,
     /// What earlier writers wrote since the last commit, and left there.
     pub(crate) abandoned: Vec<Vec<Vec<u8>>>,

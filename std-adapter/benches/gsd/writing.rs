@@ -36,7 +36,7 @@ fn small(dir: &Path, what: &str, frames: u64, each: u64, builder: &Builder) {
     });
 }
 
-/// The same with 12 MB in one chunk.
+/// Writes frames with 12 MB in one chunk.
 fn large(dir: &Path, what: &str, each: u64, builder: &Builder) {
     let values = vec![1.0_f32; 3_000_000];
     let len = 4 * values.len() as u64;

@@ -106,7 +106,7 @@ impl DirectCopy {
         if end < span.end() { Err(CopyError::Ended { offset: end }) } else { Ok(()) }
     }
 
-    /// The same file, for direct writing, if that can be.
+    /// The file, opened again for direct writing, if that can be.
     fn target(&self, file: &PosixFile) -> Option<Target> {
         let opened = file.reopen(OFlags::RDWR | OFlags::DIRECT).and_then(|direct| {
             let needed = device::alignment(&direct, Access::Writing)?;

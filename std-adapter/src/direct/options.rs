@@ -131,7 +131,7 @@ impl OpenOptions {
         self.open_posix(path, buffered)
     }
 
-    /// The same of a file that is open already, by a descriptor of its own.
+    /// Opens a file that is open already once more, by a descriptor of its own.
     pub(crate) fn open_again(&self, file: &PosixFile) -> Result<DirectFile, Error> {
         let path = file.some_path();
         // Where there is no /proc, or the file may not be opened any more, it is not read directly.
@@ -140,7 +140,7 @@ impl OpenOptions {
         self.open_posix(&path, buffered)
     }
 
-    /// The same of an open file that has that path.
+    /// Makes a [`DirectFile`] of an open file that has that path.
     fn open_posix(&self, path: &Path, buffered: PosixFile) -> Result<DirectFile, Error> {
         let standing = Standing::new(self.policy, self.dontcache, self.top);
         let (mut direct, mut alignment) = (None, Alignment::NONE);

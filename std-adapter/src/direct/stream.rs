@@ -109,7 +109,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         self.piece_or_error().map_err(|kind| file.error(kind))
     }
 
-    /// The same without the file's name.
+    /// The next piece, or an error without the file's name.
     pub(super) fn piece_or_error(&mut self) -> Result<Option<Piece<'_>>, ErrorKind> {
         let Some((window, part)) = self.find_piece()? else { return Ok(None) };
         self.piece(window, part).map(Some).ok_or_else(lost)

@@ -26,7 +26,7 @@ const BUFFER: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Writer {
     file: PosixFile,
-    /// The same file, for direct writing, if that can be.
+    /// The file, opened again for direct writing, if that can be.
     direct: Option<PosixFile>,
     why: Option<io::Error>,
     alignment: Alignment,

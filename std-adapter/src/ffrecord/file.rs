@@ -39,8 +39,8 @@ impl File {
         Self::open_direct(path, None)
     }
 
-    /// The same; samples are read past the page cache, as far as that can be, if there are options
-    /// for that, and the tables through it.
+    /// Opens a file whose samples are read past the page cache, as far as that can be, if there are
+    /// options for that; its tables are read through the cache.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -189,7 +189,7 @@ impl File {
         Error::new(&self.path, kind)
     }
 
-    /// The same of a sample.
+    /// The error with the number of the sample, if the file is to blame.
     pub(super) fn in_sample(&self, number: u64, error: core_ffrecord::Error) -> Error {
         match error.blames_caller() {
             true => self.error(error),

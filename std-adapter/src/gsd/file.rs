@@ -271,7 +271,7 @@ impl File {
         }
     }
 
-    /// The same by the name's id.
+    /// Finds a chunk by the id of its name.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -416,7 +416,7 @@ impl File {
         Error::new(&self.path, kind)
     }
 
-    /// The same of a chunk.
+    /// The error with the frame and the name of the chunk.
     pub(super) fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> super::ErrorKind {
         super::ErrorKind::Chunk { frame, name: self.name_of(id), error }
     }

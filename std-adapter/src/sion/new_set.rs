@@ -59,7 +59,7 @@ impl NewSet<'_> {
         publish.finish(self.force)
     }
 
-    /// The same error, of the name that the file was to get.
+    /// The error with the name that the file was to get.
     fn unhidden(&self, error: Error, publish: &Publish) -> Error {
         let is_hidden = error.path().parent() == publish.hidden(0).parent();
         match error.path().file_name().filter(|_| is_hidden) {

@@ -83,7 +83,7 @@ impl Sources {
         Self { tasks: tasks.into_values().collect(), keyval }.measured()
     }
 
-    /// The same with the length of each task's stream.
+    /// Asks for the length of each task's stream.
     fn measured(mut self) -> Result<Self, Error> {
         for task in &mut self.tasks {
             if let Some(path) = &task.plain {

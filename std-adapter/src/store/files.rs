@@ -49,8 +49,8 @@ impl Files {
         Self::direct(paths, max_open, None)
     }
 
-    /// The same; their data are read past the page cache, if there are options for that. A file is
-    /// opened for it when its data are asked for first.
+    /// Opens files whose data are read past the page cache, if there are options for that. A file
+    /// is opened for it when its data are asked for first.
     ///
     /// # Errors
     /// As [`new`](Self::new).

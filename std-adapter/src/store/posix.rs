@@ -145,7 +145,7 @@ impl PosixFile {
         Ok(Self { durable: self.durable, syncs: Arc::clone(&self.syncs), ..reopened })
     }
 
-    /// The same file by one more descriptor, which may do what this one may.
+    /// One more descriptor of this file, which may do what this one may.
     pub(crate) fn same(&self) -> io::Result<Self> {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
         let (fd, syncs) = (self.fd.try_clone()?, Arc::clone(&self.syncs));

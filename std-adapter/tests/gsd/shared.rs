@@ -108,7 +108,7 @@ fn copies_of_the_last_entry_are_no_more_bytes() {
     }
 }
 
-/// The same frames with checksums, each in its own place, which are right.
+/// These frames with checksums, each in its own place, which are right.
 fn sealed() -> Vec<u8> {
     let names = ["x", std::str::from_utf8(checksums::NAME).unwrap()];
     let mut data = vec![7; LEN as usize];

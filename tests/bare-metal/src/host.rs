@@ -68,7 +68,7 @@ impl WriteAt for Host {
     }
 }
 
-/// The same device with a cursor, as embedded-io knows it.
+/// The device with a cursor, as embedded-io knows it.
 #[derive(Default)]
 pub(crate) struct Cursor {
     file: u32,

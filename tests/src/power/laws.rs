@@ -136,7 +136,7 @@ fn states_are_as_many_as_combinatorics_says() {
     assert_eq!(counts(&store), write);
 }
 
-/// The same from the definition: for each moment, any content since the last sync for each sector.
+/// The images by definition: for each moment, any content since the last sync for each sector.
 fn by_definition(log: &[Op], start: &[u8]) -> Images {
     let mut images = Images::new();
     let mut since = vec![start.to_vec()];

@@ -70,7 +70,7 @@ impl<S> Promises<S> {
         self.allowed_if(begun, ended, |_| true)
     }
 
-    /// The same, if only versions of which `must` says so must be there once they have ended.
+    /// What may be read, if only versions of which `must` says so must be there once they ended.
     #[must_use]
     pub fn allowed_if(
         &self,

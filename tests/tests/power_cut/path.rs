@@ -8,7 +8,7 @@ use striae_core::sion::Attributes;
 pub(crate) enum Act {
     /// Write to a task's stream; a key-value record, if it has such.
     Write(u32, usize),
-    /// The same, as a record that lies in one chunk.
+    /// Write a record, which lies in one chunk.
     Record(u32, usize),
     Commit,
     Close,

@@ -50,7 +50,7 @@ impl<'p> Run<'p> {
         Self { shape, store, promises, mode, again, failed_at, tasks, next }
     }
 
-    /// The same, but the program is killed after `ops` operations.
+    /// The run if the program is killed after `ops` operations.
     pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
         let (store, promises) = (self.store.killed_after(ops), self.promises.killed_after(ops));
         Self { promises, ..Self::new(self.shape, store, State::Nothing, first) }

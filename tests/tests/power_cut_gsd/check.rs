@@ -184,7 +184,7 @@ impl<'v> Both<'v> {
         Self::of_two(image, (versions, versions), known)
     }
 
-    /// The same, if gsd may find other versions.
+    /// Checks an image in which gsd may find other versions.
     pub(crate) fn of_two(
         image: &[u8],
         (versions, to_stock): (&'v [Version<State>], &'v [Version<State>]),

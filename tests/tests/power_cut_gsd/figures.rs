@@ -318,7 +318,7 @@ impl Figures {
         (ours, stock)
     }
 
-    /// The same, with a second crash meanwhile.
+    /// Goes on from an image, with a second crash meanwhile.
     fn crash_again(&mut self, run: &Run<'_>, image: &[u8], state: &State) {
         let mut next = run.next(image, state);
         next.session(on(state)).unwrap();

@@ -100,7 +100,7 @@ fn shapes() -> Vec<Attributes<'static>> {
     [512, 4096].into_iter().flat_map(align).collect()
 }
 
-/// The same in every state: all that was promised is there, and one frame more can be logged.
+/// In every state all that was promised is there, and one frame more can be logged.
 fn no_commit_is_lost(about: &Attributes<'_>, model: &Model, count: u64) -> usize {
     let mut states = 0;
     for start in starts() {

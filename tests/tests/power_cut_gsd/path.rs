@@ -11,7 +11,7 @@ use striae_tests::power::PowerStore;
 pub(crate) enum Act {
     /// Write a chunk: the number of its name, its rows.
     Chunk(usize, usize),
-    /// The same, in pieces.
+    /// Write a chunk in pieces.
     Stream(usize, usize),
     /// Begin a chunk and give it up.
     Dropped(usize, usize),
@@ -22,7 +22,7 @@ pub(crate) enum Act {
     Truncate,
     /// So many frames of so many chunks.
     Frames(usize, usize),
-    /// The same, each one committed.
+    /// So many frames, each one committed.
     Each(usize, usize),
     /// So many frames without chunks.
     Empty(usize),
@@ -292,15 +292,14 @@ pub(crate) fn content(bytes: &[u8]) -> Content {
     read_stock(bytes).unwrap().content()
 }
 
-/// The same file with an index that shows no more slots than are used.
+/// The file with an index that shows no more slots than are used.
 fn with_full_index(mut bytes: Vec<u8>) -> Vec<u8> {
     let used = super::stock::Stock::open(&bytes).unwrap().used;
     bytes[16..24].copy_from_slice(&u64::try_from(used).unwrap().to_le_bytes());
     bytes
 }
 
-/// The same file with entries of frames that were lost in all slots where gsd's search does not
-/// come by.
+/// The file with entries of lost frames in all slots where gsd's search does not come by.
 fn with_stale_entries(bytes: &[u8]) -> Vec<u8> {
     let before = content(bytes);
     let at = usize::try_from(u64::from_le_bytes(bytes[8..16].try_into().unwrap())).unwrap();

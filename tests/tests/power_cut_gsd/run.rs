@@ -136,7 +136,7 @@ impl<'p> Run<'p> {
         run
     }
 
-    /// The same, but the program is killed after `ops` operations.
+    /// The run if the program is killed after `ops` operations.
     pub(crate) fn killed_after(&self, ops: usize, first: u8) -> Self {
         let store = self.store.killed_after(ops);
         let mut run = Self::new(self.shape, store, State::Nothing, first);

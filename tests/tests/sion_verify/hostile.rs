@@ -72,7 +72,7 @@ fn every_flipped_bit_of_metadata_is_found_unless_it_makes_another_sound_file() {
     assert_eq!(unseen.values().sum::<usize>(), 535);
 }
 
-/// The same for a set: nothing panics, and each flip of a mapping is found.
+/// In a set, too, nothing panics, and each flip of a mapping is found.
 #[test]
 fn every_flipped_bit_of_a_mapping_is_found() {
     let copy = Copy::of(M05);

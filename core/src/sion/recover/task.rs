@@ -59,7 +59,7 @@ impl Tally<'_> {
         if len > 0 { self.add_any(chunk, len) } else { Ok(()) }
     }
 
-    /// The same, and the chunk counts even if it is empty.
+    /// Adds a chunk, which counts even if it is empty.
     fn add_any<E>(&mut self, chunk: u64, len: u64) -> Result<(), DriveError<E, Error>> {
         (self.each)(chunk, len).map_err(DriveError::Format)?;
         self.bytes = self.bytes.saturating_add(len);

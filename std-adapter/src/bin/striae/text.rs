@@ -29,7 +29,7 @@ pub(crate) fn printable_path(path: &Path) -> String {
     printable(&shown::path(path).to_string())
 }
 
-/// The same, but for some characters that may be in it.
+/// The text with what a terminal would obey escaped, but for some characters that may stay.
 pub(crate) fn printable_but(text: &str, allowed: &[char]) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {

@@ -105,7 +105,7 @@ impl Writer {
         Self::reopen_with(path, precision, &Reopen::new())
     }
 
-    /// The same, with more to say about how.
+    /// Opens a trajectory to append to, with the options of [`Reopen`].
     ///
     /// # Errors
     /// [`Schema`](super::Error::Schema), [`Version`](super::Error::Version),

@@ -344,7 +344,7 @@ impl FileWriter {
         }
     }
 
-    /// The same, if the file can be found by those who want to read it.
+    /// The open file, if those who want to read it can find it by its name.
     fn open_named(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         let (writer, path) = self.open()?;
         if writer.store().file().is_removed().map_err(|error| Error::new(path, error))? {

@@ -207,7 +207,7 @@ impl Builder {
         self.create_at(path, paths)
     }
 
-    /// The same with other names for the files than those that follow from `path`.
+    /// Creates a set whose files have other names than those that follow from `path`.
     pub(crate) fn create_at(
         mut self,
         path: &Path,

@@ -197,7 +197,7 @@ impl TaskWriter {
         }
     }
 
-    /// The same with a commit. If that fails, nothing was accepted.
+    /// Accepts bytes and commits them. If that fails, nothing was accepted.
     #[cold]
     fn accept_and_commit<T>(
         &self,

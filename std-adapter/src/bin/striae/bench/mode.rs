@@ -23,7 +23,7 @@ const THREADS: usize = 4;
 pub(crate) enum Mode {
     /// One pread(2) after another, through the page cache.
     Pread,
-    /// The same by four threads.
+    /// pread by four threads.
     Pread4,
     /// io_uring with registered buffers, past the page cache.
     Registered,

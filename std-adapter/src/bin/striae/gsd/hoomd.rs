@@ -18,7 +18,7 @@ pub(super) enum Hoomd<'a> {
     Known {
         /// Of the first frame and of the last one.
         steps: Option<[u64; 2]>,
-        /// The same.
+        /// Particles of the first frame and of the last one.
         particles: Option<[u32; 2]>,
         /// Types of particles in the first frame.
         types: Vec<String>,
@@ -57,7 +57,7 @@ impl<'a> Hoomd<'a> {
         })
     }
 
-    /// The same in lines: what, and its value.
+    /// The lines to print: what, and its value.
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
         let (steps, particles, types, log) = match self {
             Self::Known { steps, particles, types, log } => (steps, particles, types, log),
