@@ -5,7 +5,7 @@ use crate::everything::{Summary, TaskSummary, read_within_budget};
 use crate::held::is_sealed;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
-use striae::sion::verify::verify;
+use striae::Verify;
 use striae::sion::{Convert, File, OpenOptions, Opened};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{self as core_sion, Error, KeyvalMode, Meta1, Physical, Record, SealState};
@@ -76,7 +76,8 @@ fn found(file: &File) -> Vec<Task> {
 /// A set that was just written: it can be opened, and nothing is wrong with it.
 fn open_sound(path: &Path) -> File {
     let mut damage = Vec::new();
-    let summary = verify(path, &mut |finding| damage.push(finding.to_string())).unwrap();
+    let summary =
+        Verify::new().sion(path, &mut |finding| damage.push(finding.to_string())).unwrap();
     assert!(summary.is_sound(), "{damage:?}");
     File::open(path).unwrap()
 }
@@ -85,7 +86,7 @@ fn open_sound(path: &Path) -> File {
 fn convert(choices: u8, fsblksize: u8, most: u32) -> (Convert, u32) {
     let nfiles = NonZeroU32::new(u32::from(choices & 3) + 1).unwrap();
     let threads = NonZeroUsize::new(1 + usize::from(choices >> 7)).unwrap();
-    let mut convert = Convert::new().nfiles(nfiles).threads(threads);
+    let mut convert = Convert::new().nfiles(nfiles).output(striae::Output::new().threads(threads));
     if choices & 4 != 0 {
         let is_big = choices & 8 != 0;
         convert = convert.order(if is_big { ByteOrder::Big } else { ByteOrder::Little });

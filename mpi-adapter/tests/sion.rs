@@ -12,8 +12,9 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
+use striae::Verify;
 use striae::sion::File;
-use striae::sion::verify::{Sealing, state, verify};
+use striae::sion::verify::{Sealing, state};
 use striae_mpi::collective::{All, Code, Collective, Fault, Fold, Mine};
 use striae_mpi::sion::FileWriter;
 use striae_mpi::threads::Member;
@@ -132,7 +133,8 @@ fn check(path: &Path, rounds: u32, sealed: bool) {
         assert!(found == expected(rank, rounds), "rank {rank} after {rounds} rounds");
     }
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding.to_string())).unwrap();
+    let summary =
+        Verify::new().sion(path, &mut |finding| findings.push(finding.to_string())).unwrap();
     assert!(summary.is_sound(), "{findings:?}");
     let sealing = if sealed { Sealing::Sealed } else { Sealing::None };
     assert_eq!(state(path).unwrap().sealing, sealing);

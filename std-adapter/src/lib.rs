@@ -50,18 +50,22 @@ pub mod ffrecord;
 pub mod finding;
 pub mod format;
 pub mod gsd;
+mod output;
 pub mod publish;
 pub mod shown;
 pub mod sion;
 mod store;
+mod verify;
 
 pub use error::Error;
 pub use format::Format;
+pub use output::Output;
 pub use store::{files, posix};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};
 pub use striae_hoomd;
+pub use verify::Verify;
 
 /// The README's examples compile.
 #[cfg(doctest)]

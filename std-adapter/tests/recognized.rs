@@ -20,16 +20,18 @@ const OPENS: &[(Format, &str, Open)] = &[
     (Format::Sion, "open", |path| sion::OpenOptions::new().open(path).map(drop)),
     (Format::Sion, "alone", |path| sion::OpenOptions::new().alone(true).open(path).map(drop)),
     (Format::Sion, "dump", |path| sion::dump::dump(path, &mut |_| Ok(()))),
-    (Format::Sion, "verify", |path| sion::verify::verify(path, &mut |_| {}).map(drop)),
+    (Format::Sion, "verify", |path| striae::Verify::new().sion(path, &mut |_| {}).map(drop)),
     (Format::Sion, "state", |path| sion::verify::state(path).map(drop)),
     (Format::Sion, "recover", |path| sion::recover::Recover::new().examine(path).map(drop)),
     (Format::Gsd, "open", |path| gsd::File::open(path).map(drop)),
     (Format::Gsd, "dump", |path| gsd::dump::dump(path, &mut |_| Ok(()))),
-    (Format::Gsd, "verify", |path| gsd::verify::verify(path, &mut |_| {}).map(drop)),
+    (Format::Gsd, "verify", |path| striae::Verify::new().gsd(path, &mut |_| {}).map(drop)),
     (Format::Gsd, "recover", |path| gsd::recover::Recover::new().examine(path).map(drop)),
     (Format::Ffrecord, "open", |path| ffrecord::File::open(path).map(drop)),
     (Format::Ffrecord, "dump", |path| ffrecord::dump::dump(path, &mut |_| Ok(()))),
-    (Format::Ffrecord, "verify", |path| ffrecord::verify::verify(path, &mut |_| {}).map(drop)),
+    (Format::Ffrecord, "verify", |path| {
+        striae::Verify::new().ffrecord(path, &mut |_| {}).map(drop)
+    }),
     (Format::Gsd, "direct", |path| direct::OpenOptions::new().open(path).map(drop)),
 ];
 

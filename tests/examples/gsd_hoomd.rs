@@ -46,7 +46,10 @@ fn main() {
             let [start, end, step] = [start, end, step].map(|text| text.parse().unwrap());
             let convert = Convert::new().frames(start..end, NonZeroU64::new(step).unwrap());
             let file = striae::gsd::File::open(path).unwrap();
-            convert.force(true).run(&file, new.as_ref(), &|_| {}).unwrap();
+            convert
+                .output(striae::Output::new().force(true))
+                .run(&file, new.as_ref(), &|_| {})
+                .unwrap();
         }
         _ => panic!("{args:?}"),
     }

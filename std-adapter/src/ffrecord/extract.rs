@@ -5,6 +5,7 @@ use super::file::File;
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill};
+use crate::output::Output;
 use crate::posix::PosixFile;
 use std::cell::Cell;
 use std::fs;
@@ -19,7 +20,7 @@ use striae_core::ffrecord::Sample;
 /// it was. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extract {
-    force: bool,
+    output: Output,
 }
 
 impl Extract {
@@ -29,10 +30,10 @@ impl Extract {
         Self::default()
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -51,9 +52,9 @@ impl Extract {
         let digits = file.n().saturating_sub(1).to_string().len().max(5);
         let name = |number: u64| format!("sample_{number:0digits$}");
         file.check_meta()?;
-        let check = || if self.force { Ok(()) } else { check_names(dir, file.n(), digits) };
-        let files = fill(dir, self.force, check, |hidden| {
-            let mut copier = Copier::new().direct(file.bulk().options());
+        let check = || if self.output.force { Ok(()) } else { check_names(dir, file.n(), digits) };
+        let files = fill(dir, self.output.force, check, |hidden| {
+            let mut copier = self.output.copier(file.bulk().options());
             file.samples().try_for_each(|sample| {
                 let sample = sample?;
                 let name = name(sample.number);

@@ -1,9 +1,8 @@
 //! Files into a file of samples: what [`Extract`](super::Extract) takes apart.
 
 use super::write::{Builder, Written};
-use crate::copy::Copier;
-use crate::direct::OpenOptions;
 use crate::error::Error;
+use crate::output::Output;
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
 use striae_core::span::Span;
@@ -14,8 +13,7 @@ use striae_core::store::usize_to_u64;
 /// The new file appears when it is whole. What it replaces is gone only when the disk has it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pack {
-    force: bool,
-    direct: Option<OpenOptions>,
+    output: Output,
 }
 
 impl Pack {
@@ -25,17 +23,10 @@ impl Pack {
         Self::default()
     }
 
-    /// Replaces a file that exists already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Copies large files past the page cache, in the way that these options say, if there are any.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
-        self.direct = options;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -59,9 +50,9 @@ impl Pack {
         progress: &dyn Fn(u64),
     ) -> Result<Written, Error> {
         let n = usize_to_u64(files.len());
-        let builder = Builder::new().samples(n).force(self.force).durable(self.force);
+        let builder = Builder::new().samples(n).force(self.output.force).durable(self.output.force);
         let mut writer = builder.create(out)?;
-        let mut copier = Copier::new().direct(self.direct);
+        let mut copier = self.output.copier(None);
         for path in files {
             let at = |error| Error::new(path, error);
             let file = PosixFile::open(path).map_err(at)?;

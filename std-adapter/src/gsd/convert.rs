@@ -4,12 +4,11 @@ mod judge;
 pub(super) mod part;
 
 use super::file::File;
-use super::write::{Builder, FileWriter, Source, lock_replaced};
-use crate::direct::OpenOptions;
+use super::write::{Builder, FileWriter, Source, make};
 use crate::error::Error;
-use crate::publish::Publish;
+use crate::output::Output;
 use part::{Part, write_default};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::raw::IndexEntry;
@@ -32,14 +31,13 @@ pub struct Convert {
     upgrade: bool,
     frames: Option<Range<u64>>,
     step: NonZeroU64,
-    force: bool,
-    direct: Option<OpenOptions>,
+    output: Output,
 }
 
 impl Default for Convert {
     fn default() -> Self {
         let (align, checksums, frames, step) = (None, None, None, NonZeroU64::MIN);
-        Self { align, checksums, upgrade: false, frames, step, force: false, direct: None }
+        Self { align, checksums, upgrade: false, frames, step, output: Output::new() }
     }
 }
 
@@ -93,22 +91,15 @@ impl Convert {
         self
     }
 
-    /// Replaces a file that exists already; it may be the old one.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
-        self.direct = options;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
     /// Writes `file` anew as `out`, which appears when it is whole: see
-    /// [`Publish`]. `progress` is told the length of each piece of a chunk that
+    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk that
     /// was copied.
     ///
     /// # Errors
@@ -130,15 +121,25 @@ impl Convert {
         let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
         let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
         judge::check(file, self.frames.is_some(), &|frame| is_wanted(frame) || is_taken(frame))?;
-        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(file.path());
-        let replaced = if self.force { lock_replaced(out)? } else { None };
-        let hidden = publish.hidden(0);
-        let of_out = |error: Error| {
-            if error.path() == hidden { error.renamed(out) } else { error }
-        };
-        let mut writer = self.builder(file, &frames)?.create(&hidden).map_err(of_out)?;
+        make(&self.output, out, file.path(), |hidden| {
+            let mut writer = self.builder(file, &frames)?.create(hidden)?;
+            let written = self.copy_to(&mut writer, file, &frames, progress)?;
+            writer.close()?;
+            Ok(written)
+        })
+    }
+
+    /// Copies the frames.
+    fn copy_to(
+        &self,
+        writer: &mut FileWriter,
+        file: &File,
+        frames: &Range<u64>,
+        progress: &dyn Fn(u64),
+    ) -> Result<Written, Error> {
         let from = |room| {
-            Source::new(file.path(), file.store().file(), progress, room).direct(self.direct)
+            let source = Source::new(file.path(), file.store().file(), progress, room);
+            source.direct(self.output.direct)
         };
         let part = match self.frames.is_some() {
             true => Part::of(file, frames.start)?,
@@ -157,10 +158,7 @@ impl Convert {
             frames: 0,
             bytes: 0,
         };
-        self.copy(&mut copy, &frames, &mut writer).map_err(of_out)?;
-        writer.close().map_err(of_out)?;
-        publish.finish(self.force)?;
-        drop(replaced); // what somebody wrote to it meanwhile would be lost
+        self.copy(&mut copy, frames, writer)?;
         Ok(Written { frames: copy.frames, bytes: copy.bytes })
     }
 
@@ -195,7 +193,7 @@ impl Convert {
             .checksums(checksums)
             .index_slots(slots.max(128))
             .names_len(names_len.saturating_add(64))
-            .hidden()) // `publish` makes it durable, if anything is replaced
+            .hidden())
     }
 
     /// Whether a frame is a step away from the first one, or several.

@@ -19,12 +19,11 @@
 
 use super::convert::part::write_default;
 use super::hoomd::schema::Field;
-use super::write::{Builder, FileWriter, Source, lock_replaced};
+use super::write::{Builder, FileWriter, Source, make};
 use crate::error::Error;
-use crate::publish::Publish;
+use crate::output::Output as Made;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
-use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::Chunk;
@@ -40,7 +39,7 @@ pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
 /// missing, what is left is judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recover {
-    force: bool,
+    output: Made,
 }
 
 impl Recover {
@@ -50,10 +49,10 @@ impl Recover {
         Self::default()
     }
 
-    /// Replaces a file that exists already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
+    pub const fn output(mut self, output: Made) -> Self {
+        self.output = output;
         self
     }
 
@@ -67,7 +66,7 @@ impl Recover {
         let bulk = Bulk::open(path, None)?;
         let judged = Judged::examine(&Inspected::new(&bulk, &|_| {}));
         let judged = judged.map_err(|error| Error::new(path, error))?;
-        Ok(Recovery { path: path.to_owned(), bulk, judged, force: self.force })
+        Ok(Recovery { path: path.to_owned(), bulk, judged, output: self.output })
     }
 }
 
@@ -77,7 +76,7 @@ pub struct Recovery {
     path: PathBuf,
     bulk: Bulk,
     judged: Judged,
-    force: bool,
+    output: Made,
 }
 
 impl Deref for Recovery {
@@ -93,34 +92,25 @@ impl Recovery {
     /// of checksums. `progress` is told the length of each piece of a chunk that was copied.
     ///
     /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
-    /// file gets its name when it is whole: see [`Publish`].
+    /// file gets its name when it is whole: see [`Publish`](crate::publish::Publish).
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists); the operating system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
-        let publish = Publish::new(out, NonZeroU32::MIN, self.force)?.like(&self.path);
-        let replaced = if self.force { lock_replaced(out)? } else { None };
-        let hidden = publish.hidden(0);
-        let renamed = |error: Error| match error.path() == hidden {
-            true => error.renamed(out),
-            false => error,
-        };
-        let builder = Builder::like(&self.judged.attributes()).hidden(); // `publish` makes it durable
-        let mut writer = builder.create(&hidden).map_err(renamed)?;
-        let len = self.bulk.size().map_err(|error| Error::new(&self.path, error))?;
-        let from = |room| Source::new(&self.path, self.bulk.file(), progress, room);
-        let (own, first) = (from(Room::damaged(len)), from(Room::new(len).most(u64::MAX)));
-        let mut new = New { writer: &mut writer, own, first };
-        self.judged.save(&Inspected::new(&self.bulk, &|_| {}), &mut new).map_err(|error| {
-            match error {
-                Unwritten::Read(error) => Error::new(&self.path, error),
-                Unwritten::Write(error) => renamed(error),
-            }
-        })?;
-        writer.close().map_err(renamed)?;
-        publish.finish(self.force)?;
-        drop(replaced); // what somebody wrote to it meanwhile would be lost
-        Ok(())
+        make(&self.output, out, &self.path, |hidden| {
+            let mut writer = Builder::like(&self.judged.attributes()).hidden().create(hidden)?;
+            let len = self.bulk.size().map_err(|error| Error::new(&self.path, error))?;
+            let from = |room| Source::new(&self.path, self.bulk.file(), progress, room);
+            let (own, first) = (from(Room::damaged(len)), from(Room::new(len).most(u64::MAX)));
+            let mut new = New { writer: &mut writer, own, first };
+            self.judged.save(&Inspected::new(&self.bulk, &|_| {}), &mut new).map_err(|error| {
+                match error {
+                    Unwritten::Read(error) => Error::new(&self.path, error),
+                    Unwritten::Write(error) => error,
+                }
+            })?;
+            writer.close()
+        })
     }
 }
 

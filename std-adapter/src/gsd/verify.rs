@@ -1,11 +1,11 @@
 //! Checks all that can be checked of a file, and reports everything that it finds: what
 //! [`striae_inspect::gsd::verify`] has, by all processors.
 
-use crate::direct;
 use crate::error::Error;
 use crate::finding;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
+use crate::verify::Verify;
 use std::path::Path;
 use std::sync::Arc;
 use striae_inspect::finding::Found;
@@ -17,42 +17,24 @@ pub use striae_inspect::gsd::{Basis, FindingKind};
 /// Something that is wrong or unusual.
 pub type Finding = finding::Finding<FindingKind>;
 
-/// Checks the file at `path`, and hands over what it finds, one after another.
-///
-/// # Errors
-/// The operating system's. Whatever is wrong with the contents of the file is a finding.
-pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    verify_seen(path, each, &|_| {})
-}
-
-/// Does what [`verify`] does, and tells `progress` the length of each piece of data that was
-/// checked: of at most [`sealed_bytes`] in all.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_seen(
-    path: &Path,
-    each: &mut dyn FnMut(Finding),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    verify_with(path, None, each, progress)
-}
-
-/// Does what [`verify_seen`] does, and reads the bytes of chunks past the page cache, as far as
-/// that can be, if there are options for that. What is found is the same.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_with(
-    path: &Path,
-    direct: Option<direct::OpenOptions>,
-    each: &mut dyn FnMut(Finding),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    let (subject, file) = (Inspected::new(Bulk::open(path, direct)?, progress), Arc::from(path));
-    let mut tell = |what| each(Finding::new(&file, what));
-    let verified = striae_inspect::gsd::verify::verify(&subject, Depth::Data, &mut tell);
-    verified.map_err(|error| Error::new(path, error))
+impl Verify<'_> {
+    /// Checks the GSD file at `path`, and hands over what it finds, one after another. Progress is
+    /// told of at most [`sealed_bytes`] in all.
+    ///
+    /// # Errors
+    /// The operating system's. Whatever is wrong with the contents of the file is a finding.
+    pub fn gsd(
+        &self,
+        path: impl AsRef<Path>,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Summary, Error> {
+        let path = path.as_ref();
+        let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
+        let file = Arc::from(path);
+        let mut tell = |what| each(Finding::new(&file, what));
+        let verified = striae_inspect::gsd::verify::verify(&subject, Depth::Data, &mut tell);
+        verified.map_err(|error| Error::new(path, error))
+    }
 }
 
 /// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.

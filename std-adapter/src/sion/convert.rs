@@ -5,12 +5,12 @@ use super::file::{File, TaskEntry};
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
-use crate::direct::OpenOptions;
-use crate::each::{all_processors, for_each};
+use crate::each::for_each;
 use crate::error::Error;
 use crate::files::FileStore;
+use crate::output::Output;
 use crc32c::crc32c_append;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::ChunkCrcEntry;
@@ -37,9 +37,7 @@ pub struct Convert {
     nfiles: NonZeroU32,
     order: Option<ByteOrder>,
     sealed: Option<bool>,
-    force: bool,
-    threads: NonZeroUsize,
-    direct: Option<OpenOptions>,
+    output: Output,
 }
 
 impl Default for Convert {
@@ -49,9 +47,7 @@ impl Default for Convert {
             nfiles: NonZeroU32::MIN,
             order: None,
             sealed: None,
-            force: false,
-            threads: all_processors(),
-            direct: None,
+            output: Output::new(),
         }
     }
 }
@@ -91,24 +87,10 @@ impl Convert {
         self
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
-        self.direct = options;
-        self
-    }
-
-    /// Copies with so many threads.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -138,11 +120,11 @@ impl Convert {
         let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
         let like = Some(set.path());
-        let new = NewSet { out, nfiles: self.nfiles, force: self.force, like };
+        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
-            for_each(set.tasks()?, self.threads, || {
-                let (mut copier, mut window) = (Copier::new().direct(self.direct), Vec::new());
+            for_each(set.tasks()?, self.output.nthreads(), || {
+                let (mut copier, mut window) = (self.output.copier(None), Vec::new());
                 move |task| {
                     job.check_task(&task, &mut window)?;
                     job.copy_task(&task, &mut copier)

@@ -2,14 +2,14 @@
 
 use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
-use crate::each::{all_processors, for_each};
+use crate::each::for_each;
 use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill, path_of};
 use crate::files::FileStore;
+use crate::output::Output;
 use crate::posix::PosixFile;
 use std::fs;
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::sion::KeyvalMode;
@@ -22,16 +22,9 @@ use striae_core::store::ReadAt;
 ///
 /// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
 /// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Extract {
-    force: bool,
-    threads: NonZeroUsize,
-}
-
-impl Default for Extract {
-    fn default() -> Self {
-        Self { force: false, threads: all_processors() }
-    }
+    output: Output,
 }
 
 impl Extract {
@@ -41,17 +34,10 @@ impl Extract {
         Self::default()
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Copies with so many threads.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -73,13 +59,13 @@ impl Extract {
             progress(n);
         };
         let copy = |hidden: &Path| self.copy_all(set, hidden, &count);
-        let files = fill(dir, self.force, || self.check_names(set, dir), copy)?;
+        let files = fill(dir, self.output.force, || self.check_names(set, dir), copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
     /// Refuses early, before anything is copied, where names are known from the number of tasks.
     fn check_names(&self, set: &File, dir: &Path) -> Result<(), Error> {
-        if self.force || set.keyval() == KeyvalMode::Inline {
+        if self.output.force || set.keyval() == KeyvalMode::Inline {
             return Ok(());
         }
         let at = |error| Error::new(dir, error);
@@ -102,10 +88,10 @@ impl Extract {
         hidden: &Path,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<(), Error> {
-        for_each(set.tasks()?, self.threads, || {
+        for_each(set.tasks()?, self.output.nthreads(), || {
             let first = set.reader().files().first();
             let direct = first.and_then(|file| file.store().direct_options());
-            let mut copier = Copier::new().direct(direct);
+            let mut copier = self.output.copier(direct);
             move |task: TaskEntry| copy_task(set, &task, hidden, &mut copier, count)
         })
     }
@@ -125,16 +111,16 @@ fn copy_task(
     let name = task_name(task.task);
     let mut stream = set.stream_of(task)?;
     if set.keyval() != KeyvalMode::Inline {
-        let mut out = Output::new(set, task, hidden, &name)?;
+        let mut out = NewFile::new(set, task, hidden, &name)?;
         while let Some(span) = stream.next_span(u64::MAX)? {
             out.append(span, copier, count)?;
         }
         return out.finish();
     }
     // One file a key; that of the last record stays open, as records of a key often follow another.
-    let mut last: Option<(u64, Output<'_>)> = None;
+    let mut last: Option<(u64, NewFile<'_>)> = None;
     if stream.is_empty() {
-        Output::new(set, task, hidden, &name)?; // so that no task's number is missing
+        NewFile::new(set, task, hidden, &name)?; // so that no task's number is missing
     }
     let mut records = stream.records()?;
     while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
@@ -142,7 +128,7 @@ fn copy_task(
             Some((key, out)) if key == record.key => out,
             other => {
                 other.map_or(Ok(()), |(_, out)| out.finish())?;
-                Output::new(set, task, hidden, &format!("{name}.key_{}", record.key))?
+                NewFile::new(set, task, hidden, &format!("{name}.key_{}", record.key))?
             }
         };
         for span in records.spans(&record) {
@@ -154,7 +140,7 @@ fn copy_task(
 }
 
 /// A file that grows by spans of a task's physical file.
-struct Output<'a> {
+struct NewFile<'a> {
     store: &'a FileStore,
     to: PosixFile,
     /// Its length so far; it may end in a hole that the file does not have yet.
@@ -163,7 +149,7 @@ struct Output<'a> {
     path: PathBuf,
 }
 
-impl<'a> Output<'a> {
+impl<'a> NewFile<'a> {
     /// Opens the file with this name, which may be there already, to go on at its end.
     fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
         let hidden = dir.join(name);

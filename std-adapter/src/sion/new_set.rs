@@ -2,7 +2,7 @@
 
 use super::write::{Builder, FileWriter};
 use crate::error::Error;
-use crate::publish::Publish;
+use crate::output::Output;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -25,8 +25,7 @@ pub(super) struct NewSet<'a> {
     /// Its first file.
     pub(super) out: &'a Path,
     pub(super) nfiles: NonZeroU32,
-    /// Whether files that are there are replaced.
-    pub(super) force: bool,
+    pub(super) output: Output,
     /// The file that it is made of, if that is one.
     pub(super) like: Option<&'a Path>,
 }
@@ -43,31 +42,12 @@ impl NewSet<'_> {
         // Before anyone looks whether so many names are free.
         EvenFiles::new(ntasks, self.nfiles.get().into())
             .map_err(|error| Error::new(self.out, error))?;
-        let publish = Publish::new(self.out, self.nfiles, self.force)?;
-        let publish = match self.like {
-            Some(file) => publish.like(file),
-            None => publish,
-        };
-        let prefix = self.out.as_os_str().as_bytes().to_owned();
-        let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
-        builder
-            .prefix(prefix)
-            .create_at(self.out, paths)
-            .and_then(|mut writer| fill(&writer).and_then(|()| writer.close()))
-            .map_err(|error| self.unhidden(error, &publish))?;
-        // What is replaced may be all that there is of the data, until the disk has the new files.
-        publish.finish(self.force)
-    }
-
-    /// The error with the name that the file was to get.
-    fn unhidden(&self, error: Error, publish: &Publish) -> Error {
-        let is_hidden = error.path().parent() == publish.hidden(0).parent();
-        match error.path().file_name().filter(|_| is_hidden) {
-            Some(name) => {
-                let path = self.out.with_file_name(name);
-                error.renamed(&path)
-            }
-            None => error,
-        }
+        let builder = builder.prefix(self.out.as_os_str().as_bytes().to_owned());
+        self.output.make(self.out, self.nfiles, self.like, |publish| {
+            let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
+            let mut writer = builder.create_at(self.out, paths)?;
+            fill(&writer)?;
+            writer.close()
+        })
     }
 }

@@ -4,13 +4,13 @@ use super::ErrorKind;
 use super::new_set::{NewSet, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
-use crate::direct::OpenOptions;
-use crate::each::{all_processors, for_each};
+use crate::each::for_each;
 use crate::error::Error;
+use crate::output::Output;
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::RecordHeader;
@@ -143,9 +143,7 @@ pub struct Pack {
     nfiles: NonZeroU32,
     order: ByteOrder,
     sealed: bool,
-    force: bool,
-    threads: NonZeroUsize,
-    direct: Option<OpenOptions>,
+    output: Output,
 }
 
 impl Default for Pack {
@@ -156,9 +154,7 @@ impl Default for Pack {
             nfiles: NonZeroU32::MIN,
             order: ByteOrder::HOST,
             sealed: false,
-            force: false,
-            threads: all_processors(),
-            direct: None,
+            output: Output::new(),
         }
     }
 }
@@ -206,24 +202,10 @@ impl Pack {
         self
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
-    #[must_use]
-    pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
-        self.direct = options;
-        self
-    }
-
-    /// Copies with so many threads.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -241,11 +223,11 @@ impl Pack {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
-        let new = NewSet { out, nfiles: self.nfiles, force: self.force, like: None };
+        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like: None };
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);
-            for_each(tasks, self.threads, || {
-                let mut copier = Copier::new().direct(self.direct);
+            for_each(tasks, self.output.nthreads(), || {
+                let mut copier = self.output.copier(None);
                 move |(number, task)| {
                     pack_task(task, &mut writer.task(number)?, &mut copier, progress)
                 }

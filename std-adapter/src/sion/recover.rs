@@ -20,10 +20,10 @@
 
 use super::ErrorKind;
 use super::siblings::{PartOfSet, of_sibling, sibling_path};
-use crate::copy::{Copier, CopyError, Place};
+use crate::copy::{CopyError, Place};
 use crate::error::Error;
+use crate::output::Output;
 use crate::posix::PosixFile;
-use crate::publish::Publish;
 use crate::store::SparseFile;
 use crc32c::crc32c_append;
 use std::io;
@@ -44,7 +44,7 @@ use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recover {
     alone: bool,
-    force: bool,
+    output: Output,
 }
 
 /// What can be recovered of a set.
@@ -52,7 +52,7 @@ pub struct Recover {
 pub struct Recovery {
     files: Vec<Identity>,
     set: recover::Recovery,
-    force: bool,
+    output: Output,
 }
 
 impl Recover {
@@ -70,10 +70,10 @@ impl Recover {
         self
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -110,7 +110,7 @@ impl Recover {
                 Refused::Failed(error) => Error::new(&file.path, error),
             })?;
         }
-        Ok(Recovery { files, set, force: self.force })
+        Ok(Recovery { files, set, output: self.output })
     }
 }
 
@@ -150,10 +150,10 @@ impl Recovery {
     /// It has the same physical files, META1, chunks and data at the same places, so that (block,
     /// position) pointers mean what they meant; bytes that are in no stream are left out. The set
     /// is made under hidden names and renamed when it is whole: see
-    /// [`Publish`].
+    /// [`Publish`](crate::publish::Publish).
     ///
     /// A physical file whose seal has sound checksums of its chunks is sealed with these, and not
-    /// with those of the bytes that are there now: so [`verify`](crate::sion::verify::verify) still
+    /// with those of the bytes that are there now: so [`Verify::sion`](crate::Verify::sion) still
     /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
     ///
     /// # Errors
@@ -161,18 +161,14 @@ impl Recovery {
     /// system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
-        let publish = Publish::new(out, nfiles.unwrap_or(NonZeroU32::MIN), self.force)?;
-        let publish = match self.files.first() {
-            Some(file) => publish.like(&file.path),
-            None => publish,
-        };
+        let like = self.files.first().map(|file| &*file.path);
         let mapping = self.set.mapping();
-        for number in 0..self.files.len() {
-            let hidden = publish.hidden(u32::try_from(number).unwrap_or(u32::MAX));
-            self.write_file((number, &mapping), &hidden, out, progress)?;
-        }
-        // What is replaced may be all that there is of the data, until the disk has the new files.
-        publish.finish(self.force)
+        self.output.make(out, nfiles.unwrap_or(NonZeroU32::MIN), like, |publish| {
+            (0..self.files.len()).try_for_each(|number| {
+                let hidden = publish.hidden(u32::try_from(number).unwrap_or(u32::MAX));
+                self.write_file((number, &mapping), &hidden, progress)
+            })
+        })
     }
 
     /// Writes a physical file at `hidden`.
@@ -180,14 +176,13 @@ impl Recovery {
         &self,
         (number, mapping): (usize, &[Address]),
         hidden: &Path,
-        out: &Path,
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
         let Some(from) = self.files.get(number) else { return Ok(()) };
         let source = from.open_again()?;
-        let file = PosixFile::create(hidden, false).map_err(|error| Error::new(out, error))?;
+        let file = PosixFile::create(hidden, false).map_err(|error| Error::new(hidden, error))?;
         let file = file.durable(false); // nobody knows it yet: nothing comes before something else
-        let mut copier = Copier::new();
+        let mut copier = self.output.copier(None);
         let mut copy = |to: &mut &PosixFile, span: Span, what| {
             let progress = if what == Bytes::Data { progress } else { &|_| {} };
             let place = Place { file: to, offset: span.offset(), zeros: true };
@@ -201,7 +196,7 @@ impl Recovery {
             self.set.write((number, mapping), &source, &mut &file, crc32c_append, &mut copy);
         written.map_err(|error| match error {
             Unwritten::Read(error) => Error::new(&from.path, error),
-            Unwritten::Write(error) => Error::new(out, error),
+            Unwritten::Write(error) => Error::new(hidden, error),
         })
     }
 }

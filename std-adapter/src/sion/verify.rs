@@ -6,12 +6,12 @@ pub use striae_inspect::sion::{Ending, FindingKind, MAX_COMPARED_RANKS, Sealing,
 
 use super::file::{OpenOptions, Opened};
 use super::siblings::{number_of, sibling_path, siblings_of};
-use crate::direct;
 use crate::error::Error;
 use crate::finding;
 use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
+use crate::verify::Verify;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -25,49 +25,30 @@ const WINDOW: usize = 1 << 20;
 /// Something that is wrong or unusual.
 pub type Finding = finding::Finding<FindingKind>;
 
-/// Checks the set whose first file is at `path`, and hands over what it finds, one after another. A
-/// later file of a set is checked alone.
-///
-/// # Errors
-/// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
-/// file, or with other files of the set, is a finding.
-pub fn verify(path: &Path, each: &mut dyn FnMut(Finding)) -> Result<Summary, Error> {
-    verify_seen(path, each, &|_| {})
-}
-
-/// Does what [`verify`] does, and tells `progress` the length of each piece of sealed data that was
-/// checked: of [`sealed_bytes`] in all.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_seen(
-    path: &Path,
-    each: &mut dyn FnMut(Finding),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    verify_with(path, None, each, progress)
-}
-
-/// Does what [`verify_seen`] does, and reads sealed data past the page cache, as far as that can
-/// be, if there are options for that. What is found is the same.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_with(
-    path: &Path,
-    direct: Option<direct::OpenOptions>,
-    each: &mut dyn FnMut(Finding),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error> {
-    let (mut entered, mut file) = (0, Arc::from(path));
-    let mut tell = |number, what| {
-        if number != entered {
-            (entered, file) = (number, sibling_path(path, number).into());
-        }
-        each(Finding::new(&file, what));
-    };
-    striae_inspect::sion::verify(&Set { path, direct, progress }, &mut tell)
-        .map_err(|error| Error::new(path, error))
+impl Verify<'_> {
+    /// Checks the SIONlib set whose first file is at `path`, and hands over what it finds, one
+    /// after another. A later file of a set is checked alone. Progress is told of [`sealed_bytes`]
+    /// in all.
+    ///
+    /// # Errors
+    /// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
+    /// file, or with other files of the set, is a finding.
+    pub fn sion(
+        &self,
+        path: impl AsRef<Path>,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Summary, Error> {
+        let path = path.as_ref();
+        let (mut entered, mut file) = (0, Arc::from(path));
+        let mut tell = |number, what| {
+            if number != entered {
+                (entered, file) = (number, sibling_path(path, number).into());
+            }
+            each(Finding::new(&file, what));
+        };
+        striae_inspect::sion::verify(&Set { path, how: self }, &mut tell)
+            .map_err(|error| Error::new(path, error))
+    }
 }
 
 /// Looks how the physical file at `path` was left. Nothing is checked that does not matter to that.
@@ -83,10 +64,7 @@ pub fn state(path: &Path) -> Result<State, Error> {
 /// The files of a set in the file system.
 struct Set<'a> {
     path: &'a Path,
-    /// How data are read past the page cache, if they are.
-    direct: Option<direct::OpenOptions>,
-    /// Is told of data that were checked.
-    progress: &'a (dyn Fn(u64) + Sync),
+    how: &'a Verify<'a>,
 }
 
 impl<'a> Files for Set<'a> {
@@ -95,7 +73,7 @@ impl<'a> Files for Set<'a> {
     fn open(&self, number: u32) -> io::Result<Self::Subject> {
         let path = sibling_path(self.path, number);
         let store = PosixFile::open(&path)?;
-        Ok(Inspected::new(Bulk::new(path, store, self.direct), self.progress))
+        Ok(Inspected::new(Bulk::new(path, store, self.how.direct), self.how.progress))
     }
 
     fn there(&self) -> io::Result<BTreeSet<u32>> {

@@ -87,7 +87,8 @@ fn large_files_are_the_same_samples_past_the_page_cache() {
         .collect();
     let out = |name: &str| dir.path().join(name);
     Pack::new().run(&files, &out("a.ffr"), &|_| {}).unwrap();
-    let direct = Pack::new().direct(Some(striae::direct::OpenOptions::new()));
+    let direct =
+        Pack::new().output(striae::Output::new().direct(Some(striae::direct::OpenOptions::new())));
     direct.run(&files, &out("b.ffr"), &|_| {}).unwrap();
     assert!(fs::read(out("a.ffr")).unwrap() == fs::read(out("b.ffr")).unwrap());
     let file = File::open(out("b.ffr")).unwrap();

@@ -3,13 +3,14 @@
 use crate::{expected, fs, golden, made};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use striae::ffrecord::verify::{Finding, FindingKind, Summary, checked_bytes, verify, verify_seen};
+use striae::Verify;
+use striae::ffrecord::verify::{Finding, FindingKind, Summary, checked_bytes};
 use striae::finding::Severity;
 use striae_core::ffrecord::Error;
 
 fn findings(path: &Path) -> (Summary, Vec<Finding>) {
     let mut found = Vec::new();
-    let summary = verify(path, &mut |finding| found.push(finding)).unwrap();
+    let summary = Verify::new().ffrecord(path, &mut |finding| found.push(finding)).unwrap();
     let count = |severity| found.iter().filter(|it| it.severity == severity).count();
     assert_eq!(summary.damage, u64::try_from(count(Severity::Damage)).unwrap());
     assert_eq!(summary.notes, u64::try_from(count(Severity::Note)).unwrap());
@@ -128,10 +129,10 @@ fn work_is_bounded_by_the_length_of_the_file_whatever_offsets_say() {
     let mut each = |finding: Finding| {
         shared += usize::from(matches!(finding.what, FindingKind::Shared { number: 4 }));
     };
-    let summary = verify_seen(&made.path, &mut each, &|len| {
+    let progress = |len| {
         read.fetch_add(len, Ordering::Relaxed);
-    })
-    .unwrap();
+    };
+    let summary = Verify::new().progress(&progress).ffrecord(&made.path, &mut each).unwrap();
     assert_eq!((shared, summary.checked), (1, 2));
     assert_eq!(read.into_inner(), 200_000);
     assert_eq!(checked_bytes(&made.path), 100_000);

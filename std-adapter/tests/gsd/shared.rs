@@ -5,11 +5,12 @@ use super::refused;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use striae::Verify;
 use striae::error::ErrorKind;
 use striae::gsd::ErrorKind::{Damaged, Format};
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::{Certainty, Loss, Recover};
-use striae::gsd::verify::{FindingKind, verify_seen};
+use striae::gsd::verify::FindingKind;
 use striae::gsd::{Extract, File};
 use striae_core::gsd::{Chunk, ChunkType, Error, Version, checksums};
 use striae_core::span::Span;
@@ -142,7 +143,7 @@ fn verify_finds_shared_bytes_without_reading_them_for_each_chunk() {
     let progress = |len| {
         read.fetch_add(len, Ordering::Relaxed);
     };
-    let summary = verify_seen(&path, &mut each, &progress).unwrap();
+    let summary = Verify::new().progress(&progress).gsd(&path, &mut each).unwrap();
     assert!(FRAMES * LEN > 16 * file_len, "else this says nothing");
     let read = read.into_inner();
     assert!(read <= 16 * file_len && read > 8 * file_len, "{read} {file_len}");

@@ -39,7 +39,7 @@ fn assert_part(from: &Path, folder: &TempDir, (start, end, step): (u64, u64, u64
         assert!(read.is_as(wanted), "{what}: frame {number} is {read:#?}, must be {wanted:#?}");
     }
     let mut findings = Vec::new();
-    let summary = striae::gsd::verify::verify(&out, &mut |finding| findings.push(finding)).unwrap();
+    let summary = striae::Verify::new().gsd(&out, &mut |finding| findings.push(finding)).unwrap();
     assert!(summary.is_sound(), "{what}: {findings:?}");
 }
 

@@ -6,27 +6,28 @@ use super::made::Trajectory as Made;
 use crate::common::Random;
 use std::fs;
 use std::path::Path;
+use striae::Verify;
 use striae::error::ErrorKind;
 use striae::finding::Severity;
 use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::File;
 use striae::gsd::convert::Convert;
 use striae::gsd::hoomd::Trajectory;
-use striae::gsd::verify::verify;
 use striae_core::gsd::ChunkType;
 
 /// Severity, kind and frame of what is found, without what is no matter of the schema.
 fn found(path: &Path) -> Vec<(Severity, &'static str, Option<u64>)> {
     let mut found = Vec::new();
-    verify(path, &mut |finding| {
-        let facts = finding.facts();
-        if facts.kind.starts_with("hoomd") || finding.severity == Severity::Damage {
-            let len = fs::metadata(path).unwrap().len();
-            assert!(facts.offset.is_some_and(|offset| (256..len).contains(&offset)));
-            found.push((finding.severity, facts.kind, facts.frame));
-        }
-    })
-    .unwrap();
+    Verify::new()
+        .gsd(path, &mut |finding| {
+            let facts = finding.facts();
+            if facts.kind.starts_with("hoomd") || finding.severity == Severity::Damage {
+                let len = fs::metadata(path).unwrap().len();
+                assert!(facts.offset.is_some_and(|offset| (256..len).contains(&offset)));
+                found.push((finding.severity, facts.kind, facts.frame));
+            }
+        })
+        .unwrap();
     found
 }
 

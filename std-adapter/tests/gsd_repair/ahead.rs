@@ -6,9 +6,10 @@ use super::gsd_files::{image, with_image};
 use super::gsd_stock::{Chunk, Stock};
 use super::*;
 use made::{frame_of, frames_of, write_frame};
+use striae::Verify;
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::Recover;
-use striae::gsd::verify::{Basis, Finding, Severity, Summary, verify};
+use striae::gsd::verify::{Basis, Finding, Severity, Summary};
 use striae::gsd::{File, FileWriter, OpenOptions};
 use striae_core::gsd::{Attributes, Slot, State, Writer};
 
@@ -27,7 +28,7 @@ fn commits(checksums: bool) -> Vec<Vec<u8>> {
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding)).unwrap();
+    let summary = Verify::new().gsd(path, &mut |finding| findings.push(finding)).unwrap();
     (summary, findings)
 }
 

@@ -9,9 +9,9 @@ use common::Random;
 use made::{Frame, frame_of, frames_of, write_frame};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use striae::Verify;
 use striae::gsd::File;
 use striae::gsd::recover::{Certainty, Doubt, Proof, Recover};
-use striae::gsd::verify::verify;
 use striae_core::gsd::{Attributes, ChunkType, Slot, Writer};
 use torn::seeds;
 
@@ -288,7 +288,10 @@ fn an_older_header_is_damage_and_costs_no_commit_that_a_shadow_was_written_after
         let guess = Certainty::Guess(Doubt::Header);
         assert_eq!(runs(&file), (false, vec![(0..4, guess)]), "header of commit {number}");
         let (_dir, path) = file_of(&file);
-        assert!(!verify(&path, &mut |_| {}).unwrap().is_sound(), "header of commit {number}");
+        assert!(
+            !Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound(),
+            "header of commit {number}"
+        );
     }
     let mut crashed = commits[4].clone();
     crashed[..256].copy_from_slice(&commits[3][..256]);
@@ -310,7 +313,7 @@ fn a_file_whose_next_commit_may_have_been_in_a_damaged_shadow_is_not_complete() 
     file[300] ^= 1;
     assert!(!runs(&file).0);
     let (_dir, path) = file_of(&file);
-    assert!(!verify(&path, &mut |_| {}).unwrap().is_sound());
+    assert!(!Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound());
 }
 
 /// gsd may find the end of the index behind them, and its next append brings them to life.
@@ -329,7 +332,7 @@ fn what_a_crash_of_gsd_has_left_behind_the_committed_entries_is_damage() {
         file[index + 32 * slot..][..32].copy_from_slice(&entry);
         let (_dir, path) = file_of(&file);
         let mut found = Vec::new();
-        verify(&path, &mut |finding| found.push(finding.facts().kind)).unwrap();
+        Verify::new().gsd(&path, &mut |finding| found.push(finding.facts().kind)).unwrap();
         assert!(found.contains(&"hole"), "slot {slot}: {found:?}");
         assert_eq!(runs(&file), (false, vec![]), "slot {slot}");
     }

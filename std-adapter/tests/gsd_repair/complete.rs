@@ -3,8 +3,9 @@
 use super::gsd_stock::{Chunk, Stock};
 use super::*;
 use recover::{Tally, Whole, recover_and_compare, stride};
+use striae::Verify;
 use striae::gsd::recover::Recover;
-use striae::gsd::verify::{FindingKind, Severity, verify};
+use striae::gsd::verify::{FindingKind, Severity};
 use striae::gsd::{File, Stale};
 use striae_core::gsd::Version;
 
@@ -49,7 +50,7 @@ fn damage(path: &Path) -> Vec<String> {
             damage.push(finding.to_string());
         }
     };
-    verify(path, &mut each).unwrap();
+    Verify::new().gsd(path, &mut each).unwrap();
     damage
 }
 

@@ -3,10 +3,10 @@
 use super::*;
 use made::frames_of;
 use std::num::NonZeroU64;
+use striae::Verify;
 use striae::error::ErrorKind;
 use striae::gsd::ErrorKind::Chunk;
 use striae::gsd::convert::Convert;
-use striae::gsd::verify::verify;
 use striae::gsd::{File, OpenOptions};
 use striae_core::gsd::{ChunkType, Version};
 
@@ -17,9 +17,13 @@ fn every(step: u64) -> NonZeroU64 {
 /// Converts, and sees to it that the result is sound; its path.
 fn converted(from: &Path, dir: &TempDir, convert: &Convert) -> PathBuf {
     let out = dir.path().join("out.gsd");
-    convert.clone().force(true).run(&File::open(from).unwrap(), &out, &|_| {}).unwrap();
+    convert
+        .clone()
+        .output(striae::Output::new().force(true))
+        .run(&File::open(from).unwrap(), &out, &|_| {})
+        .unwrap();
     let mut findings = Vec::new();
-    let summary = verify(&out, &mut |finding| findings.push(finding)).unwrap();
+    let summary = Verify::new().gsd(&out, &mut |finding| findings.push(finding)).unwrap();
     assert!(summary.is_sound(), "{}: {findings:?}", from.display());
     out
 }
@@ -72,7 +76,7 @@ fn checksums_are_made_kept_or_dropped_as_is_asked_for() {
     ] {
         let out = converted(&path, &dir, &convert);
         assert_eq!(frames_of(&out).unwrap(), made.frames);
-        let summary = verify(&out, &mut |_| {}).unwrap();
+        let summary = Verify::new().gsd(&out, &mut |_| {}).unwrap();
         assert_eq!(summary.checked > 0, is_sealed, "{convert:?}");
     }
 }

@@ -5,9 +5,10 @@ use super::*;
 use common::Random;
 use made::{frames_of, golden_files};
 use std::num::NonZeroU64;
+use striae::Verify;
 use striae::gsd::File;
 use striae::gsd::convert::Convert;
-use striae::gsd::verify::{Finding, FindingKind, verify};
+use striae::gsd::verify::{Finding, FindingKind};
 
 /// Whether a file is sound, or its header torn, of which the other half is known.
 fn is_sound(path: &Path) -> bool {
@@ -16,7 +17,7 @@ fn is_sound(path: &Path) -> bool {
         let is_torn = matches!(finding.what, FindingKind::Torn { .. });
         is_sound &= is_torn || finding.severity == striae::finding::Severity::Note;
     };
-    verify(path, &mut each).unwrap();
+    Verify::new().gsd(path, &mut each).unwrap();
     is_sound
 }
 

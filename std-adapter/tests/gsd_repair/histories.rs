@@ -4,7 +4,7 @@ use super::gsd_stock::{Chunk, Stock};
 use super::*;
 use common::Random;
 use made::{Frame, frames_of};
-use striae::gsd::verify::verify;
+use striae::Verify;
 use striae_core::gsd::{Attributes, ChunkType, Slot, State, Version, Writer};
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
@@ -211,7 +211,7 @@ impl History {
         }
         let (_dir, path) = file_of(&self.disk.file);
         let Ok(frames) = frames_of(&path) else { return false };
-        self.has_hole = !verify(&path, &mut |_| {}).unwrap().is_sound();
+        self.has_hole = !Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound();
         match self.has_hole {
             true => self.commits.push(trimmed(&frames)),
             false => self.commit(trimmed(&frames)),
@@ -231,7 +231,7 @@ impl History {
                 // What has nothing to commit leaves the file as the crash did.
                 let (_dir, path) = file_of(&self.disk.file);
                 let file = striae::gsd::File::open(&path).unwrap();
-                self.has_hole &= !verify(&path, &mut |_| {}).unwrap().is_sound();
+                self.has_hole &= !Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound();
                 self.is_crashed &= self.has_hole || file.head().state.record().is_none();
                 self.disk.fuel = None;
                 true

@@ -4,8 +4,9 @@
 use super::*;
 use certain::Damage;
 use common::Random;
+use striae::Verify;
 use striae::gsd::recover::Recover;
-use striae::gsd::verify::{Finding, FindingKind, Severity, verify};
+use striae::gsd::verify::{Finding, FindingKind, Severity};
 use striae_core::gsd::Version;
 use torn::seeds;
 
@@ -17,7 +18,7 @@ fn damage(path: &Path) -> Vec<Finding> {
             damage.push(finding);
         }
     };
-    verify(path, &mut each).unwrap();
+    Verify::new().gsd(path, &mut each).unwrap();
     damage
 }
 

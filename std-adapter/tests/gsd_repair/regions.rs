@@ -7,7 +7,7 @@ use super::*;
 use made::{Frame, frames_of};
 use recover::{Tally, Whole, recover_and_compare, stride};
 use std::collections::BTreeMap;
-use striae::gsd::verify::verify;
+use striae::Verify;
 use striae::gsd::{File, OpenOptions};
 use striae_core::gsd::Version;
 use striae_core::gsd::raw::Shadow;
@@ -128,7 +128,7 @@ fn flip(name: &str, bytes: Vec<u8>, step: usize, is_checked: bool) -> BTreeMap<&
         bytes[bit / 8] ^= 1 << (bit % 8);
         let row = rows.entry(regions[bit / 8]).or_default();
         fs::write(&path, &bytes).unwrap();
-        let is_sound = verify(&path, &mut |_| {}).unwrap().is_sound();
+        let is_sound = Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound();
         row.take(&seen, read(&path, is_checked), is_sound);
         recover_and_compare(&whole, &bytes, &mut row.recovered);
     }
@@ -209,7 +209,7 @@ fn cut(name: &str, bytes: Vec<u8>, step: usize) {
         *opened += u64::from(read(&path, false).is_ok());
         let runs = recover_and_compare(&whole, &whole.bytes[..len], tally);
         tally.missed += whole.count_missed(&runs, len as u64);
-        let is_sound = verify(&path, &mut |_| {}).unwrap().is_sound();
+        let is_sound = Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound();
         let is_same = frames_of(&path).is_ok_and(|frames| frames == whole.frames);
         assert!(!is_sound || is_same, "{name}: cut at {len}");
     }
@@ -254,7 +254,7 @@ fn what_verify_calls_sound_recover_calls_complete() {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let (_dir, path) = file_of(&bytes);
-        if !verify(&path, &mut |_| {}).unwrap().is_sound() {
+        if !Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound() {
             continue;
         }
         let recovery = striae::gsd::recover::Recover::new().examine(&path).unwrap();

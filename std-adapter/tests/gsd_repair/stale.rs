@@ -4,10 +4,11 @@ use super::common::{keep_warnings, warnings};
 use super::gsd_stock::{Chunk, Stock};
 use super::*;
 use made::frames_of;
+use striae::Verify;
 use striae::finding::Facts;
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::Recover;
-use striae::gsd::verify::{Basis, Finding, Summary, verify};
+use striae::gsd::verify::{Basis, Finding, Summary};
 use striae::gsd::{File, FileWriter, Stale};
 
 /// What a file gives its frames, and how that is said.
@@ -28,7 +29,7 @@ fn appended(align: u64, checksums: bool) -> Vec<u8> {
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding)).unwrap();
+    let summary = Verify::new().gsd(path, &mut |finding| findings.push(finding)).unwrap();
     assert_eq!(summary.damage, 0, "{findings:?}");
     (summary, findings)
 }
@@ -107,7 +108,10 @@ fn what_an_append_of_gsd_ended_is_given_to_all_frames_when_they_are_written_anew
         let out = dir.path().join("out.gsd");
         for is_recovered in [false, true] {
             if is_recovered {
-                let recovery = Recover::new().force(true).examine(&path).unwrap();
+                let recovery = Recover::new()
+                    .output(striae::Output::new().force(true))
+                    .examine(&path)
+                    .unwrap();
                 recovery.write(&out, &|_| {}).unwrap();
             } else {
                 Convert::new().run(&File::open(&path).unwrap(), &out, &|_| {}).unwrap();
@@ -137,7 +141,7 @@ fn a_wrong_bit_is_damage_in_frames_from_before_the_append_only() {
         let mut bytes = bytes.clone();
         bytes[chunk.span.offset() as usize] ^= 1;
         let (_dir, path) = file_of(&bytes);
-        let summary = verify(&path, &mut |_| {}).unwrap();
+        let summary = Verify::new().gsd(&path, &mut |_| {}).unwrap();
         assert_eq!(summary.is_sound(), chunk.frame == 3, "{chunk:?}");
     }
 }

@@ -1,7 +1,8 @@
 //! Verifying tells all that is wrong, and nothing else.
 
 use super::*;
-use striae::gsd::verify::{Basis, Facts, Finding, Severity, Summary, verify};
+use striae::Verify;
+use striae::gsd::verify::{Basis, Facts, Finding, Severity, Summary};
 use striae_core::gsd::check_entry::{EntryCheck, Finding as EntryFinding};
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Reader, Version};
@@ -9,7 +10,7 @@ use zerocopy::FromBytes;
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding)).unwrap();
+    let summary = Verify::new().gsd(path, &mut |finding| findings.push(finding)).unwrap();
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     assert_eq!(summary.damage, count(Severity::Damage) as u64);
     assert_eq!(summary.notes, count(Severity::Note) as u64);

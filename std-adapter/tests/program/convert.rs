@@ -281,7 +281,7 @@ fn a_set_that_is_cut_while_it_is_read_is_an_error() {
         let file = fs::File::options().write(true).open(&copy.main).unwrap();
         file.set_len(half).unwrap();
     };
-    let convert = Convert::new().threads(std::num::NonZeroUsize::MIN);
+    let convert = Convert::new().output(striae::Output::new().threads(std::num::NonZeroUsize::MIN));
     let error = convert.run(&set, &out, &cut).unwrap_err();
     assert_eq!(error.path(), copy.main);
     assert!(matches!(error.kind(), ErrorKind::Ended { .. }), "{error}");

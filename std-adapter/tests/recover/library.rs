@@ -5,13 +5,14 @@ use crate::{Copy, streams};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use striae::Verify;
 use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
-use striae::sion::verify::verify;
 use striae::sion::{Builder, File, OpenOptions};
 
 pub(crate) fn is_sound(path: &Path) -> bool {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding.to_string())).unwrap();
+    let summary =
+        Verify::new().sion(path, &mut |finding| findings.push(finding.to_string())).unwrap();
     assert!(summary.is_sound(), "{}: {findings:?}", path.display());
     summary.is_sound()
 }

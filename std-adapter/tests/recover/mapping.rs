@@ -6,8 +6,8 @@ use crate::{Copy, golden_sets};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use striae::Verify;
 use striae::sion::recover::{Certainty, Doubt, Recover};
-use striae::sion::verify::verify;
 use striae::sion::{Builder, Durability};
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ fn set(builder: Builder, ntasks: u64, closes: bool) -> Set {
 }
 
 fn recover(from: &Path, out: &Path) -> Vec<Certainty> {
-    let recovery = Recover::new().force(true).examine(from).unwrap();
+    let recovery = Recover::new().output(striae::Output::new().force(true)).examine(from).unwrap();
     recovery.write(out, &|_| {}).unwrap();
     recovery.tasks().map(|task| task.recovered.certainty).collect()
 }
@@ -85,7 +85,8 @@ fn an_empty_mapping_is_damage() {
     bytes[mapping..mapping + 4].fill(0);
     fs::write(main, &bytes).unwrap();
     let mut findings = Vec::new();
-    let summary = verify(main, &mut |finding| findings.push(finding.to_string())).unwrap();
+    let summary =
+        Verify::new().sion(main, &mut |finding| findings.push(finding.to_string())).unwrap();
     assert!(!summary.is_sound());
     assert!(findings.iter().any(|it| it.contains("mapping_size")), "{findings:?}");
 }
@@ -159,7 +160,9 @@ fn what_is_recovered_is_sound_whatever_it_was_made_of() {
                 how = format!("{how}, {}", damage(&files, &mut dice));
             }
             let out = dir.path().join("out");
-            let Ok(recovery) = Recover::new().force(true).examine(&files[0]) else {
+            let Ok(recovery) =
+                Recover::new().output(striae::Output::new().force(true)).examine(&files[0])
+            else {
                 refused += 1;
                 continue;
             };
@@ -177,7 +180,9 @@ fn what_is_recovered_is_sound_whatever_it_was_made_of() {
                 continue;
             }
             let mut findings = Vec::new();
-            let summary = verify(&out, &mut |finding| findings.push(finding.to_string())).unwrap();
+            let summary = Verify::new()
+                .sion(&out, &mut |finding| findings.push(finding.to_string()))
+                .unwrap();
             assert!(summary.is_sound(), "{how}: {findings:#?}");
         }
     }

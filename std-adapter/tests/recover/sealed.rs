@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::iter;
 use std::path::Path;
+use striae::Verify;
 use striae::sion::recover::{Certainty, Doubt, Proof, Recover, Recovered, Recovery};
-use striae::sion::verify::verify;
 use striae::sion::{Builder, File};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
@@ -175,7 +175,7 @@ fn what_was_sealed_is_sealed_again() {
 
 /// Whether the data of a set are as they were sealed, if it is.
 fn verified(path: &Path) -> bool {
-    verify(path, &mut |_| {}).unwrap().is_sound()
+    Verify::new().sion(path, &mut |_| {}).unwrap().is_sound()
 }
 
 #[test]
@@ -196,7 +196,8 @@ fn a_copy_tells_of_altered_data_as_the_file_did() {
             file[meta2.clone()].fill(0);
         }
         fs::write(&path, &file).unwrap();
-        let recovery = Recover::new().force(true).examine(&path).unwrap();
+        let recovery =
+            Recover::new().output(striae::Output::new().force(true)).examine(&path).unwrap();
         let damaged = recovery.tasks().filter(|task| !task.recovered.certainty.is_exact());
         let doubts: Vec<_> = damaged.map(|task| task.recovered.certainty).collect();
         assert_eq!(doubts, [Certainty::Guess(Doubt::NotAsSealed)], "{part:?}, META2: {has_meta2}");

@@ -3,8 +3,8 @@
 use crate::{argument, child, is_unclosed, names, payload, set_limit, sion, streams};
 use std::io::Write;
 use std::path::Path;
+use striae::Verify;
 use striae::error::ErrorKind;
-use striae::sion::verify::verify;
 use striae::sion::{Builder, Durability, File};
 use striae_core::sion::Error as SionError;
 
@@ -175,6 +175,6 @@ fn every_task_has_an_entry_in_the_mapping_whatever_its_global_rank() {
             mapping.address(&bytes[at..at + 8]).unwrap()
         };
         assert_eq!((0..4).map(entry).collect::<Vec<_>>(), expected, "{ranks:?}");
-        assert!(verify(&path, &mut |_| {}).unwrap().is_sound(), "{ranks:?}");
+        assert!(Verify::new().sion(&path, &mut |_| {}).unwrap().is_sound(), "{ranks:?}");
     }
 }

@@ -28,9 +28,9 @@ use common::{Random, argument, bits, child, names, run, set_limit};
 use std::io::Read;
 use std::path::Path;
 use striae::Error;
+use striae::Verify;
 use striae::error::ErrorKind;
 use striae::sion::ErrorKind::Format;
-use striae::sion::verify::verify;
 use striae::sion::{File, OpenOptions, Opened};
 use striae_core::sion::{Error as SionError, SealState};
 
@@ -66,7 +66,8 @@ pub(crate) fn payload_from(task: u64, at: usize, len: usize) -> Vec<u8> {
 /// That a set has no damage, and that its files are sealed or not.
 pub(crate) fn assert_sound(path: &Path, sealed: bool) {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding.to_string())).unwrap();
+    let summary =
+        Verify::new().sion(path, &mut |finding| findings.push(finding.to_string())).unwrap();
     assert!(summary.is_sound(), "{}: {findings:?}", path.display());
     for file in File::open(path).unwrap().reader().files() {
         let state = file.seal().unwrap();

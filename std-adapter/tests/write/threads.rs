@@ -2,7 +2,7 @@
 
 use crate::{payload, streams};
 use std::io::Write;
-use striae::sion::verify::verify;
+use striae::Verify;
 use striae::sion::{Builder, Durability, FileWriter};
 
 #[test]
@@ -32,7 +32,7 @@ fn each_thread_writes_its_own_stream_while_others_commit() {
         assert!(streams(&path) == expected, "after the commit");
         file.close().unwrap();
         assert!(streams(&path) == expected, "after the close");
-        let summary = verify(&path, &mut |finding| panic!("{finding}")).unwrap();
+        let summary = Verify::new().sion(&path, &mut |finding| panic!("{finding}")).unwrap();
         assert!(summary.is_sound());
     }
 }

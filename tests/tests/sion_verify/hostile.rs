@@ -169,7 +169,7 @@ fn a_sparse_file_of_very_many_tasks_is_checked_entry_by_entry() {
     copy.put(0, 1076 + 16 * ntasks, &i32_le(1)).put(0, 1080 + 16 * ntasks, &i64_le(start as i64));
     copy.cut(0, start + 16 * ntasks + 4);
     let (mut wrong, mut other) = (0, Vec::new());
-    let summary = verify(&copy.path(), &mut |finding| match finding.what {
+    let summary = Verify::new().sion(copy.path(), &mut |finding| match finding.what {
         FindingKind::Wrong(Error::TooSmall { field: BlockcountEntry::blockcount, .. }) => {
             wrong += 1
         }

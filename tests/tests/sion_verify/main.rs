@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use striae::Verify;
 use striae::sion::dump::{Line, dump};
-use striae::sion::verify::{Finding, FindingKind, MAX_COMPARED_RANKS, Severity, Summary, verify};
+use striae::sion::verify::{Finding, FindingKind, MAX_COMPARED_RANKS, Severity, Summary};
 use striae_core::field::FieldId;
 use striae_core::sion::raw::{
     BlockcountEntry, BlocksizeEntry, ChunksizeEntry, CommitFields, GlobalrankEntry, Ident,
@@ -49,7 +50,7 @@ fn golden_files() -> Vec<PathBuf> {
 
 fn found(path: &Path) -> (Summary, Vec<Finding>) {
     let mut findings = Vec::new();
-    let summary = verify(path, &mut |finding| findings.push(finding)).unwrap();
+    let summary = Verify::new().sion(path, &mut |finding| findings.push(finding)).unwrap();
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     assert_eq!(summary.damage, count(Severity::Damage) as u64);
     assert_eq!(summary.notes, count(Severity::Note) as u64);
@@ -487,8 +488,8 @@ fn a_stream_that_is_not_whole_records_is_damage() {
 #[test]
 fn only_the_named_file_may_fail_to_open() {
     let dir = TempDir::new().unwrap();
-    assert!(verify(&dir.path().join("none.sion"), &mut |_| panic!()).is_err());
-    assert!(verify(dir.path(), &mut |_| panic!()).is_err());
+    assert!(Verify::new().sion(dir.path().join("none.sion"), &mut |_| panic!()).is_err());
+    assert!(Verify::new().sion(dir.path(), &mut |_| panic!()).is_err());
     let copy = Copy::of(M05);
     fs::remove_file(copy.file(2)).unwrap();
     fs::create_dir(copy.file(2)).unwrap();

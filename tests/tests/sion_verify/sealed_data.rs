@@ -4,7 +4,8 @@ use super::sealed::{Made, ORDERS, builder, data, parts_of, used_of};
 use super::*;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use striae::sion::verify::{Sealing, sealed_bytes, verify_seen};
+use striae::Verify;
+use striae::sion::verify::{Sealing, sealed_bytes};
 use striae::sion::{Builder, Durability};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::ChunkCrcEntry;
@@ -66,7 +67,10 @@ fn long_chunks_with_holes_are_checked_by_many_threads_and_all_bytes_are_counted(
     let count = |bytes| {
         done.fetch_add(bytes, Ordering::Relaxed);
     };
-    let summary = verify_seen(&made.path, &mut |finding| panic!("{finding}"), &count).unwrap();
+    let summary = Verify::new()
+        .progress(&count)
+        .sion(&made.path, &mut |finding| panic!("{finding}"))
+        .unwrap();
     assert!(summary.is_sound());
     let total = 5 * (100_000 + 4 * MIB + 17) as u64;
     assert_eq!((done.into_inner(), sealed_bytes(&made.path)), (total, total));

@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use striae::Output;
 use striae::direct::OpenOptions;
 
 /// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
@@ -326,6 +327,13 @@ pub(crate) struct ExtractArgs {
     pub(crate) direct: Direct,
 }
 
+impl ExtractArgs {
+    pub(crate) fn output(&self) -> Output {
+        let output = Output::new().force(self.force).direct(self.direct.options());
+        self.threads.map_or(output, |threads| output.threads(threads))
+    }
+}
+
 /// How a new set is laid out.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Layout {
@@ -354,6 +362,11 @@ impl Layout {
     /// How to read and write past the page cache, if that is wanted.
     pub(crate) fn direct(&self) -> Option<OpenOptions> {
         self.direct.then(OpenOptions::new)
+    }
+
+    pub(crate) fn output(&self) -> Output {
+        let output = Output::new().force(self.force).direct(self.direct());
+        self.threads.map_or(output, |threads| output.threads(threads))
     }
 }
 

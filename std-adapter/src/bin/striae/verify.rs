@@ -10,11 +10,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::Path;
-use striae::Error;
-use striae::direct::OpenOptions;
 use striae::finding::{Coverage, Facts, Finding, Found, Severity, Value};
 use striae::format::Format;
 use striae::shown::Shown;
+use striae::{Error, Verify};
 use striae::{ffrecord, gsd, sion};
 
 #[derive(Serialize)]
@@ -172,40 +171,27 @@ impl From<ffrecord::verify::Summary> for Summary {
     }
 }
 
-/// Verifies a file, hands over what is found, and tells the progress.
-type Verify = fn(
-    (&Path, Option<OpenOptions>),
-    &mut dyn FnMut(Row),
-    &(dyn Fn(u64) + Sync),
-) -> Result<Summary, Error>;
+/// Verifies a file, and hands over what is found.
+type Run = fn(&Verify<'_>, &Path, &mut dyn FnMut(Row)) -> Result<Summary, Error>;
 
 /// How files of a format are verified.
 #[derive(Clone, Copy)]
 pub(crate) struct Verifier {
-    verify: Verify,
+    verify: Run,
     /// Bytes of data that are checked, for the bar.
     total: fn(&Path) -> u64,
 }
 
 pub(crate) const SION: Verifier = Verifier {
-    verify: |(path, direct), each, progress| {
-        let mut tell = |finding: Finding<_>| each(finding.into());
-        Ok(sion::verify::verify_with(path, direct, &mut tell, progress)?.into())
-    },
+    verify: |how, path, each| Ok(how.sion(path, &mut |finding| each(finding.into()))?.into()),
     total: sion::verify::sealed_bytes,
 };
 pub(crate) const GSD: Verifier = Verifier {
-    verify: |(path, direct), each, progress| {
-        let mut tell = |finding: Finding<_>| each(finding.into());
-        Ok(gsd::verify::verify_with(path, direct, &mut tell, progress)?.into())
-    },
+    verify: |how, path, each| Ok(how.gsd(path, &mut |finding| each(finding.into()))?.into()),
     total: gsd::verify::sealed_bytes,
 };
 pub(crate) const FFRECORD: Verifier = Verifier {
-    verify: |(path, direct), each, progress| {
-        let mut tell = |finding: Finding<_>| each(finding.into());
-        Ok(ffrecord::verify::verify_with(path, direct, &mut tell, progress)?.into())
-    },
+    verify: |how, path, each| Ok(how.ffrecord(path, &mut |finding| each(finding.into()))?.into()),
     total: ffrecord::verify::checked_bytes,
 };
 
@@ -216,7 +202,7 @@ fn verify_shown(
     how: Verifier,
     each: &mut dyn FnMut(Row),
 ) -> Result<Summary, Error> {
-    let (path, direct) = (&args.file, args.direct.options());
+    let (path, options) = (&args.file, Verify::new().direct(args.direct.options()));
     let total = (how.total)(path);
     let (mut held, mut left) = (Vec::new(), args.limit);
     let mut tell = |row| {
@@ -225,8 +211,8 @@ fn verify_shown(
         if total == 0 { each(row) } else { held.push(row) }
     };
     let summary = match total {
-        0 => (how.verify)((path, direct), &mut tell, &|_| {}),
-        _ => with_bar(total, |progress| (how.verify)((path, direct), &mut tell, progress)),
+        0 => (how.verify)(&options, path, &mut tell),
+        _ => with_bar(total, |progress| (how.verify)(&options.progress(progress), path, &mut tell)),
     };
     held.into_iter().for_each(each);
     summary

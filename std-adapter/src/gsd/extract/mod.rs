@@ -8,6 +8,7 @@ use super::ErrorKind;
 use super::file::File;
 use crate::error::Error;
 use crate::extract::{Extracted, fill};
+use crate::output::Output;
 use crate::publish::check_free;
 use array::Arrays;
 use source::Source;
@@ -33,7 +34,7 @@ use striae_hoomd::room::Room;
 /// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Default)]
 pub struct Extract {
-    force: bool,
+    output: Output,
     frames: Option<Range<u64>>,
     names: Vec<Box<[u8]>>,
 }
@@ -56,10 +57,10 @@ impl Extract {
         Self::default()
     }
 
-    /// Replaces files that exist already.
+    /// How the new files are made; unless told, nothing is replaced.
     #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
         self
     }
 
@@ -107,13 +108,13 @@ impl Extract {
             progress(n);
         };
         let names: Vec<_> = arrays.names().map(|name| dir.join(name)).collect();
-        let check = || match self.force {
+        let check = || match self.output.force {
             true => Ok(()),
             false => names.iter().try_for_each(|name| check_free(name, false)),
         };
-        let files = fill(dir, self.force, check, |hidden| {
+        let files = fill(dir, self.output.force, check, |hidden| {
             arrays.create(hidden)?;
-            let mut source = Source::new(file, &count);
+            let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
             self.each(file, |chunk, again| arrays.add(hidden, &chunk, again, &mut source))?;
             arrays.finish(hidden)
         })?;

@@ -24,8 +24,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(file: &'a File, progress: &'a dyn Fn(u64)) -> Self {
-        let copier = Copier::new().direct(file.direct_options());
+    pub(super) fn new(file: &'a File, copier: Copier, progress: &'a dyn Fn(u64)) -> Self {
         Self { file, copier, progress, window: Vec::new(), window_at: 0 }
     }
 

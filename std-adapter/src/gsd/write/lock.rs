@@ -55,7 +55,7 @@ pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
 ///
 /// # Errors
 /// As [`lock`]; the operating system's.
-pub(in crate::gsd) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
+pub(super) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
     let file = match PosixFile::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -9,11 +9,13 @@
 //! | `stream` | a chunk that comes piece by piece: [`ChunkWriter`] |
 //! | `names` | ids of names, by name and by habit |
 //! | `lock` | one writer at a time |
+//! | `make` | a file that gets its name when it is whole |
 
 mod builder;
 mod copy;
 mod file;
 mod lock;
+mod make;
 mod names;
 mod reopen;
 mod stream;
@@ -21,7 +23,7 @@ mod stream;
 pub use builder::Builder;
 pub(super) use copy::Source;
 pub use file::FileWriter;
-pub(super) use lock::lock_replaced;
+pub(super) use make::make;
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;
 

@@ -10,7 +10,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         let text = "ffrecord opens nothing else than files whose names end in .ffr";
         return Err(Failure::usage(&args.out, text));
     }
-    let pack = Pack::new().force(args.layout.force).direct(args.layout.direct());
+    let pack = Pack::new().output(args.layout.output());
     with_bar(Pack::bytes(&args.sources), |progress| {
         pack.run(&args.sources, &args.out, &|bytes| progress(bytes))
     })?;

@@ -9,8 +9,7 @@ use striae::gsd::convert::Convert;
 pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let layout = &args.layout;
     let file = OpenOptions::new().direct(layout.direct()).open(&args.file.path)?;
-    let mut convert =
-        Convert::new().direct(layout.direct()).force(layout.force).upgrade(args.gsd.upgrade);
+    let mut convert = Convert::new().output(layout.output()).upgrade(args.gsd.upgrade);
     if args.seal || args.no_seal {
         convert = convert.checksums(args.seal);
     }

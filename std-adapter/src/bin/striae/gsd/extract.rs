@@ -9,7 +9,7 @@ use striae::gsd::Extract;
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
     let frames = Part::of(args.frames, file.frames());
-    let extract = Extract::new().force(args.force).frames(frames);
+    let extract = Extract::new().output(args.output()).frames(frames);
     let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));
     let total = extract.bytes(&file)?;
     with_bar(total, |progress| extract.run(&file, &args.dir, progress))?;

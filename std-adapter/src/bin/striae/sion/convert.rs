@@ -9,10 +9,7 @@ use striae::sion::Convert;
 pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.layout.direct())?;
     open_many(args.layout.nfiles);
-    let mut convert = Convert::new()
-        .direct(args.layout.direct())
-        .nfiles(args.layout.nfiles)
-        .force(args.layout.force);
+    let mut convert = Convert::new().output(args.layout.output()).nfiles(args.layout.nfiles);
     if args.seal || args.no_seal {
         convert = convert.sealed(args.seal);
     }
@@ -21,9 +18,6 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     }
     if let Some(order) = args.layout.order {
         convert = convert.order(order.into());
-    }
-    if let Some(threads) = args.layout.threads {
-        convert = convert.threads(threads);
     }
     with_bar_of(&file, |progress| convert.run(&file, &args.out, progress))?;
     Ok(Sound::Yes)

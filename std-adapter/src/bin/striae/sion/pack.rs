@@ -15,10 +15,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         files => Sources::of_files(files.to_vec()).map_err(several)?,
     };
     open_many(args.layout.nfiles);
-    let mut pack = Pack::new()
-        .direct(args.layout.direct())
-        .nfiles(args.layout.nfiles)
-        .force(args.layout.force);
+    let mut pack = Pack::new().output(args.layout.output()).nfiles(args.layout.nfiles);
     pack = pack.sealed(args.seal);
     if let Some(bytes) = args.chunksize {
         pack = pack.chunksize(bytes);
@@ -28,9 +25,6 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     }
     if let Some(order) = args.layout.order {
         pack = pack.order(order.into());
-    }
-    if let Some(threads) = args.layout.threads {
-        pack = pack.threads(threads);
     }
     with_bar(sources.bytes(), |progress| pack.run(&sources, &args.out, progress))?;
     Ok(Sound::Yes)

@@ -8,6 +8,7 @@ use crate::text::{print_json, printable_path, unless_gone};
 use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
+use striae::Output;
 use striae::sion::recover::{Certainty, Recover, RecoveredTask, Recovery};
 
 #[derive(Serialize)]
@@ -34,7 +35,8 @@ struct Row {
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let nothing = |error| Failure::nothing_made(&error);
-    let recover = Recover::new().alone(args.alone).force(args.force);
+    let output = Output::new().force(args.force);
+    let recover = Recover::new().alone(args.alone).output(output);
     let recovery = recover.examine(&args.path).map_err(nothing)?;
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
     written.map_err(nothing)?;
