@@ -4,7 +4,7 @@ use super::ReadError;
 use super::error::Error;
 use super::header::Version;
 use super::layout::NAME_UNIT;
-use super::names::{Splitter, Taken};
+use super::names::{NameByte, Splitter};
 use super::raw::Header;
 use super::reader::Reader;
 use crate::sort::sort_by_key;
@@ -168,7 +168,7 @@ fn collect<S: ReadAt>(
         read_exact(store, list.offset().saturating_add(read), bytes)?;
         for &byte in &*bytes {
             read = read.saturating_add(1);
-            let Taken { at, end } = splitter.take(byte);
+            let NameByte { at, end } = splitter.take(byte);
             if at.is_some() {
                 hash = hash.with(byte);
             }

@@ -23,7 +23,7 @@ pub(super) struct Splitter {
 
 /// What a byte of a list is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct NameByte {
     /// Its place in the name that it belongs to, if it does.
     pub(super) at: Option<u64>,
     /// The length of the name that ends with it, if one does.
@@ -40,7 +40,7 @@ impl Splitter {
         self.taken == 0
     }
 
-    pub(super) fn take(&mut self, byte: u8) -> Taken {
+    pub(super) fn take(&mut self, byte: u8) -> NameByte {
         let at = (self.taken == self.len && byte != 0).then_some(self.len);
         self.taken = self.taken.saturating_add(1);
         if at.is_some() {
@@ -51,7 +51,7 @@ impl Splitter {
         if is_end {
             (self.taken, self.len) = (0, 0);
         }
-        Taken { at, end }
+        NameByte { at, end }
     }
 }
 
@@ -145,7 +145,7 @@ impl<'n> FindName<'n> {
     }
 
     fn take(&mut self, byte: u8) {
-        let Taken { at, end } = self.splitter.take(byte);
+        let NameByte { at, end } = self.splitter.take(byte);
         if let Some(at) = at {
             let wanted = usize::try_from(at).ok().and_then(|at| self.name.get(at));
             self.is_same &= wanted == Some(&byte);

@@ -28,7 +28,7 @@ pub struct Walk<'a, S> {
 
 /// What is looked for in a stream.
 #[derive(Debug, Clone, Copy)]
-enum Target {
+enum Goal {
     /// The chunk with the byte at this position.
     Position(u64),
     /// This chunk.
@@ -37,7 +37,7 @@ enum Target {
     End,
 }
 
-impl Target {
+impl Goal {
     /// Whether it is `stretch`, before it, or behind it.
     const fn compare(self, stretch: &Stretch) -> Ordering {
         match self {
@@ -63,7 +63,7 @@ impl Target {
 #[derive(Debug)]
 struct Search<'w, 'a, S> {
     walk: &'w mut Walk<'a, S>,
-    target: Target,
+    target: Goal,
 }
 
 /// The next chunk on the way, of which only the length is not known.
@@ -74,7 +74,7 @@ enum Way {
 }
 
 impl<'w, 'a, S> Search<'w, 'a, S> {
-    fn new(walk: &'w mut Walk<'a, S>, target: Target) -> Self {
+    fn new(walk: &'w mut Walk<'a, S>, target: Goal) -> Self {
         if walk.at.is_some_and(|at| target.is_near_start(&at)) {
             walk.at = None;
         }
@@ -138,7 +138,7 @@ impl<'a, S> Walk<'a, S> {
 }
 
 impl<S: ReadAt> Walk<'_, S> {
-    fn search(&mut self, target: Target) -> Result<Option<Stretch>, ReadError<S>> {
+    fn search(&mut self, target: Goal) -> Result<Option<Stretch>, ReadError<S>> {
         let store = self.file.store();
         let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8])?;
         found.map_err(DriveError::Format)
@@ -147,11 +147,11 @@ impl<S: ReadAt> Walk<'_, S> {
 
 impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        self.search(Target::Position(position))
+        self.search(Goal::Position(position))
     }
 
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        self.search(Target::Chunk(chunk))
+        self.search(Goal::Chunk(chunk))
     }
 
     fn count(&self) -> u64 {
@@ -160,7 +160,7 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
 
     fn total(&mut self) -> Result<u64, ReadError<S>> {
         if self.total.is_none() {
-            self.search(Target::End)?;
+            self.search(Goal::End)?;
         }
         Ok(self.total.unwrap_or(0))
     }
@@ -168,7 +168,7 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Walk<'_, S> {
-    async fn search_async(&mut self, target: Target) -> Result<Option<Stretch>, AsyncError<S>> {
+    async fn search_async(&mut self, target: Goal) -> Result<Option<Stretch>, AsyncError<S>> {
         let store = self.file.store();
         let found = drive_read_async(&mut Search::new(self, target), store, &mut [0; 8]).await?;
         found.map_err(DriveError::Format)
@@ -178,12 +178,12 @@ impl<S: AsyncReadAt> Walk<'_, S> {
         &mut self,
         position: u64,
     ) -> Result<Option<Stretch>, AsyncError<S>> {
-        self.search_async(Target::Position(position)).await
+        self.search_async(Goal::Position(position)).await
     }
 
     pub(super) async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
         if self.total.is_none() {
-            self.search_async(Target::End).await?;
+            self.search_async(Goal::End).await?;
         }
         Ok(self.total.unwrap_or(0))
     }

@@ -13,7 +13,7 @@ use super::open::Head;
 use super::raw::{CommitFields, SealTrailer};
 use super::reader::Physical;
 use super::varheader::Varheader;
-use super::verdict::{Found, Trailer, Verdict};
+use super::verdict::{FoundTrailer, Trailer, Verdict};
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
@@ -300,7 +300,7 @@ fn find(head: &Head, mapping: Option<Mapping>) -> Option<FindSeal> {
 
 impl SealState {
     /// What was found.
-    fn of(found: Option<Found>) -> Result<Self, Error> {
+    fn of(found: Option<FoundTrailer>) -> Result<Self, Error> {
         let Some(found) = found else { return Ok(Self::None) };
         match *found.verdict() {
             Verdict::Current(seal) => Ok(Self::Sealed(seal)),

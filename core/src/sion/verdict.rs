@@ -17,7 +17,7 @@ use zerocopy::IntoBytes;
 
 /// A trailer that was found in a file, and what it says of the file.
 #[derive(Debug, Clone, Copy)]
-pub struct Found {
+pub struct FoundTrailer {
     pub(super) trailer: Trailer,
     pub(super) verdict: Verdict,
 }
@@ -83,7 +83,7 @@ pub(super) struct Suspect {
     pub(super) needs_meta1: bool,
 }
 
-impl Found {
+impl FoundTrailer {
     /// What stands there.
     #[must_use]
     pub const fn trailer(&self) -> &Trailer {

@@ -1,7 +1,7 @@
 //! Reading that believes nothing without its checksum, where there is one.
 
 use super::file::File;
-use super::window::Look;
+use super::window::FileToken;
 use crate::error::Error;
 use crate::store::bulk::Bulk;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
 /// The checksums of a frame, themselves checked.
 #[derive(Debug)]
 struct Sums {
-    look: Look,
+    look: FileToken,
     frame: u64,
     /// The chunk that holds them; `None` if the frame has none.
     own: Option<Chunk>,

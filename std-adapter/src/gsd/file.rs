@@ -1,7 +1,7 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
 use super::checked::{Cache, check_head};
-use super::window::{self, Look};
+use super::window::{self, FileToken};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
 use crate::store::bulk::Bulk;
@@ -89,7 +89,7 @@ impl OpenOptions {
             Ok(is_whole.then_some(reader))
         });
         let reader = reader.map_err(|error| Error::new(path, error))?;
-        let (names, look, sums) = (OnceLock::new(), Look::new(), Cache::default());
+        let (names, look, sums) = (OnceLock::new(), FileToken::new(), Cache::default());
         Ok(File { path: path.into(), reader, names, options: *self, look, sums })
     }
 
@@ -146,7 +146,7 @@ pub struct File {
     reader: Reader<Bulk>,
     names: OnceLock<Arc<NameList>>,
     options: OpenOptions,
-    look: Look,
+    look: FileToken,
     sums: Cache,
 }
 
@@ -177,7 +177,7 @@ impl File {
         if is_new && !has_same_names(&old, reader.head()) {
             self.names = OnceLock::new();
         }
-        (self.reader, self.look) = (reader, Look::new());
+        (self.reader, self.look) = (reader, FileToken::new());
         Ok(is_new)
     }
 
@@ -403,7 +403,7 @@ impl File {
         &self.sums
     }
 
-    pub(super) const fn look(&self) -> Look {
+    pub(super) const fn look(&self) -> FileToken {
         self.look
     }
 

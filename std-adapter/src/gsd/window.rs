@@ -59,14 +59,14 @@ impl Beside {
     }
 }
 
-/// What tells apart the states of all files that the process has looked at.
+/// Tells apart the states of all files that the process has opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look(u64);
+pub(super) struct FileToken(u64);
 
-impl Look {
+impl FileToken {
     const NONE: Self = Self(0);
 
-    /// Another one.
+    /// A token that no other open file has.
     pub(super) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1))
@@ -74,7 +74,7 @@ impl Look {
 }
 
 struct Window {
-    look: Look,
+    look: FileToken,
     offset: u64,
     len: usize,
     bytes: [u8; LEN],
@@ -87,14 +87,14 @@ struct Window {
 
 thread_local! {
     static WINDOW: RefCell<Window> = const {
-        let (look, bytes, beside) = (Look::NONE, [0; LEN], Beside::UNKNOWN);
+        let (look, bytes, beside) = (FileToken::NONE, [0; LEN], Beside::UNKNOWN);
         RefCell::new(Window { look, offset: 0, len: 0, bytes, next: 0, named: None, beside })
     };
 }
 
 /// The id of a name of the file. Most often it is the one that was asked for last.
 #[inline]
-pub(super) fn id(look: Look, names: &NameList, name: &[u8]) -> Option<u16> {
+pub(super) fn id(look: FileToken, names: &NameList, name: &[u8]) -> Option<u16> {
     WINDOW.with_borrow_mut(|window| {
         let last = window.named.filter(|_| window.look == look);
         if last.and_then(|id| names.get(id)) == Some(Name(name)) {
@@ -113,7 +113,7 @@ pub(super) fn id(look: Look, names: &NameList, name: &[u8]) -> Option<u16> {
 #[inline]
 pub(super) fn find(
     store: &Bulk,
-    look: Look,
+    look: FileToken,
     head: &Head,
     frame: u64,
     id: u16,
@@ -135,7 +135,7 @@ impl Window {
     #[inline]
     fn seen(
         &mut self,
-        look: Look,
+        look: FileToken,
         head: &Head,
         key: Key,
     ) -> Option<Result<Option<Chunk>, core_gsd::Error>> {
@@ -164,7 +164,7 @@ impl Window {
     fn search(
         &mut self,
         store: &Bulk,
-        look: Look,
+        look: FileToken,
         head: &Head,
         key: Key,
     ) -> Result<Option<Chunk>, ReadError<Bulk>> {
@@ -222,7 +222,7 @@ impl Window {
     }
 
     /// The slot near which the place of `key` must be, if that is near to what was read last.
-    fn near(&self, look: Look, index: IndexBlock, key: Key) -> Option<u64> {
+    fn near(&self, look: FileToken, index: IndexBlock, key: Key) -> Option<u64> {
         let bytes = self.bytes.get(..self.len).filter(|_| self.look == look)?;
         let (entries, _) =
             <[IndexEntry]>::ref_from_prefix_with_elems(bytes, bytes.len() / 32).ok()?;
@@ -244,7 +244,7 @@ impl Window {
     fn bytes(
         &mut self,
         store: &Bulk,
-        look: Look,
+        look: FileToken,
         offset: u64,
         len: usize,
     ) -> Result<&[u8], ReadError<Bulk>> {
@@ -256,7 +256,7 @@ impl Window {
     }
 
     /// Where in the window these bytes are, if they are in it.
-    fn place(&self, look: Look, offset: u64, len: usize) -> Option<Range<usize>> {
+    fn place(&self, look: FileToken, offset: u64, len: usize) -> Option<Range<usize>> {
         let skip = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let end = skip.checked_add(len).filter(|&end| end <= self.len)?;
         (self.look == look).then_some(skip..end)
@@ -266,7 +266,7 @@ impl Window {
     fn fill(
         &mut self,
         store: &Bulk,
-        look: Look,
+        look: FileToken,
         offset: u64,
         len: usize,
     ) -> Result<(), ReadError<Bulk>> {
@@ -282,7 +282,7 @@ impl Window {
         if self.look != look {
             self.named = None; // a name of another file
         }
-        self.look = Look::NONE;
+        self.look = FileToken::NONE;
         self.len = 0;
         while let Some(buf) = self.bytes.get_mut(self.len..most).filter(|buf| !buf.is_empty()) {
             let at = from.saturating_add(usize_to_u64(self.len));

@@ -1,6 +1,6 @@
 //! The entries of META2 that are a task's own, and whether they can be believed.
 
-use super::evidence::{SECTOR, Word, is_zero_sector};
+use super::evidence::{SECTOR, Trust, is_zero_sector};
 use super::records::are_records;
 use super::task::Work;
 use super::{Scratch, Sparse};
@@ -89,7 +89,7 @@ impl<S: Sparse> Work<'_, S> {
     pub(super) fn entries(&self, scratch: &mut Scratch<'_>) -> Result<Entries, ReadError<S>> {
         let Some(varheader) = &self.remains.varheader else { return Ok(Entries::InPart) };
         let Some(count) = self.blockcount(varheader)? else { return Ok(Entries::InPart) };
-        if matches!(self.remains.word, Word::Sealed | Word::SealedMeta2) {
+        if matches!(self.remains.word, Trust::Sealed | Trust::SealedMeta2) {
             return self.sealed_entries(varheader, count);
         }
         let (mut zero, mut chunk, mut bytes, mut is_full) = (false, 0u64, 0u64, true);
@@ -177,7 +177,8 @@ impl<S: Sparse> Work<'_, S> {
         if behind < count || is_zero_sector(self.store, place.offset(), file_len)? {
             return Ok(true);
         }
-        let doubts = self.remains.word == Word::Closed && (count > 1 || !self.is_written(place)?);
+        let doubts =
+            self.remains.word == Trust::Closed && (count > 1 || !self.is_written(place)?);
         Ok(doubts && self.used(chunk, scratch)? > 0)
     }
 

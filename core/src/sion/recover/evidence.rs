@@ -25,7 +25,7 @@ pub struct Remains {
     pub(super) blocks: Blocks,
     /// The place of META2, of which there may be a part.
     pub(super) varheader: Option<Varheader>,
-    pub(super) word: Word,
+    pub(super) word: Trust,
     /// Another META2 that may be that of the last commit.
     pub(super) rival: Option<Rival>,
     /// Whether the commit fields are zero: the file was never closed or committed.
@@ -37,7 +37,7 @@ pub struct Remains {
 
 /// What the word of META2 is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Trust {
     /// Nothing: there is none.
     None,
     /// All of it is as it was sealed, and the seal has checksums of all chunks.
@@ -70,7 +70,7 @@ pub(super) enum Rival {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Verdict {
     pub(super) varheader: Option<Varheader>,
-    pub(super) word: Word,
+    pub(super) word: Trust,
     pub(super) rival: Option<Rival>,
 }
 
@@ -103,7 +103,7 @@ impl Remains {
             head,
             blocks,
             varheader: None,
-            word: Word::None,
+            word: Trust::None,
             rival: None,
             unnamed: fields == (0, 0) && head.meta1.layout().commit_fields().fits(file_len),
             has_lost_sizes: false,
@@ -112,8 +112,10 @@ impl Remains {
         let Verdict { varheader, word, rival } = remains.judge(store, fields, window)?;
         (remains.varheader, remains.word, remains.rival) = (varheader, word, rival);
         // A seal has a checksum of the chunk sizes, and META2 behind the last block their sum.
-        let is_proven =
-            matches!(word, Word::Sealed | Word::SealedMeta2 | Word::SealedChunks | Word::Closed);
+        let is_proven = matches!(
+            word,
+            Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks | Trust::Closed
+        );
         remains.has_lost_sizes = has_zeros && !is_proven;
         Ok(remains)
     }
@@ -140,7 +142,7 @@ impl Remains {
     /// [`Varheader::crcs`].
     #[must_use]
     pub const fn is_sealed(&self) -> bool {
-        matches!(self.word, Word::Sealed | Word::SealedChunks)
+        matches!(self.word, Trust::Sealed | Trust::SealedChunks)
     }
 
     /// All tasks in order, with no chunks and no bytes, as of an unclosed file. `window` needs

@@ -4,7 +4,7 @@
 //! the file was cut. So META2 is where the commit fields lead, or where they lead with one byte
 //! changed, and then it is whole.
 
-use super::evidence::{Fields, Remains, Rival, Verdict, Word};
+use super::evidence::{Fields, Remains, Rival, Trust, Verdict};
 use super::places::Whole;
 use super::trailer::Sealed;
 use super::{Doubt, Sparse};
@@ -68,7 +68,7 @@ impl Remains {
             // Both may be proven, and then so is which one is newer.
             let other = self.seal_behind(store, &later.varheader, window)?;
             let is_proven = |seal: &Option<Sealed>| {
-                seal.as_ref().is_some_and(|seal| seal.word() == Word::Sealed)
+                seal.as_ref().is_some_and(|seal| seal.word() == Trust::Sealed)
             };
             return Ok(match is_proven(&seal) && is_proven(&other) {
                 true => self.verdict(later.varheader, other, Some(Rival::Older(named))),
@@ -105,7 +105,7 @@ impl Remains {
         let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1 && seal.meta2);
         let found = near.latest.map(|near| near.varheader).or(seal.map(|seal| seal.varheader));
         let found = if found.is_some() { found } else { self.search(store, window)? };
-        let word = Word::Doubtful(Doubt::Meta2Lost);
+        let word = Trust::Doubtful(Doubt::Meta2Lost);
         Ok(Verdict { varheader: Some(found.unwrap_or(named)), word, rival: None })
     }
 
@@ -132,7 +132,7 @@ impl Remains {
             }
         }
         let doubtful = |varheader, doubt| {
-            let word = Word::Doubtful(doubt);
+            let word = Trust::Doubtful(doubt);
             Ok(Verdict { varheader: Some(varheader), word, rival: None })
         };
         let (_, start) = fields;
@@ -156,7 +156,7 @@ impl Remains {
             Some(found) => doubtful(found.varheader, Doubt::Meta2NotNamed),
             None => {
                 let rival = found.rival(Rival::Other);
-                Ok(Verdict { varheader: None, word: Word::None, rival })
+                Ok(Verdict { varheader: None, word: Trust::None, rival })
             }
         }
     }
@@ -176,8 +176,8 @@ impl Remains {
     fn verdict(&self, place: Varheader, seal: Option<Sealed>, rival: Option<Rival>) -> Verdict {
         let (varheader, word) = match seal {
             Some(seal) => (seal.varheader, seal.word()),
-            None if self.is_natural(&place) => (place, Word::Closed),
-            None => (place, Word::Committed),
+            None if self.is_natural(&place) => (place, Trust::Closed),
+            None => (place, Trust::Committed),
         };
         Verdict { varheader: Some(varheader), word, rival }
     }
@@ -232,7 +232,7 @@ impl Remains {
         // If the commit fields are damaged, then META2 of the last commit and its seal are not: one
         // that is not as sealed was being written where an older one had been.
         let seal = self.seal_behind(store, &place, window)?;
-        if seal.is_none_or(|seal| seal.word() == Word::Sealed) {
+        if seal.is_none_or(|seal| seal.word() == Trust::Sealed) {
             near.add(found);
         }
         Ok(())

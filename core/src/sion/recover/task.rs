@@ -1,7 +1,7 @@
 //! The stream of one task.
 
 use super::entries::Entries;
-use super::evidence::{Remains, Rival, Word};
+use super::evidence::{Remains, Rival, Trust};
 use super::records::{Stop, Walked, are_records, walk};
 use super::scan::{Room, Sparse, used_len};
 use super::{Certainty, Doubt, Proof, Recovered, Scratch};
@@ -83,19 +83,19 @@ impl<S: Sparse> Work<'_, S> {
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
         let word = self.remains.word;
-        if word == Word::SealedChunks {
+        if word == Trust::SealedChunks {
             return self.by_checksums(scratch, tally);
         }
         let entries = self.entries(scratch)?;
-        if word == Word::Sealed {
+        if word == Trust::Sealed {
             return match entries {
                 Entries::Sound(count) => self.as_sealed(count, scratch, tally),
                 Entries::Zero | Entries::InPart => self.by_checksums(scratch, tally),
             };
         }
         let proof = match word {
-            Word::SealedMeta2 => Some(Proof::SealedMeta2),
-            Word::Committed | Word::Closed => Some(Proof::Meta2),
+            Trust::SealedMeta2 => Some(Proof::SealedMeta2),
+            Trust::Committed | Trust::Closed => Some(Proof::Meta2),
             _ => None,
         };
         if let (Entries::Sound(count), Some(proof), Some(varheader)) =
@@ -119,7 +119,7 @@ impl<S: Sparse> Work<'_, S> {
         };
         let certainty = walked.map(|walked| self.certainty_of(&walked)).transpose()?;
         match (entries, word, walked.zip(certainty)) {
-            (Entries::Sound(count), Word::Doubtful(doubt), walked)
+            (Entries::Sound(count), Trust::Doubtful(doubt), walked)
                 if !walked.is_some_and(|(_, certainty)| certainty.is_exact()) =>
             {
                 if let Some(varheader) = &self.remains.varheader {
@@ -234,7 +234,7 @@ impl<S: Sparse> Work<'_, S> {
         let is_proven = match (&remains.varheader, remains.word) {
             (None, _) => remains.unnamed,
             // Behind a commit there may be older records than those that it is of.
-            (Some(varheader), Word::Closed | Word::Committed) => {
+            (Some(varheader), Trust::Closed | Trust::Committed) => {
                 self.last_end(varheader)? == Some(walked.len)
             }
             (Some(varheader), _) => remains.unnamed && self.bytes_in(varheader)? == walked.len,
@@ -290,7 +290,7 @@ impl<S: Sparse> Work<'_, S> {
         tally.blockcount = tally.blockcount.max(count.map_or(0, |count| count.min(end)));
         Ok(Certainty::Guess(match (entries, self.remains.word) {
             (Entries::Zero, _) => Doubt::ZeroBlocksize,
-            (_, Word::Doubtful(doubt)) => doubt,
+            (_, Trust::Doubtful(doubt)) => doubt,
             _ => Doubt::Meta2InPart,
         }))
     }

@@ -2,7 +2,7 @@
 
 use super::Doubt;
 use super::Sparse;
-use super::evidence::{Remains, Word};
+use super::evidence::{Remains, Trust};
 use crate::sion::ReadError;
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, Trailer};
@@ -17,13 +17,13 @@ pub(super) struct Sealed {
 
 impl Sealed {
     /// What META2 is worth that this is the seal of, if that is the last commit's.
-    pub(super) const fn word(&self) -> Word {
+    pub(super) const fn word(&self) -> Trust {
         match (self.meta1, self.meta2, self.chunks) {
-            (true, true, true) => Word::Sealed,
-            (true, true, false) => Word::SealedMeta2,
-            (true, false, true) => Word::SealedChunks,
+            (true, true, true) => Trust::Sealed,
+            (true, true, false) => Trust::SealedMeta2,
+            (true, false, true) => Trust::SealedChunks,
             // Or META1 was altered: chunks may be elsewhere, whatever META2 says of them.
-            _ => Word::Doubtful(Doubt::NotAsSealed),
+            _ => Trust::Doubtful(Doubt::NotAsSealed),
         }
     }
 }

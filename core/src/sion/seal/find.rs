@@ -7,7 +7,7 @@ use crate::sion::layout::Layout;
 use crate::sion::open::Head;
 use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
-use crate::sion::verdict::{Condition, Found, Standing, Suspect, Trailer, Verdict};
+use crate::sion::verdict::{Condition, FoundTrailer, Standing, Suspect, Trailer, Verdict};
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use zerocopy::{FromBytes, IntoBytes};
@@ -31,7 +31,7 @@ enum Search {
     /// The commit fields, for this trailer, which is whole.
     Fields(Trailer),
     Proof(Proof),
-    Done(Option<Found>),
+    Done(Option<FoundTrailer>),
 }
 
 impl FindSeal {
@@ -50,7 +50,7 @@ impl FindSeal {
 
     /// What comes next for a trailer that is whole, once the commit fields are known.
     fn judge(&self, trailer: Trailer, fields: Option<&CommitFields>) -> Search {
-        let found = |verdict| Search::Done(Some(Found { trailer, verdict }));
+        let found = |verdict| Search::Done(Some(FoundTrailer { trailer, verdict }));
         match trailer.judge(&self.head, fields) {
             Standing::Current(seal) => found(Verdict::Current(seal)),
             Standing::Stale => found(Verdict::Stale),
@@ -78,10 +78,10 @@ impl Search {
 }
 
 impl ReadMachine for FindSeal {
-    type Output = Option<Found>;
+    type Output = Option<FoundTrailer>;
     type Error = Error;
 
-    fn poll(&mut self) -> ReadStep<Option<Found>> {
+    fn poll(&mut self) -> ReadStep<Option<FoundTrailer>> {
         if let Search::Proof(proof) = &mut self.search {
             match proof.sums.poll() {
                 ReadStep::Done(crcs) => self.search = Search::Done(Some(proof.conclude(crcs))),
@@ -110,7 +110,7 @@ impl ReadMachine for FindSeal {
         self.search = match &mut self.search {
             Search::Usual(place) => {
                 let Ok(trailer) = trailer(place.trailer().offset()) else { return Ok(()) };
-                let found = |verdict| Search::Done(Some(Found { trailer, verdict }));
+                let found = |verdict| Search::Done(Some(FoundTrailer { trailer, verdict }));
                 match trailer.condition() {
                     Condition::Whole => self.whole(trailer),
                     Condition::Damaged(error) => found(Verdict::Damaged(error, *place)),
@@ -161,13 +161,13 @@ impl Proof {
         Some(Self { trailer, suspect, sums })
     }
 
-    fn conclude(&self, crcs: Crcs) -> Found {
+    fn conclude(&self, crcs: Crcs) -> FoundTrailer {
         let (trailer, Suspect { error, needs_meta1, needs_meta2 }) = (self.trailer, self.suspect);
         let (raw, order) = (trailer.raw(), self.sums.order);
         let meta1 = (self.sums.checksum)(crcs.front, trailer.commit_fields().as_bytes());
         let is_proven = (!needs_meta1 || meta1 == raw.meta1_crc.get(order))
             && (!needs_meta2 || crcs.meta2 == raw.meta2_crc.get(order));
         let verdict = if is_proven { Verdict::Contradicted(error) } else { Verdict::Stale };
-        Found { trailer, verdict }
+        FoundTrailer { trailer, verdict }
     }
 }

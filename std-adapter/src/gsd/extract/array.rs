@@ -1,6 +1,6 @@
 //! Arrays that grow by a chunk at a time.
 
-use super::Found;
+use super::NameChunks;
 use super::npy::{file_name, header, shape};
 use super::source::{LONG, Source};
 use crate::error::Error;
@@ -44,7 +44,7 @@ enum Array {
 }
 
 impl Arrays {
-    pub(super) fn new(names: &NameList, found: &[Option<Found>], frames: &Range<u64>) -> Self {
+    pub(super) fn new(names: &NameList, found: &[Option<NameChunks>], frames: &Range<u64>) -> Self {
         let all = frames.end.saturating_sub(frames.start);
         let digits = frames.end.saturating_sub(1).to_string().len().max(5);
         let arrays = (0..).zip(names.iter()).zip(found).map(|((id, name), found)| {

@@ -41,7 +41,7 @@ pub struct Extract {
 
 /// What is known of a name's chunks.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct NameChunks {
     /// One of them.
     chunk: Chunk,
     /// Whether all others are of its type and shape.
@@ -122,14 +122,14 @@ impl Extract {
     }
 
     /// What is to be extracted of each name, by its id.
-    fn find(&self, file: &File) -> Result<Vec<Option<Found>>, Error> {
-        let mut found: Vec<Option<Found>> = vec![None; file.names()?.len()];
+    fn find(&self, file: &File) -> Result<Vec<Option<NameChunks>>, Error> {
+        let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
         self.each(file, |chunk, again| {
             let Some(place) = found.get_mut(usize::from(chunk.id)) else { return Ok(()) };
             let shape = |chunk: &Chunk| (chunk.kind, chunk.n, chunk.m);
             *place = Some(match *place {
-                None => Found { chunk, is_uniform: true, frames: 1 },
-                Some(before) => Found {
+                None => NameChunks { chunk, is_uniform: true, frames: 1 },
+                Some(before) => NameChunks {
                     is_uniform: before.is_uniform && shape(&before.chunk) == shape(&chunk),
                     frames: before.frames.saturating_add(u64::from(!again)),
                     chunk,

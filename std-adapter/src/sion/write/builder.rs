@@ -2,7 +2,7 @@
 
 use super::Durability;
 use super::part::Settings;
-use super::plan::{Made, Plan, Ranks, Sizes, Table};
+use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
@@ -220,7 +220,7 @@ impl Builder {
         let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
         let mut mapping = self.mapping(&files);
 
-        let mut made = Made { paths: Vec::new() };
+        let mut made = NewFiles { paths: Vec::new() };
         let mut planned = Vec::new();
         for ((tasks, number), path) in files.into_iter().zip(0..).zip(paths) {
             planned.push(self.plan(path, number, &tasks, &prefix, &mut made)?);
@@ -293,7 +293,7 @@ impl Builder {
         number: u32,
         tasks: &Range<u64>,
         prefix: &[u8],
-        made: &mut Made,
+        made: &mut NewFiles,
     ) -> Result<Plan, Error> {
         let file = self.open(&path, made)?.durable(self.settings.durability.asks());
         let fsblksize = match self.fsblksize {
@@ -320,7 +320,7 @@ impl Builder {
         Ok(Plan { path, file, book, table })
     }
 
-    fn open(&self, path: &Path, made: &mut Made) -> Result<PosixFile, Error> {
+    fn open(&self, path: &Path, made: &mut NewFiles) -> Result<PosixFile, Error> {
         let exists = || Error::new(path, ErrorKind::Exists);
         match PosixFile::create(path, false) {
             Ok(file) => {

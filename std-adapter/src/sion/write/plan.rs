@@ -119,11 +119,11 @@ pub(super) enum Sizes {
 }
 
 /// Files that are removed again if not all of a set can be made.
-pub(super) struct Made {
+pub(super) struct NewFiles {
     pub(super) paths: Vec<PathBuf>,
 }
 
-impl Drop for Made {
+impl Drop for NewFiles {
     fn drop(&mut self) {
         for path in &self.paths {
             let _ = std::fs::remove_file(path); // made by this call; nothing better can be done

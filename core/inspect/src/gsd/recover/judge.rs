@@ -3,9 +3,9 @@
 use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
-use super::sums::{self, Said};
+use super::sums::{self, SumVerdict};
 use super::torn::{self, Tail};
-use super::trajectory::{self, Taken, at_most};
+use super::trajectory::{self, FirstFrame, at_most};
 use super::{Certainty, Doubt, Loss, Proof, Run};
 use crate::gsd::Failed;
 use crate::subject::Subject;
@@ -23,7 +23,7 @@ pub(super) struct Judged {
     pub(super) bytes: u64,
     pub(super) has_text: bool,
     /// What frames take of a frame 0 that is lost.
-    pub(super) taken: Option<Taken>,
+    pub(super) taken: Option<FirstFrame>,
 }
 
 /// A frame that waits for the next one, with which it may share bytes.
@@ -115,7 +115,7 @@ impl<S: Subject> Judge<'_, S> {
     fn take(&mut self, entries: &Entries) -> Result<(), Failed<S>> {
         entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));
         let said = self.said(entries)?;
-        let is_right = matches!(said, Ok(Said::Right));
+        let is_right = matches!(said, Ok(SumVerdict::Right));
         let mut certainty =
             said.map_or_else(Certainty::Lost, |said| self.certainty(entries, &said));
         let filled = entries.chunks.iter().filter(|chunk| !chunk.span.is_empty());
@@ -164,7 +164,7 @@ impl<S: Subject> Judge<'_, S> {
     }
 
     /// What the checksums of a frame say, or why they cannot be asked.
-    fn said(&mut self, entries: &Entries) -> Result<Result<Said, Loss>, Failed<S>> {
+    fn said(&mut self, entries: &Entries) -> Result<Result<SumVerdict, Loss>, Failed<S>> {
         if entries.chunks.iter().any(|chunk| !chunk.span.fits(self.evidence.file_len)) {
             return Ok(Err(Loss::Cut));
         }
@@ -176,19 +176,21 @@ impl<S: Subject> Judge<'_, S> {
         sums::check(self.subject, &entries.chunks, id, &mut self.window).map(Ok)
     }
 
-    fn certainty(&self, entries: &Entries, said: &Said) -> Certainty {
+    fn certainty(&self, entries: &Entries, said: &SumVerdict) -> Certainty {
         let lost = Certainty::Lost;
         let belief = self.belief(entries.slots.clone());
         match *said {
-            Said::Right if self.names.are_doubtful => return Certainty::Guess(Doubt::Names),
-            Said::Right => return self.by_checksums(entries, belief),
-            Said::Damaged if belief.is_certain() => return Certainty::Guess(Doubt::Checksums),
-            Said::Damaged => return lost(Loss::Checksums),
-            Said::Wrong(loss) => return lost(loss),
-            Said::Nothing if self.is_sealed() && self.names.sums.is_none() => {
+            SumVerdict::Right if self.names.are_doubtful => return Certainty::Guess(Doubt::Names),
+            SumVerdict::Right => return self.by_checksums(entries, belief),
+            SumVerdict::Damaged if belief.is_certain() => {
+                return Certainty::Guess(Doubt::Checksums);
+            }
+            SumVerdict::Damaged => return lost(Loss::Checksums),
+            SumVerdict::Wrong(loss) => return lost(loss),
+            SumVerdict::Nothing if self.is_sealed() && self.names.sums.is_none() => {
                 return lost(Loss::Checksums);
             }
-            Said::Nothing => {}
+            SumVerdict::Nothing => {}
         }
         if belief == Certainty::Certain(Proof::Committed) {
             return belief;

@@ -203,7 +203,7 @@ pub struct Recovery {
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
     /// What frames take of a frame 0 that is lost.
-    taken: Option<trajectory::Taken>,
+    taken: Option<trajectory::FirstFrame>,
 }
 
 impl Recovery {

@@ -16,7 +16,7 @@ use zerocopy::FromBytes;
 const MAX_LEN: u64 = 8 << 16;
 
 /// What the checksums of a frame say.
-pub(super) enum Said {
+pub(super) enum SumVerdict {
     /// It has none.
     Nothing,
     /// All of it is right, and nothing is missing.
@@ -33,10 +33,10 @@ pub(super) fn check<S: Subject>(
     chunks: &[Chunk],
     id: Option<u16>,
     window: &mut Vec<u8>,
-) -> Result<Said, Failed<S>> {
+) -> Result<SumVerdict, Failed<S>> {
     let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
-    match own.map_or(Ok(Said::Nothing), |own| check_by(subject, chunks, own, window)) {
-        Err(DriveError::Store(_)) => Ok(Said::Wrong(Loss::Unreadable)),
+    match own.map_or(Ok(SumVerdict::Nothing), |own| check_by(subject, chunks, own, window)) {
+        Err(DriveError::Store(_)) => Ok(SumVerdict::Wrong(Loss::Unreadable)),
         checked => checked,
     }
 }
@@ -78,7 +78,7 @@ fn is_right<S: Subject>(
     let is_whole = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)).is_ok();
     let may_be = is_whole && are_of(&bytes, own, chunks);
     let has_room = may_be && chunks.iter().all(|chunk| room.take(chunk).is_ok());
-    Ok(has_room && matches!(check_by(subject, chunks, own, window)?, Said::Right))
+    Ok(has_room && matches!(check_by(subject, chunks, own, window)?, SumVerdict::Right))
 }
 
 fn read_rows<S: Subject>(subject: &S, own: &Chunk) -> Result<Vec<u8>, Failed<S>> {
@@ -102,30 +102,32 @@ fn check_by<S: Subject>(
     chunks: &[Chunk],
     own: &Chunk,
     window: &mut Vec<u8>,
-) -> Result<Said, Failed<S>> {
-    const DAMAGED: Said = Said::Wrong(Loss::Checksums);
+) -> Result<SumVerdict, Failed<S>> {
+    const DAMAGED: SumVerdict = SumVerdict::Wrong(Loss::Checksums);
     if own.span.len() > MAX_LEN {
         return Ok(DAMAGED);
     }
     let bytes = read_rows(subject, own)?;
     let Ok(sums) = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)) else {
         return match are_nearly_right(subject, chunks, own, &bytes, window)? {
-            true => Ok(Said::Damaged),
+            true => Ok(SumVerdict::Damaged),
             false => Ok(DAMAGED),
         };
     };
     if !are_of(&bytes, own, chunks) {
-        return Ok(Said::Wrong(Loss::Chunks));
+        return Ok(SumVerdict::Wrong(Loss::Chunks));
     }
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
         let crc = crc_of(subject, chunk, window)?;
         match sums.check(chunk, crc, subject.checksum(Sum::Crc32c)) {
             Ok(()) => {}
-            Err(Error::Checksum { .. }) => return Ok(Said::Wrong(Loss::Checksum { id: chunk.id })),
-            Err(_) => return Ok(Said::Wrong(Loss::Chunks)),
+            Err(Error::Checksum { .. }) => {
+                return Ok(SumVerdict::Wrong(Loss::Checksum { id: chunk.id }));
+            }
+            Err(_) => return Ok(SumVerdict::Wrong(Loss::Chunks)),
         }
     }
-    Ok(Said::Right)
+    Ok(SumVerdict::Right)
 }
 
 /// The chunks of a frame that are as its checksums say, if these are right and of these chunks.

@@ -19,7 +19,7 @@ const SHORT: u64 = 1 << 24;
 
 /// What is left of a frame 0 that is lost, for the frames that take something from it.
 #[derive(Debug, Clone)]
-pub(super) struct Taken {
+pub(super) struct FirstFrame {
     fallback: Fallback,
     /// Its chunks that are as they were written.
     right: Vec<Chunk>,
@@ -29,7 +29,7 @@ pub(super) struct Taken {
     left: u64,
 }
 
-impl Taken {
+impl FirstFrame {
     /// What a frame of the new file must have besides its own chunks. Each is asked for after the
     /// one before it.
     pub(super) fn needs<S: Subject>(
@@ -80,7 +80,7 @@ pub(super) fn judge<S: Subject>(
     evidence: &Evidence,
     names: &Names,
     runs: Vec<Run>,
-) -> Result<(Vec<Run>, Option<Taken>), Failed<S>> {
+) -> Result<(Vec<Run>, Option<FirstFrame>), Failed<S>> {
     let Some(first) = runs.first().filter(|_| evidence.schema == schema::NAME) else {
         return Ok((runs, None));
     };
@@ -127,7 +127,7 @@ fn left_of_first<S: Subject>(
     subject: &S,
     evidence: &Evidence,
     names: &Names,
-) -> Result<Option<Taken>, Failed<S>> {
+) -> Result<Option<FirstFrame>, Failed<S>> {
     let mut first = None;
     each_frame(subject, evidence, &mut |entries| {
         if entries.frame == 0 {
@@ -148,14 +148,14 @@ fn left_of_first<S: Subject>(
     let members = |group| members(subject, names, [&right, &[]], group);
     let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
     let left = evidence.file_len.max(SHORT).saturating_mul(TAKEN);
-    Ok(Some(Taken { fallback, right, has_first: false, left }))
+    Ok(Some(FirstFrame { fallback, right, has_first: false, left }))
 }
 
 /// Runs that are made of others.
 struct Weighed<'a, S> {
     subject: &'a S,
     names: &'a Names,
-    taken: Taken,
+    taken: FirstFrame,
     /// The run of the frame that comes next, and those after it.
     old: &'a [Run],
     new: Vec<Run>,

@@ -1,7 +1,7 @@
 //! The new file.
 
 use super::frames::each_frame;
-use super::trajectory::Taken;
+use super::trajectory::FirstFrame;
 use super::{Evidence, Recovery};
 use crate::gsd::Failed;
 use crate::subject::{Subject, read_pieces};
@@ -104,7 +104,7 @@ struct New<'a, S, O> {
     /// The number of the next one.
     next: u64,
     /// What frames take of a frame 0 that is lost.
-    taken: Option<Taken>,
+    taken: Option<FirstFrame>,
     /// The step of the first one, if it is one of a trajectory.
     step: Option<Chunk>,
 }

@@ -5,7 +5,7 @@ use crate::subject::{Subject, Sum};
 use alloc::vec;
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::{FindSeal, checksum_of};
-use striae_core::sion::verdict::{Found, Verdict};
+use striae_core::sion::verdict::{FoundTrailer, Verdict};
 use striae_core::sion::{Head, Varheader};
 use striae_core::step::drive_read;
 
@@ -14,7 +14,7 @@ pub(crate) fn look_for_seal<S: Subject>(
     store: &S,
     head: &Head,
     end: u64,
-) -> Result<Option<Found>, Failed<S>> {
+) -> Result<Option<FoundTrailer>, Failed<S>> {
     let mut find = FindSeal::new(head, end, store.checksum(Sum::Crc32c));
     drive_read(&mut find, store, &mut vec![0; WINDOW])
 }
@@ -24,7 +24,7 @@ pub(crate) fn look_for_seal<S: Subject>(
 pub(super) fn check<S: Subject>(
     store: &S,
     head: &Head,
-    found: &Found,
+    found: &FoundTrailer,
     report: &mut Report<'_>,
 ) -> Result<Option<Varheader>, Failed<S>> {
     let (trailer, order) = (found.trailer(), head.meta1.order());
