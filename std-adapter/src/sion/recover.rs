@@ -22,13 +22,14 @@ use super::ErrorKind;
 use super::siblings::{PartOfSet, of_sibling, sibling_path};
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
+use crate::files::{FileStore, Files, max_open_files};
 use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::SparseFile;
 use crc32c::crc32c_append;
-use std::io;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 pub use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -50,7 +51,7 @@ pub struct Recover {
 /// What can be recovered of a set.
 #[derive(Debug)]
 pub struct Recovery {
-    files: Vec<Identity>,
+    files: Vec<FileStore>,
     set: recover::Recovery,
     output: Output,
 }
@@ -86,28 +87,29 @@ impl Recover {
     /// 2^25 chunks with data, or its META2 would have more than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
-        let at = |file: &Identity, error| Error::new(&file.path, error);
-        let (source, first) = open(path)?;
+        let mut files = Files::empty(max_open_files(), None);
+        let source = SparseFile::new(files.add(path.to_owned())?);
         let set = recover::Recovery::of(&source, crc32c_append);
         let mut set = set.map_err(|error| Error::new(path, error))?;
-        let mut files = vec![first];
         let nfiles = if self.alone { 1 } else { set.nfiles() };
         for number in 1..nfiles {
-            let part = open(&sibling_path(path, number)).and_then(|(source, file)| {
-                set.add(&source, crc32c_append).map_err(|error| at(&file, error))?;
-                Ok(file)
+            let sibling = sibling_path(path, number);
+            let part = files.add(sibling.clone()).and_then(|file| {
+                let source = SparseFile::new(file);
+                set.add(&source, crc32c_append).map_err(|error| Error::new(&sibling, error))
             });
-            files.push(part.map_err(|error| of_sibling(error, path, nfiles))?);
+            part.map_err(|error| of_sibling(error, path, nfiles))?;
         }
         if nfiles > 1 {
             set.check_set().map_err(|error| Error::new(path, error))?;
         }
+        let files: Vec<_> = Arc::new(files).stores().collect();
         for (number, file) in files.iter().enumerate() {
-            set.examine(number, &file.open_again()?).map_err(|error| match error {
+            set.examine(number, &sparse(file)?).map_err(|error| match error {
                 Refused::TooManyChunks { blockcount, limit } => {
-                    Error::new(&file.path, ErrorKind::TooManyChunks { blockcount, limit })
+                    Error::new(file.path(), ErrorKind::TooManyChunks { blockcount, limit })
                 }
-                Refused::Failed(error) => Error::new(&file.path, error),
+                Refused::Failed(error) => Error::new(file.path(), error),
             })?;
         }
         Ok(Recovery { files, set, output: self.output })
@@ -118,7 +120,7 @@ impl Recovery {
     /// Physical files.
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = &Path> {
-        self.files.iter().map(|file| &*file.path)
+        self.files.iter().map(FileStore::path)
     }
 
     /// All tasks in order.
@@ -161,7 +163,7 @@ impl Recovery {
     /// system's.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
-        let like = self.files.first().map(|file| &*file.path);
+        let like = self.files.first().map(FileStore::path);
         let mapping = self.set.mapping();
         self.output.make(out, nfiles.unwrap_or(NonZeroU32::MIN), like, |publish| {
             (0..self.files.len()).try_for_each(|number| {
@@ -179,7 +181,7 @@ impl Recovery {
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
         let Some(from) = self.files.get(number) else { return Ok(()) };
-        let source = from.open_again()?;
+        let source = sparse(from)?;
         let file = PosixFile::create(hidden, false).map_err(|error| Error::new(hidden, error))?;
         let file = file.durable(false); // nobody knows it yet: nothing comes before something else
         let mut copier = self.output.copier(None);
@@ -195,34 +197,13 @@ impl Recovery {
         let written =
             self.set.write((number, mapping), &source, &mut &file, crc32c_append, &mut copy);
         written.map_err(|error| match error {
-            Unwritten::Read(error) => Error::new(&from.path, error),
+            Unwritten::Read(error) => Error::new(from.path(), error),
             Unwritten::Write(error) => Error::new(hidden, error),
         })
     }
 }
 
-/// A physical file's path, and what tells it apart from one that replaced it.
-#[derive(Debug)]
-struct Identity {
-    path: PathBuf,
-    id: (u64, u64),
-}
-
-/// Opens the file at `path`; its holes are known, and not read.
-fn open(path: &Path) -> Result<(SparseFile, Identity), Error> {
-    let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-    let identity = Identity { path: path.to_owned(), id: file.identity() };
-    Ok((SparseFile::new(file), identity))
-}
-
-impl Identity {
-    /// Opens the same file once more: what is known of it is so only while it stays the same.
-    fn open_again(&self) -> Result<SparseFile, Error> {
-        let (source, found) = open(&self.path)?;
-        let text = "was replaced while the set was recovered";
-        match found.id == self.id {
-            true => Ok(source),
-            false => Err(Error::new(&self.path, io::Error::other(text))),
-        }
-    }
+/// A file whose holes are known, and not read.
+fn sparse(file: &FileStore) -> Result<SparseFile, Error> {
+    file.file().map(SparseFile::new).map_err(|error| Error::new(file.path(), error))
 }

@@ -59,22 +59,31 @@ impl Files {
         max_open: usize,
         direct: Option<direct::OpenOptions>,
     ) -> Result<Arc<Self>, Error> {
-        let max_open = max_open.max(1);
-        let mut slots = Vec::new();
-        let mut open = VecDeque::new();
-        for (number, path) in paths.enumerate() {
-            let found = PosixFile::open(&path);
-            let file = found.map_err(|error| Error::new(&path, error))?;
-            let identity = file.identity();
-            let keep = number < max_open;
-            if keep {
-                open.push_back(number);
-            }
-            let file = keep.then(|| Arc::new(Bulk::new(&*path, file, direct)));
-            let file = RwLock::new(file);
-            slots.push(Slot { path, identity, file });
+        let mut files = Self::empty(max_open, direct);
+        for path in paths {
+            files.add(path)?;
         }
-        Ok(Arc::new(Self { slots, open: Mutex::new(open), max_open, direct }))
+        Ok(Arc::new(files))
+    }
+
+    /// No files so far.
+    pub(crate) fn empty(max_open: usize, direct: Option<direct::OpenOptions>) -> Self {
+        Self { slots: Vec::new(), open: Mutex::default(), max_open: max_open.max(1), direct }
+    }
+
+    /// Adds the file at `path`, which it opens.
+    pub(crate) fn add(&mut self, path: PathBuf) -> Result<Arc<PosixFile>, Error> {
+        let file = PosixFile::open(&path).map_err(|error| Error::new(&path, error))?;
+        let identity = file.identity();
+        let bulk = Arc::new(Bulk::new(&*path, file, self.direct));
+        let file = Arc::clone(bulk.file());
+        let number = self.slots.len();
+        let keep = number < self.max_open;
+        if keep {
+            self.open.get_mut().unwrap_or_else(PoisonError::into_inner).push_back(number);
+        }
+        self.slots.push(Slot { path, identity, file: RwLock::new(keep.then_some(bulk)) });
+        Ok(file)
     }
 
     /// A store for each file, in order.

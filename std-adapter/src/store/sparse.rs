@@ -5,6 +5,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use std::cell::OnceCell;
 use std::io;
+use std::sync::Arc;
 use striae_core::sion::recover::Sparse;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
@@ -12,17 +13,17 @@ use striae_core::store::ReadAt;
 /// A file whose holes are asked for once, when they are first of interest.
 #[derive(Debug)]
 pub(crate) struct SparseFile {
-    file: PosixFile,
+    file: Arc<PosixFile>,
     /// Parts that are no holes, in order.
     data: OnceCell<Vec<Span>>,
 }
 
 impl SparseFile {
-    pub(crate) const fn new(file: PosixFile) -> Self {
+    pub(crate) const fn new(file: Arc<PosixFile>) -> Self {
         Self { file, data: OnceCell::new() }
     }
 
-    pub(crate) const fn file(&self) -> &PosixFile {
+    pub(crate) fn file(&self) -> &PosixFile {
         &self.file
     }
 
