@@ -37,6 +37,20 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
+    /// The copy of a task's stream in a buddy set does not end where the stream does.
+    Stale {
+        /// The task.
+        task: u64,
+        /// The file that has the stream.
+        main: PathBuf,
+    },
+    /// SIONlib does not write so many buddy sets of a set of so many files.
+    Buddies {
+        /// The first buddy set that it does not write.
+        buddy: u32,
+        /// Files of the set.
+        nfiles: u32,
+    },
     /// A folder of task files lacks that of a task.
     NoTaskFile {
         /// The task.
@@ -77,12 +91,13 @@ impl ErrorKind {
         match self {
             Self::Sibling { error, .. } => error.kind(),
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
-            Self::Format(_) | Self::Task { .. } | Self::Ambiguous { .. } => {
+            Self::Format(_) | Self::Task { .. } | Self::Ambiguous { .. } | Self::Stale { .. } => {
                 io::ErrorKind::InvalidData
             }
-            Self::Taken { .. } | Self::TwoTaskFiles { .. } | Self::MixedTaskFiles => {
-                io::ErrorKind::InvalidInput
-            }
+            Self::Taken { .. }
+            | Self::TwoTaskFiles { .. }
+            | Self::MixedTaskFiles
+            | Self::Buddies { .. } => io::ErrorKind::InvalidInput,
             Self::NoGlobalrank { .. } | Self::NoKey { .. } | Self::NoTaskFile { .. } => {
                 io::ErrorKind::NotFound
             }
@@ -104,6 +119,18 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
             Self::Taken { task } => write!(f, "task {task} has a writer already"),
+            Self::Stale { task, main } => write!(
+                f,
+                "the copy of task {task} does not end where its stream in {} does; without the \
+                 files of this buddy set, the set can be appended to",
+                shown::path(main)
+            ),
+            Self::Buddies { buddy, nfiles } => {
+                let distance = u64::from(*buddy).saturating_add(1);
+                write!(f, "buddy set {buddy} of {nfiles} files: {distance} and {nfiles} must ")?;
+                write!(f, "have no common divisor, and {nfiles} must be more than {distance}: ")?;
+                f.write_str("else SIONlib does not say which file keeps which copy")
+            }
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {
                 write!(f, "is the second file of task {task}, or of one of its keys")

@@ -1,19 +1,22 @@
 //! Sets of physical files, found from the name of one.
 
 use super::ErrorKind;
-use super::siblings::{PartOfSet, of_sibling, sibling_path};
+use super::siblings::{PartOfSet, buddy_path, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
+use super::tasks::{Source, Tasks, window};
 use crate::direct;
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
-use striae_core::sion::{
-    self as core_sion, Head, KeyvalMode, Listed, Meta1, Physical, Reader, Task, tasks,
-};
+use std::{fs, io};
+use striae_core::sion::{self as core_sion, Head, KeyvalMode, Meta1, Physical, Reader, Task};
 
 /// Bytes of a window that tables are read in.
 pub(crate) const WINDOW: usize = 1 << 18;
+
+/// Buddy sets that are looked for: their numbers have two digits.
+const MAX_BUDDIES: u32 = 100;
 
 /// A physical file of a set.
 pub(crate) type Part = core_sion::Opened<FileStore>;
@@ -34,6 +37,9 @@ pub enum Opened {
 pub struct File {
     path: PathBuf,
     reader: Reader<Vec<Physical<FileStore>>, FileStore>,
+    /// Of each file that is read from a buddy set, how many tasks come before the copies; empty if
+    /// no file is lost.
+    keepers: Vec<u64>,
 }
 
 /// A set of which at least one physical file was never closed.
@@ -59,32 +65,18 @@ pub struct TaskEntry {
     pub bytes: u64,
 }
 
-/// The tasks of a set in order.
-#[derive(Debug)]
-pub struct Tasks<'a> {
-    files: Source<'a>,
-    current: Option<(&'a Path, tasks::Tasks<'a, FileStore, Vec<u8>>)>,
-    file: u32,
-    task: u64,
-}
-
-#[derive(Debug)]
-enum Source<'a> {
-    Closed(std::slice::Iter<'a, Physical<FileStore>>),
-    Mixed(std::slice::Iter<'a, Part>),
-}
-
 /// How to open a set.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
     max_open_files: usize,
     alone: bool,
+    buddies: bool,
     direct: Option<direct::OpenOptions>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { max_open_files: max_open_files(), alone: false, direct: None }
+        Self { max_open_files: max_open_files(), alone: false, buddies: true, direct: None }
     }
 }
 
@@ -109,6 +101,14 @@ impl OpenOptions {
         self
     }
 
+    /// Whether the streams of a file that is not there are read from a buddy set, if it has them;
+    /// they are unless told otherwise. [`File::copies`] says which.
+    #[must_use]
+    pub const fn buddies(mut self, buddies: bool) -> Self {
+        self.buddies = buddies;
+        self
+    }
+
     /// Reads the bytes of streams past the page cache, as far as that can be, if there are options
     /// for that; tables and the headers of key-value records through it, as they are short, and
     /// read again and again.
@@ -128,7 +128,7 @@ impl OpenOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Opened, Error> {
         let path = path.as_ref();
         let nfiles = self.nfiles(path)?;
-        let paths = (0..nfiles).map(|number| sibling_path(path, number));
+        let paths = (0..nfiles).map(|number| self.find(path, number));
         let most = self.max_open_files;
         // Read directly, a file has two descriptors, and one more for each ring.
         let most = if self.direct.is_some() { most >> 2 } else { most };
@@ -143,11 +143,28 @@ impl OpenOptions {
             core_sion::check_set(parts.iter().map(Part::head))
                 .map_err(|error| Error::new(path, error))?;
         }
-        Ok(Opened::new(path, parts))
+        Opened::new(path, parts)
+    }
+
+    /// The physical file `number` of the set at `path`, or its copy in a buddy set if it is lost
+    /// and there is one.
+    fn find(&self, path: &Path, number: u32) -> PathBuf {
+        let own = sibling_path(path, number);
+        let is_lost = |path: &Path| {
+            let found = fs::symlink_metadata(path);
+            found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        if !self.buddies || self.alone || !is_lost(&own) {
+            return own;
+        }
+        let mut copies =
+            (0..MAX_BUDDIES).map(|buddy| sibling_path(&buddy_path(path, buddy), number));
+        copies.find(|copy| !is_lost(copy)).unwrap_or(own)
     }
 
     /// Files of the set whose first one is at `path`; 1 if it is to be opened alone.
     fn nfiles(&self, path: &Path) -> Result<u32, Error> {
+        let path = &*self.find(path, 0);
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]);
         let meta1 = opened.map_err(|error| Error::new(path, error))?.head().meta1;
@@ -182,8 +199,15 @@ impl File {
 
     /// Tasks of the whole set.
     #[must_use]
-    pub const fn ntasks(&self) -> u64 {
-        self.reader.ntasks()
+    pub fn ntasks(&self) -> u64 {
+        let keepers = self.keepers.iter().copied().fold(0, u64::saturating_add);
+        self.reader.ntasks().saturating_sub(keepers) // exact: the reader counts them
+    }
+
+    /// The physical files that are lost, and the files of buddy sets that are read in their place.
+    /// Tasks have the numbers that they would have without the loss.
+    pub fn copies(&self) -> impl Iterator<Item = (PathBuf, &Path)> {
+        copies(&self.path, self.files().map(|(path, _)| path))
     }
 
     /// What opening learned of each physical file, and its path.
@@ -206,7 +230,7 @@ impl File {
     /// # Errors
     /// A damaged table, or the operating system's.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
-        Tasks::new(Source::Closed(self.reader.files().iter()))
+        Tasks::new(Source::Closed(self.reader.files().iter()), &self.keepers)
     }
 
     /// The place of task `task`.
@@ -230,7 +254,7 @@ impl File {
     pub fn find_globalrank(&self, globalrank: i64) -> Result<u64, Error> {
         let at = |error| Error::new(&self.path, error);
         if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
-            return Ok(task);
+            return Ok(self.without_keepers(task));
         }
         let mut window = vec![0; 1 << 16];
         let mut next = |from| self.reader.search_globalrank(globalrank, from, &mut window);
@@ -238,9 +262,9 @@ impl File {
             return Err(Error::new(&self.path, ErrorKind::NoGlobalrank { globalrank }));
         };
         match next(first.saturating_add(1)).map_err(at)? {
-            None => Ok(first),
+            None => Ok(self.without_keepers(first)),
             Some(second) => {
-                let tasks = [first, second];
+                let tasks = [first, second].map(|task| self.without_keepers(task));
                 Err(Error::new(&self.path, ErrorKind::Ambiguous { globalrank, tasks }))
             }
         }
@@ -298,7 +322,36 @@ impl File {
 
     /// The physical file of task `task`, its number, and the task's rank in it.
     pub(super) fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
-        self.reader.address(task).map_err(|error| Error::new(&self.path, error))
+        let with_keepers = if self.keepers.is_empty() { task } else { self.with_keepers(task) };
+        self.reader.address(with_keepers).map_err(|error| Error::new(&self.path, error))
+    }
+
+    /// The number that the reader has for a task: it counts keepers as well.
+    fn with_keepers(&self, task: u64) -> u64 {
+        self.counted()
+            .take_while(|&(first, _)| first <= task)
+            .fold(task, |number, (_, keepers)| number.saturating_add(keepers))
+    }
+
+    /// The number of a task of which the reader has the number `counted`.
+    fn without_keepers(&self, counted: u64) -> u64 {
+        let before = self.counted().scan(0u64, |keepers, (first, here)| {
+            let at = first.saturating_add(*keepers);
+            *keepers = keepers.saturating_add(here);
+            Some((at, here))
+        });
+        before
+            .take_while(|&(first, _)| first <= counted)
+            .fold(counted, |number, (_, keepers)| number.saturating_sub(keepers))
+    }
+
+    /// The number of the first task of each file, and how many keepers it has.
+    fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
+        let files = self.reader.files().iter().zip(&self.keepers);
+        files.scan(0u64, |first, (file, &keepers)| {
+            let ntasks = u64::from(file.head().meta1.ntasks()).saturating_sub(keepers);
+            Some((std::mem::replace(first, first.saturating_add(ntasks)), keepers))
+        })
     }
 }
 
@@ -326,7 +379,7 @@ impl UnclosedSet {
     /// # Errors
     /// A damaged table, or the operating system's.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
-        Tasks::new(Source::Mixed(self.parts.iter()))
+        Tasks::new(Source::Mixed(self.parts.iter()), &[])
     }
 
     /// The error that says so.
@@ -339,65 +392,6 @@ impl UnclosedSet {
         let offset = at.saturating_add(field.offset().into());
         Error::new(path, core_sion::Error::NotClosed { offset })
     }
-}
-
-impl<'a> Tasks<'a> {
-    fn new(files: Source<'a>) -> Result<Self, Error> {
-        let mut tasks = Self { files, current: None, file: 0, task: 0 };
-        tasks.enter_file()?;
-        Ok(tasks)
-    }
-
-    /// Goes on with the next physical file, if there is one.
-    #[cold]
-    fn enter_file(&mut self) -> Result<(), Error> {
-        let next = match &mut self.files {
-            Source::Closed(files) => {
-                files.next().map(|file| (file.store().path(), file.tasks(window(file.head()))))
-            }
-            Source::Mixed(parts) => {
-                parts.next().map(|part| (part.store().path(), part.tasks(window(part.head()))))
-            }
-        };
-        self.current = match next {
-            Some((path, tasks)) => Some((path, tasks.map_err(|error| Error::new(path, error))?)),
-            None => None,
-        };
-        Ok(())
-    }
-}
-
-impl Iterator for Tasks<'_> {
-    type Item = Result<TaskEntry, Error>;
-
-    #[inline] // a list of all tasks is a loop over this
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let (path, tasks) = self.current.as_mut()?;
-            if let Some(listed) = tasks.next() {
-                let task = self.task;
-                self.task = task.saturating_add(1);
-                return Some(match listed {
-                    Ok(Listed { task: place, bytes }) => {
-                        Ok(TaskEntry { task, file: self.file, place, bytes })
-                    }
-                    Err(error) => Err(Error::new(path, error)),
-                });
-            }
-            self.file = self.file.saturating_add(1);
-            if let Err(error) = self.enter_file() {
-                self.current = None;
-                return Some(Err(error));
-            }
-        }
-    }
-}
-
-/// Memory to read a physical file's tables in: for all of them, but at most [`WINDOW`] bytes,
-/// and so many at least that several rows of short tables are read at once.
-fn window(head: &Head) -> Vec<u8> {
-    let all = usize::try_from(head.meta1.ntasks()).unwrap_or(usize::MAX).saturating_mul(40);
-    vec![0; all.clamp(1 << 14, WINDOW)]
 }
 
 fn open_part(store: FileStore) -> Result<Part, Error> {
@@ -454,11 +448,18 @@ impl Opened {
         prefix.map(|prefix| prefix.to_vec()).map_err(|error| Error::new(path, error))
     }
 
-    fn new(path: &Path, parts: Vec<Part>) -> Self {
+    fn new(path: &Path, parts: Vec<Part>) -> Result<Self, Error> {
         let path = path.to_owned();
         let is_closed = |part: &Part| matches!(part, Part::Closed(_));
         if !parts.iter().all(is_closed) {
-            return Self::Unclosed(UnclosedSet { path, parts });
+            return Ok(Self::Unclosed(UnclosedSet { path, parts }));
+        }
+        let mut keepers = Vec::new();
+        if copies(&path, parts.iter().map(|part| part.store().path())).next().is_some() {
+            for (number, part) in (0..).zip(&parts) {
+                let is_copy = part.store().path() != sibling_path(&path, number);
+                keepers.push(if is_copy { count_keepers(part)? } else { 0 });
+            }
         }
         let files = parts.into_iter().filter_map(|part| match part {
             Part::Closed(file) => Some(file),
@@ -466,6 +467,28 @@ impl Opened {
         });
         // One file of a set may be here alone, so this is no check.
         let reader = Reader::of_parts(files.collect());
-        Self::Closed(File { path, reader })
+        Ok(Self::Closed(File { path, reader, keepers }))
     }
+}
+
+/// Which of the files of the set at `path` are lost, and what is read in their place.
+fn copies<'a>(
+    path: &Path,
+    files: impl Iterator<Item = &'a Path>,
+) -> impl Iterator<Item = (PathBuf, &'a Path)> {
+    let own = (0..).map(|number| sibling_path(path, number));
+    own.zip(files).filter(|(own, read)| own != read)
+}
+
+/// Tasks of a file of a buddy set that come before the copies.
+fn count_keepers(part: &Part) -> Result<u64, Error> {
+    let at = |error| Error::new(part.store().path(), error);
+    let mut keepers = 0u64;
+    for task in part.tasks(window(part.head())).map_err(at)? {
+        if task.map_err(at)?.task.globalrank >= 0 {
+            break;
+        }
+        keepers = keepers.saturating_add(1);
+    }
+    Ok(keepers)
 }

@@ -76,6 +76,7 @@ mod pack;
 pub mod recover;
 mod siblings;
 mod stream;
+mod tasks;
 pub mod verify;
 mod write;
 
@@ -83,7 +84,7 @@ pub use crate::extract::Extracted;
 pub use convert::Convert;
 pub use error::ErrorKind;
 pub use extract::Extract;
-pub use file::{File, OpenOptions, Opened, TaskEntry, Tasks, UnclosedSet};
+pub use file::{File, OpenOptions, Opened, TaskEntry, UnclosedSet};
 pub use new_set::Written;
 pub use pack::{Pack, Sources};
 pub use siblings::{PartOfSet, buddy_path, set_path};
@@ -92,4 +93,5 @@ pub use striae_core::endian::ByteOrder;
 pub use striae_core::sion::{
     ChunkRule, Error, Grouping, Head, KeyvalMode, Meta1, Record, SealState, Task,
 };
+pub use tasks::Tasks;
 pub use write::{Builder, Durability, FileWriter, Reopen, TaskWriter};

@@ -4,6 +4,7 @@
 //! raise it alone, so this is done in a child. It is tried at many sizes, so that it is reached in
 //! every operation.
 
+use crate::buddies::copies;
 use crate::{
     Random, argument, assert_sound, child, is_unclosed, names, payload, payload_from, run,
     set_limit, streams,
@@ -24,18 +25,21 @@ struct Variant {
     keyval: bool,
     buffer: usize,
     durability: Durability,
+    buddies: u32,
 }
 
 const fn variant(nfiles: u32, sealed: bool, keyval: bool, buffer: usize) -> Variant {
-    Variant { nfiles, sealed, keyval, buffer, durability: Durability::None }
+    Variant { nfiles, sealed, keyval, buffer, durability: Durability::None, buddies: 0 }
 }
 
-const VARIANTS: [Variant; 7] = [
+const VARIANTS: [Variant; 9] = [
     variant(1, true, false, 0),
     variant(1, false, false, 150),
     variant(2, true, false, 1 << 16),
     variant(1, true, true, 0),
     variant(2, false, true, 700),
+    Variant { buddies: 1, ..variant(2, true, false, 150) },
+    Variant { buddies: 2, ..variant(3, false, true, 0) },
     Variant { durability: Durability::EveryRecord, ..variant(1, true, false, 300) },
     Variant { durability: Durability::EveryRecord, ..variant(1, false, true, 0) },
 ];
@@ -80,7 +84,12 @@ impl Full<'_> {
                     assert!(found == old || Some(found) == new, "after {error}");
                 }
             }
-            None => assert!(is_unclosed(self.path), "after {error}"),
+            // The set is committed before its buddy sets.
+            None => assert!(
+                is_unclosed(self.path)
+                    || (self.variant.buddies > 0 && streams(self.path) == self.accepted),
+                "after {error}"
+            ),
         }
         self.errors += 1;
         self.limit += 1 + self.random.below(900);
@@ -88,9 +97,10 @@ impl Full<'_> {
     }
 
     fn create(&mut self) -> FileWriter {
-        let Variant { nfiles, sealed, keyval, buffer, durability } = self.variant;
+        let Variant { nfiles, sealed, keyval, buffer, durability, buddies } = self.variant;
         let builder = Builder::new(TASKS).chunksize(400).fsblksize(16).nfiles(nfiles);
         let builder = builder.sealed(sealed).keyval(keyval).buffer(buffer).durability(durability);
+        let builder = builder.buddies(buddies);
         loop {
             match builder.clone().order(ByteOrder::Big).create(self.path) {
                 Ok(file) => return file,
@@ -163,6 +173,7 @@ impl Full<'_> {
     fn commit(&mut self, file: &FileWriter) {
         self.insist(|| file.commit());
         assert!(streams(self.path) == self.accepted, "after a commit");
+        self.check_copies();
         self.committed = Some(self.accepted.clone());
     }
 
@@ -179,7 +190,14 @@ impl Full<'_> {
             set_limit(self.limit);
         }
         assert!(streams(self.path) == self.accepted, "after the close");
+        self.check_copies();
         assert_sound(self.path, self.variant.sealed);
+    }
+
+    fn check_copies(&self) {
+        for buddy in 0..self.variant.buddies {
+            assert!(copies(self.path, buddy) == self.accepted, "buddy set {buddy}");
+        }
     }
 
     fn full_or_closed(&self, error: &Error) {

@@ -15,6 +15,7 @@ mod common;
 #[path = "../../../core/tests/golden_sets/mod.rs"]
 mod golden_sets;
 
+mod buddies;
 mod create;
 mod faults;
 mod kill;

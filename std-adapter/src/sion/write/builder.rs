@@ -6,7 +6,7 @@ use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
-use crate::sion::siblings::sibling_path;
+use crate::sion::siblings::{buddy_path, sibling_path};
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -14,8 +14,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
-use striae_core::sion::filegroups::{EvenFiles, FileGroups};
-use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Meta1, raw};
+use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups, mapping};
+use striae_core::sion::filename::Buddy;
+use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Grouping, Meta1, raw};
+use striae_core::store::usize_to_u64;
 use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
 
 /// Bytes of a task's buffer, unless told.
@@ -54,6 +56,7 @@ pub struct Builder {
     keyval: bool,
     prefix: Option<Vec<u8>>,
     overwrite: bool,
+    buddies: u32,
     settings: Settings,
 }
 
@@ -74,6 +77,7 @@ impl Builder {
             keyval: false,
             prefix: None,
             overwrite: false,
+            buddies: 0,
             settings: Settings { durability: Durability::OnCommit, sealed: false, buffer: BUFFER },
         }
     }
@@ -157,6 +161,22 @@ impl Builder {
         self
     }
 
+    /// Writes so many buddy sets: each has every stream once more, in a file that is kept with
+    /// another file of the set, so that the loss of a node's files loses nothing
+    /// (`spec/sion.md#buddy-sets`). Readers take a lost file's streams from there.
+    ///
+    /// Chunks are packed in each file, as SIONlib's buddy writers do, unless
+    /// [`rule`](Self::rule) says otherwise afterwards. What is written goes to a stream and all of
+    /// its copies or to none of them. A commit commits the set first, and then its buddy sets.
+    #[must_use]
+    pub const fn buddies(mut self, sets: u32) -> Self {
+        self.buddies = sets;
+        if sets > 0 {
+            self.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
+        }
+        self
+    }
+
     /// Empties files that exist already, instead of refusing them.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
@@ -214,34 +234,93 @@ impl Builder {
         paths: impl IntoIterator<Item = PathBuf>,
     ) -> Result<FileWriter, Error> {
         let at = |error: SionError| Error::new(path, error);
-        let files = files_of(self.ntasks, self.nfiles).map_err(at)?;
         self.check_counts().map_err(at)?;
         let prefix = self.prefix.take();
         let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
-        let mut mapping = self.mapping(&files);
+        let files = EvenFiles::new(self.ntasks, self.nfiles.into()).map_err(at)?;
+        let mut buddies = (0..self.buddies)
+            .map(|level| self.buddy(path, files, level))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mapping = self.mapping(&files);
 
         let mut made = NewFiles { paths: Vec::new() };
-        let mut planned = Vec::new();
-        for ((tasks, number), path) in files.into_iter().zip(0..).zip(paths) {
-            planned.push(self.plan(path, number, &tasks, &prefix, &mut made)?);
+        let entries = self.ntasks; // each task has one in the mapping, and no keeper has
+        let mut planned = vec![self.plan_set(&files, paths, (&prefix, entries), &mut made)?];
+        for BuddyPlan { path, builder, set, .. } in &mut buddies {
+            builder.fsblksize = self.fsblksize; // that of file 0 for all
+            let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
+            planned.push(builder.plan_set(set, paths, (&prefix, entries), &mut made)?);
         }
-        for plan in &planned {
+        for plan in planned.iter().flatten() {
             plan.empty()?; // none is the new set's as long as one is the old
         }
-        let write = |plan: Plan| {
-            let mapping = std::mem::take(&mut mapping); // the first one has it
-            plan.write(&prefix, mapping, self.settings)
-        };
-        let parts = planned.into_iter().map(write).collect::<Result<_, _>>()?;
+        let mappings = buddies.into_iter().map(|buddy| buddy.mapping);
+        let mut sets = planned.into_iter().zip(std::iter::once(mapping).chain(mappings)).map(
+            |(plans, mut mapping)| {
+                let write = |plan: Plan| {
+                    let mapping = std::mem::take(&mut mapping); // the first one has it
+                    plan.write(&prefix, mapping, self.settings)
+                };
+                plans.into_iter().map(write).collect::<Result<Vec<_>, Error>>()
+            },
+        );
+        let parts = sets.next().transpose()?.unwrap_or_default();
+        let buddies = sets.collect::<Result<_, _>>()?;
         if self.settings.durability.asks() {
             sync_parent(path).map_err(|error| Error::new(path, error))?;
         }
-        let writer = FileWriter::new(path, parts);
+        let writer = FileWriter::new(path, parts, buddies);
         if self.settings.durability == Durability::EveryRecord {
             writer.commit()?; // a set is there for its readers as soon as all of its files are
         }
         made.paths.clear();
         Ok(writer)
+    }
+
+    /// How buddy set number `level` is made, what its files have, and its mapping.
+    fn buddy(&self, path: &Path, files: EvenFiles, level: u32) -> Result<BuddyPlan, Error> {
+        let refused = || {
+            Error::new(path, crate::sion::ErrorKind::Buddies { buddy: level, nfiles: self.nfiles })
+        };
+        if !have_no_common_divisor(level.saturating_add(1), self.nfiles) {
+            return Err(refused());
+        }
+        let set = BuddySet::new(files, Buddy(level)).map_err(|_| refused())?;
+        let (mut sizes, mut ranks) = (Vec::new(), Vec::new());
+        for task in (0..self.nfiles).flat_map(|file| set.tasks(file)) {
+            sizes.push(task.request(|task| self.chunksizes.of(task)));
+            ranks.push(match task {
+                BuddyTask::Keeper(task) => !self.rank_of(task), // -r - 1
+                BuddyTask::Copy(task) => self.rank_of(task),
+            });
+        }
+        let mapping = self.mapping(&set);
+        let ntasks = usize_to_u64(ranks.len());
+        let builder = Self {
+            ntasks,
+            chunksizes: Sizes::Each(sizes),
+            globalranks: Some(ranks),
+            ..self.clone()
+        };
+        Ok(BuddyPlan { path: buddy_path(path, level), builder, set, mapping })
+    }
+
+    fn rank_of(&self, task: u32) -> i64 {
+        let index = usize::try_from(task).unwrap_or(usize::MAX);
+        let given = self.globalranks.as_ref().and_then(|ranks| ranks.get(index));
+        given.copied().unwrap_or(task.into())
+    }
+
+    /// The physical files of a set, which are found or made, and what each is to be.
+    fn plan_set(
+        &mut self,
+        groups: &impl FileGroups,
+        paths: impl IntoIterator<Item = PathBuf>,
+        of_set: (&[u8], u64),
+        made: &mut NewFiles,
+    ) -> Result<Vec<Plan>, Error> {
+        let files = ranges(groups).zip(0..).zip(paths);
+        files.map(|((tasks, number), path)| self.plan(path, number, &tasks, of_set, made)).collect()
     }
 
     fn check_counts(&self) -> Result<(), SionError> {
@@ -261,28 +340,21 @@ impl Builder {
         Ok(())
     }
 
-    /// File and local rank of each global rank; nothing for a set of one.
-    fn mapping(&self, files: &[Range<u64>]) -> Vec<(u32, u32)> {
-        if files.len() < 2 {
+    /// File and local rank of each global rank; nothing for a set of one file.
+    fn mapping(&self, groups: &impl FileGroups) -> Vec<(u32, u32)> {
+        if groups.nfiles() < 2 {
             return Vec::new();
         }
-        let addresses = files.iter().zip(0u32..).flat_map(|(tasks, file)| {
-            (0u32..).zip(tasks.clone()).map(move |(local, _)| (file, local))
-        });
-        let addresses: Vec<_> = addresses.collect();
-        match &self.globalranks {
-            Some(ranks) => {
-                if !are_all_ranks(ranks.iter().copied()) {
-                    log::warn!(
-                        "global ranks are not 0 to {}: SIONlib cannot read the set mapped",
-                        ranks.len().saturating_sub(1),
-                    );
-                }
-                let tasks: Vec<_> = ranks.iter().copied().zip(addresses).collect();
-                mapping_of(&tasks)
-            }
-            None => addresses,
+        let addresses = mapping(groups);
+        let Some(ranks) = &self.globalranks else { return addresses.collect() };
+        if !are_all_ranks(ranks.iter().copied()) {
+            log::warn!(
+                "global ranks are not 0 to {}: SIONlib cannot read the set mapped",
+                ranks.len().saturating_sub(1),
+            );
         }
+        let tasks: Vec<_> = ranks.iter().copied().zip(addresses).collect();
+        mapping_of(&tasks)
     }
 
     /// Finds or makes the file, and whether it can be what is asked for. What is there already
@@ -292,7 +364,7 @@ impl Builder {
         path: PathBuf,
         number: u32,
         tasks: &Range<u64>,
-        prefix: &[u8],
+        (prefix, entries): (&[u8], u64),
         made: &mut NewFiles,
     ) -> Result<Plan, Error> {
         let file = self.open(&path, made)?.durable(self.settings.durability.asks());
@@ -315,8 +387,7 @@ impl Builder {
         meta1.to_raw(prefix).map_err(at)?;
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
         let blocks = blocks(&meta1, &table).map_err(at)?;
-        // Each task has an entry in the mapping.
-        let book = Book::create(&meta1, &blocks, self.ntasks, self.settings.sealed).map_err(at)?;
+        let book = Book::create(&meta1, &blocks, entries, self.settings.sealed).map_err(at)?;
         Ok(Plan { path, file, book, table })
     }
 
@@ -384,15 +455,28 @@ fn take_range<T: Copy>(all: &mut Vec<T>, range: &Range<u64>, is_all: bool) -> Ve
     all.get(start..end).unwrap_or_default().to_vec()
 }
 
+/// A buddy set that is to be made.
+struct BuddyPlan {
+    path: PathBuf,
+    builder: Builder,
+    set: BuddySet<EvenFiles>,
+    mapping: Vec<(u32, u32)>,
+}
+
 /// The tasks of each physical file.
-fn files_of(ntasks: u64, nfiles: u32) -> Result<Vec<Range<u64>>, SionError> {
-    let files = EvenFiles::new(ntasks, nfiles.into())?;
-    let mut start = 0u64;
-    let file = |number| {
-        let end = start.saturating_add(files.ntasks(number).into()); // exact: at most `ntasks`
-        std::mem::replace(&mut start, end)..end
-    };
-    Ok((0..nfiles).map(file).collect())
+fn ranges(groups: &impl FileGroups) -> impl Iterator<Item = Range<u64>> {
+    (0..groups.nfiles()).scan(0u64, |start, file| {
+        let end = start.saturating_add(groups.ntasks(file).into()); // exact: at most `ntasks`
+        Some(std::mem::replace(start, end)..end)
+    })
+}
+
+/// Whether no number but 1 divides both.
+const fn have_no_common_divisor(mut a: u32, mut b: u32) -> bool {
+    while let Some(rest) = a.checked_rem(b) {
+        (a, b) = (b, rest);
+    }
+    a == 1
 }
 
 /// As SIONlib: what the file system states, or 2 MiB if that is above 32 MiB.

@@ -83,10 +83,7 @@ impl TaskTable for Table {
     }
 
     fn chunksize(&self, local: u32) -> u64 {
-        match &self.sizes {
-            Sizes::Same(size) => *size,
-            Sizes::Each(sizes) => of_task(sizes, local).unwrap_or(0),
-        }
+        self.sizes.of(local)
     }
 }
 
@@ -116,6 +113,16 @@ impl Table {
 pub(super) enum Sizes {
     Same(u64),
     Each(Vec<u64>),
+}
+
+impl Sizes {
+    /// What task `task` asks for.
+    pub(super) fn of(&self, task: u32) -> u64 {
+        match self {
+            Self::Same(size) => *size,
+            Self::Each(sizes) => of_task(sizes, task).unwrap_or(0),
+        }
+    }
 }
 
 /// Files that are removed again if not all of a set can be made.

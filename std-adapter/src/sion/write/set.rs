@@ -2,15 +2,16 @@
 
 use super::Durability;
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
-use super::task::TaskWriter;
+use super::task::{Strand, TaskWriter};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::shown;
 use crate::sion::file::{OpenOptions, Opened};
-use crate::sion::siblings::sibling_path;
+use crate::sion::siblings::{buddy_path, sibling_path};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, io};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
     self as core_sion, Blocks, Book, KeyvalMode, Meta1, Physical, SealState, Varheader,
@@ -35,6 +36,8 @@ pub struct FileWriter {
     /// First task of each physical file.
     firsts: Vec<u64>,
     ntasks: u64,
+    /// The buddy sets, which have each stream once more.
+    buddies: Vec<Arc<Parts>>,
 }
 
 /// The physical files of a set that is written.
@@ -46,6 +49,34 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    fn new(parts: Vec<Part>) -> Arc<Self> {
+        let parts = parts.into_iter().map(Arc::new).collect();
+        Arc::new(Self { parts, are_published: AtomicBool::new(false) })
+    }
+
+    /// The copy of the task with the rank `local` in file `file` of the main set, `main`, in this
+    /// buddy set, for the writer of task `task`: keepers come before copies.
+    fn copy(
+        self: &Arc<Self>,
+        file: usize,
+        main: &Part,
+        local: u32,
+        task: u64,
+    ) -> Result<Strand, Error> {
+        let ntasks = |part: &Part| part.meta1().ntasks();
+        let part = self.parts.get(file);
+        let place = part.and_then(|part| {
+            Some((part, ntasks(part).checked_sub(ntasks(main))?.checked_add(local)?))
+        });
+        match place {
+            Some((part, local)) => Strand::new((self, part), local, task),
+            None => {
+                let ntasks = ntasks(main).into();
+                Err(main.error(core_sion::Error::NoTask { task, ntasks }))
+            }
+        }
+    }
+
     /// Commits all but `own` that never were: without one of them nobody can open the set.
     pub(super) fn publish_others(&self, own: &Arc<Part>) -> Result<(), Error> {
         if self.are_published.load(Ordering::Acquire) {
@@ -60,16 +91,21 @@ impl Parts {
 }
 
 impl FileWriter {
-    pub(super) fn new(path: &Path, parts: Vec<Part>) -> Self {
+    pub(super) fn new(path: &Path, parts: Vec<Part>, buddies: Vec<Vec<Part>>) -> Self {
         let mut firsts = Vec::with_capacity(parts.len());
         let mut ntasks = 0u64;
         for part in &parts {
             firsts.push(ntasks);
             ntasks = ntasks.saturating_add(part.meta1().ntasks().into());
         }
-        let parts = parts.into_iter().map(Arc::new).collect();
-        let parts = Arc::new(Parts { parts, are_published: AtomicBool::new(false) });
-        Self { path: path.to_owned(), parts, firsts, ntasks }
+        let buddies = buddies.into_iter().map(Parts::new).collect();
+        Self { path: path.to_owned(), parts: Parts::new(parts), firsts, ntasks, buddies }
+    }
+
+    /// The physical files of the set and of its buddy sets.
+    fn all_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
+        let sets = std::iter::once(&self.parts).chain(&self.buddies);
+        sets.flat_map(|set| &set.parts)
     }
 
     /// Goes on with the set whose first file is at `path`, as the last commit or close left it: see
@@ -115,7 +151,9 @@ impl FileWriter {
         let local = u32::try_from(task.saturating_sub(first)).ok();
         match (self.parts.parts.get(file), local) {
             (Some(part), Some(local)) if task < self.ntasks => {
-                TaskWriter::new((&self.parts, part), local, task)
+                let own = Strand::new((&self.parts, part), local, task)?;
+                let copies = self.buddies.iter().map(|set| set.copy(file, part, local, task));
+                Ok(TaskWriter::new(own, copies.collect::<Result<_, _>>()?, task))
             }
             _ => {
                 let ntasks = self.ntasks;
@@ -134,7 +172,15 @@ impl FileWriter {
     /// holds then, and this one can be tried again, unless the disk failed to make something
     /// durable ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
-        self.parts.parts.iter().try_for_each(|part| part.commit())
+        self.all_parts().try_for_each(|part| part.commit())
+    }
+
+    /// Checks that each stream is as long as its copies.
+    fn check_copies(&self) -> Result<(), Error> {
+        if self.buddies.is_empty() {
+            return Ok(());
+        }
+        (0..self.ntasks).try_for_each(|task| self.task(task)?.check_copies())
     }
 
     /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers
@@ -145,13 +191,13 @@ impl FileWriter {
     /// # Errors
     /// As [`FileWriter::commit`].
     pub fn close(&mut self) -> Result<(), Error> {
-        self.parts.parts.iter().try_for_each(|part| part.close())
+        self.all_parts().try_for_each(|part| part.close())
     }
 }
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        for part in &self.parts.parts {
+        for part in self.all_parts() {
             if part.abandon() {
                 log::warn!(
                     "{}: dropped without a close: what was written since the last commit is lost",
@@ -209,21 +255,37 @@ impl Reopen {
         self
     }
 
-    /// Goes on with the set whose first file is at `path`.
+    /// Goes on with the set whose first file is at `path`, and with its buddy sets, those whose
+    /// first files are there: so that they stay copies.
     ///
     /// # Errors
-    /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed; a
+    /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
+    /// [`Stale`](crate::sion::ErrorKind::Stale) if a buddy set does not end where the set does; a
     /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
+        let parts = self.open_set(path)?;
+        let mut buddies = Vec::new();
+        for level in 0.. {
+            let buddy = buddy_path(path, level);
+            match fs::symlink_metadata(&buddy) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                _ => buddies.push(self.open_set(&buddy)?),
+            }
+        }
+        let writer = FileWriter::new(path, parts, buddies);
+        writer.check_copies()?;
+        Ok(writer)
+    }
+
+    fn open_set(&self, path: &Path) -> Result<Vec<Part>, Error> {
         // As a reader would: all of the set is there, and belongs together.
-        let nfiles = match OpenOptions::new().open(path)? {
+        let nfiles = match OpenOptions::new().buddies(false).open(path)? {
             Opened::Closed(file) => file.files().len(),
             Opened::Unclosed(set) => return Err(set.not_closed()),
         };
         let numbers = 0..u32::try_from(nfiles).unwrap_or(u32::MAX);
-        let parts = numbers.map(|number| self.open_part(sibling_path(path, number)));
-        Ok(FileWriter::new(path, parts.collect::<Result<_, _>>()?))
+        numbers.map(|number| self.open_part(sibling_path(path, number))).collect()
     }
 
     fn open_part(&self, path: PathBuf) -> Result<Part, Error> {

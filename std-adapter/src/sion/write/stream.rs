@@ -85,7 +85,7 @@ impl Stream {
     }
 
     #[inline]
-    fn has_room(&self, part: &Part, len: usize) -> bool {
+    pub(super) fn has_room(&self, part: &Part, len: usize) -> bool {
         let free = self.buf.capacity().saturating_sub(self.buf.len()).min(part.buffer());
         len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor().room())
     }
@@ -173,6 +173,12 @@ impl Stream {
             stream.write_all(part, header)?;
             stream.write_all(part, value)
         })
+    }
+
+    /// Accepts all of `bytes`; after an error, some of them.
+    pub(super) fn write_whole(&mut self, part: &Part, bytes: &[u8]) -> Result<(), Error> {
+        self.check_open(part)?;
+        self.write_all(part, bytes)
     }
 
     fn write_all(&mut self, part: &Part, bytes: &[u8]) -> Result<(), Error> {
@@ -274,7 +280,7 @@ impl Stream {
         self.pen.leave(&mut self.finished).map_err(|error| part.error(error))
     }
 
-    fn check_open(&self, part: &Part) -> Result<(), Error> {
+    pub(super) fn check_open(&self, part: &Part) -> Result<(), Error> {
         if self.closed {
             return Err(Error::new(part.path(), ErrorKind::Closed));
         }

@@ -27,16 +27,25 @@ use zerocopy::IntoBytes;
 /// whether it is in the file: then it is part of the next commit.
 #[derive(Debug)]
 pub struct TaskWriter {
-    set: Arc<Parts>,
-    part: Arc<Part>,
-    stream: Arc<Mutex<Stream>>,
+    own: Strand,
+    /// Its copies in buddy sets.
+    copies: Vec<Strand>,
     task: u64,
     /// As the file says them; a short write should not have to look there.
     is_plain: bool,
     commits_each: bool,
 }
 
-impl TaskWriter {
+/// A stream in one file of one set.
+#[derive(Debug)]
+pub(super) struct Strand {
+    set: Arc<Parts>,
+    part: Arc<Part>,
+    stream: Arc<Mutex<Stream>>,
+}
+
+impl Strand {
+    /// The stream of the task with the rank `local` in `part`, for the writer of task `task`.
     pub(super) fn new(
         (set, part): (&Arc<Parts>, &Arc<Part>),
         local: u32,
@@ -51,10 +60,32 @@ impl TaskWriter {
             return Err(Error::new(part.path(), crate::sion::ErrorKind::Taken { task }));
         }
         drop(state);
-        let is_plain = !part.is_keyval();
-        let commits_each = part.durability() == Durability::EveryRecord;
-        let (set, part) = (Arc::clone(set), Arc::clone(part));
-        Ok(Self { set, part, stream, task, is_plain, commits_each })
+        Ok(Self { set: Arc::clone(set), part: Arc::clone(part), stream })
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        self.set.publish_others(&self.part)?;
+        self.part.commit()
+    }
+}
+
+impl Drop for Strand {
+    fn drop(&mut self) {
+        let mut stream = lock(&self.stream);
+        stream.taken = false;
+        // What fails stays in the buffer, and the next commit, or the close, fails if it does
+        // again.
+        if !stream.closed && stream.flush(&self.part).is_ok() {
+            stream.shrink();
+        }
+    }
+}
+
+impl TaskWriter {
+    pub(super) fn new(own: Strand, copies: Vec<Strand>, task: u64) -> Self {
+        let is_plain = !own.part.is_keyval();
+        let commits_each = own.part.durability() == Durability::EveryRecord;
+        Self { own, copies, task, is_plain, commits_each }
     }
 
     /// Makes all that this task has written so far part of the file, as durable as was asked for,
@@ -71,8 +102,28 @@ impl TaskWriter {
     /// this one can be tried again, unless the disk failed to make something durable
     /// ([`SyncFailed`](ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
-        self.set.publish_others(&self.part)?;
-        self.part.commit()
+        self.strands().try_for_each(Strand::commit)
+    }
+
+    /// The stream and its copies.
+    fn strands(&self) -> impl Iterator<Item = &Strand> {
+        std::iter::once(&self.own).chain(&self.copies)
+    }
+
+    /// Checks that the copies end where the stream does.
+    pub(super) fn check_copies(&self) -> Result<(), Error> {
+        let end = |strand: &Strand| {
+            let stream = lock(&strand.stream);
+            (stream.cursor().chunk(), stream.cursor().used())
+        };
+        match self.copies.iter().find(|copy| end(copy) != end(&self.own)) {
+            None => Ok(()),
+            Some(copy) => {
+                let main = self.own.part.path().to_owned();
+                let kind = crate::sion::ErrorKind::Stale { task: self.task, main };
+                Err(Error::new(copy.part.path(), kind))
+            }
+        }
     }
 
     /// Number of the task in its set.
@@ -84,21 +135,21 @@ impl TaskWriter {
     /// Byte order of the metadata, and of the headers of key-value records.
     #[must_use]
     pub fn order(&self) -> ByteOrder {
-        self.part.meta1().order()
+        self.own.part.meta1().order()
     }
 
     /// Index of the chunk that is written to, and bytes of it that are used: the (block, position)
     /// pointer that SIONlib's `sion_get_current_location` gives.
     #[must_use]
     pub fn location(&self) -> (u32, u64) {
-        let stream = lock(&self.stream);
+        let stream = lock(&self.own.stream);
         (stream.cursor().chunk(), stream.cursor().used())
     }
 
     /// Bytes that are left of the chunk.
     #[must_use]
     pub fn room(&self) -> u64 {
-        lock(&self.stream).cursor().room()
+        lock(&self.own.stream).cursor().room()
     }
 
     /// Writes `record`, all of it into one chunk, as SIONlib's `sion_fwrite` does: if it does not
@@ -110,7 +161,7 @@ impl TaskWriter {
     /// is in the stream then.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), Error> {
         self.check_mode(false)?;
-        self.accept(|stream, part| stream.write_record(part, record))
+        self.accept(record.len(), |stream, part| stream.write_record(part, record))
     }
 
     /// Skips the rest of the chunk unless `len` bytes fit into it, as `sion_ensure_free_space`
@@ -120,7 +171,8 @@ impl TaskWriter {
     /// As [`TaskWriter::write_record`].
     pub fn ensure_free_space(&mut self, len: u64) -> Result<(), Error> {
         self.check_mode(false)?;
-        lock(&self.stream).ensure_free_space(&self.part, len)
+        self.strands()
+            .try_for_each(|strand| lock(&strand.stream).ensure_free_space(&strand.part, len))
     }
 
     /// Writes a key-value record; it flows over as many chunks as it takes.
@@ -130,10 +182,9 @@ impl TaskWriter {
     /// system's. Nothing of it is in the stream then.
     pub fn write_key(&mut self, key: u64, value: &[u8]) -> Result<(), Error> {
         self.check_mode(true)?;
-        let order = self.part.meta1().order();
-        let len = usize_to_u64(value.len());
-        let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
-        self.accept(|stream, part| stream.write_key(part, header.as_bytes(), value))
+        let header = self.header(key, usize_to_u64(value.len()));
+        let len = header.as_bytes().len().saturating_add(value.len());
+        self.accept(len, |stream, part| stream.write_key(part, header.as_bytes(), value))
     }
 
     /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it
@@ -151,7 +202,7 @@ impl TaskWriter {
         span: Span,
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
-        self.accept(|stream, part| {
+        self.accept(usize::MAX, |stream, part| {
             stream.copy(part, span.len(), |place, done, mut crc| {
                 let to =
                     Place { file: part.file(), offset: place.offset(), zeros: part.is_blank() };
@@ -171,9 +222,15 @@ impl TaskWriter {
     /// Writes the header of a key-value record, whose value must follow.
     pub(crate) fn begin_key(&mut self, key: u64, len: u64) -> Result<(), Error> {
         self.check_mode(true)?;
-        let order = self.part.meta1().order();
-        let header = RecordHeader { key: U64::new(key, order), len: U64::new(len, order) };
-        lock(&self.stream).write_key(&self.part, header.as_bytes(), &[])
+        let header = self.header(key, len);
+        self.strands().try_for_each(|strand| {
+            lock(&strand.stream).write_key(&strand.part, header.as_bytes(), &[])
+        })
+    }
+
+    fn header(&self, key: u64, len: u64) -> RecordHeader {
+        let order = self.order();
+        RecordHeader { key: U64::new(key, order), len: U64::new(len, order) }
     }
 
     fn check_mode(&self, keyval: bool) -> Result<(), Error> {
@@ -182,18 +239,31 @@ impl TaskWriter {
             (false, false) => SionError::OnlyKeyval,
             _ => return Ok(()),
         };
-        Err(self.part.error(error))
+        Err(self.own.part.error(error))
+    }
+
+    /// Lets the stream and all of its copies accept `len` bytes, or none of them.
+    #[inline]
+    fn accept(
+        &self,
+        len: usize,
+        work: impl FnMut(&mut Stream, &Part) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self.copies.is_empty() {
+            true => self.accept_alone(work),
+            false => self.accept_everywhere(len, work),
+        }
     }
 
     /// Lets the stream accept something, and commits it if each record is to be.
     #[inline]
-    fn accept<T>(
+    fn accept_alone<T>(
         &self,
         work: impl FnOnce(&mut Stream, &Part) -> Result<T, Error>,
     ) -> Result<T, Error> {
         match self.commits_each {
             true => self.accept_and_commit(work),
-            false => work(&mut lock(&self.stream), &self.part),
+            false => work(&mut lock(&self.own.stream), &self.own.part),
         }
     }
 
@@ -203,17 +273,47 @@ impl TaskWriter {
         &self,
         work: impl FnOnce(&mut Stream, &Part) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut stream = lock(&self.stream);
-        let (mark, settled) = (stream.mark(&self.part)?, self.part.settled());
-        let done = work(&mut stream, &self.part)?;
-        drop(stream);
-        self.part.commit_record(&self.stream, &mark, settled)?;
+        let Strand { part, stream, .. } = &self.own;
+        let mut locked = lock(stream);
+        let (mark, settled) = (locked.mark(part)?, part.settled());
+        let done = work(&mut locked, part)?;
+        drop(locked);
+        part.commit_record(stream, &mark, settled)?;
         Ok(done)
+    }
+
+    #[cold]
+    fn accept_everywhere(
+        &self,
+        len: usize,
+        mut work: impl FnMut(&mut Stream, &Part) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // All are locked at once: what nobody could commit meanwhile may be taken back.
+        let mut streams: Vec<_> =
+            self.strands().map(|strand| (lock(&strand.stream), &*strand.part)).collect();
+        streams.iter().try_for_each(|(stream, part)| stream.check_open(part))?;
+        let mut marks = Vec::new();
+        if streams.iter().any(|(stream, part)| !stream.has_room(part, len)) {
+            for (stream, part) in &mut streams {
+                marks.push(stream.mark(part)?);
+            }
+        } // else buffers take all of it, and nothing can fail
+        let worked = streams.iter_mut().try_for_each(|(stream, part)| work(stream, part));
+        if worked.is_err() {
+            for ((stream, part), mark) in streams.iter_mut().zip(&marks) {
+                part.leave_rubbish();
+                stream.take_back(mark);
+            }
+        }
+        drop(streams);
+        worked?;
+        if self.commits_each { self.commit() } else { Ok(()) }
     }
 }
 
 impl Write for TaskWriter {
-    /// Accepts bytes of a plain stream: all of them, or, if the disk is full, those that it took.
+    /// Accepts bytes of a plain stream: all of them, or, if the disk is full, those that it took;
+    /// none if the stream has copies.
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
@@ -222,23 +322,17 @@ impl Write for TaskWriter {
         if !self.is_plain {
             self.check_mode(false)?;
         }
-        Ok(self.accept(|stream, part| stream.write(part, bytes))?)
+        if self.copies.is_empty() {
+            return Ok(self.accept_alone(|stream, part| stream.write(part, bytes))?);
+        }
+        self.accept_everywhere(bytes.len(), |stream, part| stream.write_whole(part, bytes))?;
+        Ok(bytes.len())
     }
 
     /// Hands the buffer to the operating system. Only a commit makes it part of the file.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(lock(&self.stream).flush(&self.part)?)
-    }
-}
-
-impl Drop for TaskWriter {
-    fn drop(&mut self) {
-        let mut stream = lock(&self.stream);
-        stream.taken = false;
-        // What fails stays in the buffer, and the next commit, or the close, fails if it does
-        // again.
-        if !stream.closed && stream.flush(&self.part).is_ok() {
-            stream.shrink();
-        }
+        let flushed =
+            self.strands().try_for_each(|strand| lock(&strand.stream).flush(&strand.part));
+        Ok(flushed?)
     }
 }

@@ -67,10 +67,22 @@ pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done:
     ));
 }
 
+/// Says which files are lost, and what is read in their place.
+fn complain_of_copies(file: &File) {
+    for (lost, copy) in file.copies() {
+        let (lost, copy) = (shown::path(&lost), shown::path(copy));
+        complain(&format!("{lost}: is lost; its streams are read from the buddy set: {copy}"));
+    }
+}
+
 impl Set {
     /// Opens it, closed or not.
     fn open_any(&self) -> Result<Opened, Error> {
-        OpenOptions::new().alone(self.alone).open(&self.path)
+        let opened = OpenOptions::new().alone(self.alone).open(&self.path)?;
+        if let Opened::Closed(file) = &opened {
+            complain_of_copies(file);
+        }
+        Ok(opened)
     }
 
     /// Says that only one file of a set is read, unless that was asked for.
@@ -84,6 +96,7 @@ impl Set {
         match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
             Opened::Closed(file) => {
                 self.complain_of_part(file.part_of_set());
+                complain_of_copies(&file);
                 Ok(file)
             }
             Opened::Unclosed(set) => Err(set.not_closed()),
