@@ -1,12 +1,12 @@
 //! Integers whose byte order is known only at run time.
 //!
 //! GSD is little-endian and CDF is big-endian; their structures use zerocopy's own types. A SIONlib
-//! file is in the order of the machine that wrote it (`spec/sion.md#byte-orders`), so its integers
-//! are stored as bytes and read with `.get(order)`.
+//! file has the byte order of the machine that wrote it (`spec/sion.md#byte-orders`), so its
+//! integers are stored as bytes and read by `.get(order)`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The order of the bytes of an integer.
+/// The byte order of an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ByteOrder {
@@ -17,7 +17,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of the machine that this code runs on.
+    /// The byte order of the machine that this code runs on.
     pub const HOST: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 

@@ -1,39 +1,38 @@
-//! The tables of a specification, once: structure, offsets and names.
+//! The tables of a specification, written once: structure, offsets and names.
 //!
-//! A structure is written plainly with zerocopy's derives. `spec_table!` then states the
-//! specification's table: offsets and types are asserted when compiling, and the same rows become
-//! `TABLE`, which error texts, `striae dump` and the test that compares `spec/*.md` with the code
-//! all read.
+//! A structure is a plain struct with zerocopy's derives. `spec_table!` then repeats the
+//! specification's table: the compiler checks offsets and types. The same rows become `TABLE`,
+//! which error texts, `striae dump` and the test that compares `spec/*.md` with the code all use.
 
-/// A row of a table of a specification.
+/// A field: one row of a specification's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Name, as in the specification.
+    /// The name, as in the specification.
     pub name: &'static str,
-    /// Offset in the structure in bytes.
+    /// The offset in the structure, in bytes.
     pub offset: u16,
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: u16,
-    /// Type, as in the code.
+    /// The type, as in the code.
     pub ty: &'static str,
 }
 
 /// A table of a specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Name of the structure.
+    /// The name of the structure.
     pub name: &'static str,
-    /// The part of the file that it belongs to, as error texts call it.
+    /// The part of the file that the structure belongs to, as error texts name it.
     pub part: &'static str,
-    /// Size in bytes.
+    /// The size in bytes.
     pub len: u16,
     /// The rows in file order.
     pub fields: &'static [Field],
 }
 
-/// Names a field of one format in few bytes, so that an error can afford it.
+/// Names a field of one format in 4 bytes, so that errors stay small.
 ///
-/// It is looked up in the list of that format's tables, such as `sion::raw::TABLES`.
+/// [`FieldId::find`] looks it up in the list of the format's tables, such as `sion::raw::TABLES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FieldId {
@@ -42,13 +41,13 @@ pub struct FieldId {
 }
 
 impl FieldId {
-    /// The field at `offset` of the table with number `table`.
+    /// Names the field at `offset` in table number `table`.
     #[must_use]
     pub const fn new(table: u8, offset: u16) -> Self {
         Self { table, offset }
     }
 
-    /// Number of its table in the list of its format.
+    /// The number of the table in the format's list of tables.
     #[must_use]
     pub const fn table(self) -> u8 {
         self.table
@@ -60,7 +59,7 @@ impl FieldId {
         self.offset
     }
 
-    /// Its table and row, or `None` if `tables` are not those of its format.
+    /// The table and the row of the field, or `None` if `tables` has no such field.
     #[must_use]
     pub fn find(self, tables: &[&'static Table]) -> Option<(&'static Table, &'static Field)> {
         let table: &'static Table = tables.get(usize::from(self.table))?;
@@ -69,11 +68,11 @@ impl FieldId {
     }
 }
 
-/// Ties a `#[repr(C)]` structure to its table in the specification; a mismatch fails to compile.
+/// Checks a `#[repr(C)]` structure against its table in the specification when compiling.
 ///
-/// `spec_table!(Meta1 = 1 in "META1", 1076, 20: fsblksize: I32, ...)`: the structure, its number in
-/// the format's list of tables, the part of the file, its size, then the rows. Each field gets a
-/// [`FieldId`] of its own name, `Meta1::fsblksize`.
+/// `spec_table!(Meta1 = 1 in "META1", 1076, 20: fsblksize: I32, ...)` takes the structure, its
+/// number in the format's list of tables, the part of the file, its size, and the rows. Each field
+/// gets a [`FieldId`] with the field's name, `Meta1::fsblksize`.
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 macro_rules! spec_table {
     ($Name:ident = $number:literal in $part:literal, $len:literal,
@@ -116,7 +115,7 @@ macro_rules! spec_table {
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 pub(crate) use spec_table;
 
-/// The size of a `T` for a table's row; on-disk structures are far below 64 KiB.
+/// The size of `T` for a table's row; stored structures are far below 64 KiB.
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 #[allow(clippy::as_conversions, reason = "const, and asserted to be lossless")]
 pub(crate) const fn size_u16<T>() -> u16 {

@@ -1,4 +1,4 @@
-//! Checksums: CRC-32C, the one that processors compute, and the CRC-32 of zlib.
+//! Checksums: CRC-32C, for which many processors have an instruction, and the CRC-32 of zlib.
 
 use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, Crc};
 
@@ -6,11 +6,12 @@ static CASTAGNOLI: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
 static ZLIB: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// Computes a CRC as [`crc32c`] and [`crc32`] do; an adapter may have a faster one.
+/// A function that computes a CRC, with the arguments of [`crc32c`] and [`crc32`]. An adapter may
+/// have a faster one.
 pub type Checksum = fn(u32, &[u8]) -> u32;
 
-/// The CRC-32C of all bytes so far: `previous` is that of the bytes in front of `bytes`, 0 if there
-/// are none.
+/// The CRC-32C of all bytes so far. `previous` is the CRC-32C of the bytes before `bytes`; 0 if
+/// there are none.
 ///
 /// It is the CRC of iSCSI (RFC 3720) and ext4: polynomial 0x1EDC6F41, reflected, inverted at both
 /// ends.
@@ -19,7 +20,8 @@ pub fn crc32c(previous: u32, bytes: &[u8]) -> u32 {
     append(&CASTAGNOLI, previous, bytes)
 }
 
-/// The CRC-32 of all bytes so far, as [`crc32c`].
+/// The CRC-32 of all bytes so far. `previous` is the CRC-32 of the bytes before `bytes`; 0 if there
+/// are none.
 ///
 /// It is the CRC of zlib, gzip and Ethernet: polynomial 0x04C11DB7, reflected, inverted at both
 /// ends.
@@ -35,21 +37,24 @@ fn append(crc: &'static Crc<u32>, previous: u32, bytes: &[u8]) -> u32 {
     digest.finalize()
 }
 
-/// The CRC-32C of bytes A and then B, from `a` and `b`, those of each, and the length of B.
+/// The CRC-32C of the bytes A followed by the bytes B. `a` is the CRC-32C of A, `b` of B; `len_b`
+/// is the length of B in bytes.
 ///
-/// It takes at most 128 multiplications of polynomials, whatever the length.
+/// The work is at most 128 multiplications of polynomials, for any length.
 #[must_use]
 pub const fn crc32c_combine(a: u32, b: u32, len_b: u64) -> u32 {
     shift(a, len_b) ^ b
 }
 
-/// Most bytes that [`wrong_bit`] looks at: of 2^32 checksums, so few are those of one wrong bit in
-/// them that bytes that are wrong otherwise are hardly ever taken for such.
+/// The most bytes that [`wrong_bit`] accepts. Up to this length, so few of the 2^32 checksums
+/// belong to one wrong bit that other damage is hardly ever mistaken for it.
 pub const MAX_CORRECTED: usize = 1 << 16;
 
-/// The byte of `bytes`, by its index, and the one bit of it that must be inverted so that their
-/// CRC-32C, which `checksum` computes, is `stored`; `None` if no single one does it, or they are
-/// right, or more than [`MAX_CORRECTED`].
+/// Finds the one wrong bit of `bytes`: the index of its byte, and the bit as a mask.
+///
+/// Inverting that bit makes the CRC-32C of `bytes`, which `checksum` computes, equal to `stored`.
+/// `None` if no single bit does, if `stored` is already right, or if there are more than
+/// [`MAX_CORRECTED`] bytes.
 #[must_use]
 pub fn wrong_bit(bytes: &[u8], stored: u32, checksum: Checksum) -> Option<(usize, u8)> {
     let wanted = checksum(0, bytes) ^ stored;
@@ -71,9 +76,10 @@ pub fn wrong_bit(bytes: &[u8], stored: u32, checksum: Checksum) -> Option<(usize
     None
 }
 
-/// The CRC-32C of bytes that are written in parts, by anyone and in any order.
+/// The CRC-32C of bytes that are written in parts, in any order and by several writers.
 ///
-/// A CRC is linear: the parts' words, each moved to its place, are joined by an exclusive or.
+/// A CRC is linear: each part's CRC is shifted to its place, and the results are joined by an
+/// exclusive or.
 ///
 /// ```
 /// use striae_core::integrity::{Crc32cParts, crc32c};
@@ -87,40 +93,41 @@ pub fn wrong_bit(bytes: &[u8], stored: u32, checksum: Checksum) -> Option<(usize
 pub struct Crc32cParts(u32);
 
 impl Crc32cParts {
-    /// No byte yet.
+    /// No parts yet.
     pub const NONE: Self = Self(0);
 
-    /// Adds a part of `len` bytes whose CRC-32C is `crc` and that has `after` bytes after it.
+    /// Adds a part of `len` bytes with the CRC-32C `crc`; `after` bytes follow it.
     pub const fn add(&mut self, crc: u32, len: u64, after: u64) {
         self.0 ^= shift(crc ^ zeros(len), after);
     }
 
-    /// All parts of both.
+    /// The parts of both together.
     #[must_use]
     pub const fn join(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
 
-    /// The CRC-32C of all `len` bytes; those that no part holds count as zeros.
+    /// The CRC-32C of all `len` bytes; bytes that are in no part count as zeros.
     #[must_use]
     pub const fn crc(self, len: u64) -> u32 {
         self.0 ^ zeros(len)
     }
 
-    /// The parts as a number for the wire. The numbers of two are joined by an exclusive or.
+    /// The parts as one number, for a message to another process. The numbers of two are joined by
+    /// an exclusive or.
     #[must_use]
     pub const fn word(self) -> u32 {
         self.0
     }
 
-    /// The parts whose number is `word`.
+    /// The parts from the number that [`word`](Self::word) returned.
     #[must_use]
     pub const fn from_word(word: u32) -> Self {
         Self(word)
     }
 }
 
-/// CRC-32C of `len` zeros: the register begins and ends inverted.
+/// The CRC-32C of `len` zeros: the register is inverted at the start and at the end.
 const fn zeros(len: u64) -> u32 {
     !shift(!0, len)
 }

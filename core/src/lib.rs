@@ -1,9 +1,10 @@
-//! Where every byte is: the formats of striae, without any input or output.
+//! The file formats of striae: where every byte is, without any input or output.
 //!
-//! striae reads and writes published ways of putting many streams into few files. This crate holds
-//! what all of its adapters share: on-disk structures, checked readings of them, offset
-//! mathematics, and the order of steps in which a file is opened. It opens nothing, allocates
-//! nothing, logs nothing and knows no clock; it builds for a Cortex-M as for a cluster node.
+//! striae reads and writes published file formats that put many streams into few files. This crate
+//! holds what all of its adapters share: structures as they are stored, checked views of them,
+//! offset arithmetic, and the order of the steps that open or write a file. It opens nothing,
+//! allocates nothing, logs nothing and has no clock; it builds for a Cortex-M as well as for a
+//! cluster node.
 //!
 //! # The layers, from the bytes up
 //!
@@ -11,14 +12,14 @@
 //! |---|---|---|
 //! | foundation | [`endian`], [`span`], [`field`] | stored integers, byte ranges, the specification's tables |
 //! | integrity | [`integrity`] | checksums |
-//! | moving bytes | [`store`], [`step`] | positional stores; machines that say what they want next |
-//! | following pointers | [`source`] | linear parsers that get bytes, or are called again |
-//! | devices | `align` | reads and writes that are aligned, for whoever has spans |
-//! | formats | `sion`, `gsd`, `ffrecord`, `cdf` | one folder a format, the same kinds of module in each |
+//! | moving bytes | [`store`], [`step`] | stores that read and write by offset; machines and drivers |
+//! | following pointers | [`source`] | parsers that are called again when bytes are missing |
+//! | devices | `align` | plans of aligned reads and writes |
+//! | formats | `sion`, `gsd`, `ffrecord`, `cdf` | one folder for each format, with like modules |
 //!
-//! Inside a format, `raw` holds the structures of the specification, the views (`meta1`, ...) are
-//! checked readings of bytes, `layout` turns numbers into [`span::Span`]s, the machines (`open`,
-//! ...) are work in several steps, and `reader` is what most callers want.
+//! Inside a format, `raw` holds the structures of the specification. The views (`meta1`, ...) check
+//! bytes and give access to them. `layout` turns numbers into [`span::Span`]s. The machines
+//! (`open`, ...) do work in several steps. Most callers want `reader` and `writer`.
 //!
 //! # Example
 //!
@@ -40,10 +41,10 @@
 //!
 //! # Asynchronous code
 //!
-//! With the feature `async`, what moves bytes has a method that is waited for, beside the one that
-//! blocks: [`store`]'s `AsyncReadAt` and `AsyncWriteAt`, `drive_async`, `open_async`,
-//! `write_async`, ... A future that is dropped in the middle is a call that failed: the file is as
-//! the last commit left it, and whoever held the future goes on.
+//! With the feature `async`, most functions that read or write a store have an asynchronous twin:
+//! `open_async`, `write_async`, `drive_async`, ... The stores are `AsyncReadAt` and `AsyncWriteAt`
+//! in [`store`]. Dropping a future before it is ready counts as a failed call: the file is as the
+//! last commit left it, and the caller can go on.
 //!
 #![cfg_attr(all(feature = "sion", feature = "async"), doc = "```")]
 #![cfg_attr(not(all(feature = "sion", feature = "async")), doc = "```ignore")]
@@ -111,16 +112,16 @@
 //! # Promises
 //!
 //! - `#![no_std]`, no allocation, `#![forbid(unsafe_code)]`.
-//! - A file may hold any bytes: the answer is a correct reading or a typed error, never a panic,
-//!   and no work or memory is proportional to a number that the file merely claims.
+//! - A file may hold any bytes: the result is a correct reading or a typed error, never a panic. No
+//!   work and no memory is proportional to a number that the file only claims.
 //! - Errors name the field, its offset and its value.
 //!
 //! # Features
 //!
-//! `sion`, `gsd`, `ffrecord`, `cdf`, `align` (default): SIONlib, GSD, ffrecord and classic netCDF
-//! files, aligned reading and writing. `async`: stores, readers and writers that are waited for, and `embedded_io_async`.
-//! `defmt`: `defmt::Format` for errors and small types.
-//! Features only add.
+//! `sion`, `gsd`, `ffrecord`, `cdf` and `align` (all default): SIONlib, GSD, ffrecord and classic
+//! netCDF files, and aligned reading and writing. `async`: asynchronous stores, readers and
+//! writers, and `embedded_io_async`. `defmt`: `defmt::Format` for errors and small types. Features
+//! only add.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

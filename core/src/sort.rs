@@ -1,11 +1,12 @@
-//! A sort without memory and without a panic.
+//! A sort that needs no memory and cannot panic.
 
-/// Fewer items are sorted by insertion.
+/// Up to this number of items, the sort is an insertion sort.
 const FEW: usize = 12;
 
-/// Sorts by `key`, in O(n log n); not stable. core's own sorts keep a panic.
+/// Sorts by `key` in O(n log n); not stable. The sorts of Rust's core library contain a panic.
 ///
-/// A quicksort, which takes a third of the instructions of a heap sort, until it has gone too deep.
+/// It is a quicksort, which needs a third of the instructions of a heap sort. Below a maximal depth
+/// it becomes a heap sort.
 pub(crate) fn sort_by_key<T: Copy, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     let depth = items.len().checked_ilog2().unwrap_or(0).saturating_mul(2);
     quick(items, &key, depth);
@@ -31,7 +32,7 @@ fn quick<T: Copy, K: Ord>(mut items: &mut [T], key: &impl Fn(&T) -> K, mut depth
     insertion(items, key);
 }
 
-/// The second of the first, the middle and the last key.
+/// The median of the first, the middle and the last key.
 fn median<T, K: Ord>(items: &[T], key: &impl Fn(&T) -> K) -> Option<K> {
     let (first, last) = (key(items.first()?), key(items.last()?));
     let middle = key(items.get(items.len() / 2)?);
@@ -45,9 +46,9 @@ fn median<T, K: Ord>(items: &[T], key: &impl Fn(&T) -> K) -> Option<K> {
     })
 }
 
-/// Puts those that are not larger than the pivot in front of those that are not smaller; returns
-/// how many these are. Neither is none of them, for the pivot is not the only one that is so small,
-/// or so large.
+/// Moves the items that are not larger than the pivot before those that are not smaller, and
+/// returns the number of the former. Both parts have at least one item, as the pivot is the median
+/// of three keys.
 fn partition<T, K: Ord>(items: &mut [T], pivot: &K, key: &impl Fn(&T) -> K) -> usize {
     let (mut left, mut rest) = (0_usize, items.iter_mut());
     loop {
@@ -101,7 +102,7 @@ fn heap<T: Copy, K: Ord>(items: &mut [T], key: &impl Fn(&T) -> K) {
     }
 }
 
-/// Moves the item at `root` down until none below it is larger.
+/// Moves the item at `root` down in the heap until no item below it is larger.
 fn sift<T: Copy, K: Ord>(heap: &mut [T], mut root: usize, key: &impl Fn(&T) -> K) {
     loop {
         let child = root.saturating_mul(2).saturating_add(1);

@@ -1,17 +1,17 @@
-//! Reading what follows pointers: linear code that gets bytes, or says which ones it needs.
+//! Parsers that follow pointers: linear code that gets bytes, or says which bytes it needs.
 //!
-//! A parser asks a [`Source`] for bytes wherever they are. A slice has all of them. A [`View`] has
-//! some pages in lent memory; if the bytes are in none of them the parser gives up with a [`Miss`],
-//! [`Restart`] has them read, and calls the parser again from its start. What the parser keeps over
-//! restarts is at its *checkpoints*, [`Source::once`] and [`Source::walk`].
+//! A parser asks a [`Source`] for bytes at any offset. A slice has all of them. A [`View`] has some
+//! pages in the caller's memory. If no page holds the bytes, the parser stops with a [`Miss`];
+//! [`Restart`] reads the bytes and calls the parser again from its start. The parser keeps its
+//! results over restarts at *checkpoints*, [`Source::once`] and [`Source::walk`].
 //!
-//! Progress: pages that a parser looked at since its last checkpoint are in use, and are not
-//! replaced. If it looks at more places than there are pages, that is [`Miss::Pages`], whatever is
-//! in the file. How many checkpoints there can be is for the parser to bound: pointers may form a
-//! ring.
+//! Progress: the pages that a parser read since its last checkpoint are in use and are not
+//! replaced. A parser that needs more places at once than there are pages gets [`Miss::Pages`],
+//! whatever is in the file. The parser must bound the number of its checkpoints: pointers may form
+//! a ring.
 //!
-//! A format whose parts follow each other needs none of this, and a scan that is longer than memory
-//! is better a machine of its own ([`step`](crate::step)).
+//! A format whose parts follow each other does not need this module. A scan that is longer than the
+//! memory is better a machine of its own ([`step`](crate::step)).
 //!
 //! ```
 //! use core::ops::ControlFlow::{Break, Continue};
@@ -66,18 +66,18 @@ use core::fmt;
 use core::ops::ControlFlow;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-/// Why a source has no bytes to give.
+/// Why a source cannot give the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Miss {
-    /// The bytes are not in memory. They can be read; then the parser is called again.
+    /// The bytes are not in memory. [`Restart`] can read them and call the parser again.
     Read {
         /// Where the bytes are.
         offset: u64,
-        /// Fewest bytes that help.
+        /// The fewest bytes that the parser can use.
         need: usize,
-        /// Most bytes that are of use; at least `need`.
+        /// The most bytes that the parser can use; at least `need`.
         want: u64,
     },
     /// The file: it ends before the end of the bytes.
@@ -87,15 +87,15 @@ pub enum Miss {
         /// How many are needed.
         len: u64,
     },
-    /// The memory: a page has fewer bytes than are needed at once.
+    /// The memory: a page is shorter than the bytes that are needed at once.
     Page {
         /// How many are needed.
         len: usize,
     },
-    /// The memory: it has fewer pages than are needed at once.
+    /// The memory: there are fewer pages than are needed at once.
     Pages,
-    /// The caller's limit: more reads are needed. A parser whose state does not outlive restarts
-    /// ends here.
+    /// The caller's limit: the parser needs more reads than are allowed. A parser whose state does
+    /// not outlive restarts ends here.
     Reads,
 }
 
@@ -117,13 +117,13 @@ impl fmt::Display for Miss {
 
 impl core::error::Error for Miss {}
 
-/// Why a parser stopped: bytes are missing, or they are not of the format, which `E` says.
+/// Why a parser stopped: bytes are missing, or they break the format, with the error `E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Fault<E> {
     /// Bytes are missing.
     Miss(Miss),
-    /// The bytes are not of the format.
+    /// The bytes break the format.
     Format(E),
 }
 
@@ -160,24 +160,24 @@ pub trait Source {
     /// Length of the file in bytes.
     fn file_len(&self) -> u64;
 
-    /// At least `need` and at most `want` bytes at `offset`, as many as are at hand.
+    /// At least `need` and at most `want` bytes at `offset`: as many as the source has at once.
     ///
     /// # Errors
-    /// [`Miss`], which a parser passes on.
+    /// [`Miss`] if the source does not have the bytes; the parser returns it.
     fn some(&self, offset: u64, need: usize, want: u64) -> Result<&[u8], Miss>;
 
-    /// The pages in use; a source without pages has none.
+    /// The pages in use; none for a source without pages.
     fn pins(&self) -> Pins {
         Pins::default()
     }
 
-    /// Lets no pages but these be in use.
+    /// Sets the pages in use; all others may be replaced.
     fn set_pins(&self, _: Pins) {}
 
-    /// A structure at `offset`.
+    /// The structure `T` at `offset`.
     ///
     /// # Errors
-    /// [`Miss`], which a parser passes on.
+    /// [`Miss`] if the source does not have the bytes; the parser returns it.
     fn read<T: FromBytes + KnownLayout + Immutable + Unaligned>(
         &self,
         offset: u64,
@@ -187,11 +187,11 @@ pub trait Source {
         T::ref_from_bytes(bytes).map_err(|_| Miss::Ended { offset, len })
     }
 
-    /// What `parse` finds, which `known` keeps: after a success it is not called again. `known`
-    /// must outlive restarts.
+    /// The result of `parse`, which `known` keeps: after a success `parse` is not called again.
+    /// `known` must outlive restarts.
     ///
     /// # Errors
-    /// Those of `parse`.
+    /// The error of `parse`.
     fn once<'k, T, E>(
         &self,
         known: &'k mut Option<T>,
@@ -208,12 +208,13 @@ pub trait Source {
         }
     }
 
-    /// Repeats `step` until it breaks. `state`, which must outlive restarts, is where it goes on.
+    /// Repeats `step` until it breaks. `state` is the place to continue from and must outlive
+    /// restarts.
     ///
-    /// `step` gets the state by value, so that it cannot advance it and then miss bytes.
+    /// `step` gets the state by value, so that it cannot change the state and then miss bytes.
     ///
     /// # Errors
-    /// Those of `step`.
+    /// The error of `step`.
     fn walk<S: Copy, T, E>(
         &self,
         state: &mut S,
@@ -230,7 +231,7 @@ pub trait Source {
     }
 }
 
-/// A file in memory, or mapped there, has all of its bytes.
+/// A file in memory, or mapped there: all bytes are present.
 impl Source for [u8] {
     fn file_len(&self) -> u64 {
         usize_to_u64(self.len())
@@ -244,8 +245,7 @@ impl Source for [u8] {
     }
 }
 
-/// Bytes of a file from an offset on, as a machine is fed them: for a parser that only goes
-/// forward.
+/// The bytes that a machine was fed, as a source for a parser that only goes forward.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
     offset: u64,
@@ -254,7 +254,7 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// The `bytes` at `offset` of a file of `file_len` bytes.
+    /// Makes a source of the `bytes` at `offset` of a file of `file_len` bytes.
     #[must_use]
     pub const fn new(offset: u64, bytes: &'a [u8], file_len: u64) -> Self {
         Self { offset, bytes, file_len }

@@ -1,10 +1,10 @@
-//! Byte ranges of a file: the answer of every layout, the question of every store.
+//! Byte ranges of a file: layouts compute them, stores read and write them.
 
 use core::num::NonZeroU64;
 
 /// A range of bytes of a file: `len` bytes from `offset`.
 ///
-/// Its end never wraps: a span that would reach past `u64::MAX` cannot be made.
+/// The end never wraps: a span that would reach past `u64::MAX` cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Span {
@@ -13,10 +13,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// No byte at all.
+    /// An empty span at offset 0.
     pub const ZERO: Self = Self { offset: 0, len: 0 };
 
-    /// `len` bytes from `offset`, or `None` if the end is no `u64`.
+    /// `len` bytes from `offset`, or `None` if the end exceeds `u64::MAX`.
     #[must_use]
     pub const fn new(offset: u64, len: u64) -> Option<Self> {
         match offset.checked_add(len) {
@@ -25,8 +25,8 @@ impl Span {
         }
     }
 
-    /// A table of `count` entries of `entry_len` bytes from `offset`, or `None` if its end is no
-    /// `u64`.
+    /// A table of `count` entries of `entry_len` bytes from `offset`, or `None` if the end exceeds
+    /// `u64::MAX`.
     #[must_use]
     pub const fn of_table(offset: u64, count: u64, entry_len: u64) -> Option<Self> {
         match count.checked_mul(entry_len) {
@@ -35,7 +35,7 @@ impl Span {
         }
     }
 
-    /// The bytes from `start` up to `end`, or `None` if that is in front of it.
+    /// The bytes from `start` up to `end`, or `None` if `end` is less than `start`.
     #[must_use]
     pub const fn between(start: u64, end: u64) -> Option<Self> {
         match end.checked_sub(start) {
@@ -44,32 +44,32 @@ impl Span {
         }
     }
 
-    /// First byte, counted from the start of the file.
+    /// The first byte, counted from the start of the file.
     #[must_use]
     pub const fn offset(self) -> u64 {
         self.offset
     }
 
-    /// Number of bytes.
+    /// The number of bytes.
     #[must_use]
     pub const fn len(self) -> u64 {
         self.len
     }
 
-    /// Whether there is no byte in it.
+    /// Whether the span has no bytes.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The byte behind the last one.
+    /// The offset after the last byte.
     #[must_use]
     pub const fn end(self) -> u64 {
         self.offset.saturating_add(self.len) // exact: `new` checked it
     }
 
     /// The part of `len` bytes that starts `skip` bytes into the span, or `None` if it is not
-    /// wholly inside.
+    /// wholly inside the span.
     #[must_use]
     pub const fn part(self, skip: u64, len: u64) -> Option<Self> {
         match skip.checked_add(len) {
@@ -78,7 +78,7 @@ impl Span {
         }
     }
 
-    /// What is left behind the first `skip` bytes, or `None` if there are not so many.
+    /// The span without its first `skip` bytes, or `None` if it has fewer bytes.
     #[must_use]
     pub const fn rest(self, skip: u64) -> Option<Self> {
         match self.len.checked_sub(skip) {
@@ -87,8 +87,7 @@ impl Span {
         }
     }
 
-    /// What is left behind the first `len` bytes; empty, and at the span's end, if there are not so
-    /// many.
+    /// The span without its first `len` bytes; the empty span at its end if it has fewer bytes.
     #[must_use]
     pub const fn skip(self, len: u64) -> Self {
         match self.rest(len) {
@@ -97,8 +96,8 @@ impl Span {
         }
     }
 
-    /// The entry with this number of a table of entries of `entry_len` bytes, or `None` if it is
-    /// not wholly inside.
+    /// Entry `number` of a table of entries of `entry_len` bytes, or `None` if it is not wholly
+    /// inside the span.
     #[must_use]
     pub const fn entry(self, number: u64, entry_len: u64) -> Option<Self> {
         match number.checked_mul(entry_len) {
@@ -107,7 +106,7 @@ impl Span {
         }
     }
 
-    /// Both as one, or `None` if `next` does not begin where this one ends, or the end is no `u64`.
+    /// The span of both, or `None` if `next` does not begin where this one ends.
     #[must_use]
     pub const fn joined(self, next: Self) -> Option<Self> {
         match self.end() == next.offset {
@@ -116,7 +115,8 @@ impl Span {
         }
     }
 
-    /// Pieces of `len` bytes in order, the last one of what is left; none of an empty span.
+    /// The span in pieces of `len` bytes, in order; the last piece may be shorter. An empty span
+    /// has no pieces.
     pub fn pieces(self, len: NonZeroU64) -> impl Iterator<Item = Self> {
         let mut left = self;
         core::iter::from_fn(move || {
@@ -126,27 +126,27 @@ impl Span {
         })
     }
 
-    /// As many of `buf` as the span has bytes.
+    /// The front of `buf`: as many bytes as the span has, or all of `buf` if it is shorter.
     #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
     pub(crate) fn front_of(self, buf: &mut [u8]) -> &mut [u8] {
         let len = usize::try_from(self.len).unwrap_or(usize::MAX).min(buf.len());
         buf.get_mut(..len).unwrap_or_default()
     }
 
-    /// Whether the two share a byte.
+    /// Whether the two spans share a byte.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.len != 0 && other.len != 0 && self.offset < other.end() && other.offset < self.end()
     }
 
-    /// Whether all of it lies in the first `file_len` bytes.
+    /// Whether the span lies in the first `file_len` bytes.
     #[must_use]
     pub const fn fits(self, file_len: u64) -> bool {
         self.end() <= file_len
     }
 }
 
-/// The smallest multiple of `unit` that is at least `value`, or `None` if that is no `u64`.
+/// The smallest multiple of `unit` that is at least `value`, or `None` if it exceeds `u64::MAX`.
 #[must_use]
 pub const fn round_up(value: u64, unit: NonZeroU64) -> Option<u64> {
     let unit = unit.get();

@@ -1,9 +1,9 @@
-//! Work in several steps, without doing it: machines and the driver that runs them.
+//! Machines, which say which reads and writes they need, and the drivers that run them.
 //!
-//! A machine says what it wants ([`Machine::poll`], [`ReadMachine::poll`]); someone else does it
-//! and hands over what was read ([`Machine::feed`], [`ReadMachine::feed`]). The order of writes on
-//! the disk is therefore part of the machine, where a test can cut it at every byte, and the same
-//! machine serves a file, a flash chip, an asynchronous runtime or a fuzzer.
+//! A machine asks for one step at a time ([`Machine::poll`], [`ReadMachine::poll`]). The caller
+//! does the step and hands over the bytes of a read ([`Machine::feed`], [`ReadMachine::feed`]). The
+//! machine therefore fixes the order of writes on the disk, and a test can cut that order at every
+//! byte. One machine serves a file, a flash chip, an asynchronous runtime and a fuzzer.
 //!
 #![cfg_attr(feature = "sion", doc = "```")]
 #![cfg_attr(not(feature = "sion"), doc = "```ignore")]
@@ -43,20 +43,20 @@ pub(crate) use sum::SumOf;
 
 use crate::store::{ReadAt, WriteAt};
 
-/// What a machine wants next.
+/// The next step of a [`Machine`].
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step<'a, T> {
-    /// Feed at least `need` and at most `want` bytes that stand at `offset`.
+    /// Read at least `need` and at most `want` bytes at `offset`, and feed them.
     ///
-    /// A machine that scans a table wants all of it and needs one entry: whoever drives it chooses
-    /// how much memory that takes.
+    /// A machine that scans a table wants the whole table but needs only one entry: the driver
+    /// chooses how much memory a read takes.
     Read {
         /// Where the bytes are.
         offset: u64,
-        /// Fewest bytes that help.
+        /// The fewest bytes that the machine can use.
         need: usize,
-        /// Most bytes that are of use; at least `need`.
+        /// The most bytes that the machine can use; at least `need`.
         want: u64,
     },
     /// Write `bytes` at `offset`.
@@ -66,12 +66,13 @@ pub enum Step<'a, T> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// Let nobody who reads the store see a later write without all earlier ones. They need not be
-    /// durable.
+    /// Order the writes: no reader of the store may see a later write without all earlier ones. The
+    /// earlier writes need not be durable.
     Order,
-    /// Make all earlier writes durable before anything else is written. It orders them, too.
+    /// Make all earlier writes durable before the next write. This also orders them, as
+    /// [`Step::Order`] does.
     Sync,
-    /// Cut the store to `len` bytes, or grow it by zeros.
+    /// Cut the store to `len` bytes, or extend it to `len` bytes with zeros.
     SetSize {
         /// The new length.
         len: u64,
@@ -81,7 +82,7 @@ pub enum Step<'a, T> {
 }
 
 impl<'a, T> Step<'a, T> {
-    /// This step with what `map` makes of a result.
+    /// This step, with the output of [`Step::Done`] passed through `map`.
     pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Step<'a, U> {
         match self {
             Self::Read { offset, need, want } => Step::Read { offset, need, want },
@@ -94,17 +95,17 @@ impl<'a, T> Step<'a, T> {
     }
 }
 
-/// What a machine that only reads wants next.
+/// The next step of a [`ReadMachine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum ReadStep<T> {
-    /// See [`Step::Read`].
+    /// Read bytes and feed them; see [`Step::Read`].
     Read {
         /// Where the bytes are.
         offset: u64,
-        /// Fewest bytes that help.
+        /// The fewest bytes that the machine can use.
         need: usize,
-        /// Most bytes that are of use; at least `need`.
+        /// The most bytes that the machine can use; at least `need`.
         want: u64,
     },
     /// The work is done.
@@ -120,39 +121,39 @@ impl<T> From<ReadStep<T>> for Step<'_, T> {
     }
 }
 
-/// Work in several steps.
+/// Work in several steps, done by a driver.
 pub trait Machine {
-    /// Its result.
+    /// The result of the work.
     type Output;
-    /// Why the bytes that it was fed cannot be used.
+    /// The error of [`feed`](Self::feed).
     type Error;
 
-    /// The next step. Asking again assumes that the last `Write`, `Order`, `Sync` or `SetSize`
-    /// succeeded; a `Read` is asked for again until it is fed.
+    /// The next step. A further call assumes that the last `Write`, `Order`, `Sync` or `SetSize`
+    /// succeeded. A `Read` is returned again until it is fed.
     fn poll(&mut self) -> Step<'_, Self::Output>;
 
     /// Hands over the bytes of the last [`Step::Read`]: at least its `need`, at most its `want`.
     ///
     /// # Errors
-    /// The bytes are not of the format. The machine must not be used any more.
+    /// The bytes break the format. The machine must not be used after an error.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Work in several steps that all are reads. It is a [`Machine`], too.
+/// Work in several steps that are all reads. Each `ReadMachine` is also a [`Machine`].
 pub trait ReadMachine {
-    /// Its result.
+    /// The result of the work.
     type Output;
-    /// Why the bytes that it was fed cannot be used.
+    /// The error of [`feed`](Self::feed).
     type Error;
 
-    /// The next step; a `Read` is asked for again until it is fed.
+    /// The next step. A `Read` is returned again until it is fed.
     fn poll(&mut self) -> ReadStep<Self::Output>;
 
     /// Hands over the bytes of the last [`ReadStep::Read`]: at least its `need`, at most its
     /// `want`.
     ///
     /// # Errors
-    /// The bytes are not of the format. The machine must not be used any more.
+    /// The bytes break the format. The machine must not be used after an error.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
@@ -169,23 +170,24 @@ impl<M: ReadMachine> Machine for M {
     }
 }
 
-/// Why a machine did not come to its end: the store's error `S`, or the format's error `F`.
+/// Why a driver could not finish a machine: an error `S` of the store, an error `F` of the format,
+/// or one of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum DriveError<S, F> {
     /// The store failed.
     Store(S),
-    /// The bytes are not of the format.
+    /// The bytes break the format.
     Format(F),
-    /// The store ended before its length: it shrank while it was read.
+    /// The store ended before the length that it had when it was opened: another program cut it.
     Ended {
-        /// Where a byte was expected.
+        /// The offset of the first byte of the failed read.
         offset: u64,
     },
-    /// The caller's buffer is shorter than the smallest read.
+    /// The caller's buffer is shorter than the smallest read that the machine needs.
     BufferTooSmall {
-        /// Bytes that are needed.
+        /// The bytes that are needed.
         need: usize,
     },
 }
@@ -235,7 +237,7 @@ where
 }
 
 impl<S> DriveError<S, core::convert::Infallible> {
-    /// The error of a machine whose format cannot be wrong.
+    /// Converts the error of a machine whose `feed` cannot fail.
     #[must_use]
     pub fn infallible<F>(self) -> DriveError<S, F> {
         self.map_format(|never| match never {})
@@ -243,7 +245,7 @@ impl<S> DriveError<S, core::convert::Infallible> {
 }
 
 impl<S, F> DriveError<S, F> {
-    /// The error with another type for bytes that are not of the format.
+    /// Converts the format's error by `of`; the other variants stay.
     pub fn map_format<G>(self, of: impl FnOnce(F) -> G) -> DriveError<S, G> {
         match self {
             Self::Store(error) => DriveError::Store(error),
@@ -253,7 +255,7 @@ impl<S, F> DriveError<S, F> {
         }
     }
 
-    /// An error of no store.
+    /// Converts an error of work in memory, where no store can fail.
     pub(crate) fn of_memory(error: DriveError<core::convert::Infallible, F>) -> Self {
         match error {
             DriveError::Store(never) => match never {},
@@ -271,10 +273,11 @@ impl<S, F> DriveError<S, F> {
     }
 }
 
-/// Runs `machine` on `store`, with `buf` as the only memory.
+/// Runs `machine` on `store`. `buf` is the only memory.
 ///
 /// # Errors
-/// See [`DriveError`].
+/// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
+/// [`DriveError::BufferTooSmall`].
 pub fn drive<M: Machine, S: WriteAt>(
     machine: &mut M,
     store: &mut S,
@@ -305,10 +308,11 @@ pub fn drive<M: Machine, S: WriteAt>(
     }
 }
 
-/// Runs a `machine` that only reads on `store`, with `buf` as the only memory.
+/// Runs a `machine` that only reads on `store`. `buf` is the only memory.
 ///
 /// # Errors
-/// See [`DriveError`].
+/// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
+/// [`DriveError::BufferTooSmall`].
 pub fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
@@ -337,13 +341,13 @@ fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
     machine.feed(bytes).map_err(DriveError::Format)
 }
 
-/// The part of `buf` that a read fills.
+/// The part of `buf` that a read fills, or `None` if it is shorter than `need`.
 fn part_of(buf: &mut [u8], need: usize, want: u64) -> Option<&mut [u8]> {
     let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
     buf.get_mut(..len).filter(|_| need <= len)
 }
 
-/// Reads exactly `buf` from `store` for code that is no machine.
+/// Fills `buf` from `store`, for code that is not a machine.
 ///
 /// # Errors
 /// [`DriveError::Store`], or [`DriveError::Ended`] if the store is too short.

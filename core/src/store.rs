@@ -1,11 +1,12 @@
 //! Stores: bytes that are read and written by offset.
 //!
-//! [`ReadAt`] and [`WriteAt`] are all that striae asks of a file, a flash chip or a block of
-//! memory. Byte slices are stores; [`SeekStore`] makes one of anything with `embedded_io`'s `Read`
-//! and `Seek`; the adapter crates bring files.
+//! striae needs only [`ReadAt`] and [`WriteAt`] of a file, a flash chip or a block of memory. Byte
+//! slices are stores. [`SeekStore`] turns anything with `embedded_io`'s `Read` and `Seek` into a
+//! store. The adapter crates add files.
 //!
-//! With the feature `async` there are `AsyncReadAt` and `AsyncWriteAt`, which are waited for;
-//! [`SeekStore`] makes one of `embedded_io_async`'s traits, and `Ready` one of any store here.
+//! With the feature `async` there are asynchronous stores, `AsyncReadAt` and `AsyncWriteAt`.
+//! [`SeekStore`] also accepts `embedded_io_async`'s traits, and `Ready` turns any store into an
+//! asynchronous one.
 
 #[cfg(feature = "async")]
 mod asynch;
@@ -18,29 +19,30 @@ use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Wr
 
 /// Bytes that can be read by offset.
 ///
-/// Reading takes `&self`, so that many readers share a store; what needs a cursor keeps it inside
-/// (see [`SeekStore`]).
+/// Reading takes `&self`, so that several readers can share a store. A store that needs a cursor
+/// keeps it inside (see [`SeekStore`]).
 pub trait ReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
 
-    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only
-    /// if `buf` is empty or `offset` is at or behind the end.
+    /// Reads bytes at `offset` into `buf` and returns how many; at most `buf.len()`. Returns 0 only
+    /// if `buf` is empty or `offset` is at or after the end.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
 
-    /// Length of the store in bytes.
+    /// The length of the store in bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     fn size(&self) -> Result<u64, Self::Error>;
 
-    /// Fills `buf` from `offset`.
+    /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full.
+    /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full; else the store's
+    /// own error.
     fn read_exact_at(
         &self,
         mut offset: u64,
@@ -60,24 +62,25 @@ pub trait ReadAt {
 
 /// Bytes that can be written by offset.
 pub trait WriteAt: ReadAt {
-    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the
-    /// gap.
+    /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`
+    /// reads as zeros.
     ///
     /// # Errors
-    /// The store's own. Some of the bytes may have been written.
+    /// The store's own error. Some of the bytes may have been written.
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Cuts the store to `len` bytes, or grows it by zeros.
+    /// Cuts the store to `len` bytes, or extends it to `len` bytes with zeros.
     ///
     /// # Errors
-    /// The store's own, also if it cannot do that.
+    /// The store's own error, also if the store cannot be cut or extended.
     fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
 
-    /// Lets nobody who reads what is stored see a later write without all earlier ones. A store
-    /// that hands on each write at once does so anyway; one that gathers writes must hand them on.
+    /// Orders writes: no reader of the stored bytes may see a later write without all earlier ones.
+    /// A store that passes on each write at once needs to do nothing; a store that buffers writes
+    /// must pass them on.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     fn order(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -85,9 +88,10 @@ pub trait WriteAt: ReadAt {
     /// Makes all earlier writes durable, and orders them as [`order`](Self::order) does.
     ///
     /// # Errors
-    /// The store's own. What was written since the last success may or may not be durable. A store
-    /// whose next success does not cover that (the page cache of an operating system forgets what
-    /// it failed to write) must go on failing: whoever writes to it tries again.
+    /// The store's own error. The store's own error. What was written since the last success may or
+    /// may not be durable, and the caller will call `sync` again. A store whose next success would
+    /// not cover those writes (an operating system drops the pages that it failed to write) must
+    /// therefore keep failing.
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
@@ -133,11 +137,11 @@ impl<S: WriteAt + ?Sized> WriteAt for &mut S {
     }
 }
 
-/// What a byte slice cannot do: grow, or be cut.
+/// The error of a byte slice, which can neither grow nor be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FixedSize {
-    /// The slice's length in bytes.
+    /// The length of the slice in bytes.
     pub len: usize,
     /// The length that was asked for.
     pub wanted: u64,
@@ -193,23 +197,23 @@ impl WriteAt for [u8] {
     }
 }
 
-/// A store out of anything that reads and seeks, such as a file on an SD card.
+/// A store made of anything that reads and seeks, such as a file on an SD card.
 ///
-/// Its sync is the device's `flush`, and what that says is passed on each time: a device that
-/// forgets what it failed to write must itself go on failing (see [`WriteAt::sync`]).
+/// [`sync`](WriteAt::sync) calls the device's `flush` and returns its result each time. A device
+/// that drops bytes that it failed to write must itself keep failing (see [`WriteAt::sync`]).
 ///
-/// It keeps the device in a [`RefCell`]: shared within one thread, not between threads.
+/// The device is in a [`RefCell`]: one thread can share the store, several threads cannot.
 #[derive(Debug)]
 pub struct SeekStore<T>(RefCell<T>);
 
 impl<T> SeekStore<T> {
-    /// A store of all that `device` holds.
+    /// Makes a store of all bytes of `device`.
     #[must_use]
     pub const fn new(device: T) -> Self {
         Self(RefCell::new(device))
     }
 
-    /// The device.
+    /// Returns the device.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
@@ -223,19 +227,19 @@ impl<T> SeekStore<T> {
 pub enum SeekStoreError<E> {
     /// The device failed.
     Device(E),
-    /// The device took no byte of a write: it is full.
+    /// The device accepted no byte of a write: it is full.
     Full {
-        /// Where the first byte that it did not take belongs.
+        /// The offset of the first byte that was not written.
         offset: u64,
     },
-    /// `embedded_io` has no way to cut a file.
+    /// The file cannot be cut: `embedded_io` has no such call.
     CannotShrink {
-        /// Length of the file in bytes.
+        /// The length of the file in bytes.
         len: u64,
         /// The length that was asked for.
         wanted: u64,
     },
-    /// The device is in use by a call further up.
+    /// The device is in use by another call on this store that has not ended.
     Busy,
 }
 
@@ -319,8 +323,8 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T
     }
 }
 
-/// What is read where a device did not go to: it may refuse to seek behind its end, or stay there,
-/// and nothing can be read then.
+/// The result of a read after a seek that did not reach `offset`. A device may refuse to seek past
+/// its end, or stay at its end: then nothing can be read there.
 fn read_nothing<E>(
     moved: Result<u64, E>,
     offset: u64,
@@ -334,7 +338,7 @@ fn read_nothing<E>(
 
 const ZEROS: [u8; 64] = [0; 64];
 
-/// Writes zeros at the device's cursor, which stands at `from`, up to `to`.
+/// Writes zeros from `from`, where the device's cursor is, up to `to`.
 fn write_zeros<T: Write>(
     device: &mut T,
     mut from: u64,
@@ -349,7 +353,8 @@ fn write_zeros<T: Write>(
     Ok(())
 }
 
-/// `embedded_io::Write::write_all` panics when a device takes no byte; this one says so.
+/// Writes all bytes. `embedded_io::Write::write_all` panics when a device accepts no byte; this
+/// function returns an error.
 fn write_all<T: Write>(
     device: &mut T,
     mut offset: u64,
@@ -363,7 +368,7 @@ fn write_all<T: Write>(
     Ok(())
 }
 
-/// Copies what fits from the front of `from` to the front of `to` and returns how much that was.
+/// Copies as many bytes as fit from the front of `from` to the front of `to`, and returns how many.
 pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     let n = from.len().min(to.len());
     if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
@@ -372,8 +377,8 @@ pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     n
 }
 
-/// A length in memory as a length in a store: exact on every target, as `usize` has at most 64
-/// bits.
+/// Converts a length in memory to a length in a store. The result is exact on every target, as
+/// `usize` has at most 64 bits.
 #[must_use]
 #[inline]
 pub fn usize_to_u64(n: usize) -> u64 {

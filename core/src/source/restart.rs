@@ -1,14 +1,14 @@
-//! A machine out of a parser over a view.
+//! The machine that calls a parser over a [`View`].
 
 use super::{Fault, Miss, View};
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, fill};
 use crate::store::{ReadAt, copy_front};
 use core::convert::Infallible;
 
-/// Calls a parser until nothing is missing.
+/// Calls a parser until no bytes are missing.
 ///
-/// As a [`ReadMachine`] it copies what it is fed to a page. [`Restart::read_from`] reads into the
-/// page, and needs no other buffer.
+/// As a [`ReadMachine`] it copies the bytes that it is fed to a page. [`Restart::read_from`] reads
+/// straight into the page and needs no other buffer.
 #[derive(Debug)]
 pub struct Restart<'m, S, T, F, const N: usize> {
     view: View<'m, N>,
@@ -23,21 +23,21 @@ where
     T: Copy,
     F: Fn(&View<'m, N>, &mut S) -> Result<T, Fault<E>>,
 {
-    /// Calls `parse` on `view`. `state` is all that it remembers from call to call; at most `reads`
-    /// reads happen.
+    /// Makes a machine that calls `parse` on `view`. `state` is all that `parse` remembers between
+    /// calls. After `reads` reads, a further one is [`Miss::Reads`].
     ///
-    /// The first step of the machine is a read of no byte: only feeding calls `parse`, as polling
-    /// cannot fail.
+    /// The first step of the machine is a read of 0 bytes: `parse` may fail, so it is called by
+    /// `feed` and never by `poll`.
     #[must_use]
     pub const fn new(view: View<'m, N>, state: S, reads: u64, parse: F) -> Self {
         let step = ReadStep::Read { offset: 0, need: 0, want: 0 };
         Self { view, state, parse, step, reads }
     }
 
-    /// Runs to the end on `store`.
+    /// Runs the parser to its end on `store`.
     ///
     /// # Errors
-    /// The parser's; a [`Miss`] other than [`Miss::Read`]; the store's own.
+    /// The parser's error; a [`Miss`] other than [`Miss::Read`]; the store's own error.
     pub fn read_from<R: ReadAt + ?Sized>(
         &mut self,
         store: &R,
@@ -46,10 +46,10 @@ where
         self.output()
     }
 
-    /// As [`Restart::read_from`], of a store that is waited for.
+    /// [`Restart::read_from`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Restart::read_from`].
+    /// See [`Restart::read_from`].
     #[cfg(feature = "async")]
     pub async fn read_from_async<R: crate::store::AsyncReadAt + ?Sized>(
         &mut self,

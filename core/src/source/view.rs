@@ -1,12 +1,12 @@
-//! A file of which some pages are in memory.
+//! A view of a file with some of its pages in memory.
 
 use super::{Miss, Pins, Source, at_most};
 use crate::store::usize_to_u64;
 use core::cell::Cell;
 
-/// A file of which `N` pages are in memory, which the caller lends. A page begins at any offset.
+/// A view of a file with `N` pages in the caller's memory. A page may begin at any offset.
 ///
-/// If all pages hold bytes, the one that was looked at the longest time ago is replaced.
+/// If all pages hold bytes, the least recently used page is replaced.
 #[derive(Debug)]
 pub struct View<'m, const N: usize> {
     file_len: u64,
@@ -14,18 +14,18 @@ pub struct View<'m, const N: usize> {
     page_len: usize,
     pages: [Page; N],
     pins: Cell<u32>,
-    /// Number of the last look at a page.
+    /// The number of reads of a page so far.
     looks: Cell<u64>,
-    /// The page that is filled next.
+    /// The index of the page that is filled next.
     free: usize,
 }
 
-/// What is in a page.
+/// The place in the file of the bytes in a page.
 #[derive(Debug)]
 struct Page {
     offset: u64,
     len: usize,
-    /// Number of the last look at it.
+    /// The number of the last read of the page.
     look: Cell<u64>,
 }
 
@@ -35,8 +35,8 @@ impl<'m, const N: usize> View<'m, N> {
         u32::MAX >> (32 - N)
     };
 
-    /// A file of `file_len` bytes, of which nothing is in memory yet. Each page gets an `N`th of
-    /// `memory`.
+    /// Makes a view of a file of `file_len` bytes; no bytes are in memory yet. Each page gets an
+    /// `N`th of `memory`.
     #[must_use]
     pub fn new(memory: &'m mut [u8], file_len: u64) -> Self {
         Self {
@@ -50,8 +50,8 @@ impl<'m, const N: usize> View<'m, N> {
         }
     }
 
-    /// After a [`Miss::Read`]: frees a page, that of the oldest look of those not in use. Then none
-    /// is in use, as the parser begins again.
+    /// Prepares the parser's restart after a [`Miss::Read`]: frees the least recently used page
+    /// that is not in use. After that no page is in use, as the parser begins again.
     pub(crate) fn restart(&mut self) {
         let pins = self.pins.replace(0);
         let pages = self.pages.iter().enumerate();
@@ -60,14 +60,14 @@ impl<'m, const N: usize> View<'m, N> {
         self.filled(0, 0);
     }
 
-    /// Where at most `want` missing bytes go; then [`View::filled`].
+    /// The memory for at most `want` missing bytes. Call [`View::filled`] after the read.
     pub(crate) fn room(&mut self, want: u64) -> &mut [u8] {
         let start = self.free.saturating_mul(self.page_len);
         let len = usize::try_from(want).unwrap_or(usize::MAX).min(self.page_len);
         self.memory.get_mut(start..start.saturating_add(len)).unwrap_or_default()
     }
 
-    /// The first `len` bytes of the room are now those at `offset`.
+    /// Says that the first `len` bytes of [`View::room`] now hold the bytes at `offset`.
     pub(crate) fn filled(&mut self, offset: u64, len: usize) {
         let look = self.looks.get();
         if let Some(page) = self.pages.get_mut(self.free) {

@@ -1,16 +1,17 @@
-//! Drivers that wait for their store.
+//! Drivers for asynchronous stores.
 
 use super::{DriveError, Machine, ReadMachine, ReadStep, Step, part_of};
 use crate::store::{AsyncReadAt, AsyncWriteAt};
 
-/// Runs `machine` on `store`, with `buf` as the only memory: [`drive`](super::drive) for
-/// asynchronous code.
+/// Runs `machine` on an asynchronous `store`; see [`drive`](super::drive). `buf` is the only
+/// memory.
 ///
-/// Dropping the future ends the work in the middle, as an error of the store does; `machine` must
-/// not be driven on then.
+/// Dropping the future stops the work in the middle, like an error of the store. `machine` must not
+/// be used after that.
 ///
 /// # Errors
-/// See [`DriveError`].
+/// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
+/// [`DriveError::BufferTooSmall`].
 pub async fn drive_async<M: Machine, S: AsyncWriteAt>(
     machine: &mut M,
     store: &mut S,
@@ -43,11 +44,12 @@ pub async fn drive_async<M: Machine, S: AsyncWriteAt>(
     }
 }
 
-/// Runs a `machine` that only reads on `store`, with `buf` as the only memory:
-/// [`drive_read`](super::drive_read) for asynchronous code.
+/// Runs a `machine` that only reads on an asynchronous `store`; see
+/// [`drive_read`](super::drive_read). `buf` is the only memory.
 ///
 /// # Errors
-/// See [`DriveError`].
+/// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
+/// [`DriveError::BufferTooSmall`].
 pub async fn drive_read_async<M: ReadMachine, S: AsyncReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
@@ -64,7 +66,7 @@ pub async fn drive_read_async<M: ReadMachine, S: AsyncReadAt + ?Sized>(
     }
 }
 
-/// Reads exactly `buf` from `store`.
+/// Fills `buf` from `store`.
 pub(crate) async fn read_exact_async<S: AsyncReadAt + ?Sized, F>(
     store: &S,
     offset: u64,

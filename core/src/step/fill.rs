@@ -1,23 +1,23 @@
-//! Reads that go straight into memory of whoever wants them.
+//! Reads that go straight into the memory of the code that asks for them.
 
 use super::{DriveError, read_exact};
 use crate::store::ReadAt;
 use core::convert::Infallible;
 
-/// Memory that is filled by reads, one after another.
+/// Memory that is filled by reads, one at a time.
 pub(crate) trait Fill {
-    /// Why it cannot be filled.
+    /// The error of bytes that break the format.
     type Error;
 
-    /// The next read: an offset, and the memory that it fills, which holds nothing until
-    /// [`filled`](Self::filled). `None` if there is nothing more to read.
+    /// The next read: an offset and the memory to fill. The memory counts as empty until
+    /// [`filled`](Self::filled) is called. `None` if there is nothing more to read.
     fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Self::Error>>;
 
-    /// The read has succeeded.
+    /// Says that the last read has succeeded.
     fn filled(&mut self);
 }
 
-/// An offset, and memory for the bytes that stand there.
+/// An offset, and the memory for the bytes at that offset.
 pub(crate) type Need<'a> = (u64, &'a mut [u8]);
 
 /// Fills `memory` from `store`.
@@ -32,7 +32,7 @@ pub(crate) fn fill<F: Fill, S: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// As [`fill`], of a store that is waited for.
+/// [`fill`] for an asynchronous store.
 #[cfg(feature = "async")]
 pub(crate) async fn fill_async<F: Fill, S: crate::store::AsyncReadAt + ?Sized>(
     memory: &mut F,

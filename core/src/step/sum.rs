@@ -1,4 +1,4 @@
-//! A machine that sums up what is in a span.
+//! A machine that computes the checksum of a span.
 
 use super::{ReadMachine, ReadStep};
 use crate::integrity::Checksum;
@@ -6,7 +6,7 @@ use crate::span::Span;
 use crate::store::usize_to_u64;
 use core::convert::Infallible;
 
-/// Computes the checksum of what is in a span, in reads of any length.
+/// Computes the checksum of the bytes in a span, by reads of any length.
 #[derive(Debug)]
 pub(crate) struct SumOf {
     left: Span,
@@ -15,7 +15,7 @@ pub(crate) struct SumOf {
 }
 
 impl SumOf {
-    /// Sums up `span`, behind bytes whose checksum is `previous`.
+    /// Continues `previous`, the checksum of the bytes before, with the bytes in `span`.
     pub(crate) const fn new(span: Span, previous: u32, checksum: Checksum) -> Self {
         Self { left: span, crc: previous, checksum }
     }

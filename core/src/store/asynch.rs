@@ -1,34 +1,35 @@
-//! Stores that are waited for.
+//! Asynchronous stores.
 
 use super::{ReadAt, SeekStore, SeekStoreError, WriteAt, ZEROS, usize_to_u64};
 use embedded_io::{ErrorType, ReadExactError, SeekFrom};
 use embedded_io_async::{Read, Seek, Write};
 
-/// Bytes that can be read by offset, and waited for: [`ReadAt`] for asynchronous code.
+/// Bytes that can be read by offset, asynchronously; see [`ReadAt`].
 ///
-/// A future that is dropped has no effect later: nothing of `buf` is written after that.
+/// After a future is dropped, the store must not write to its `buf`.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait AsyncReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
 
-    /// Reads some bytes from `offset` into `buf` and returns how many, at most its length; 0 only
-    /// if `buf` is empty or `offset` is at or behind the end.
+    /// Reads bytes at `offset` into `buf` and returns how many; at most `buf.len()`. Returns 0 only
+    /// if `buf` is empty or `offset` is at or after the end.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
 
-    /// Length of the store in bytes.
+    /// The length of the store in bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     async fn size(&self) -> Result<u64, Self::Error>;
 
-    /// Fills `buf` from `offset`.
+    /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full.
+    /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full; else the store's
+    /// own error.
     async fn read_exact_at(
         &self,
         mut offset: u64,
@@ -46,32 +47,32 @@ pub trait AsyncReadAt {
     }
 }
 
-/// Bytes that can be written by offset, and waited for: [`WriteAt`] for asynchronous code.
+/// Bytes that can be written by offset, asynchronously; see [`WriteAt`].
 ///
-/// A future that is dropped is an operation that failed: it was done, or in part, or not at all.
-/// None of it may happen after that: a store that cannot stop what it has begun must finish it
-/// before it begins anything else. A sync that was dropped made nothing durable for sure; the next
-/// one must make all of that durable, too.
+/// Dropping a future is a failed operation: it was done in full, in part or not at all. No part of
+/// it may happen later: a store that cannot stop an operation must finish it before it begins
+/// another. After a dropped sync, nothing is known to be durable; the next sync must cover the
+/// earlier writes, too.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait AsyncWriteAt: AsyncReadAt {
-    /// Writes all of `bytes` at `offset`; a store that can grow does so, and reads zeros in the
-    /// gap.
+    /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`
+    /// reads as zeros.
     ///
     /// # Errors
-    /// The store's own. Some of the bytes may have been written.
+    /// The store's own error. Some of the bytes may have been written.
     async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Cuts the store to `len` bytes, or grows it by zeros.
+    /// Cuts the store to `len` bytes, or extends it to `len` bytes with zeros.
     ///
     /// # Errors
-    /// The store's own, also if it cannot do that.
+    /// The store's own error, also if the store cannot be cut or extended.
     async fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
 
-    /// Lets nobody who reads what is stored see a later write without all earlier ones; see
-    /// [`WriteAt::order`].
+    /// Orders writes: no reader of the stored bytes may see a later write without all earlier ones;
+    /// see [`WriteAt::order`].
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     async fn order(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -79,7 +80,7 @@ pub trait AsyncWriteAt: AsyncReadAt {
     /// Makes all earlier writes durable, and orders them as [`order`](Self::order) does.
     ///
     /// # Errors
-    /// The store's own; see [`WriteAt::sync`].
+    /// The store's own error; see [`WriteAt::sync`].
     async fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
@@ -125,7 +126,7 @@ impl<S: AsyncWriteAt + ?Sized> AsyncWriteAt for &mut S {
     }
 }
 
-/// A store that nobody has to wait for, such as memory, for asynchronous code.
+/// An asynchronous store made of a blocking one, such as memory. Its futures are ready at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ready<S: ?Sized>(pub S);
 
@@ -209,7 +210,7 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> AsyncWriteAt for SeekSt
     }
 }
 
-/// Writes zeros at the device's cursor, which stands at `from`, up to `to`.
+/// Writes zeros from `from`, where the device's cursor is, up to `to`.
 async fn write_zeros<T: Write>(
     device: &mut T,
     mut from: u64,
