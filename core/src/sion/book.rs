@@ -1,11 +1,11 @@
-//! What a writer knows of a physical file, as a value: no store, no lock, no allocation.
+//! A writer's state of a physical file, as a value: no store, no lock, no allocation.
 //!
-//! A Book says where META2 is, which blocks tasks have entered, and where the next META2 may go
-//! (`spec/sion.md#commits`). It changes by what it is asked and by what it is told of the end of a
-//! publication. A serial writer owns one, threads share one under a lock, and ranks of a parallel
-//! program hold one copy each, which stay equal because all conclude alike.
+//! A [`Book`] holds where META2 is, which blocks tasks have entered, and where the next META2 may
+//! go (`spec/sion.md#commits`). It changes when a block is entered and when a publication ends. A
+//! serial writer owns one. Threads share one under a lock. Each rank of a parallel program holds a
+//! copy; the copies stay equal because all ranks pass the same outcomes to [`Book::conclude`].
 //!
-//! [`Publish`](super::publish::Publish) is the machine that does what a Book says.
+//! [`Publish`](super::publish::Publish) is the machine that carries out a Book's plan.
 
 use super::error::Error;
 use super::layout::Blocks;
@@ -15,46 +15,48 @@ use super::varheader::{Varheader, VarheaderShape};
 use super::visible::Outcome;
 use crate::integrity::Checksum;
 
-/// What a writer knows of a physical file.
+/// A writer's state of a physical file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Book {
     meta1: Meta1,
-    /// CRC-32C of META1 before its commit fields; of no meaning if nothing is sealed.
+    /// CRC-32C of META1 before its commit fields; meaningless if commits do not seal the file.
     meta1_crc: u32,
     blocks: Blocks,
-    /// META2 of one row, and what stands behind it.
+    /// The lengths of META2 with one row, the mapping and the seal.
     shape: VarheaderShape,
-    /// What the last commit wrote.
+    /// The place of the last commit.
     published: Option<Varheader>,
-    /// What a commit wrote that failed so late that readers may see it.
+    /// The place of a commit that failed so late that readers may see it.
     unsettled: Option<Varheader>,
-    /// How often such a commit was made the visible one.
+    /// How often such a commit became the last commit.
     settled: u64,
-    /// Blocks that tasks have entered. META2 is never put there.
+    /// The number of blocks that tasks have entered. META2 is never put there.
     entered: u64,
 }
 
-/// What must happen before a task may write to a block.
+/// The action that is needed before a task may write to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enter {
-    /// Nothing: the block is entered.
+    /// None: the block is entered.
     GoOn,
-    /// This must be made visible for sure, by [`Visible::settle`](super::visible::Visible::settle).
+    /// Make this commit visible by [`Visible::settle`](super::visible::Visible::settle); it is not
+    /// known whether it is.
     Settle(Varheader),
-    /// The last commit must be published once more, unchanged, at this place.
+    /// Publish the last commit again, unchanged, at this place.
     Move(Varheader),
 }
 
-/// Blocks that stay free between those in use and META2, for tasks that go on.
+/// The number of free blocks between the blocks in use and META2.
 ///
-/// Without any, a task that enters a new block first moves META2 behind it. With more, that is
-/// rarer, and the file is longer in between. A place without them is taken where the file cannot be
-/// so long.
+/// Without free blocks, a task that enters a new block first moves META2 after that block. With
+/// more, META2 moves less often, and the file is longer until it is closed. If the file cannot be
+/// so long, META2 is placed without free blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ahead {
-    /// So many.
+    /// This number of blocks.
     Blocks(u32),
-    /// As many again as are in use, so that META2 moves ever more rarely while a file grows.
+    /// As many free blocks as there are blocks in use: META2 moves less and less often while the
+    /// file grows.
     Double,
 }
 
@@ -70,21 +72,21 @@ impl Ahead {
     }
 }
 
-/// The places of the META2s that a close writes.
+/// The places where a close writes META2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosePlan {
-    /// Where META2 is published first, if the last commit is where the closed file will have it.
+    /// Where META2 is published first, if the last commit overlaps its final place.
     pub aside: Option<Varheader>,
-    /// Where the closed file has it: right behind its blocks. The file ends with it.
+    /// The final place: right after the blocks in use. The file ends there.
     pub last: Varheader,
 }
 
 impl Book {
-    /// Of a new file; `entries` are those of its mapping, which only the first of several files
-    /// has.
+    /// The Book of a new file. `entries` is the number of entries of its mapping, which only the
+    /// first of several files has.
     ///
     /// # Errors
-    /// [`Error::FileFull`] if META2 has no place behind block 0.
+    /// [`Error::FileFull`] if META2 has no place after block 0.
     pub fn create(
         meta1: &Meta1,
         blocks: &Blocks,
@@ -107,8 +109,8 @@ impl Book {
         book.check(1).map(|()| book)
     }
 
-    /// Of a file whose last commit is at `published`. `sealed` says whether the commits that follow
-    /// seal it.
+    /// The Book of a file whose last commit is at `published`. `sealed` says whether the next
+    /// commits seal it.
     #[must_use]
     pub fn reopen(meta1: &Meta1, blocks: &Blocks, published: Varheader, sealed: bool) -> Self {
         let used = u64::from(published.maxchunks());
@@ -125,7 +127,7 @@ impl Book {
         }
     }
 
-    /// Knows the CRC-32C of META1 before its commit fields, which a seal needs.
+    /// Sets the CRC-32C of META1 before its commit fields, which a seal needs.
     #[must_use]
     pub const fn with_meta1_crc(self, meta1_crc: u32) -> Self {
         Self { meta1_crc, ..self }
@@ -137,7 +139,7 @@ impl Book {
         &self.meta1
     }
 
-    /// Where its blocks are.
+    /// The places of the blocks.
     #[must_use]
     pub const fn blocks(&self) -> &Blocks {
         &self.blocks
@@ -149,20 +151,20 @@ impl Book {
         self.shape.is_sealed()
     }
 
-    /// What the last commit wrote.
+    /// The place of the last commit.
     #[must_use]
     pub const fn published(&self) -> Option<&Varheader> {
         self.published.as_ref()
     }
 
-    /// What a commit wrote that failed so late that readers may see it: it or the last one. It must
-    /// be settled before anything else is published.
+    /// The place of a commit that failed so late that readers may see either it or the last commit.
+    /// It must be settled before anything else is published.
     #[must_use]
     pub const fn unsettled(&self) -> Option<&Varheader> {
         self.unsettled.as_ref()
     }
 
-    /// How often a commit of unknown outcome was made the visible one.
+    /// How often a commit of unknown outcome became the last commit.
     #[must_use]
     pub const fn settled(&self) -> u64 {
         self.settled
@@ -175,26 +177,27 @@ impl Book {
         self.unsettled.is_none() && self.published.as_ref().is_some_and(is_close)
     }
 
-    /// Blocks that tasks may write to without asking.
+    /// The number of blocks that tasks have entered and may write to.
     #[must_use]
     pub const fn entered(&self) -> u64 {
         self.entered
     }
 
-    /// Blocks that can be written to without touching anything that a reader may see.
+    /// The number of blocks that can be written without touching anything that a reader may see.
     ///
-    /// Ranks ask this between two collectives, and never [`enter`](Self::enter), so that their
-    /// Books stay equal.
+    /// Between two collective calls, ranks call this and never [`enter`](Self::enter), so that
+    /// their Books stay equal.
     #[must_use]
     pub fn reach(&self) -> u64 {
         let visible = [self.published, self.unsettled].into_iter().flatten();
         visible.map(|at| self.blocks.before(at.start())).min().unwrap_or(u64::MAX)
     }
 
-    /// Opens `block` to writing, or says what must be done and concluded before it is asked again.
+    /// Enters `block`, or returns the action that must end ([`conclude`](Self::conclude)) before
+    /// `enter` is called again.
     ///
     /// # Errors
-    /// [`Error::FileFull`] if what is written there could not be committed.
+    /// [`Error::FileFull`] if bytes in that block could not be committed.
     pub fn enter(&mut self, block: u32, ahead: Ahead) -> Result<Enter, Error> {
         let wanted = u64::from(block).saturating_add(1);
         if wanted <= self.entered {
@@ -215,19 +218,19 @@ impl Book {
         }
     }
 
-    /// The place of a commit of streams of which the longest has `maxchunks` chunks.
+    /// The place of the next commit. `maxchunks` is the number of chunks of the longest stream.
     ///
     /// # Errors
-    /// [`Error::FileFull`].
+    /// [`Error::FileFull`] if META2 has no place in the file.
     pub fn commit(&self, maxchunks: u32, ahead: Ahead) -> Result<Varheader, Error> {
         let shape = self.shape(self.rows(maxchunks))?;
         self.place(&shape, self.entered.max(shape.maxchunks().into()), ahead)
     }
 
-    /// The places of a close with streams of which the longest has `maxchunks` chunks.
+    /// The places of a close. `maxchunks` is the number of chunks of the longest stream.
     ///
     /// # Errors
-    /// [`Error::FileFull`].
+    /// [`Error::FileFull`] if META2 has no place in the file.
     pub fn close(&self, maxchunks: u32) -> Result<ClosePlan, Error> {
         let shape = self.shape(self.rows(maxchunks))?;
         let used = u64::from(shape.maxchunks());
@@ -241,7 +244,7 @@ impl Book {
         Ok(ClosePlan { aside, last })
     }
 
-    /// What is to be written for META2 at `new`, in a file of `file_len` bytes.
+    /// The description of a commit at `new`, in a file of `file_len` bytes.
     #[must_use]
     pub const fn publication(
         &self,
@@ -253,7 +256,7 @@ impl Book {
         Publication { meta1, meta1_crc, old, new, file_len, checksum }
     }
 
-    /// Remembers what the file is after a publication has ended or failed.
+    /// Records the outcome of a publication that has ended or failed.
     pub fn conclude(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Unchanged => {}
@@ -269,19 +272,20 @@ impl Book {
         self.entered = self.entered.min(self.reach());
     }
 
-    /// Rows of a META2 of streams of which the longest has `maxchunks` chunks.
+    /// The rows of the next META2: at least `maxchunks`, and at least as many as in the last
+    /// commit.
     fn rows(&self, maxchunks: u32) -> u32 {
         self.published.map_or(1, |old| old.maxchunks()).max(maxchunks)
     }
 
-    /// META2 of so many rows, and what stands behind it.
+    /// The lengths of META2 with `maxchunks` rows, the mapping and the seal.
     fn shape(&self, maxchunks: u32) -> Result<VarheaderShape, Error> {
         let chunk = maxchunks.saturating_sub(1).into();
         self.shape.with_maxchunks(maxchunks).ok_or(Error::FileFull { chunk })
     }
 
-    /// Checks that META2 has a place behind `maxchunks` blocks, wherever the one before it and that
-    /// of a close are.
+    /// Checks that META2 has a place after `maxchunks` blocks, wherever the last commit and a later
+    /// close are.
     fn check(&self, maxchunks: u32) -> Result<(), Error> {
         match self.shape(maxchunks)?.has_places(&self.blocks) {
             true => Ok(()),

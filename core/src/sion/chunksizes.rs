@@ -1,36 +1,36 @@
-//! From the chunk sizes that tasks ask for to those that META1 stores, by the rules of SIONlib's
-//! writers (`spec/sion.md#layout`).
+//! The chunksizes that META1 stores for the requested ones, by the rules of SIONlib's writers
+//! (`spec/sion.md#layout`).
 
 use super::error::Error;
 use super::groups::{Grouping, Groups, Request, Total};
 use crate::span::round_up;
 use core::num::{NonZeroU32, NonZeroU64};
 
-/// How a writer lays chunks out. Readers do not care: the layout follows from the stored sizes.
+/// The rule by which a writer lays out chunks. Readers need only the stored chunksizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ChunkRule {
     /// Each chunk is rounded up to fsblksize, and 0 stays 0 (sion_internal_startptr.c:63): no two
-    /// tasks share a block of the file system. For tasks that write on their own.
+    /// tasks share a block of the file system. For tasks that write by themselves.
     #[default]
     Aligned,
     /// Chunks of a group lie side by side, and the last one is enlarged so that the next group
-    /// starts at a block (sion_internal_startptr.c:230, :335). For collectors that write for their
-    /// group.
+    /// starts at a multiple of fsblksize (sion_internal_startptr.c:230, :335). For collectors that
+    /// write for their group.
     ///
-    /// With [`Grouping::Fixed`] and a last group of one task, SIONlib does not enlarge, and then
-    /// fails its own assertion; here the last group is like the others.
+    /// With [`Grouping::Fixed`] and a last group of one task, SIONlib does not enlarge the chunk
+    /// and then fails its own assertion; here the last group is like the others.
     Packed(Grouping),
-    /// The first chunk of a group takes the rounded sum of the group, the others are rounded and
+    /// The first chunk of a group gets the rounded sum of the group; the others are rounded and
     /// stay empty (sion_internal_startptr.c:379). For collectors that merge the streams of a group.
     ///
-    /// SIONlib merges with no [`Grouping::Fixed`]; the rule is the same.
+    /// SIONlib never merges with [`Grouping::Fixed`]; here the rule is the same.
     Merged(Grouping),
 }
 
 impl ChunkRule {
-    /// The chunk sizes that META1 stores for tasks of one physical file with these requests, one
-    /// for each. Requests are gone through here, and again with the result.
+    /// The chunksizes that META1 stores for the tasks of one physical file with these requests, one
+    /// for each. It iterates over the requests here and again with the result.
     ///
     /// ```
     /// use core::num::NonZeroU32;
@@ -45,7 +45,8 @@ impl ChunkRule {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the chunks, or their number, are more than a file can hold.
+    /// [`Error::OutOfRange`] if the sum of the chunks, or their number, is more than a file can
+    /// hold.
     pub fn stored<I>(self, fsblksize: NonZeroU32, requests: I) -> Result<Stored<I>, Error>
     where
         I: Iterator<Item: Into<Request>> + Clone,
@@ -64,16 +65,16 @@ impl ChunkRule {
     }
 }
 
-/// Stored chunk sizes in the order of tasks; made by [`ChunkRule::stored`].
+/// An iterator over the stored chunksizes in the order of tasks; made by [`ChunkRule::stored`].
 #[derive(Debug, Clone)]
 pub struct Stored<I> {
     requests: I,
     groups: Option<Groups<I>>,
     merges: bool,
     unit: NonZeroU64,
-    /// Tasks of the present group that are still to come.
+    /// The number of remaining tasks of the current group.
     left: u32,
-    /// What all tasks of the present group ask for.
+    /// The sum of the requests of the current group.
     bytes: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Creating a physical file: META1, with commit fields of zeros.
+//! The machines that create a physical file: they write META1, with commit fields of zeros.
 //!
-//! The tables come first, and last the first 512 bytes, which say that this is a SIONlib file and
-//! how long the tables are. So a file that starts with `sion` has a whole META1, whenever the power
-//! went.
+//! The tables are written first. The first 512 bytes are written last: they hold the magic and the
+//! lengths of the tables. So a file that starts with `sion` has a complete META1, also after a
+//! power cut.
 
 use super::error::Error;
 use super::layout::{Blocks, ENTRY_LEN, Layout};
@@ -20,17 +20,17 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The tasks of a new physical file.
 pub trait TaskTable {
-    /// How many there are.
+    /// The number of tasks.
     fn ntasks(&self) -> u64;
 
-    /// Number of task `local`; any value.
+    /// The globalrank of task `local`; any value.
     fn globalrank(&self, local: u32) -> i64;
 
-    /// Bytes of each chunk of task `local`, as META1 says them: already rounded.
+    /// The chunksize of task `local` as META1 stores it: already rounded.
     fn chunksize(&self, local: u32) -> u64;
 }
 
-/// Tasks as pairs of a global rank and a chunk size.
+/// Tasks as pairs of a globalrank and a chunksize.
 impl TaskTable for [(i64, u64)] {
     fn ntasks(&self) -> u64 {
         usize_to_u64(self.len())
@@ -69,10 +69,10 @@ impl<T: TaskTable + ?Sized> TaskTable for &T {
     }
 }
 
-/// Where the blocks of a new file with these tasks are.
+/// The places of the blocks of a new file with these tasks.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for a chunk size with which block 0 has no place in a file.
+/// [`Error::OutOfRange`] for a chunksize with which block 0 has no place in a file.
 pub fn blocks(meta1: &Meta1, tasks: &(impl TaskTable + ?Sized)) -> Result<Blocks, Error> {
     let layout = meta1.layout();
     let mut sum = ChunkSum::new(*layout);
@@ -91,26 +91,27 @@ pub fn blocks(meta1: &Meta1, tasks: &(impl TaskTable + ?Sized)) -> Result<Blocks
 /// The commit fields of a file that was never closed.
 const UNCLOSED: [u8; size_of::<raw::CommitFields>()] = [0; size_of::<raw::CommitFields>()];
 
-/// Bytes that become visible last: the first sector.
+/// The length of the part that is written last: the first sector.
 const FRONT: usize = 512;
 
-/// Writes META1 of a new, empty physical file: [`TaskTables`], then the [`Front`]. Its result is
-/// the CRC-32C of META1 before the commit fields, or of no meaning without a `checksum`.
+/// Writes META1 of a new, empty physical file: [`TaskTables`], then the [`Front`]. The output is
+/// the CRC-32C of META1 before the commit fields; without a `checksum` it is meaningless.
 #[derive(Debug)]
 pub struct Create<'w, T> {
     tables: TaskTables<'w, T>,
     front: Front,
-    /// Of META1, once its tables are written.
+    /// The CRC-32C of META1, once its tables are written.
     crc: Option<u32>,
 }
 
 impl<'w, T: TaskTable> Create<'w, T> {
-    /// Creates a file of `meta1` with these `tasks`. `window` needs 8 bytes; a larger one makes
-    /// fewer and larger writes.
+    /// Makes a machine that creates a file with this `meta1` and these `tasks`. `window` needs 8
+    /// bytes; a larger window makes fewer and larger writes.
     ///
     /// # Errors
-    /// [`Error::PrefixTooLong`], [`Error::Window`]; [`Error::OutOfRange`] if there are not as many
-    /// tasks as `meta1` says, or for their chunk sizes, see [`blocks`].
+    /// [`Error::PrefixTooLong`] above 1023 bytes; [`Error::Window`] if `window` is too small;
+    /// [`Error::OutOfRange`] if the number of tasks is not that of `meta1`, for a NUL in the
+    /// prefix, or for a chunksize that is too large, see [`blocks`].
     pub fn new(
         meta1: &Meta1,
         prefix: &[u8],
@@ -148,13 +149,13 @@ impl<T: TaskTable> Machine for Create<'_, T> {
     }
 }
 
-/// Writes the entries of a range of tasks in META1's tables. Its result is their checksum, which is
-/// joined with those of others, and of no meaning without a `checksum`.
+/// Writes the entries of a range of tasks in META1's tables. The output is their checksum, which is
+/// joined with those of the other ranges; without a `checksum` it is meaningless.
 #[derive(Debug)]
 pub struct TaskTables<'w, T> {
     layout: Layout,
     order: ByteOrder,
-    /// Whose entries are written.
+    /// The tasks whose entries are written.
     range: Range<u32>,
     tasks: T,
     checksum: Option<Checksum>,
@@ -163,7 +164,7 @@ pub struct TaskTables<'w, T> {
     sums: Crc32cParts,
 }
 
-/// The next entry.
+/// The next entry to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Globalrank(u32),
@@ -172,10 +173,10 @@ enum Next {
 }
 
 impl<'w, T: TaskTable> TaskTables<'w, T> {
-    /// Writes the entries of the tasks in `range`. `window` needs 8 bytes.
+    /// Makes a machine that writes the entries of the tasks in `range`. `window` needs 8 bytes.
     ///
     /// # Errors
-    /// [`Error::Window`].
+    /// [`Error::Window`] if `window` is too small.
     pub fn new(
         meta1: &Meta1,
         range: Range<u32>,
@@ -195,8 +196,8 @@ impl<'w, T: TaskTable> TaskTables<'w, T> {
         self.next == Next::Done
     }
 
-    /// Writes a window full of entries of tasks from `first` on into `table`. Returns the next
-    /// task, if there is one, and what is to be written.
+    /// Fills the window with entries of `table` for tasks from `first` on. Returns the next task,
+    /// if there is one, and the place to write to.
     fn fill(
         &mut self,
         first: u32,
@@ -256,8 +257,8 @@ impl<T: TaskTable> Machine for TaskTables<'_, T> {
     }
 }
 
-/// Makes a file whose tables are written one that starts with `sion`: commit fields of zeros and
-/// the fixed part of META1, and last its first 512 bytes.
+/// Writes the rest of META1 when its tables are written: the commit fields, which are zeros, the
+/// fixed part, and last its first 512 bytes, which start with `sion`.
 #[derive(Debug)]
 pub struct Front {
     layout: Layout,
@@ -276,16 +277,16 @@ enum State {
 }
 
 impl Front {
-    /// Of a file of `meta1`.
+    /// Makes the machine for a file with this `meta1`.
     ///
     /// # Errors
-    /// [`Error::PrefixTooLong`].
+    /// [`Error::PrefixTooLong`] above 1023 bytes; [`Error::OutOfRange`] if the prefix has a NUL.
     pub fn new(meta1: &Meta1, prefix: &[u8]) -> Result<Self, Error> {
         let (layout, fixed) = (*meta1.layout(), meta1.to_raw(prefix)?);
         Ok(Self { layout, fixed, state: State::CommitFields })
     }
 
-    /// The CRC-32C of META1 before the commit fields; `tables` are the checksums of all its tables.
+    /// The CRC-32C of META1 before the commit fields; `tables` is the checksum of all its tables.
     #[must_use]
     pub fn meta1_crc(&self, mut tables: Crc32cParts, checksum: Option<Checksum>) -> u32 {
         let Some(checksum) = checksum else { return 0 };

@@ -1,7 +1,7 @@
-//! Where a task writes next: a chunk, and how much of it is used.
+//! [`Cursor`] is the place where a task writes next: a chunk, and how much of it is used.
 //!
-//! A cursor is numbers only. Whoever owns it writes the bytes at [`Cursor::place`], tells it how
-//! many there were, and keeps what it says of a chunk before it leaves it by
+//! A cursor is numbers only. Its owner writes the bytes at [`Cursor::place`], calls
+//! [`Cursor::advance`], and records the chunk's length before it leaves the chunk by
 //! [`Cursor::next_chunk`].
 
 use super::error::Error;
@@ -9,7 +9,7 @@ use super::layout::{Chunks, LAST_OFFSET};
 use super::raw;
 use crate::span::Span;
 
-/// The place in a task's chunks where its next bytes go.
+/// The place in a task's chunks where the next bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cursor {
@@ -22,17 +22,17 @@ pub struct Cursor {
 const MAX_CHUNKS: u32 = i32::MAX.unsigned_abs();
 
 impl Cursor {
-    /// The start of a task's stream. `chunks` must have their globalskip.
+    /// Makes a cursor at the start of a task's stream. `chunks` must have their globalskip.
     #[must_use]
     pub const fn new(chunks: Chunks) -> Self {
         Self { chunks, chunk: 0, used: 0 }
     }
 
-    /// Behind `used` bytes of chunk `chunk`: where an earlier writer stopped.
+    /// Makes a cursor after `used` bytes of chunk `chunk`, where an earlier writer stopped.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if a chunk has not so many bytes, [`Error::FileFull`] if the file has
-    /// not so many chunks.
+    /// [`Error::OutOfRange`] if a chunk has fewer bytes; [`Error::FileFull`] if a file cannot have
+    /// so many chunks.
     pub fn resume(chunks: Chunks, chunk: u64, used: u64) -> Result<Self, Error> {
         if used > chunks.chunksize {
             let signed = |n| i64::try_from(n).unwrap_or(i64::MAX);
@@ -48,37 +48,37 @@ impl Cursor {
         Ok(Self { chunks, chunk: index, used })
     }
 
-    /// Sets how many bytes chunks are apart.
+    /// Sets globalskip.
     pub(super) const fn with_globalskip(mut self, globalskip: u64) -> Self {
         self.chunks.globalskip = Some(globalskip);
         self
     }
 
-    /// Index of the chunk.
+    /// The index of the current chunk.
     #[must_use]
     pub const fn chunk(&self) -> u32 {
         self.chunk
     }
 
-    /// Bytes of it that are used.
+    /// The bytes of the chunk that are used.
     #[must_use]
     pub const fn used(&self) -> u64 {
         self.used
     }
 
-    /// Bytes of it that are left.
+    /// The bytes of the chunk that are left.
     #[must_use]
     pub const fn room(&self) -> u64 {
         self.chunks.chunksize.saturating_sub(self.used)
     }
 
-    /// Bytes of each chunk.
+    /// The chunksize of the task.
     #[must_use]
     pub const fn chunksize(&self) -> u64 {
         self.chunks.chunksize
     }
 
-    /// Where the next bytes go: `len` of them, or as many as are left of the chunk.
+    /// The place of the next `len` bytes, or of the rest of the chunk if that is less.
     ///
     /// # Errors
     /// [`Error::FileFull`] if the chunk has no place in a file.
@@ -91,22 +91,22 @@ impl Cursor {
             .ok_or(full)
     }
 
-    /// Counts `len` bytes that were written there, at most [`Cursor::room`].
+    /// Moves the cursor over `len` written bytes, at most [`Cursor::room`].
     pub const fn advance(&mut self, len: u64) {
         let used = self.used.saturating_add(len);
         self.used = if used < self.chunks.chunksize { used } else { self.chunks.chunksize };
     }
 
-    /// The place `len` bytes before this one in the same chunk, or the chunk's start.
+    /// The cursor `len` bytes earlier in the chunk, or at the chunk's start.
     #[must_use]
     pub const fn rewound(&self, len: u64) -> Self {
         Self { used: self.used.saturating_sub(len), ..*self }
     }
 
-    /// Whether `len` bytes fit into what is left of the chunk. If not, they fit into the next one.
+    /// Whether `len` bytes fit into the rest of the chunk. If not, they fit into the next chunk.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] if they fit into no chunk.
+    /// [`Error::RecordTooLong`] if `len` exceeds the chunksize.
     pub const fn fits(&self, len: u64) -> Result<bool, Error> {
         if len > self.chunks.chunksize {
             return Err(Error::RecordTooLong { len, chunksize: self.chunks.chunksize });
@@ -114,11 +114,11 @@ impl Cursor {
         Ok(len <= self.room())
     }
 
-    /// The start of the task's next chunk; what is left of this one stays unused.
+    /// The cursor at the start of the task's next chunk. The rest of this chunk stays unused.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] if the task has no room in any chunk, [`Error::FileFull`] if the
-    /// next one has no place in a file.
+    /// [`Error::RecordTooLong`] if the chunksize is 0; [`Error::FileFull`] if the next chunk has no
+    /// place in a file.
     pub fn next_chunk(&self) -> Result<Self, Error> {
         if self.chunks.chunksize == 0 {
             return Err(Error::RecordTooLong { len: 1, chunksize: 0 });

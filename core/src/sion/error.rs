@@ -1,13 +1,13 @@
-//! What can be wrong with a SIONlib file, or with what was asked of it.
+//! Errors of SIONlib files, and of requests to them.
 
 use super::raw::{CommitFields, Ident, RecordHeader, SealTrailer, TABLES};
 use crate::field::FieldId;
 use core::fmt;
 
-/// Why a SIONlib file cannot be read, or a request not be served.
+/// Why a SIONlib file cannot be read or written, or why a request is wrong.
 ///
-/// A field is named with its offset in the physical file, in bytes, the value that stands there,
-/// and what would be right.
+/// The text names the field, its offset in the physical file in bytes, the value found, and the
+/// right values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -17,28 +17,28 @@ pub enum Error {
         /// The first bytes, as many as there are, then zeros.
         magic: [u8; 4],
     },
-    /// The file: written by SIONlib 2 or newer, whose layout is another one.
+    /// The file: SIONlib 2 or newer wrote it, in another layout.
     Sionlib2 {
         /// `Ident::version`, 1000 * main + sub.
         version: i32,
     },
-    /// The file: its fileformat_version is none of 2, 3, 4 and 5.
+    /// The file: its fileformat_version is not 2, 3, 4 or 5.
     FormatVersion {
         /// The value found.
         fileformat_version: i32,
     },
-    /// The file: it ends inside a field, or inside a table of `count` of them.
+    /// The file: it ends inside a field, or inside a table with `count` entries.
     Cut {
         /// The field.
         field: FieldId,
         /// Where the field or table starts.
         offset: u64,
-        /// Entries that should be there.
+        /// The number of entries of the table; 1 for a field.
         count: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: a value is smaller than it can be.
+    /// The file: a value is less than the smallest right value.
     TooSmall {
         /// The field.
         field: FieldId,
@@ -49,7 +49,7 @@ pub enum Error {
         /// The smallest right value.
         min: i64,
     },
-    /// The file: a value is larger than the file, or its other fields, allow.
+    /// The file: a value is larger than the file or its other fields allow.
     TooLarge {
         /// The field.
         field: FieldId,
@@ -60,24 +60,24 @@ pub enum Error {
         /// The largest right value.
         max: i64,
     },
-    /// The file: two places that should say the same do not.
+    /// The file: a field differs from the value that other files of the set require.
     Differs {
         /// The field.
         field: FieldId,
-        /// Number of the physical file in its set.
+        /// The number of the physical file in its set.
         file: u32,
         /// The value found.
         value: i64,
         /// The value that was expected.
         expected: i64,
     },
-    /// The file: a key-value record is longer than what is left of its stream.
+    /// The file: a key-value record is longer than the rest of its stream.
     RecordCut {
-        /// Stream position of the record's header.
+        /// The stream position of the record's header.
         position: u64,
-        /// Bytes that the header and value should have.
+        /// The length of header and value in bytes.
         len: u64,
-        /// Bytes that are left in the stream from `position`.
+        /// The bytes of the stream from `position` to its end.
         left: u64,
     },
     /// The file: it was never closed, so there is no META2.
@@ -85,18 +85,18 @@ pub enum Error {
         /// Where `start_of_varheader` is, or would be.
         offset: u64,
     },
-    /// The file: bytes are not those that its seal was made of.
+    /// The file: bytes changed since they were sealed.
     Checksum {
         /// The checksum's field.
         field: FieldId,
         /// Where it is.
         offset: u64,
-        /// The checksum that stands there.
+        /// The checksum in the file.
         stored: u32,
-        /// That of the bytes as they are.
+        /// The checksum of the bytes as they are now.
         computed: u32,
     },
-    /// The file: a number is not the one that was sealed, and all else that says so is.
+    /// The file: a number changed since it was sealed; the checksums of the seal prove it.
     NotAsSealed {
         /// The field.
         field: FieldId,
@@ -107,92 +107,92 @@ pub enum Error {
         /// The value that was sealed.
         sealed: i64,
     },
-    /// The file: a seal is whole but for its magic.
+    /// The file: the magic of a seal is damaged; the rest of the seal is whole.
     SealMagic {
         /// Where the magic is.
         offset: u64,
-        /// What stands there.
+        /// The value found.
         magic: [u8; 16],
     },
-    /// The caller: a value that no file can hold.
+    /// The caller: a value is out of the range of a field.
     OutOfRange {
         /// The field.
         field: FieldId,
-        /// The value that was given.
+        /// The value given.
         value: i64,
         /// The smallest right value.
         min: i64,
         /// The largest right value.
         max: i64,
     },
-    /// The caller: a prefix of more bytes than SIONlib can read.
+    /// The caller: a prefix is longer than SIONlib can read.
     PrefixTooLong {
-        /// Its length in bytes.
+        /// The length of the prefix in bytes.
         len: u64,
     },
-    /// The caller: a record that is to lie in one chunk is longer than the task's chunks.
+    /// The caller: a record that must lie in one chunk is longer than the task's chunksize.
     RecordTooLong {
-        /// Bytes of the record.
+        /// The length of the record in bytes.
         len: u64,
-        /// Bytes of a chunk of the task; 0 if it has no room at all.
+        /// The task's chunksize; 0 if the task can write nothing.
         chunksize: u64,
     },
-    /// The caller: a chunk that has no place in a file, as offsets or counts would be too large.
+    /// The caller: a chunk has no place in the file, as an offset or a count would be too large.
     FileFull {
-        /// Index of the chunk.
+        /// The index of the chunk.
         chunk: u64,
     },
-    /// The caller: fewer Pens than there are tasks.
+    /// The caller: there are fewer Pens than tasks.
     Pens {
-        /// Tasks of the physical file.
+        /// The number of tasks of the physical file.
         ntasks: u64,
-        /// Pens that were given.
+        /// The number of Pens given.
         have: u64,
     },
-    /// The caller: memory to work in that is too small for anything.
+    /// The caller: the window is too small.
     Window {
-        /// Bytes that it must have.
+        /// The bytes that the window needs.
         need: u64,
     },
-    /// The caller: plain bytes for a stream of key-value records.
+    /// The caller: plain bytes were written to a stream of key-value records.
     OnlyKeyval,
     /// The caller: the memory for chunks that were finished since the last commit is full.
     LedgerFull {
-        /// Chunks that it holds.
+        /// The number of chunks that the memory holds.
         capacity: u64,
     },
-    /// The caller: fewer or more physical files than the set has.
+    /// The caller: the number of physical files given is not that of the set.
     SetOf {
-        /// Files that were handed over.
+        /// The number of files given.
         given: u32,
-        /// Files that the set has.
+        /// The number of files of the set.
         nfiles: u32,
     },
     /// The caller: there is no such task.
     NoTask {
-        /// The task that was asked for, from 0.
+        /// The number of the task, from 0.
         task: u64,
-        /// Tasks that there are.
+        /// The number of tasks.
         ntasks: u64,
     },
     /// The caller: the task has no such chunk.
     NoChunk {
-        /// The chunk that was asked for, from 0.
+        /// The index of the chunk.
         chunk: u64,
-        /// Chunks that the task used.
+        /// The number of chunks that the task used.
         blockcount: u64,
     },
     /// The caller: the file has no key-value records.
     NoKeyval,
-    /// The caller: a position before the start of a stream, or one that is no `u64`.
+    /// The caller: a position is outside the stream or its chunk, or exceeds `u64::MAX`.
     Position,
 }
 
 const _: () = assert!(size_of::<Error>() <= 32);
 
 impl Error {
-    /// Whether the caller is to blame, and not the file: for what was asked, or for the memory that
-    /// was lent.
+    /// Whether the caller is to blame and not the file: for a wrong request or for too little
+    /// memory.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         matches!(
@@ -214,7 +214,7 @@ impl Error {
     }
 }
 
-/// A field as error texts name it: `META1.ntasks at offset 24`.
+/// The name of a field in error texts: `META1.ntasks at offset 24`.
 struct At(FieldId, u64);
 
 impl fmt::Display for At {

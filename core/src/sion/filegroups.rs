@@ -1,5 +1,5 @@
-//! Which task is in which physical file of a set, and what a buddy set has besides
-//! (`spec/sion.md#multi-file-sets`, `spec/sion.md#buddy-sets`).
+//! The physical file of each task, in a set and in its buddy sets (`spec/sion.md#multi-file-sets`,
+//! `spec/sion.md#buddy-sets`).
 
 use super::error::Error;
 use super::filename::Buddy;
@@ -7,20 +7,20 @@ use super::raw;
 use crate::field::FieldId;
 use core::num::NonZeroU32;
 
-/// The tasks of a set in groups, one a physical file.
+/// The tasks of a set in groups, one group for each physical file.
 ///
-/// Global ranks are from 0 without gaps, as in a parallel program; each is in one file.
+/// Global ranks start at 0 without gaps, as in a parallel program; each is in one file.
 pub trait FileGroups {
-    /// Physical files of the set.
+    /// The number of physical files of the set.
     fn nfiles(&self) -> u32;
 
-    /// Tasks of a physical file; 0 if there is no such file.
+    /// The number of tasks of a physical file; 0 if there is no such file.
     fn ntasks(&self, file: u32) -> u32;
 
-    /// Global rank of a task of a physical file, or `None` if there is no such task.
+    /// The global rank of a task of a physical file, or `None` if there is no such task.
     fn globalrank(&self, file: u32, local: u32) -> Option<u32>;
 
-    /// Physical file of a task and its rank there, or `None` if there is no such task.
+    /// The physical file and the local rank of a task, or `None` if there is no such task.
     fn address(&self, globalrank: u32) -> Option<(u32, u32)>;
 }
 
@@ -42,21 +42,23 @@ impl<G: FileGroups + ?Sized> FileGroups for &G {
     }
 }
 
-/// Entries of the mapping of a set with these groups, by global rank: physical file, rank there.
+/// The entries of the mapping of a set with these groups, by global rank: physical file and local
+/// rank.
 pub fn mapping(groups: &impl FileGroups) -> impl Iterator<Item = (u32, u32)> + Clone {
     (0..u32::MAX).map_while(|globalrank| groups.address(globalrank))
 }
 
-/// Tasks spread over files as SIONlib does it when it is asked for a number of files: the same
-/// number of consecutive tasks in each, and what is left over in the last.
+/// Tasks that are spread over files as SIONlib does it for a given number of files: consecutive
+/// tasks, the same number in each file, and the remainder in the last.
 ///
-/// So the last of many files can be much larger: 15 tasks in 8 files are 7 times 1 and once 8.
+/// So the last file can be much larger: 15 tasks in 8 files are 7 files with 1 task and one file
+/// with 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct EvenFiles {
     ntasks: u32,
     nfiles: NonZeroU32,
-    /// Tasks of each file but the last.
+    /// The number of tasks of each file but the last.
     share: NonZeroU32,
 }
 
@@ -64,11 +66,11 @@ const NFILES: FieldId = raw::Meta1::nfiles;
 const MAX_I32: u32 = i32::MAX.unsigned_abs();
 
 impl EvenFiles {
-    /// Spreads `ntasks` over `nfiles`.
+    /// Spreads `ntasks` tasks over `nfiles` files.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are no tasks or more than a mapping can have, or for no files
-    /// or more than tasks, which SIONlib refuses too (sion_mpi_internal_gen.c:83).
+    /// [`Error::OutOfRange`] if `ntasks` is 0 or more than a mapping can have, or if `nfiles` is 0
+    /// or more than `ntasks`, which SIONlib refuses too (sion_mpi_internal_gen.c:83).
     pub fn new(ntasks: u64, nfiles: u64) -> Result<Self, Error> {
         let ntasks = within(ntasks, MAX_I32, raw::Meta1::ntasks)?;
         let nfiles = within(nfiles, ntasks.get(), NFILES)?;
@@ -80,7 +82,7 @@ impl EvenFiles {
         self.nfiles.get().saturating_sub(1)
     }
 
-    /// Global rank of the first task of a file.
+    /// The global rank of the first task of a file.
     fn first(&self, file: u32) -> u32 {
         file.saturating_mul(self.share.get())
     }
@@ -123,14 +125,15 @@ impl FileGroups for EvenFiles {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum BuddyTask {
-    /// An empty task, for the task of this global rank, which helps to write the file.
+    /// An empty task that stands for the task of this global rank, which helps to write the file.
     Keeper(u32),
     /// The copy of the stream of the task of this global rank.
     Copy(u32),
 }
 
 impl BuddyTask {
-    /// As it stands in META1: -(g + 1) for a keeper of global rank g (sion_generic_buddy.c:159).
+    /// The globalrank that META1 stores: -(g + 1) for a keeper of global rank g
+    /// (sion_generic_buddy.c:159).
     #[must_use]
     pub fn globalrank(self) -> i64 {
         match self {
@@ -139,7 +142,7 @@ impl BuddyTask {
         }
     }
 
-    /// What it asks for if the task of global rank g asks for `request(g)`: a keeper, for nothing.
+    /// The request of this task: 0 for a keeper, `request(g)` for the copy of global rank g.
     pub fn request<R: From<u64>>(self, request: impl FnOnce(u32) -> R) -> R {
         match self {
             Self::Keeper(_) => R::from(0),
@@ -148,31 +151,31 @@ impl BuddyTask {
     }
 }
 
-/// A buddy set of a set with these groups: file f has the streams of file f of the set once more,
-/// and is written by the tasks of another file of the set, its *keepers*.
+/// A buddy set of a set with these groups: file f holds copies of the streams of file f of the set,
+/// and the tasks of another file of the set, its *keepers*, write it.
 ///
-/// It has as many files as the set, and META1 says the same prefix and numbers as there. Keepers
-/// come first in a file, as empty tasks.
+/// It has as many files as the set, and the same prefix and numbers in META1. Keepers come first in
+/// a file, as empty tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BuddySet<G> {
     groups: G,
-    /// From a file to the one whose copy is kept with it, in numbers of files.
+    /// The distance in file numbers from a file to the one whose copy its tasks keep.
     distance: u32,
 }
 
 impl<G: FileGroups> BuddySet<G> {
-    /// Buddy set number `buddy` of a set with these groups. With L levels there are sets 0 to
+    /// Makes buddy set number `buddy` of a set with these groups. With L levels there are sets 0 to
     /// L - 1.
     ///
-    /// File f is kept with file f - `buddy` - 1, counted from the end if that is negative. SIONlib
-    /// does the same if `buddy` + 1 and the number of files have no common divisor; else it uses
-    /// numbers that it has not computed (sion_generic_buddy.c:1087), and what it then writes cannot
-    /// be said.
+    /// The tasks of file f - `buddy` - 1, counted from the end if that is negative, keep file f.
+    /// SIONlib does the same if `buddy` + 1 and the number of files have no common divisor; else it
+    /// uses numbers that it has not computed (sion_generic_buddy.c:1087), and the result is
+    /// undefined.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the set has not more than `buddy` + 1 files, so that a copy would
-    /// be kept with its original.
+    /// [`Error::OutOfRange`] if the set has at most `buddy` + 1 files, so that a copy would be kept
+    /// with its original.
     pub fn new(groups: G, buddy: Buddy) -> Result<Self, Error> {
         let distance = buddy.0.saturating_add(1);
         if groups.nfiles() > distance {
@@ -204,7 +207,7 @@ impl<G: FileGroups> BuddySet<G> {
         kept.filter(|_| file < nfiles)
     }
 
-    /// Empty tasks at the start of file `file`.
+    /// The number of empty tasks at the start of file `file`.
     #[must_use]
     pub fn nkeepers(&self, file: u32) -> u32 {
         self.kept_with(file).map_or(0, |keeper| self.groups.ntasks(keeper))
@@ -225,8 +228,8 @@ impl<G: FileGroups> BuddySet<G> {
     }
 }
 
-/// The copies, by the global ranks of their originals; keepers have negative ones, and are counted
-/// only.
+/// The copies, by the global ranks of their originals. Keepers have negative globalranks and are
+/// only counted.
 impl<G: FileGroups> FileGroups for BuddySet<G> {
     fn nfiles(&self) -> u32 {
         self.groups.nfiles()

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// What is appended to the name of a set to name its physical file with this number: nothing for
-/// file 0, `.000001` for file 1.
+/// The suffix of the name of a physical file with this number: empty for file 0, `.000001` for file
+/// 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sibling(pub u32);
 
@@ -17,7 +17,7 @@ impl fmt::Display for Sibling {
 }
 
 impl Sibling {
-    /// The number that a file's name ends in, or `Sibling(0)`.
+    /// The number at the end of a file's name, or `Sibling(0)`.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         // Not rsplit_once: its searcher has a bounds check that can panic, as far as a compiler
@@ -29,7 +29,7 @@ impl Sibling {
     }
 }
 
-/// What is appended to the name of a set to name its buddy set with this number: `_BUDDY_00`.
+/// The suffix of the name of a buddy set with this number: `_BUDDY_00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buddy(pub u32);
 

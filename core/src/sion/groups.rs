@@ -1,8 +1,8 @@
-//! Which tasks of a physical file share a collector, by the rules of SIONlib's collective writers
-//! (`spec/sion.md#layout`).
+//! The tasks of a physical file that share a collector, by the rules of SIONlib's collective
+//! writers (`spec/sion.md#layout`).
 //!
-//! Groups matter when a file is created, for its chunk sizes ([`super::chunksizes`]), and to those
-//! who move the data of a group to its collector. A reader neither sees nor needs them.
+//! Groups matter when a file is created, for its chunksizes ([`super::chunksizes`]), and to
+//! programs that move the data of a group to its collector. A reader does not need them.
 
 use super::error::Error;
 use super::layout::LAST_OFFSET;
@@ -11,14 +11,14 @@ use super::raw;
 use crate::span::round_up;
 use core::num::{NonZeroU32, NonZeroU64};
 
-/// What a task asks for when a file is created.
+/// A task's request when a file is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Request {
-    /// Bytes that each chunk must have at least; 0 for a task that will write nothing.
+    /// The least bytes of each chunk; 0 for a task that will write nothing.
     pub chunksize: u64,
-    /// Whether the task cannot be a collector. SIONlib says so of every thread but the first of a
-    /// process (sion_ompi_coll_cb_gen.c:528), and of no process.
+    /// Whether the task cannot be a collector. In SIONlib this is every thread but the first of a
+    /// process (sion_ompi_coll_cb_gen.c:528), and no process.
     pub only_sends: bool,
 }
 
@@ -28,40 +28,43 @@ impl From<u64> for Request {
     }
 }
 
-/// How tasks are put into groups. Groups are runs of tasks; the first task of each collects.
+/// The rule that puts tasks into groups. Groups are runs of tasks; the first task of each is the
+/// collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Grouping {
-    /// Groups of about equal size in bytes, as many as SIONlib's heuristic takes for the number of
-    /// tasks: `collsize=-1`, and `collective` alone.
+    /// Groups of about equal size in bytes. Their number comes from SIONlib's heuristic for the
+    /// number of tasks: `collsize=-1`, and `collective` alone.
     Automatic,
-    /// Groups of about equal size in bytes, as many as groups of so many tasks would be:
-    /// `collsize`. No group need have so many tasks.
+    /// Groups of about equal size in bytes, as many as there would be groups of this number of
+    /// tasks: `collsize`. A group may have another number of tasks.
     Hint(NonZeroU32),
-    /// Groups of exactly so many tasks, but for the last one: `collmsa`.
+    /// Groups of exactly this number of tasks, except for the last one: `collmsa`.
     Fixed(NonZeroU32),
 }
 
 impl Grouping {
-    /// All tasks in one group. SIONlib's buddy writers do that in each physical file of each set,
-    /// if `collective` is not asked for (sion_generic_internal.c:242).
+    /// All tasks in one group. SIONlib's buddy writers do this in each physical file of each set,
+    /// unless `collective` is given (sion_generic_internal.c:242).
     pub const WHOLE_FILE: Self = Self::Fixed(NonZeroU32::MAX);
 
-    /// What SIONlib takes `collsize` to mean: a hint, or nothing if it is not positive.
+    /// The meaning of `collsize` in SIONlib: a hint if it is positive, else
+    /// [`Grouping::Automatic`].
     #[must_use]
     pub fn of_collsize(collsize: i32) -> Self {
         let hint = u32::try_from(collsize).ok().and_then(NonZeroU32::new);
         hint.map_or(Self::Automatic, Self::Hint)
     }
 
-    /// The groups of these tasks of one physical file. The requests are gone through twice.
+    /// The groups of these tasks of one physical file. It iterates over the requests twice.
     ///
-    /// Where there are more blocks than an `int` counts, or all requests are 0, SIONlib computes
-    /// nonsense or divides by zero (sion_internal_startptr.c:172, :210); here the rule holds as it
-    /// is meant.
+    /// If there are more blocks than an `int` counts, or all requests are 0, SIONlib computes wrong
+    /// numbers or divides by zero (sion_internal_startptr.c:172, :210); this function follows the
+    /// intended rule.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the requests, or their number, are more than a file can hold.
+    /// [`Error::OutOfRange`] if the sum of the requests, or their number, is more than a file can
+    /// hold.
     pub fn groups<I>(self, fsblksize: NonZeroU32, requests: I) -> Result<Groups<I>, Error>
     where
         I: Iterator<Item: Into<Request>> + Clone,
@@ -74,7 +77,7 @@ impl Grouping {
         Ok(Groups::new(fill, requests))
     }
 
-    /// Bytes that a group takes before the next one is begun.
+    /// The bytes that a group takes before the next one begins.
     fn share(self, total: &Total, unit: NonZeroU64) -> u64 {
         let share = match NonZeroU64::new(self.collectors(total, unit)) {
             Some(collectors) => total.bytes / collectors,
@@ -83,7 +86,7 @@ impl Grouping {
         round_up(share, unit).unwrap_or(u64::MAX)
     }
 
-    /// Collectors that the tasks should have: at least a unit of data for each.
+    /// The number of collectors for the tasks: each gets at least one unit of data.
     fn collectors(self, total: &Total, unit: NonZeroU64) -> u64 {
         let (ntasks, most) = (u64::from(total.ntasks), divide_up(total.bytes, unit));
         if let Self::Hint(collsize) = self {
@@ -98,7 +101,7 @@ impl Grouping {
     }
 }
 
-/// Sum of the chunk sizes of all tasks of a file.
+/// The number of tasks of a file and the sum of their chunksizes.
 #[derive(Debug)]
 pub(super) struct Total {
     ntasks: u32,
@@ -107,7 +110,8 @@ pub(super) struct Total {
 
 impl Total {
     /// # Errors
-    /// [`Error::OutOfRange`] if they, or their number, are more than a file can hold.
+    /// [`Error::OutOfRange`] if the sum of the requests, or their number, is more than a file can
+    /// hold.
     pub(super) fn of(requests: impl Iterator<Item: Into<Request>>) -> Result<Self, Error> {
         requests.map(Into::into).try_fold(Self { ntasks: 0, bytes: 0 }, Self::and)
     }
@@ -122,10 +126,10 @@ impl Total {
     }
 }
 
-/// No block is longer: META1 is in front of it, with 1088 bytes besides its tables.
+/// The length of the longest block: META1 comes before it, with 1088 bytes besides its tables.
 const LONGEST: u64 = LAST_OFFSET.saturating_sub(1088);
 
-/// The sum of chunks with one more, if a block can be so long.
+/// Adds a chunk to the sum, if a block can be so long.
 fn add_chunk(sum: u64, chunksize: u64) -> Result<u64, Error> {
     sum.checked_add(chunksize).filter(|&sum| sum <= LONGEST).ok_or_else(|| {
         let [value, max] = [chunksize, LONGEST.saturating_sub(sum)]
@@ -138,19 +142,19 @@ fn divide_up(value: u64, unit: NonZeroU64) -> u64 {
     value.checked_sub(1).map_or(0, |less| (less / unit).saturating_add(1))
 }
 
-/// Tasks that share a collector.
+/// A group of tasks that share a collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Group {
-    /// The first task, which collects, by its local rank.
+    /// The local rank of the first task, which is the collector.
     pub first: u32,
-    /// Tasks in the group, with the collector.
+    /// The number of tasks in the group, including the collector.
     pub ntasks: u32,
-    /// Sum of the chunk sizes that they ask for.
+    /// The sum of the requested chunksizes.
     pub bytes: u64,
 }
 
-/// When a group takes no further task.
+/// The limit of a group.
 #[derive(Debug, Clone, Copy)]
 enum Fill {
     Bytes(u64),
@@ -173,7 +177,7 @@ impl Fill {
 #[derive(Debug, Clone)]
 pub struct Groups<I> {
     fill: Fill,
-    /// Tasks before `next`.
+    /// The number of tasks before `next`.
     first: u32,
     next: Option<Request>,
     requests: I,

@@ -1,8 +1,8 @@
 //! Key-value records in a task's stream (`spec/sion.md#key-value`).
 //!
-//! A record is a key, a length and so many bytes, one record behind the other, without regard to
-//! chunks: even a header may lie in two. A key may have several records; its value is all of them,
-//! one after another. Keys are the task's own.
+//! A record is a key, a length and a value of that many bytes. Records follow each other without
+//! regard to chunks: even a header may lie in two chunks. A key may have several records; its value
+//! is the values of all of them, in order. Each task has its own keys.
 
 use super::ReadError;
 use super::error::Error;
@@ -22,13 +22,13 @@ use zerocopy::IntoBytes;
 pub struct Record {
     /// The key.
     pub key: u64,
-    /// Stream position of the value's first byte.
+    /// The stream position of the value's first byte.
     pub position: u64,
-    /// Bytes of the value.
+    /// The length of the value in bytes.
     pub len: u64,
 }
 
-/// The records of a stream in order.
+/// An iterator over the records of a stream.
 #[derive(Debug)]
 pub struct Records<'s, S, L> {
     stream: &'s mut Stream<S, L>,
@@ -38,19 +38,19 @@ pub struct Records<'s, S, L> {
 }
 
 impl<'s, S: ReadAt, L: Lengths<ReadError<S>>> Records<'s, S, L> {
-    /// The records of `stream`; `order` is the order of META1.
+    /// The records of `stream`; `order` is the byte order of META1.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub fn new(stream: &'s mut Stream<S, L>, order: ByteOrder) -> Result<Self, ReadError<S>> {
         Self::behind(stream, order, 0)
     }
 
-    /// The records of `stream` that start at stream position `next` or behind it, which must be
-    /// where a record starts: behind the value of another one.
+    /// The records of `stream` from stream position `next` on. A record must start there: at 0, or
+    /// after the value of another record.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub fn behind(
         stream: &'s mut Stream<S, L>,
         order: ByteOrder,
@@ -60,12 +60,12 @@ impl<'s, S: ReadAt, L: Lengths<ReadError<S>>> Records<'s, S, L> {
         Ok(Self { stream, order, next, total })
     }
 
-    /// The stream; where it stands does not matter to the iteration.
+    /// The stream. Its position does not affect the iteration.
     pub const fn stream(&mut self) -> &mut Stream<S, L> {
         self.stream
     }
 
-    /// The value of `key`: the bytes of all its records that are still to come, one after another.
+    /// The value of `key`: the values of all its remaining records, in order.
     #[must_use]
     pub const fn value(self, key: u64) -> Value<'s, S, L> {
         Value { records: self, key, left: 0 }

@@ -1,4 +1,4 @@
-//! Where everything is in a physical SIONlib file: numbers in, spans out (`spec/sion.md#layout`).
+//! The layout of a physical SIONlib file: numbers in, spans out (`spec/sion.md#layout`).
 //!
 //! ```text
 //! 0        META1: fixed part, globalrank[N], chunksize[N], commit fields
@@ -12,24 +12,24 @@ use super::raw;
 use crate::span::{Span, round_up};
 use core::num::{NonZeroU32, NonZeroU64};
 
-/// Bytes of an entry of any table with one entry a task.
+/// The bytes of an entry of any table with one entry for each task.
 pub const ENTRY_LEN: u64 = 8;
 
-/// Bytes that META1 has besides its tables. Data start behind so many bytes, and the tables, in
-/// every version, although META1 of fileformat_version 2 is shorter.
+/// The bytes of META1 besides its tables. Data start after these bytes and the tables in every
+/// version, although META1 of fileformat_version 2 is shorter.
 const META1_FIXED_LEN: u64 = 1088;
 
-/// The places that META1 fixes: its own tables, and where chunks start.
+/// The places that META1 fixes: its own tables and the start of the chunks.
 ///
-/// Offsets cannot overflow: there are less than 2^31 tasks, and fsblksize is below 2^31.
+/// Offsets cannot overflow: ntasks and fsblksize are below 2^31.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Layout {
-    /// Version of the file format.
+    /// The version of the file format.
     pub version: FormatVersion,
-    /// Block size of the file system in bytes.
+    /// The block size of the file system in bytes.
     pub fsblksize: NonZeroU32,
-    /// Tasks in the physical file.
+    /// The number of tasks in the physical file.
     pub ntasks: NonZeroU32,
 }
 
@@ -44,13 +44,13 @@ impl Layout {
         span(0, widen(table.len))
     }
 
-    /// The table of global ranks.
+    /// The table of globalranks.
     #[must_use]
     pub const fn globalranks(&self) -> Span {
         span(self.fixed().end(), self.table_len())
     }
 
-    /// The table of chunk sizes.
+    /// The table of chunksizes.
     #[must_use]
     pub const fn chunksizes(&self) -> Span {
         span(self.globalranks().end(), self.table_len())
@@ -62,13 +62,13 @@ impl Layout {
         span(self.chunksizes().end(), widen(raw::CommitFields::TABLE.len))
     }
 
-    /// Where the layout takes META1 to end: `1088 + 16 N`, in every version.
+    /// The end of META1 for the layout: `1088 + 16 N` in every version.
     #[must_use]
     pub const fn meta1_end(&self) -> u64 {
         META1_FIXED_LEN.saturating_add(self.table_len().saturating_mul(2))
     }
 
-    /// Where the first chunk of the first task starts.
+    /// The offset of the first chunk of the first task.
     #[must_use]
     pub const fn first_chunk(&self) -> u64 {
         match self.align(self.meta1_end()) {
@@ -77,8 +77,9 @@ impl Layout {
         }
     }
 
-    /// The bytes that a chunk takes in the file if META1 says `chunksize`, or `None` if that is no
-    /// `u64`: before fileformat_version 4 it is rounded up to fsblksize when it is read.
+    /// The bytes that a chunk takes in the file if META1 stores `chunksize`, or `None` if they
+    /// exceed `u64::MAX`. Before fileformat_version 4, a reader rounds the stored chunksize up to
+    /// fsblksize.
     #[must_use]
     #[inline]
     pub const fn stored_chunksize(&self, chunksize: u64) -> Option<u64> {
@@ -88,14 +89,14 @@ impl Layout {
         }
     }
 
-    /// The table of block counts of a META2 at `start`, or `None` if it has no place in a file.
+    /// The table of blockcounts of a META2 at `start`, or `None` if it has no place in a file.
     #[must_use]
     pub const fn blockcounts(&self, start: u64) -> Option<Span> {
         Span::new(start, self.table_len())
     }
 
-    /// The `maxchunks` rows of block sizes of a META2 at `start`, or `None` if they have no place
-    /// in a file.
+    /// The `maxchunks` rows of blocksizes of a META2 at `start`, or `None` if they have no place in
+    /// a file.
     #[must_use]
     pub const fn blocksizes(&self, start: u64, maxchunks: u32) -> Option<Span> {
         match self.blockcounts(start) {
@@ -104,7 +105,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of a table with one entry a task.
+    /// The bytes of a table with one entry for each task.
     #[must_use]
     pub const fn table_len(&self) -> u64 {
         widen_u32(self.ntasks.get()).saturating_mul(ENTRY_LEN)
@@ -122,18 +123,18 @@ impl Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Chunks {
-    /// Offset of the task's first chunk in the physical file.
+    /// The offset of the task's first chunk in the physical file.
     pub start: u64,
-    /// Bytes of each chunk.
+    /// The bytes of each chunk.
     pub chunksize: u64,
-    /// Bytes from a chunk to the task's next one, which is the sum of all tasks' chunks; `None` if
-    /// it was not read because the task has no second chunk.
+    /// The bytes from a chunk to the task's next chunk, which is the sum of all tasks' chunksizes.
+    /// `None` if it was not read because the task has only one chunk.
     pub globalskip: Option<u64>,
 }
 
 impl Chunks {
-    /// The whole place of chunk `chunk`, used or not, or `None` if it has no place in a file, or
-    /// `globalskip` is not known.
+    /// The whole chunk `chunk`, used or not, or `None` if it has no place in a file or `globalskip`
+    /// is not known.
     #[must_use]
     pub fn chunk(&self, chunk: u64) -> Option<Span> {
         let skip = if chunk == 0 { 0 } else { chunk.checked_mul(self.globalskip?)? };
@@ -141,21 +142,21 @@ impl Chunks {
     }
 }
 
-/// The last offset of a file, to SIONlib and to operating systems.
+/// The largest offset of a file in SIONlib and in operating systems.
 pub const LAST_OFFSET: u64 = i64::MAX.unsigned_abs();
 
 /// The blocks of a physical file: one chunk of every task, side by side, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Blocks {
-    /// Offset of block 0.
+    /// The offset of block 0.
     pub first: u64,
-    /// Bytes of a block.
+    /// The bytes of a block.
     pub globalskip: u64,
 }
 
 impl Blocks {
-    /// Where the first `count` blocks end, or `None` if that is no offset of a file. SIONlib puts
+    /// The end of the first `count` blocks, or `None` if it exceeds [`LAST_OFFSET`]. SIONlib puts
     /// META2 there when it closes a file.
     #[must_use]
     pub fn end(&self, count: u64) -> Option<u64> {
@@ -169,15 +170,15 @@ impl Blocks {
         self.end(maxchunks.into()) == Some(start)
     }
 
-    /// Whole blocks in front of `offset`: those that can be written to without touching what stands
-    /// there. Any number if no task has any room.
+    /// The number of whole blocks before `offset`: they can be written without touching the bytes
+    /// at `offset`. `u64::MAX` if globalskip is 0.
     #[must_use]
     pub fn before(&self, offset: u64) -> u64 {
         offset.saturating_sub(self.first).checked_div(self.globalskip).unwrap_or(u64::MAX)
     }
 }
 
-/// A span that cannot overflow.
+/// A span whose end cannot overflow.
 const fn span(offset: u64, len: u64) -> Span {
     match Span::new(offset, len) {
         Some(span) => span,

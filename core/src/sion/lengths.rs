@@ -17,7 +17,7 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// Chunk lengths read from META2 one by one; remembers where it is.
+/// The chunk lengths of a task, read from META2 one at a time. It remembers its place.
 #[derive(Debug, Clone)]
 pub struct Walk<'a, S> {
     file: &'a Physical<S>,
@@ -26,19 +26,19 @@ pub struct Walk<'a, S> {
     total: Option<u64>,
 }
 
-/// What is looked for in a stream.
+/// The goal of a search in a stream.
 #[derive(Debug, Clone, Copy)]
 enum Goal {
     /// The chunk with the byte at this position.
     Position(u64),
     /// This chunk.
     Chunk(u64),
-    /// What is behind the last chunk.
+    /// The end of the stream.
     End,
 }
 
 impl Goal {
-    /// Whether it is `stretch`, before it, or behind it.
+    /// Whether the goal is in `stretch`, before it or after it.
     const fn compare(self, stretch: &Stretch) -> Ordering {
         match self {
             Self::Position(position) if position < stretch.begin => Ordering::Less,
@@ -49,7 +49,7 @@ impl Goal {
         }
     }
 
-    /// Whether it is nearer to the start than to `stretch`, as far as one can tell.
+    /// Whether the goal is nearer to the start of the stream than to `stretch`, as an estimate.
     const fn is_near_start(self, stretch: &Stretch) -> bool {
         match self {
             Self::Position(position) => position < stretch.begin >> 1,
@@ -59,14 +59,14 @@ impl Goal {
     }
 }
 
-/// Walks to a chunk. Its result is the chunk, or `None` if it is behind the last one.
+/// The machine that walks to a chunk. Its output is the chunk, or `None` after the last one.
 #[derive(Debug)]
 struct Search<'w, 'a, S> {
     walk: &'w mut Walk<'a, S>,
     target: Goal,
 }
 
-/// The next chunk on the way, of which only the length is not known.
+/// The next chunk on the way, whose length is not known yet.
 enum Way {
     Found(Option<Stretch>),
     Forward { chunk: u64, begin: u64 },
@@ -189,14 +189,14 @@ impl<S: AsyncReadAt> Walk<'_, S> {
     }
 }
 
-/// Bytes of a row that takes longer to read than to ask for one entry of it: with rows read whole,
-/// reading the lengths of every task would read META2 once for each.
+/// The row length in bytes from which entries are read one at a time. With whole rows, reading the
+/// lengths of every task would read META2 once for each task.
 const LONG_ROW: u64 = 4096;
 
-/// The lengths of a task's chunks, read in windows.
+/// An iterator over the lengths of a task's chunks, read in windows.
 ///
-/// They stand one row of META2 apart. If rows are short and the window holds several, one read gets
-/// several; for long rows the entries are read one by one.
+/// The entries are one row of META2 apart. If rows are short and the window holds several, one read
+/// gets several entries; with long rows, the entries are read one at a time.
 #[derive(Debug)]
 pub struct ChunkLens<'a, S, W> {
     file: &'a Physical<S>,
@@ -212,7 +212,7 @@ impl<'a, S, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
         Self { file, task, next: 0, window, first: 0, rows: 0 }
     }
 
-    /// Rows that one read gets, and the bytes between the entries.
+    /// The number of rows that one read gets, and the bytes from one entry to the next.
     fn reach(&mut self) -> (u64, u64) {
         let row_len = self.file.meta2().blockcounts().len();
         let room = usize_to_u64(self.window.as_mut().len());
@@ -229,7 +229,7 @@ impl<'a, S, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
         self.file.len_in(&self.task, self.next, bytes.unwrap_or_default())
     }
 
-    /// The next item, if `filled` says that the window was.
+    /// The next item, if filling the window succeeded.
     fn item<E>(
         &mut self,
         filled: Result<(), DriveError<E, Error>>,
@@ -282,7 +282,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for ChunkLens<'_, S, W> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt, W: AsMut<[u8]>> ChunkLens<'_, S, W> {
-    /// The next length.
+    /// The next length: [`Iterator::next`] for an asynchronous store.
     pub async fn next_async(&mut self) -> Option<Result<u64, AsyncError<S>>> {
         if self.is_over() {
             return None;

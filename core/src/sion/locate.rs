@@ -1,4 +1,4 @@
-//! Finding one task among many, in windows of the caller's buffer.
+//! The machine that finds one task, and the checks of a task's entries.
 
 use super::error::Error;
 use super::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
@@ -14,53 +14,55 @@ use zerocopy::FromBytes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Task {
-    /// Its rank in the physical file, from 0.
+    /// The local rank, from 0.
     pub local: u32,
-    /// The number that the writer gave it; any value, not always unique.
+    /// The globalrank that the writer stored; any value, not always unique.
     pub globalrank: i64,
-    /// Where its chunks are.
+    /// The places of its chunks.
     pub chunks: Chunks,
-    /// Chunks that it used; 0 in a file that was never closed.
+    /// The number of chunks that the task used; 0 in a file that was never closed.
     pub blockcount: u64,
 }
 
-/// Walks the chunk sizes of META1 in order and adds them up.
+/// The sum of the chunksizes of META1, task after task.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkSum {
     layout: Layout,
-    /// Tasks that have been added.
+    /// The number of tasks added so far.
     pub(super) tasks: u32,
-    /// Sum of their chunks: the next task's first chunk, counted from the first task's.
+    /// The sum of their chunksizes: the place of the next task's first chunk, from the first chunk
+    /// of task 0.
     pub(super) sum: u64,
-    /// The longest block that has a place in a file: one that ends at [`LAST_OFFSET`].
+    /// The length of the longest possible block: one that ends at [`LAST_OFFSET`].
     longest: u64,
 }
 
 impl ChunkSum {
-    /// Starts before the first task of a file with this layout.
+    /// Makes a sum without tasks, for a file with this layout.
     #[must_use]
     pub const fn new(layout: Layout) -> Self {
         let longest = LAST_OFFSET.saturating_sub(layout.first_chunk());
         Self { layout, tasks: 0, sum: 0, longest }
     }
 
-    /// Sum of the chunks so far: the next task's first chunk, counted from the first task's; behind
-    /// the last task, globalskip.
+    /// The sum of the chunksizes so far: the place of the next task's first chunk, from the first
+    /// chunk of task 0. After the last task it is globalskip.
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Where blocks are, behind the last task.
+    /// The places of blocks. Call it after the last task was added.
     #[must_use]
     pub const fn blocks(&self) -> Blocks {
         Blocks { first: self.layout.first_chunk(), globalskip: self.sum }
     }
 
-    /// Adds the next task, whose entry in META1 says `value`, and returns its chunk size.
+    /// Adds the next task, with the entry `value` in META1, and returns its chunksize in the file.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] and [`Error::TooLarge`]; the task is not added.
+    /// [`Error::TooSmall`] if `value` is negative; [`Error::TooLarge`] if the block would end after
+    /// [`LAST_OFFSET`]. The task is not added then.
     #[inline]
     pub fn add(&mut self, value: i64) -> Result<u64, Error> {
         let requested = u64::try_from(value).ok();
@@ -88,7 +90,7 @@ impl ChunkSum {
     }
 }
 
-/// What META2 says of a task's blocks, checked: `value` is its entry at `offset`.
+/// Checks a blockcount of META2: `value` is the entry at `offset`.
 ///
 /// # Errors
 /// [`Error::TooSmall`] and [`Error::TooLarge`].
@@ -104,7 +106,7 @@ pub fn check_blockcount(value: i64, offset: u64, maxchunks: u32) -> Result<u64, 
     }
 }
 
-/// What META2 says of a used chunk at `place`, checked: `value` is its entry at `offset`.
+/// Checks a blocksize of META2: `value` is the entry at `offset`, for a chunk in use at `place`.
 ///
 /// # Errors
 /// [`Error::TooSmall`] and [`Error::TooLarge`].
@@ -128,10 +130,11 @@ pub fn check_blocksize(
     }
 }
 
-/// Finds a task by its local rank: its entries, and the sum of the chunks before it.
+/// Finds a task by its local rank: reads its entries and adds up the chunksizes before it.
 ///
-/// The chunk sizes behind the task are read only if it has a second chunk, or if the file was never
-/// closed and nobody knows. Memory is the driver's buffer, of at least 8 bytes.
+/// The chunksizes of later tasks are read only if the task has a second chunk, or if the file was
+/// never closed and the number of its chunks is unknown. The only memory is the driver's buffer, of
+/// at least 8 bytes.
 #[derive(Debug)]
 pub struct Locate {
     head: Head,
@@ -152,10 +155,10 @@ enum State {
 }
 
 impl Locate {
-    /// Finds task `local` of the file that `head` was read from.
+    /// Makes a machine that finds the task with local rank `local` in the file with this head.
     ///
     /// # Errors
-    /// [`Error::NoTask`] if there are not so many.
+    /// [`Error::NoTask`] if there is no such task.
     pub fn new(head: &Head, local: u32) -> Result<Self, Error> {
         let ntasks = head.meta1.ntasks();
         if local >= ntasks {
@@ -173,7 +176,7 @@ impl Locate {
         })
     }
 
-    /// Whether chunks behind the first are of interest.
+    /// Whether the places of chunks after the first are needed.
     const fn needs_globalskip(&self) -> bool {
         self.head.meta2.is_none() || self.blockcount > 1
     }

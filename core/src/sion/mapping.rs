@@ -1,4 +1,4 @@
-//! The mapping of global ranks to files, in file 0 of a set (`spec/sion.md#mapping`).
+//! The mapping of global ranks to physical files, in file 0 of a set (`spec/sion.md#mapping`).
 
 use super::error::Error;
 use super::open::Head;
@@ -7,7 +7,7 @@ use crate::endian::ByteOrder;
 use crate::span::Span;
 use zerocopy::FromBytes;
 
-/// The place of a set's mapping: all of it lies in the file.
+/// The place of a set's mapping, all of which lies in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Mapping {
@@ -16,19 +16,19 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes of the head of a mapping.
+    /// The bytes of the head of a mapping.
     pub const HEAD_LEN: usize = size_of::<raw::MappingSize>();
-    /// Bytes of an entry.
+    /// The bytes of an entry.
     pub const ENTRY_LEN: usize = size_of::<raw::MappingEntry>();
 
-    /// Where a mapping would be: behind META2 of the first file of several. Other files have none,
-    /// whatever stands there.
+    /// The offset of a mapping: the end of META2 in the first file of several. Other files have no
+    /// mapping, whatever bytes are there.
     #[must_use]
     pub fn place(head: &Head) -> Option<u64> {
         head.meta2.filter(|_| head.meta1.is_first_of_several()).map(|meta2| meta2.end())
     }
 
-    /// Where its head is, and as many of `bytes` as the file has there.
+    /// The offset of the head, and the front of `bytes` that the file can fill there.
     pub(super) fn head_part<'b>(
         head: &Head,
         bytes: &'b mut [u8; Self::HEAD_LEN],
@@ -41,7 +41,7 @@ impl Mapping {
     /// Reads the head of the mapping, the bytes at [`Mapping::place`].
     ///
     /// # Errors
-    /// [`Error::TooSmall`] for a negative size, [`Error::Cut`] if the file ends inside the mapping.
+    /// [`Error::TooSmall`] for a negative size; [`Error::Cut`] if the file ends inside the mapping.
     pub fn parse(bytes: &[u8], at: u64, head: &Head) -> Result<Self, Error> {
         let (field, file_len) = (raw::MappingSize::mapping_size, head.file_len);
         let order = head.meta1.order();
@@ -66,32 +66,32 @@ impl Mapping {
         }
     }
 
-    /// Global ranks that it maps, from 0.
+    /// The number of global ranks in the mapping.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.entries.len() >> 3
     }
 
-    /// Where it ends.
+    /// The end of the mapping.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.entries.end()
     }
 
-    /// Whether it maps none.
+    /// Whether the mapping has no entries.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Where the entry of `globalrank` is, or `None` if it maps not so many.
+    /// The place of the entry of `globalrank`, or `None` if the mapping has fewer entries.
     #[must_use]
     pub fn entry(&self, globalrank: u64) -> Option<Span> {
         let len = u64::from(raw::MappingEntry::TABLE.len);
         self.entries.part(globalrank.checked_mul(len)?, len)
     }
 
-    /// Physical file and rank in it that an entry's bytes name, or `None` if one is negative.
+    /// The physical file and the local rank in an entry's bytes, or `None` if one is negative.
     #[must_use]
     pub fn address(&self, bytes: &[u8]) -> Option<(u32, u32)> {
         let (entry, _) = raw::MappingEntry::ref_from_prefix(bytes).ok()?;

@@ -8,22 +8,22 @@ use crate::field::FieldId;
 use core::num::NonZeroU32;
 use zerocopy::FromBytes;
 
-/// Version of the file format.
+/// The version of the file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FormatVersion {
     /// META1 without filenumber and flags.
     V2,
-    /// Chunk sizes are stored as requested.
+    /// Chunksizes are stored as requested.
     V3,
-    /// Chunk sizes are stored as they are laid out.
+    /// Chunksizes are stored as they are laid out.
     V4,
     /// Streams may be key-value records.
     V5,
 }
 
 impl FormatVersion {
-    /// As it stands in `fileformat_version`.
+    /// The number in `fileformat_version`.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -43,8 +43,8 @@ pub enum KeyvalMode {
     None,
     /// Every stream is a sequence of records.
     Inline,
-    /// A mode that SIONlib names (52 meta, 53 hash, 54 unknown) or not, and never implemented:
-    /// streams are read as plain ones.
+    /// A mode that SIONlib never implemented, with a name in SIONlib (52 meta, 53 hash, 54 unknown)
+    /// or without: streams are read as plain ones.
     Other(i32),
 }
 
@@ -71,30 +71,31 @@ impl core::fmt::Display for KeyvalMode {
     }
 }
 
-/// The name that the set was created under: at most 1024 bytes, of any encoding.
+/// The prefix: the name that the set was created under, of at most 1024 bytes in any encoding.
 pub type Prefix = heapless::Vec<u8, 1024>;
 
-/// What the writer of a physical file decides about it, besides its tasks.
+/// Properties of a new physical file that its writer chooses, besides its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Attributes {
-    /// Byte order of all metadata.
+    /// The byte order of all metadata.
     pub order: ByteOrder,
-    /// Byte order that is stated for the user's data.
+    /// The byte order that META1 states for the user's data.
     pub data_order: ByteOrder,
-    /// Unit in bytes that the start of the data is rounded to; 1 to 2^31 - 1.
+    /// The unit in bytes that the start of the data is rounded up to; 1 to 2^31 - 1.
     pub fsblksize: u32,
-    /// Physical files in the set; 1 to 2^31 - 1.
+    /// The number of physical files in the set; 1 to 2^31 - 1.
     pub nfiles: u32,
-    /// Number of this one. In a set of one, SIONlib's serial writers say 1 and its parallel ones 0.
+    /// The number of this file. In a set of one file, SIONlib's serial writers store 1 and its
+    /// parallel writers 0.
     pub filenumber: u32,
     /// Whether streams are key-value records.
     pub keyval: bool,
 }
 
 impl Default for Attributes {
-    /// A set of one with plain streams in the machine's order, as a serial writer makes it, with an
-    /// fsblksize of 512 bytes.
+    /// A set of one file with plain streams, in the host's byte order, with an fsblksize of 512
+    /// bytes and the filenumber of a serial writer.
     fn default() -> Self {
         Self {
             order: ByteOrder::HOST,
@@ -107,13 +108,14 @@ impl Default for Attributes {
     }
 }
 
-/// Most tasks of a physical file: SIONlib computes the length of META1, 1088 + 16 N, as an `int`.
+/// The most tasks of a physical file: SIONlib computes the length of META1, 1088 + 16 N, as an
+/// `int`.
 pub const MAX_TASKS: u32 = 134_217_659;
 
-/// Most bytes of a prefix: SIONlib reads it up to a NUL (sion_metadata.c:479).
+/// The most bytes of a prefix: SIONlib reads it up to a NUL (sion_metadata.c:479).
 const MAX_PREFIX: usize = 1023;
 
-/// What the fixed part of META1 says, without the prefix.
+/// The fixed part of META1 without the prefix, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meta1 {
@@ -129,16 +131,17 @@ pub struct Meta1 {
 }
 
 impl Meta1 {
-    /// Bytes of the fixed part in its longest version; [`Meta1::parse`] needs no more.
+    /// The length in bytes of the longest version of the fixed part; [`Meta1::parse`] needs no
+    /// more.
     pub const MAX_LEN: usize = size_of::<raw::Meta1>();
 
-    /// Reads the fixed part from the front of `bytes`: the first [`Meta1::MAX_LEN`] bytes of a
-    /// physical file of `file_len` bytes, or all of a shorter one.
+    /// Reads the fixed part from the start of `bytes`: the first [`Meta1::MAX_LEN`] bytes of a
+    /// physical file of `file_len` bytes, or all bytes of a shorter file.
     ///
     /// # Errors
-    /// [`Error::NotSion`], [`Error::FormatVersion`] and [`Error::Sionlib2`] for other files,
-    /// [`Error::Cut`] if the file ends inside META1's fixed part or tables,
-    /// [`Error::TooSmall`] if fsblksize, ntasks or nfiles is below 1 or filenumber below 0.
+    /// [`Error::NotSion`], [`Error::FormatVersion`] and [`Error::Sionlib2`] for other files;
+    /// [`Error::Cut`] if the file ends inside META1's fixed part or tables; [`Error::TooSmall`] if
+    /// fsblksize, ntasks or nfiles is below 1 or filenumber below 0.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         check_magic(bytes)?;
         let ident: &raw::Ident = front(bytes, raw::Ident::TABLE.fields, 0, file_len)?;
@@ -180,10 +183,11 @@ impl Meta1 {
         })
     }
 
-    /// That of a new physical file with `ntasks` tasks, in the words of SIONlib 1.7.6.
+    /// META1 of a new physical file with `ntasks` tasks, with the versions that SIONlib 1.7.6
+    /// writes.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for what no file can hold.
+    /// [`Error::OutOfRange`] for values that no file can hold.
     pub fn new(attributes: &Attributes, ntasks: u64) -> Result<Self, Error> {
         let Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval } = *attributes;
         let last_file = if nfiles == 1 { 1 } else { nfiles.saturating_sub(1) };
@@ -209,10 +213,10 @@ impl Meta1 {
         })
     }
 
-    /// The fixed part as it stands in a file of fileformat_version 5.
+    /// The fixed part as stored in a file of fileformat_version 5.
     ///
     /// # Errors
-    /// [`Error::PrefixTooLong`] above 1023 bytes, [`Error::OutOfRange`] if there is a NUL in it.
+    /// [`Error::PrefixTooLong`] above 1023 bytes; [`Error::OutOfRange`] if the prefix has a NUL.
     pub fn to_raw(&self, prefix: &[u8]) -> Result<raw::Meta1, Error> {
         if prefix.len() > MAX_PREFIX {
             let len = crate::store::usize_to_u64(prefix.len());
@@ -245,50 +249,50 @@ impl Meta1 {
         })
     }
 
-    /// Byte order of all metadata, and of the headers of key-value records.
+    /// The byte order of all metadata, and of the headers of key-value records.
     #[must_use]
     pub const fn order(&self) -> ByteOrder {
         self.order
     }
 
-    /// Byte order that the writer states for its own data. Nothing swaps them.
+    /// The byte order that the writer states for its own data. striae never swaps data.
     #[must_use]
     pub const fn data_order(&self) -> ByteOrder {
         self.data_order
     }
 
-    /// Version of the library that wrote the file: 1000 * main + sub, and its patch level.
+    /// The version of the library that wrote the file, 1000 * main + sub, and its patch level.
     #[must_use]
     pub const fn library_version(&self) -> (i32, i32) {
         (self.version, self.patchlevel)
     }
 
-    /// Version of the file format.
+    /// The version of the file format.
     #[must_use]
     pub const fn fileformat_version(&self) -> FormatVersion {
         self.layout.version
     }
 
-    /// Block size of the file system in bytes, as the writer saw it.
+    /// The block size of the file system in bytes, as the writer saw it.
     #[must_use]
     pub const fn fsblksize(&self) -> u32 {
         self.layout.fsblksize.get()
     }
 
-    /// Tasks in this physical file.
+    /// The number of tasks in this physical file.
     #[must_use]
     pub const fn ntasks(&self) -> u32 {
         self.layout.ntasks.get()
     }
 
-    /// Physical files in the set.
+    /// The number of physical files in the set.
     #[must_use]
     pub const fn nfiles(&self) -> u32 {
         self.nfiles.get()
     }
 
-    /// Physical files that are opened together with this one: `nfiles`, but 1 in fileformat_version
-    /// 2, whose files do not say which one of a set they are.
+    /// The number of physical files to open as one set: `nfiles`, but 1 in fileformat_version 2,
+    /// whose files have no filenumber.
     #[must_use]
     pub const fn files_in_set(&self) -> u32 {
         match self.filenumber {
@@ -297,31 +301,30 @@ impl Meta1 {
         }
     }
 
-    /// Number of this physical file in its set; `None` in fileformat_version 2. A file that was
-    /// written serially says 1, although it is the only one.
+    /// The number of this physical file in its set; `None` in fileformat_version 2. A file that was
+    /// written serially has 1, although it is the only one.
     #[must_use]
     pub const fn filenumber(&self) -> Option<u32> {
         self.filenumber
     }
 
-    /// Whether this is the file that a set of several is opened by, and that holds its mapping.
+    /// Whether this is file 0 of several: the set is opened by it, and it holds the mapping.
     ///
-    /// A file of fileformat_version 2 does not say which one it is; like SIONlib, we take it alone.
+    /// A file of fileformat_version 2 has no filenumber; like SIONlib, we open it alone.
     #[must_use]
     pub const fn is_first_of_several(&self) -> bool {
         self.files_in_set() > 1 && matches!(self.filenumber, Some(0))
     }
 
-    /// Whether a mapping without entries stands behind META2: in the only file of a set, if a
-    /// serial writer made it.
+    /// Whether a mapping without entries follows META2: in the only file of a set that a serial
+    /// writer made.
     #[must_use]
     pub const fn has_empty_mapping(&self) -> bool {
         self.files_in_set() == 1 && !matches!(self.filenumber, Some(0))
     }
 
-    /// Bytes that stand between META2 and a seal: those of a mapping with so many entries in the
-    /// first file of several, of a mapping without any behind a serial writer's only file, else
-    /// none.
+    /// The bytes between META2 and a seal. In the first file of several: a mapping with `entries`
+    /// entries. In a serial writer's only file: a mapping without entries. Else 0.
     #[must_use]
     pub const fn mapping_len(&self, entries: u64) -> u64 {
         if self.is_first_of_several() {
@@ -333,13 +336,13 @@ impl Meta1 {
         }
     }
 
-    /// As [`mapping_len`](Self::mapping_len), in a file that ends `left` bytes behind META2: what
-    /// nobody looks for, such as the size in a serial writer's file, need not be there.
+    /// [`mapping_len`](Self::mapping_len) in a file that ends `left` bytes after META2: a mapping
+    /// that no reader needs, such as the empty one of a serial writer, may be missing.
     pub(super) const fn mapping_len_within(&self, entries: u64, left: u64) -> u64 {
         if left < MAPPING_SIZE_LEN { 0 } else { self.mapping_len(entries) }
     }
 
-    /// Whether streams are key-value records. No version before 5 has them.
+    /// Whether streams are key-value records, which exist since fileformat_version 5.
     #[must_use]
     pub const fn keyval(&self) -> KeyvalMode {
         match self.layout.version {
@@ -348,19 +351,19 @@ impl Meta1 {
         }
     }
 
-    /// `flag1` and `flag2` as they stand in the file; 0 in fileformat_version 2.
+    /// `flag1` and `flag2` as stored; 0 in fileformat_version 2.
     #[must_use]
     pub const fn flags(&self) -> (i64, i64) {
         (self.flag1, self.flag2)
     }
 
-    /// Where everything is.
+    /// The places that META1 fixes.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The field that holds the prefix in this file's version.
+    /// The field of the prefix in this file's version.
     #[must_use]
     pub const fn prefix_field(&self) -> FieldId {
         match self.layout.version {
@@ -369,9 +372,11 @@ impl Meta1 {
         }
     }
 
-    /// The name that the set was created under, from the `bytes` that [`Meta1::parse`] was given.
+    /// The prefix, which is the name that the set was created under, from the `bytes` given to
+    /// [`Meta1::parse`].
     ///
-    /// It need not be the name that the file has now, and siblings are not found by it.
+    /// The file may have another name now, and the other files of the set are not found by the
+    /// prefix.
     #[must_use]
     pub fn prefix<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let padded = bytes.get(usize::from(self.prefix_field().offset())..).unwrap_or_default();
@@ -386,7 +391,7 @@ const MAX_I32: u32 = i32::MAX.unsigned_abs();
 const MAPPING_SIZE_LEN: u64 = widen(raw::MappingSize::TABLE.len);
 const MAPPING_ENTRY_LEN: u64 = widen(raw::MappingEntry::TABLE.len);
 
-/// `value` if it is from `min` to `max`.
+/// Returns `value` if it is from `min` to `max`.
 fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {
     let (min, max) = (i64::from(min), i64::from(max));
     let signed = i64::try_from(value).unwrap_or(i64::MAX);
@@ -408,7 +413,7 @@ fn check_magic(bytes: &[u8]) -> Result<(), Error> {
     Err(Error::NotSion { magic })
 }
 
-/// The structure at the front of `bytes`, or the first of its fields that the file cuts off.
+/// The structure at the start of `bytes`, or an error with the first field that is cut.
 fn front<'a, T>(
     bytes: &'a [u8],
     fields: &[crate::field::Field],
@@ -463,8 +468,8 @@ fn not_negative(filenumber: i32) -> Result<u32, Error> {
     })
 }
 
-/// The tables must be in the file: all counts in it are bounded by that. The commit fields need not
-/// be: they are first written when the file is closed.
+/// Checks that the tables are in the file, which bounds all counts in it. The commit fields may be
+/// missing: they are first written when the file is closed.
 fn check_tables(layout: &Layout, file_len: u64) -> Result<(), Error> {
     let tables = [
         (raw::GlobalrankEntry::globalrank, layout.globalranks()),

@@ -7,7 +7,7 @@ use super::raw;
 use crate::span::Span;
 use zerocopy::FromBytes;
 
-/// Where META2 is: all of it lies in the file.
+/// The place of META2, all of which lies in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meta2 {
@@ -17,13 +17,15 @@ pub struct Meta2 {
 }
 
 impl Meta2 {
-    /// Reads the commit fields, the 12 bytes at [`Layout::commit_fields`] or what there is of them,
-    /// of a file of `file_len` bytes. `None` says that the file was never closed: they are zero, or
-    /// not there, since SIONlib first writes them when it closes the file.
+    /// Reads the commit fields from `bytes`: the 12 bytes at [`Layout::commit_fields`], or fewer if
+    /// the file ends there, of a file of `file_len` bytes. `None` if the file was never closed:
+    /// start_of_varheader is 0, or the commit fields are missing, since SIONlib first writes them
+    /// when it closes the file.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] and [`Error::TooLarge`] for a `start_of_varheader` inside META1 or
-    /// behind the end and for a `maxchunks` below 1, [`Error::Cut`] if the file ends inside META2.
+    /// [`Error::TooSmall`] and [`Error::TooLarge`] for a `start_of_varheader` inside META1 or after
+    /// the end of the file; [`Error::TooSmall`] for a `maxchunks` below 1; [`Error::Cut`] if the
+    /// file ends inside META2.
     pub fn parse(bytes: &[u8], meta1: &Meta1, file_len: u64) -> Result<Option<Self>, Error> {
         let (layout, order) = (meta1.layout(), meta1.order());
         let at = layout.commit_fields().offset();
@@ -57,31 +59,31 @@ impl Meta2 {
         Ok(Some(Self { maxchunks, blockcounts, blocksizes }))
     }
 
-    /// Most chunks that a task used: the rows of block sizes.
+    /// The most chunks that a task used: the number of rows of blocksizes.
     #[must_use]
     pub const fn maxchunks(&self) -> u32 {
         self.maxchunks
     }
 
-    /// Offset of META2 in the file.
+    /// The offset of META2 in the file.
     #[must_use]
     pub const fn start(&self) -> u64 {
         self.blockcounts.offset()
     }
 
-    /// Where META2 ends and the mapping starts, if there is one.
+    /// The end of META2, where the mapping starts if there is one.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.blocksizes.end()
     }
 
-    /// The table of block counts, one a task.
+    /// The table of blockcounts, with one entry for each task.
     #[must_use]
     pub const fn blockcounts(&self) -> Span {
         self.blockcounts
     }
 
-    /// The block sizes of all tasks in block `chunk`, or `None` behind the last row.
+    /// The row of the blocksizes of all tasks for chunk `chunk`, or `None` after the last row.
     #[must_use]
     pub const fn blocksizes(&self, chunk: u64) -> Option<Span> {
         match chunk.checked_mul(self.blockcounts.len()) {
@@ -91,7 +93,8 @@ impl Meta2 {
     }
 }
 
-/// The entry of task `local` in a table with one entry a task, or `None` behind the last one.
+/// The entry of task `local` in a table with one entry for each task, or `None` after the last
+/// entry.
 #[must_use]
 pub const fn entry(table: Span, local: u32) -> Option<Span> {
     #[allow(clippy::as_conversions, reason = "widening; From is not const")]

@@ -1,36 +1,36 @@
 //! SIONlib files: the task-local streams of a parallel program in one or a few shared files.
 //!
-//! A physical file starts with META1, which says how many tasks there are and how large a chunk
-//! each of them has; then come blocks, each with one chunk for every task; behind them META2 says
-//! how much of each chunk is used. A task's stream is the used part of its chunks, one after
-//! another. The whole format is in `spec/sion.md`.
+//! A physical file starts with META1: the number of tasks and the chunksize of each task. Blocks
+//! follow; each block holds one chunk of every task. META2 follows the last block and says how many
+//! bytes of each chunk are used. A task's stream is the used part of its chunks, in order. The
+//! whole format is in `spec/sion.md`.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`raw`] | the structures as they stand in the file |
-//! | [`meta1`], [`meta2`], [`mapping`] | checked readings of them |
+//! | [`raw`] | the structures as they are stored |
+//! | [`meta1`], [`meta2`], [`mapping`] | checked views of the metadata |
 //! | [`layout`] | where everything is: numbers in, spans out |
-//! | [`varheader`] | META2 and what stands behind it: how much it is, and in its place |
+//! | [`varheader`] | the lengths and the place of META2, mapping and seal |
 //! | [`position`] | stream position to (chunk, offset) and back |
 //! | [`open`], [`locate`] | machines: open a physical file, find one task |
-//! | [`reader`], [`set`] | a [`Physical`] file, a set of them ([`Reader`]) |
+//! | [`reader`], [`set`] | read a physical file ([`Physical`]) or a set ([`Reader`]) |
 //! | [`tasks`], [`lengths`] | lists of tasks, lengths of a task's chunks |
 //! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
 //! | [`keyval`] | key-value records in a stream |
 //! | [`filename`] | names of the files of a set |
 //! | [`chunksizes`], [`groups`] | chunk sizes and collector groups as SIONlib's writers choose them |
-//! | [`filegroups`] | which task is in which file of a set, and of its buddy sets |
-//! | [`book`] | what a writer knows of a physical file |
-//! | [`cursor`], [`pen`] | where a task writes next, what a writer knows of a task |
-//! | [`create`], [`tables`], [`visible`] | machines: make a physical file, write META2, make it visible |
-//! | [`publish`] | the machine that does what a Book says: commit, close, enter a block |
-//! | [`writer`] | a physical file that is written ([`Writer`]) |
+//! | [`filegroups`] | the file of each task, in a set and in its buddy sets |
+//! | [`book`] | a writer's state of a physical file |
+//! | [`cursor`], [`pen`] | where a task writes next, a writer's state of a task |
+//! | [`create`], [`tables`], [`visible`] | machines: create a physical file, write META2, make it visible |
+//! | [`publish`] | the machine that carries out a [`Book`]'s plan: commit, close, enter a block |
+//! | [`writer`] | write a physical file ([`Writer`]) |
 //! | [`seal`] | checksums of metadata and chunks |
-//! | [`verdict`] | what a seal is, and what it says of its file |
-//! | [`recover`] | what is left of unclosed and damaged files |
+//! | [`verdict`] | whether a seal is whole, and whether its file matches it |
+//! | [`recover`] | recover streams of unclosed and damaged files |
 //!
-//! Written by SIONlib 1.x, fileformat_version 2 to 5. The layout of SIONlib 2 is another format and
-//! is refused.
+//! These are the files of SIONlib 1.x, with fileformat_version 2 to 5. SIONlib 2 has another
+//! layout; its files are refused.
 
 pub mod book;
 pub mod chunksizes;
@@ -84,7 +84,7 @@ pub use tasks::Listed;
 pub use varheader::{Varheader, VarheaderShape};
 pub use writer::{Memory, Options, Writer};
 
-/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
 /// Why reading from an asynchronous store `S`, or writing to it, failed.

@@ -1,15 +1,15 @@
-//! Opening one physical file: META1, then where META2 is.
+//! The machine that opens one physical file: it reads META1 and the place of META2.
 
 use super::error::Error;
 use super::meta1::Meta1;
 use super::meta2::Meta2;
 use crate::step::{ReadMachine, ReadStep};
 
-/// What opening learns about a physical file: all that does not grow with the number of tasks.
+/// The head of a physical file: all metadata whose size does not grow with the number of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Head {
-    /// Length of the physical file in bytes.
+    /// The length of the physical file in bytes.
     pub file_len: u64,
     /// The fixed part of META1.
     pub meta1: Meta1,
@@ -17,7 +17,7 @@ pub struct Head {
     pub meta2: Option<Meta2>,
 }
 
-/// Opens a physical file in two reads; needs a buffer of [`Meta1::MAX_LEN`] bytes.
+/// Opens a physical file in two reads. The buffer needs [`Meta1::MAX_LEN`] bytes.
 #[derive(Debug)]
 pub struct Open {
     file_len: u64,
@@ -32,7 +32,7 @@ enum State {
 }
 
 impl Open {
-    /// Opens a physical file of `file_len` bytes.
+    /// Makes a machine that opens a physical file of `file_len` bytes.
     #[must_use]
     pub const fn new(file_len: u64) -> Self {
         Self { file_len, state: State::Fixed }

@@ -1,66 +1,67 @@
 //! Positions in a task's stream, and the (chunk, offset) pointers that SIONlib's users store.
 //!
-//! A stream is the used parts of the task's chunks, one after another. SIONlib addresses it by
-//! (block, position in the block), and programs keep such pairs in their data
-//! (`spec/sion.md#streams`); here both are exact.
+//! A stream is the used parts of the task's chunks, in order. SIONlib addresses it by (block,
+//! position in the block), and programs keep such pairs in their data (`spec/sion.md#streams`).
+//! This module converts both ways exactly.
 
 /// The part of a stream that lies in one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Stretch {
-    /// Number of the chunk, from 0.
+    /// The index of the chunk.
     pub chunk: u64,
-    /// Stream position of its first byte.
+    /// The stream position of its first byte.
     pub begin: u64,
-    /// Bytes used of it.
+    /// The bytes of the chunk that are used.
     pub len: u64,
 }
 
 impl Stretch {
-    /// Stream position behind its last byte.
+    /// The stream position after its last byte.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.begin.saturating_add(self.len)
     }
 
-    /// Whether the byte at `position` is in it.
+    /// Whether the byte at `position` is in this stretch.
     #[must_use]
     pub const fn contains(&self, position: u64) -> bool {
         self.begin <= position && position < self.end()
     }
 }
 
-/// The lengths of a task's chunks, however they are kept; `E` is the error of asking.
+/// The lengths of a task's chunks, in memory or in a file; `E` is the error of reading them.
 pub trait Lengths<E> {
-    /// The chunk that holds the byte at stream position `position`, or `None` at and behind the
-    /// end.
+    /// The chunk with the byte at stream position `position`, or `None` at and after the end of the
+    /// stream.
     ///
     /// # Errors
-    /// The lengths cannot be read.
+    /// An error of reading the lengths.
     fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E>;
 
-    /// Chunk `chunk`, or `None` if the task did not use it.
+    /// The stretch in chunk `chunk`, or `None` if the task did not use it.
     ///
     /// # Errors
-    /// The lengths cannot be read.
+    /// An error of reading the lengths.
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E>;
 
-    /// Chunks that the task used.
+    /// The number of chunks that the task used.
     fn count(&self) -> u64;
 
-    /// Bytes of the stream.
+    /// The length of the stream in bytes.
     ///
     /// # Errors
-    /// The lengths cannot be read.
+    /// An error of reading the lengths.
     fn total(&mut self) -> Result<u64, E>;
 }
 
-/// Lengths in memory: for each chunk the stream position behind its last byte.
+/// Lengths in memory: for each chunk the stream position after its last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends<T>(T);
 
 impl<T: AsRef<[u64]>> Ends<T> {
-    /// Takes the ends of all chunks, in order; `None` if one is before the one in front of it.
+    /// Makes the lengths from the ends of all chunks, in order; `None` if an end is less than the
+    /// one before it.
     #[must_use]
     pub fn new(ends: T) -> Option<Self> {
         ends.as_ref().is_sorted().then_some(Self(ends))

@@ -1,8 +1,8 @@
-//! Publishing: what a [`Book`] says must be written, as one machine.
+//! [`Publish`], the machine that carries out a [`Book`]'s plan: commit, close, enter a block.
 //!
-//! A commit never touches what the last one made visible, nor a block that any task has entered
-//! (`spec/sion.md#commits`). Where the last one is in the way, it is moved first; where nobody
-//! knows whether the last one is visible, it is made visible first.
+//! A commit never touches bytes that the last commit made visible, nor a block that any task has
+//! entered (`spec/sion.md#commits`). If the last commit is in the way, it is moved first. If it is
+//! not known whether the last commit is visible, it is made visible first.
 
 use super::ReadError;
 use super::book::{Ahead, Book, Enter};
@@ -15,14 +15,14 @@ use crate::step::{DriveError, Machine, Step, drive};
 use crate::store::WriteAt;
 use core::convert::Infallible;
 
-/// How things are published.
+/// Parameters of a publication.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// Blocks that stay free in front of META2, but for a close.
+    /// The number of free blocks before META2; a close leaves none.
     pub ahead: Ahead,
-    /// Length of the file in bytes: it may hold what an older commit left.
+    /// The length of the file in bytes, which may contain tables of an older commit.
     pub file_len: u64,
-    /// CRC-32C, if there is a faster one than core's.
+    /// The function that computes CRC-32C; an adapter may have a faster one.
     pub checksum: Checksum,
 }
 
@@ -33,10 +33,10 @@ impl Default for Terms {
     }
 }
 
-/// Does what a [`Book`] says, and tells it what became of that, also if this is given up (dropped)
-/// because the store failed.
+/// Carries out a [`Book`]'s plan and passes the outcome to [`Book::conclude`], also if this machine
+/// is dropped because the store failed.
 ///
-/// Its result is an error if the file has no place for META2; nothing was written for it then.
+/// The output is an error if the file has no place for META2; nothing was written for it then.
 #[derive(Debug)]
 pub struct Publish<'b, 'w, T: Written> {
     book: &'b mut Book,
@@ -48,19 +48,19 @@ pub struct Publish<'b, 'w, T: Written> {
 
 #[derive(Debug, Clone, Copy)]
 enum Goal {
-    /// That this block may be written to.
+    /// Enter this block.
     Enter(u32),
-    /// A commit of so many rows.
+    /// Commit this number of rows.
     Commit(u32),
-    /// A close of so many rows.
+    /// Close with this number of rows.
     Close(u32),
 }
 
 #[derive(Debug)]
 enum State {
-    /// The Book is asked what comes next.
+    /// The Book returns the next action.
     Ask,
-    /// Tables are written; if `last`, those of the goal.
+    /// Tables are written; with `last`, the tables of the goal.
     Tables {
         last: bool,
     },
@@ -74,11 +74,11 @@ enum State {
 }
 
 impl<'b, 'w> Publish<'b, 'w, Unchanged> {
-    /// Opens `block` to writing: see [`Book::enter`]. `window` needs
-    /// [`WINDOW`](super::tables::WINDOW) bytes; a larger one makes fewer and larger writes.
+    /// Makes a machine that enters `block`, see [`Book::enter`]. `window` needs
+    /// [`WINDOW`](super::tables::WINDOW) bytes; a larger window makes fewer and larger writes.
     ///
     /// # Errors
-    /// [`Error::Window`].
+    /// [`Error::Window`] if the window is too small.
     pub fn enter(
         book: &'b mut Book,
         block: u32,
@@ -90,10 +90,11 @@ impl<'b, 'w> Publish<'b, 'w, Unchanged> {
 }
 
 impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
-    /// Commits `written`, of which the longest stream has `maxchunks` chunks.
+    /// Makes a machine that commits `written`. `maxchunks` is the number of chunks of the longest
+    /// stream.
     ///
     /// # Errors
-    /// As [`Publish::enter`].
+    /// See [`Publish::enter`].
     pub fn commit(
         book: &'b mut Book,
         maxchunks: u32,
@@ -104,10 +105,10 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         Self::new(book, Goal::Commit(maxchunks), written, terms, window)
     }
 
-    /// Commits `written` where SIONlib puts META2, and cuts the file behind it.
+    /// Makes a machine that commits `written` where SIONlib puts META2, and cuts the file after it.
     ///
     /// # Errors
-    /// As [`Publish::enter`].
+    /// See [`Publish::enter`].
     pub fn close(
         book: &'b mut Book,
         maxchunks: u32,
@@ -129,20 +130,20 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         Ok(Self { book, goal, terms, tables, state: State::Ask })
     }
 
-    /// Runs this on `store`, with `buf` as memory for what is read.
+    /// Runs the machine on `store`. `buf` is the memory for reads.
     ///
     /// # Errors
-    /// [`Error::FileFull`]; the store's own.
+    /// [`Error::FileFull`] if META2 has no place in the file; the store's own error.
     pub fn run<S: WriteAt>(mut self, store: &mut S, buf: &mut [u8]) -> Result<(), ReadError<S>> {
         let done = drive(&mut self, store, buf).map_err(DriveError::infallible)?;
         done.map_err(DriveError::Format)
     }
 
-    /// As [`run`](Self::run), on a store that is waited for. Dropping the future gives this up, as
-    /// an error of the store does.
+    /// [`run`](Self::run) for an asynchronous store. Dropping the future counts as an error of the
+    /// store.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     #[cfg(feature = "async")]
     pub async fn run_async<S: crate::store::AsyncWriteAt>(
         mut self,
@@ -153,7 +154,7 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
     }
 
-    /// Goes on to the next state that asks for something.
+    /// Moves to the next state that has a step for the driver.
     fn settle_state(&mut self) {
         loop {
             self.state = match &mut self.state {

@@ -1,6 +1,6 @@
-//! The structures of a SIONlib file as they stand on disk, one per table of `spec/sion.md`.
+//! The structures of a SIONlib file as stored, one for each table of `spec/sion.md`.
 //!
-//! Their integers are in the byte order of META1, which is known once [`Ident`] has been read.
+//! Their integers have the byte order of META1, which is known when [`Ident`] has been read.
 
 use crate::endian::{ByteOrder, I32, I64, U32, U64};
 use crate::field::{Table, spec_table};
@@ -23,7 +23,7 @@ pub const TABLES: &[&Table] = &[
     SealTrailer::TABLE,
 ];
 
-/// What every fileformat_version starts with (`spec/sion.md#ident`).
+/// The start of META1 in every fileformat_version (`spec/sion.md#ident`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Ident {
@@ -50,7 +50,7 @@ impl Ident {
     /// Value of `magic`.
     pub const MAGIC: [u8; 4] = *b"sion";
 
-    /// Byte order of the metadata, and of the user's data, that `endianness` says.
+    /// The byte orders of the metadata and of the user's data in `endianness`.
     #[must_use]
     pub fn orders(endianness: [u8; 4]) -> [ByteOrder; 2] {
         // Only these two bits have a meaning; SIONlib looks at no other (sion_metadata.c:350).
@@ -114,16 +114,16 @@ spec_table!(Meta1V2 = 2 in "META1", 1056,
     32: filenameprefix: [u8; 1024],
 );
 
-/// An entry of the first task table, one a task (`spec/sion.md#task-tables`).
+/// An entry of the first task table, one for each task (`spec/sion.md#task-tables`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct GlobalrankEntry {
-    /// Number that the writer gave the task; any value, repeated ones too.
+    /// Number that the writer gave the task; any value, not always unique.
     pub globalrank: I64,
 }
 spec_table!(GlobalrankEntry = 3 in "META1", 8, 0: globalrank: I64);
 
-/// An entry of the second task table, one a task (`spec/sion.md#task-tables`).
+/// An entry of the second task table, one for each task (`spec/sion.md#task-tables`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct ChunksizeEntry {
@@ -143,7 +143,7 @@ pub struct CommitFields {
 }
 spec_table!(CommitFields = 5 in "META1", 12, 0: maxchunks: I32, 4: start_of_varheader: I64);
 
-/// An entry of the first table of META2, one a task (`spec/sion.md#meta2`).
+/// An entry of the first table of META2, one for each task (`spec/sion.md#meta2`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct BlockcountEntry {
@@ -170,7 +170,7 @@ pub struct MappingSize {
 }
 spec_table!(MappingSize = 8 in "mapping", 4, 0: mapping_size: I32);
 
-/// Where a global rank is (`spec/sion.md#mapping`).
+/// An entry of the mapping: the place of a global rank (`spec/sion.md#mapping`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct MappingEntry {
@@ -181,7 +181,7 @@ pub struct MappingEntry {
 }
 spec_table!(MappingEntry = 9 in "mapping", 8, 0: filenumber: I32, 4: lrank: I32);
 
-/// What precedes each value in a key-value stream (`spec/sion.md#key-value`).
+/// The header of each record in a key-value stream (`spec/sion.md#key-value`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct RecordHeader {
@@ -192,7 +192,8 @@ pub struct RecordHeader {
 }
 spec_table!(RecordHeader = 10 in "record", 16, 0: key: U64, 8: len: U64);
 
-/// An entry of the seal's table: `maxchunks` rows of one a task (`spec/sion.md#seal`).
+/// An entry of the seal's table: `maxchunks` rows with one entry for each task
+/// (`spec/sion.md#seal`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct ChunkCrcEntry {

@@ -1,6 +1,7 @@
-//! One physical file, for people who just want to read.
+//! [`Physical`] reads one physical file.
 //!
-//! Nothing allocates: what grows with the number of tasks passes through a window of the caller's.
+//! Nothing allocates: data that grows with the number of tasks passes through a window in the
+//! caller's memory.
 
 use super::ReadError;
 use super::error::Error;
@@ -24,16 +25,17 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// A physical file, or what is left of one whose writer never closed it.
+/// A physical file that was opened: closed or unclosed.
 #[derive(Debug, Clone, Copy)]
 pub enum Opened<S> {
-    /// It was closed: all can be read.
+    /// The file was closed: all of it can be read.
     Closed(Physical<S>),
-    /// It was not: META1 can be read, and where chunks are, but not how much of them is used.
+    /// The file was never closed: META1 and the places of chunks can be read, but not how much of
+    /// each chunk is used.
     Unclosed(Unclosed<S>),
 }
 
-/// A closed physical file in a store.
+/// Reads a closed physical file in a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Physical<S> {
     store: S,
@@ -41,7 +43,7 @@ pub struct Physical<S> {
     meta2: Meta2,
 }
 
-/// A physical file that was never closed, in a store.
+/// Reads the metadata of a physical file that was never closed.
 #[derive(Debug, Clone, Copy)]
 pub struct Unclosed<S> {
     store: S,
@@ -56,7 +58,7 @@ impl<S> Opened<S> {
         }
     }
 
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         match self {
@@ -79,7 +81,7 @@ impl<S: ReadAt> Opened<S> {
     /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
-    /// [`Error`] if a chunk size is wrong; the store's own.
+    /// [`Error`] if a chunksize is wrong; the store's own error.
     pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
         Tasks::new(self.store(), self.head(), window)
     }
@@ -87,32 +89,32 @@ impl<S: ReadAt> Opened<S> {
     /// The name that the set was created under.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
         prefix(self.store(), self.head())
     }
 }
 
-/// Bytes that the window of [`Physical::tasks`] must have; a larger one makes fewer reads.
+/// The bytes that the window of [`Physical::tasks`] needs; a larger window makes fewer reads.
 pub const TASKS_WINDOW: usize = super::tasks::NEED;
 
 impl<S: ReadAt> Physical<S> {
     /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
     ///
     /// # Errors
-    /// [`Error`] if it is no SIONlib file or a damaged one; the store's own.
+    /// [`Error`] if the file is not a SIONlib file or is damaged; the store's own error.
     pub fn open(store: S, window: &mut [u8]) -> Result<Opened<S>, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let head = drive_read(&mut Open::new(file_len), &store, window)?;
         Ok(Opened::new(store, head))
     }
 
-    /// Finds task `local`, counted from 0 in this file. Its window needs 8 bytes; a larger one
-    /// makes fewer and larger reads.
+    /// Finds the task with local rank `local`. `window` needs 8 bytes; a larger window makes fewer
+    /// and larger reads.
     ///
     /// # Errors
-    /// [`Error::NoTask`]; [`Error`] if one of its entries, or a chunk size before it, is wrong; the
-    /// store's own.
+    /// [`Error::NoTask`] if there is no such task; [`Error`] if an entry of the task, or the
+    /// chunksize of a task before it, is wrong; the store's own error.
     pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
         drive_read(&mut locate, &self.store, window)
@@ -122,16 +124,17 @@ impl<S: ReadAt> Physical<S> {
     /// bytes.
     ///
     /// # Errors
-    /// [`Error`] if any chunk size is wrong, as no later task has a place then; the store's own.
+    /// [`Error`] if any chunksize is wrong, as the places of all later tasks depend on it; the
+    /// store's own error.
     pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
         Tasks::new(&self.store, &self.head, window)
     }
 
-    /// Bytes that `task` used of chunk `chunk`.
+    /// The bytes that `task` used of chunk `chunk`.
     ///
     /// # Errors
-    /// [`Error::NoChunk`]; [`Error`] if the entry is negative, or more than the chunk or the file
-    /// holds; the store's own.
+    /// [`Error::NoChunk`] if the task has no such chunk; [`Error`] if the entry is negative, or
+    /// more than the chunk or the file holds; the store's own error.
     pub fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
         let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 8];
@@ -139,10 +142,11 @@ impl<S: ReadAt> Physical<S> {
         self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
     }
 
-    /// The mapping of global ranks to files; `None` unless this is the first file of several.
+    /// The mapping of global ranks to physical files; `None` if this is not the first of several
+    /// files.
     ///
     /// # Errors
-    /// [`Error`] if it is damaged or not there; the store's own.
+    /// [`Error`] if the mapping is damaged or missing; the store's own error.
     pub fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
         let mut bytes = [0; Mapping::HEAD_LEN];
         let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
@@ -153,14 +157,14 @@ impl<S: ReadAt> Physical<S> {
     /// The name that the set was created under.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
         prefix(&self.store, &self.head)
     }
 }
 
 impl<S> Physical<S> {
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
@@ -184,19 +188,20 @@ impl<S> Physical<S> {
         &self.store
     }
 
-    /// The store, given back.
+    /// Returns the store.
     #[must_use]
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// The stream of `task`. It keeps nothing in memory and reads 8 bytes more for each chunk.
+    /// The stream of `task`. It keeps no chunk lengths in memory: each chunk costs a further read
+    /// of 8 bytes.
     #[must_use]
     pub const fn stream(&self, task: Task) -> Stream<&S, Walk<'_, S>> {
         Stream::new(&self.store, task.chunks, self.walk(task))
     }
 
-    /// The lengths of the chunks of `task`, read one by one as they are needed.
+    /// The lengths of the chunks of `task`, each read when it is needed.
     #[must_use]
     pub const fn walk(&self, task: Task) -> Walk<'_, S> {
         Walk::new(self, task)
@@ -208,14 +213,15 @@ impl<S> Physical<S> {
         ChunkLens::new(self, task, window)
     }
 
-    /// Where META2 says how many bytes `task` used of chunk `chunk`.
+    /// The place in META2 of the bytes that `task` used of chunk `chunk`.
     pub(super) fn len_place(&self, task: &Task, chunk: u64) -> Result<Span, Error> {
         let blockcount = task.blockcount;
         let place = self.meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
         place.filter(|_| chunk < blockcount).ok_or(Error::NoChunk { chunk, blockcount })
     }
 
-    /// How many these are, by the bytes at [`len_place`](Self::len_place).
+    /// The bytes that `task` used of chunk `chunk`, from the bytes at
+    /// [`len_place`](Self::len_place).
     pub(super) fn len_in(&self, task: &Task, chunk: u64, bytes: &[u8]) -> Result<u64, Error> {
         let offset = self.len_place(task, chunk)?.offset();
         let value = integer_in(&self.head, bytes);
@@ -224,7 +230,7 @@ impl<S> Physical<S> {
 }
 
 impl<S> Unclosed<S> {
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
@@ -238,11 +244,11 @@ impl<S> Unclosed<S> {
 }
 
 impl<S: ReadAt> Unclosed<S> {
-    /// Finds task `local`, counted from 0 in this file: its global rank and the places of all
-    /// chunks that it may have used. `window` needs 8 bytes.
+    /// Finds the task with local rank `local`: its globalrank and the places of all chunks that it
+    /// may have used. `window` needs 8 bytes.
     ///
     /// # Errors
-    /// [`Error::NoTask`]; [`Error`] if a chunk size is wrong; the store's own.
+    /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
     pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
         drive_read(&mut locate, &self.store, window)
@@ -251,7 +257,7 @@ impl<S: ReadAt> Unclosed<S> {
     /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
-    /// [`Error`] if a chunk size is wrong; the store's own.
+    /// [`Error`] if a chunksize is wrong; the store's own error.
     pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
         Tasks::new(&self.store, &self.head, window)
     }
@@ -259,7 +265,7 @@ impl<S: ReadAt> Unclosed<S> {
     /// The name that the set was created under.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
         prefix(&self.store, &self.head)
     }
@@ -267,29 +273,29 @@ impl<S: ReadAt> Unclosed<S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Physical<S> {
-    /// As [`Physical::open`], of a store that is waited for.
+    /// [`Physical::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::open`].
+    /// See [`Physical::open`].
     pub async fn open_async(store: S, window: &mut [u8]) -> Result<Opened<S>, AsyncError<S>> {
         let file_len = store.size().await.map_err(DriveError::Store)?;
         let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
         Ok(Opened::new(store, head))
     }
 
-    /// As [`Physical::task`].
+    /// [`Physical::task`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::task`].
+    /// See [`Physical::task`].
     pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
         drive_read_async(&mut locate, &self.store, window).await
     }
 
-    /// As [`Physical::tasks`]; its tasks are got by [`Tasks::next_async`].
+    /// [`Physical::tasks`] for an asynchronous store; [`Tasks::next_async`] returns the tasks.
     ///
     /// # Errors
-    /// As [`Physical::tasks`].
+    /// See [`Physical::tasks`].
     pub async fn tasks_async<W: AsMut<[u8]>>(
         &self,
         window: W,
@@ -297,10 +303,10 @@ impl<S: AsyncReadAt> Physical<S> {
         Tasks::new_async(&self.store, &self.head, window).await
     }
 
-    /// As [`Physical::chunk_len`].
+    /// [`Physical::chunk_len`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::chunk_len`].
+    /// See [`Physical::chunk_len`].
     pub async fn chunk_len_async(&self, task: &Task, chunk: u64) -> Result<u64, AsyncError<S>> {
         let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 8];
@@ -308,10 +314,10 @@ impl<S: AsyncReadAt> Physical<S> {
         self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
     }
 
-    /// As [`Physical::mapping`].
+    /// [`Physical::mapping`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::mapping`].
+    /// See [`Physical::mapping`].
     pub async fn mapping_async(&self) -> Result<Option<Mapping>, AsyncError<S>> {
         let mut bytes = [0; Mapping::HEAD_LEN];
         let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
@@ -319,10 +325,10 @@ impl<S: AsyncReadAt> Physical<S> {
         Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
     }
 
-    /// As [`Physical::prefix`].
+    /// [`Physical::prefix`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::prefix`].
+    /// See [`Physical::prefix`].
     pub async fn prefix_async(&self) -> Result<Prefix, AsyncError<S>> {
         let mut bytes = [0; Meta1::MAX_LEN];
         let bytes = fixed_part(&self.head, &mut bytes);
@@ -333,10 +339,10 @@ impl<S: AsyncReadAt> Physical<S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Unclosed<S> {
-    /// As [`Unclosed::task`].
+    /// [`Unclosed::task`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Unclosed::task`].
+    /// See [`Unclosed::task`].
     pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
         drive_read_async(&mut locate, &self.store, window).await
@@ -350,7 +356,7 @@ fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
     Ok(prefix_in(head, bytes))
 }
 
-/// As many of `bytes` as the fixed part of META1 has.
+/// The front of `bytes` that the fixed part of META1 fills.
 fn fixed_part<'b>(head: &Head, bytes: &'b mut [u8]) -> &'b mut [u8] {
     let fixed = usize::try_from(head.meta1.layout().fixed().len()).unwrap_or(usize::MAX);
     bytes.get_mut(..fixed).unwrap_or_default()
@@ -360,7 +366,7 @@ fn prefix_in(head: &Head, fixed: &[u8]) -> Prefix {
     Prefix::from_slice(head.meta1.prefix(fixed)).unwrap_or_default()
 }
 
-/// The integer at the front of `bytes`.
+/// The integer at the start of `bytes`; 0 if they are too few.
 pub(super) fn integer_in(head: &Head, bytes: &[u8]) -> i64 {
     I64::read_from_prefix(bytes).map_or(0, |(value, _)| value.get(head.meta1.order()))
 }

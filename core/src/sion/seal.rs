@@ -1,4 +1,4 @@
-//! Seals: checksums behind META2 and the mapping, where SIONlib does not look.
+//! Seals: checksums after META2 and the mapping, where SIONlib does not look.
 
 mod find;
 mod sums;
@@ -29,18 +29,19 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// What stands where a seal would be.
+/// The state of the place where a seal would be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum SealState {
-    /// No seal.
+    /// There is no seal.
     None,
-    /// The seal of another state of the file: someone has written to it since, and did not seal it.
+    /// The seal belongs to another state of the file: another writer has changed the file and not
+    /// sealed it.
     Stale {
-        /// Where its end stands.
+        /// The offset of the trailer.
         offset: u64,
     },
-    /// The seal of this file. Whether the file is still as it was sealed is to be checked.
+    /// The seal belongs to this state of the file. Whether the bytes match it is not checked yet.
     Sealed(Seal),
 }
 
@@ -55,25 +56,26 @@ pub struct Seal {
     chunks_crc: u32,
 }
 
-/// What of a file's metadata is as it was sealed; [`Error::Checksum`] for what is not.
+/// The result of a check of a file's metadata: [`Error::Checksum`] for each part that is not as
+/// sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AsSealed {
-    /// META1 with the commit fields that were sealed.
+    /// META1, with the commit fields of the seal.
     pub meta1: Result<(), Error>,
     /// META2 and the mapping.
     pub meta2: Result<(), Error>,
-    /// The seal's own table.
+    /// The table of chunk checksums.
     pub chunks: Result<(), Error>,
-    /// CRC-32C of META1 before its commit fields, as it is now.
+    /// The CRC-32C of META1 before its commit fields, as it is now.
     pub front_crc: u32,
 }
 
 impl AsSealed {
-    /// The first thing that is not as it was sealed.
+    /// The first error, if any.
     ///
     /// # Errors
-    /// [`Error::Checksum`].
+    /// [`Error::Checksum`] if a part is not as sealed.
     pub fn all(&self) -> Result<(), Error> {
         self.meta1.and(self.meta2).and(self.chunks)
     }
@@ -86,13 +88,13 @@ impl Seal {
         Self { varheader, order, meta1_crc, meta2_crc, chunks_crc }
     }
 
-    /// META2 and all that belongs to it.
+    /// The place of META2, the mapping and the seal.
     #[must_use]
     pub const fn varheader(&self) -> &Varheader {
         &self.varheader
     }
 
-    /// Where the checksum of chunk `chunk` of task `local` is, or `None` if there is none.
+    /// The place of the checksum of chunk `chunk` of task `local`, or `None` if there is none.
     #[must_use]
     pub fn entry(&self, local: u32, chunk: u64) -> Option<Span> {
         self.varheader.crc(local, chunk)
@@ -104,11 +106,11 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// Compares META1, META2, the mapping and the seal's own table with their checksums. `window`
-    /// must not be empty.
+    /// Compares META1, META2, the mapping and the table of chunk checksums with their checksums.
+    /// `window` must not be empty.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn check<S: ReadAt>(
         &self,
         store: &S,
@@ -119,10 +121,10 @@ impl Seal {
         Ok(self.compare_all(crcs, checksum))
     }
 
-    /// As [`Seal::check`].
+    /// [`Seal::check`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Seal::check`].
+    /// See [`Seal::check`].
     #[cfg(feature = "async")]
     pub async fn check_async<S: AsyncReadAt>(
         &self,
@@ -134,7 +136,7 @@ impl Seal {
         Ok(self.compare_all(crcs, checksum))
     }
 
-    /// What sums up all that the seal covers besides data.
+    /// The machine that computes the checksums of everything that the seal covers except data.
     fn sums(&self, checksum: Checksum) -> Sums {
         let varheader = &self.varheader;
         let mut sums = Sums::new(varheader.shape().layout(), self.order, checksum);
@@ -161,11 +163,11 @@ impl Seal {
         }
     }
 
-    /// Checks all that [`check`](Self::check) compares. Returns the CRC-32C of META1 before its
-    /// commit fields.
+    /// Checks all parts that [`check`](Self::check) compares. Returns the CRC-32C of META1 before
+    /// its commit fields.
     ///
     /// # Errors
-    /// [`Error::Checksum`] for the first that is not as it was sealed; the store's own.
+    /// [`Error::Checksum`] for the first part that is not as sealed; the store's own error.
     pub fn check_metadata<S: ReadAt>(
         &self,
         store: &S,
@@ -176,10 +178,10 @@ impl Seal {
         checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
     }
 
-    /// As [`Seal::check_metadata`].
+    /// [`Seal::check_metadata`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Seal::check_metadata`].
+    /// See [`Seal::check_metadata`].
     #[cfg(feature = "async")]
     pub async fn check_metadata_async<S: AsyncReadAt>(
         &self,
@@ -193,7 +195,7 @@ impl Seal {
 }
 
 impl Trailer {
-    /// Reads what stands at `offset`.
+    /// Reads the trailer at `offset`.
     pub(super) fn read<S: ReadAt>(
         store: &S,
         offset: u64,
@@ -205,10 +207,10 @@ impl Trailer {
     }
 }
 
-/// Bytes of memory to prove that a number is not as it was sealed, which only damage needs.
+/// The bytes of memory for the proof that a number changed; only damaged files need it.
 const PROOF_WINDOW: usize = 512;
 
-/// The commit fields as they stand in the file; `None` if it ends before they do.
+/// The commit fields as stored; `None` if the file ends before their end.
 pub(super) fn commit_fields<S: ReadAt>(
     store: &S,
     head: &Head,
@@ -222,10 +224,11 @@ pub(super) fn commit_fields<S: ReadAt>(
     Ok(Some(fields))
 }
 
-/// The checksum of what is in `span`, behind bytes whose checksum is `previous`.
+/// The checksum of the bytes in `span`, continued from `previous`, the checksum of the bytes
+/// before.
 ///
 /// # Errors
-/// [`DriveError::BufferTooSmall`] for an empty window; the store's own.
+/// [`DriveError::BufferTooSmall`] for an empty window; the store's own error.
 pub fn checksum_of<S: ReadAt>(
     store: &S,
     span: Span,
@@ -238,11 +241,11 @@ pub fn checksum_of<S: ReadAt>(
 }
 
 impl<S: ReadAt> Physical<S> {
-    /// The seal, or what stands in its place.
+    /// The seal of the file, if there is one.
     ///
     /// # Errors
-    /// [`Error`] if the seal or a mapping before it is damaged, or if the seal proves that a number
-    /// in META1 is; the store's own.
+    /// [`Error`] if the seal or the mapping before it is damaged, or if the seal proves that a
+    /// number in META1 changed; the store's own error.
     pub fn seal(&self) -> Result<SealState, ReadError<S>> {
         let mapping = self.mapping()?;
         let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
@@ -250,10 +253,10 @@ impl<S: ReadAt> Physical<S> {
         SealState::of(found).map_err(DriveError::Format)
     }
 
-    /// The checksum that `seal` has of chunk `chunk` of task `local`.
+    /// The checksum in `seal` of chunk `chunk` of task `local`.
     ///
     /// # Errors
-    /// [`Error::NoChunk`]; the store's own.
+    /// [`Error::NoChunk`] if the task has no such chunk; the store's own error.
     pub fn sealed_crc(&self, seal: &Seal, local: u32, chunk: u64) -> Result<u32, ReadError<S>> {
         let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 4];
@@ -264,10 +267,10 @@ impl<S: ReadAt> Physical<S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Physical<S> {
-    /// As [`Physical::seal`].
+    /// [`Physical::seal`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::seal`].
+    /// See [`Physical::seal`].
     pub async fn seal_async(&self) -> Result<SealState, AsyncError<S>> {
         let mapping = self.mapping_async().await?;
         let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
@@ -275,10 +278,10 @@ impl<S: AsyncReadAt> Physical<S> {
         SealState::of(found).map_err(DriveError::Format)
     }
 
-    /// As [`Physical::sealed_crc`].
+    /// [`Physical::sealed_crc`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Physical::sealed_crc`].
+    /// See [`Physical::sealed_crc`].
     pub async fn sealed_crc_async(
         &self,
         seal: &Seal,

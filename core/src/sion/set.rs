@@ -1,4 +1,4 @@
-//! A whole set of physical files.
+//! [`Reader`] reads a whole set of physical files.
 
 use super::ReadError;
 use super::error::Error;
@@ -24,8 +24,8 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// A whole set: `files` are its physical files in order, opened, in anything that is a slice of
-/// them.
+/// Reads a whole set. `files` are its opened physical files in order, in any type that gives a
+/// slice of them.
 ///
 /// Tasks are numbered from 0 over (file, local rank).
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct Reader<F, S> {
 }
 
 impl<S> Reader<[Physical<S>; 1], S> {
-    /// A set of one file, or one file of a set read alone.
+    /// Reads a set of one file, or one file of a set alone.
     #[must_use]
     pub fn alone(file: Physical<S>) -> Self {
         Self::of_parts([file])
@@ -44,17 +44,18 @@ impl<S> Reader<[Physical<S>; 1], S> {
 }
 
 impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
-    /// The set of these files, in the order of their numbers.
+    /// Makes a set of these files, which must be in the order of their numbers.
     ///
     /// # Errors
-    /// [`Error::SetOf`] if they are not as many as they say, [`Error::Differs`] if one says another
-    /// number, or differs from file 0 in fileformat_version, nfiles or key-value mode.
+    /// [`Error::SetOf`] if their number is not the nfiles of file 0; [`Error::Differs`] if a file
+    /// has another filenumber, or differs from file 0 in fileformat_version, nfiles or key-value
+    /// mode.
     pub fn of_set(files: F) -> Result<Self, Error> {
         check_set(files.as_ref().iter().map(Physical::head))?;
         Ok(Self::of_parts(files))
     }
 
-    /// These files as they are, whether they are a whole set or not.
+    /// Makes a set of these files without a check: they need not be a whole set.
     #[must_use]
     pub fn of_parts(files: F) -> Self {
         let ntasks = files.as_ref().iter().map(|file| u64::from(file.meta1().ntasks()));
@@ -67,7 +68,7 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
         self.files.as_ref()
     }
 
-    /// Tasks of the whole set.
+    /// The number of tasks of the whole set.
     #[must_use]
     pub const fn ntasks(&self) -> u64 {
         self.ntasks
@@ -79,10 +80,10 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
         self.files().first().map_or(KeyvalMode::None, |file| file.meta1().keyval())
     }
 
-    /// The physical file of task `task`, its number in the set, and the task's rank in it.
+    /// The address of task `task`: its physical file, the number of that file, and the local rank.
     ///
     /// # Errors
-    /// [`Error::NoTask`].
+    /// [`Error::NoTask`] if there is no such task.
     pub fn address(&self, task: u64) -> Result<(&Physical<S>, u32, u32), Error> {
         let mut left = task;
         for (number, file) in (0..).zip(self.files()) {
@@ -94,14 +95,14 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
         Err(Error::NoTask { task, ntasks: self.ntasks })
     }
 
-    /// Tasks in the files before file `number`.
+    /// The number of tasks in the files before file `number`.
     fn before(&self, number: usize) -> u64 {
         let files = self.files().iter().take(number);
         files.map(|file| u64::from(file.meta1().ntasks())).fold(0, u64::saturating_add)
     }
 
-    /// The task that an entry of the mapping names: its number, its file, and where its global rank
-    /// is.
+    /// The task that an entry of the mapping names: its number, its file, and the place of its
+    /// globalrank.
     fn named(&self, mapping: &Mapping, entry_bytes: &[u8]) -> Option<(u64, &Physical<S>, Span)> {
         let (number, local) = mapping.address(entry_bytes)?;
         let number = usize::try_from(number).unwrap_or(usize::MAX);
@@ -112,21 +113,22 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
 }
 
 impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
-    /// Finds task `task` and its physical file. `window` needs 8 bytes. What it reads grows with
-    /// the number of tasks before it: to see all tasks, use [`Physical::tasks`] of each file.
+    /// Finds task `task` and its physical file. `window` needs 8 bytes. The amount that is read
+    /// grows with the number of tasks before `task`: to see all tasks, use [`Physical::tasks`] of
+    /// each file.
     ///
     /// # Errors
-    /// As [`Physical::task`].
+    /// See [`Physical::task`].
     pub fn task(&self, task: u64, window: &mut [u8]) -> Result<(&Physical<S>, Task), ReadError<S>> {
         let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
         Ok((file, file.task(local, window)?))
     }
 
-    /// The task with this global rank: the one that the mapping names, or else the first one.
-    /// `None` if there is none. `window` needs 8 bytes.
+    /// The task with this globalrank: the one that the mapping names, or else the first one. `None`
+    /// if there is none. `window` needs 8 bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn find_globalrank(
         &self,
         globalrank: i64,
@@ -138,10 +140,10 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         }
     }
 
-    /// The first task from `from` on with this global rank. `window` needs 8 bytes.
+    /// The first task from `from` on with this globalrank. `window` needs 8 bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn search_globalrank(
         &self,
         globalrank: i64,
@@ -161,10 +163,11 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         Ok(None)
     }
 
-    /// The task that the mapping names for a global rank, if that task has it.
+    /// The task that the mapping names for a global rank, if the task's globalrank is the same
+    /// number.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
         let Some(first) = self.files().first() else { return Ok(None) };
         let Some(mapping) = usable(first.mapping())? else { return Ok(None) };
@@ -180,10 +183,10 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
 
 #[cfg(feature = "async")]
 impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
-    /// As [`Reader::task`].
+    /// [`Reader::task`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::task`].
+    /// See [`Reader::task`].
     pub async fn task_async(
         &self,
         task: u64,
@@ -193,10 +196,10 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
         Ok((file, file.task_async(local, window).await?))
     }
 
-    /// As [`Reader::find_globalrank`].
+    /// [`Reader::find_globalrank`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::find_globalrank`].
+    /// See [`Reader::find_globalrank`].
     pub async fn find_globalrank_async(
         &self,
         globalrank: i64,
@@ -208,10 +211,10 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
         }
     }
 
-    /// As [`Reader::search_globalrank`].
+    /// [`Reader::search_globalrank`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::search_globalrank`].
+    /// See [`Reader::search_globalrank`].
     pub async fn search_globalrank_async(
         &self,
         globalrank: i64,
@@ -230,10 +233,10 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
         Ok(None)
     }
 
-    /// As [`Reader::mapped`].
+    /// [`Reader::mapped`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::mapped`].
+    /// See [`Reader::mapped`].
     pub async fn mapped_async(&self, globalrank: i64) -> Result<Option<u64>, AsyncError<S>> {
         let Some(first) = self.files().first() else { return Ok(None) };
         let Some(mapping) = usable(first.mapping_async().await)? else { return Ok(None) };
@@ -247,7 +250,7 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
     }
 }
 
-/// A mapping, if it is there and sound: a damaged one is no reason not to search.
+/// The mapping, or `None` if it is damaged: then the tasks are searched.
 fn usable<E>(
     mapping: Result<Option<Mapping>, DriveError<E, Error>>,
 ) -> Result<Option<Mapping>, DriveError<E, Error>> {
@@ -261,7 +264,7 @@ fn entry_of(mapping: &Mapping, globalrank: i64) -> Option<Span> {
     u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank))
 }
 
-/// Looks for the first task of a file that has a global rank.
+/// The machine that finds the first task of a file with a globalrank.
 #[derive(Debug)]
 struct FindRank {
     order: ByteOrder,
@@ -272,7 +275,7 @@ struct FindRank {
 }
 
 impl FindRank {
-    /// Looks from task `from` on.
+    /// Makes a machine that searches from task `from` on.
     fn new(head: &Head, globalrank: i64, from: u64) -> Self {
         let table = head.meta1.layout().globalranks();
         let skip = from.saturating_mul(ENTRY_LEN).min(table.len());
@@ -303,7 +306,7 @@ impl ReadMachine for FindRank {
     }
 }
 
-/// Whether physical files, in order, are one set.
+/// Checks that physical files, in order, are one set.
 ///
 /// # Errors
 /// See [`Reader::of_set`].
@@ -324,8 +327,8 @@ pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<()
     Ok(())
 }
 
-/// What keeps the physical file that says `meta1` from being number `file` of the set of `first`:
-/// an [`Error::Differs`] for each field.
+/// The fields by which the file with `meta1` cannot be file `file` of the set whose file 0 has
+/// `first`: an [`Error::Differs`] for each.
 pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Item = Error> {
     let is_serial = first.nfiles() == 1; // SIONlib writes 1 then
     [

@@ -1,4 +1,4 @@
-//! A task's bytes, one after another over all of its chunks.
+//! [`Stream`] reads a task's bytes in order, over all of its chunks.
 
 use super::ReadError;
 use super::error::Error;
@@ -13,7 +13,7 @@ use {super::AsyncError, super::lengths::Walk, crate::store::AsyncReadAt};
 
 /// The stream of one task, from a store `S` with chunk lengths `L`.
 ///
-/// Reading never crosses a chunk, so one call returns at most what is left of the current one.
+/// A read never crosses the end of a chunk: one call returns at most the rest of the current chunk.
 #[derive(Debug, Clone)]
 pub struct Stream<S, L> {
     store: S,
@@ -24,29 +24,29 @@ pub struct Stream<S, L> {
 }
 
 impl<S, L> Stream<S, L> {
-    /// The stream of the task whose chunks these are.
+    /// Makes the stream of the task with the chunks `chunks`.
     #[must_use]
     pub const fn new(store: S, chunks: Chunks, lengths: L) -> Self {
         Self { store, chunks, lengths, position: 0, stretch: None }
     }
 
-    /// Position of the next byte that is read.
+    /// The position of the next byte to read.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes to `position`, which may be behind the end, where nothing is read.
+    /// Sets the position. It may be after the end, where reads return no bytes.
     pub const fn seek_to(&mut self, position: u64) {
         self.position = position;
     }
 
-    /// The chunk of the position, if it is the one that was asked for last.
+    /// The stretch that was used last, if it contains the position.
     fn known(&self) -> Option<Stretch> {
         self.stretch.filter(|stretch| stretch.contains(self.position))
     }
 
-    /// Where the next bytes are, at most `len` of them, if they are in `stretch`.
+    /// The place of the next bytes in `stretch`, at most `len` of them.
     fn span_in(&mut self, stretch: Option<Stretch>, len: u64) -> Option<Span> {
         let stretch = *self.stretch.insert(stretch?);
         let skip = self.position.saturating_sub(stretch.begin);
@@ -55,7 +55,7 @@ impl<S, L> Stream<S, L> {
         self.chunks.chunk(stretch.chunk).and_then(|chunk| chunk.part(skip, len))
     }
 
-    /// Goes behind the `n` bytes that were read from `span`.
+    /// Moves the position over the `n` bytes that were read from `span`.
     fn advance<E>(&mut self, span: Span, n: usize) -> Result<usize, DriveError<E, Error>> {
         if n == 0 {
             return Err(DriveError::Ended { offset: span.offset() });
@@ -66,23 +66,23 @@ impl<S, L> Stream<S, L> {
 }
 
 impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
-    /// Bytes of the stream.
+    /// The length of the stream in bytes.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub fn total(&mut self) -> Result<u64, ReadError<S>> {
         self.lengths.total()
     }
 
-    /// The (chunk, offset) pointer of the next byte that is read; at the end of the stream, the
-    /// last chunk with a byte in it and its length. `None` at the end of an empty stream.
+    /// The (chunk, offset) pointer of the next byte to read. At the end of the stream: the last
+    /// chunk with a byte in it, and its length. `None` at the end of an empty stream.
     ///
-    /// At the end of a chunk, SIONlib names that chunk and its length; this names the next chunk
-    /// and
+    /// At the end of a chunk, SIONlib names that chunk and its length; this function names the next
+    /// chunk and offset 0. [`Stream::position_of`] accepts both.
     /// 0. [`Stream::position_of`] takes both for the same place.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub fn location(&mut self) -> Result<Option<(u64, u64)>, ReadError<S>> {
         let stretch = match self.lengths.stretch_at(self.position)? {
             None if self.position > 0 => {
@@ -93,12 +93,12 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         Ok(stretch.map(|s| (s.chunk, self.position.saturating_sub(s.begin))))
     }
 
-    /// The stream position of a (chunk, offset) pointer. The offset may be the chunk's length:
-    /// SIONlib gives such pointers when a chunk is just full.
+    /// The stream position of a (chunk, offset) pointer. The offset may equal the chunk's length:
+    /// SIONlib gives such pointers when a chunk is full.
     ///
     /// # Errors
-    /// [`Error::NoChunk`] if the task did not use the chunk, [`Error::Position`] if it used less of
-    /// it; else the chunk lengths cannot be read.
+    /// [`Error::NoChunk`] if the task did not use the chunk; [`Error::Position`] if the task used
+    /// fewer bytes of it; an error of reading the chunk lengths.
     pub fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, ReadError<S>> {
         let stretch = self.chunk(chunk)?;
         if offset > stretch.len {
@@ -110,7 +110,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// The part of the stream that lies in chunk `chunk`.
     ///
     /// # Errors
-    /// [`Error::NoChunk`] if the task did not use the chunk; else the chunk lengths cannot be read.
+    /// [`Error::NoChunk`] if the task did not use the chunk; an error of reading the chunk lengths.
     pub fn chunk(&mut self, chunk: u64) -> Result<Stretch, ReadError<S>> {
         if let Some(stretch) = self.lengths.stretch(chunk)? {
             return Ok(stretch);
@@ -119,19 +119,20 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         Err(DriveError::Format(Error::NoChunk { chunk, blockcount }))
     }
 
-    /// Where in the physical file the next bytes are, at most `len` of them and at most to the end
-    /// of their chunk; `None` at the end of the stream. The position moves behind them.
+    /// The place in the physical file of the next bytes: at most `len`, and at most up to the end
+    /// of their chunk. `None` at the end of the stream. The position moves over them.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
         let span = self.span_here(len)?;
         self.position = self.position.saturating_add(span.map_or(0, Span::len));
         Ok(span)
     }
 
-    /// Where in the physical file the `len` bytes from stream position `position` are, or as many
-    /// of them as there are: one span for each chunk, in order. The position moves behind them.
+    /// The places in the physical file of the `len` bytes at stream position `position`, or of the
+    /// fewer bytes up to the end of the stream: one span for each chunk, in order. The position
+    /// moves over them.
     pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
         self.position = position;
         Spans { stream: self, left: len }
@@ -148,8 +149,8 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// Fills `buf` from the stream.
     ///
     /// # Errors
-    /// [`DriveError::Ended`] if the stream ends before; else the store or the lengths cannot be
-    /// read.
+    /// [`DriveError::Ended`] if the stream ends before `buf` is full; an error of the store, or of
+    /// reading the chunk lengths.
     pub fn read_all(&mut self, mut buf: &mut [u8]) -> Result<(), ReadError<S>> {
         while !buf.is_empty() {
             let n = self.read(buf)?;
@@ -162,7 +163,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     }
 }
 
-/// The places of a range of a stream's bytes: see [`Stream::spans`].
+/// The places of a range of a stream; see [`Stream::spans`].
 #[derive(Debug)]
 pub struct Spans<'s, S, L> {
     stream: &'s mut Stream<S, L>,
@@ -203,19 +204,19 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Stream<S, L> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
-    /// Bytes of the stream.
+    /// The length of the stream in bytes.
     ///
     /// # Errors
-    /// The chunk lengths cannot be read.
+    /// An error of reading the chunk lengths.
     pub async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
         self.lengths.total_async().await
     }
 
-    /// Reads some bytes into `buf`, at most what is left of the present chunk, and returns how
-    /// many; 0 only if `buf` is empty, or at the end.
+    /// Reads bytes into `buf`, at most the rest of the current chunk, and returns how many. Returns
+    /// 0 only if `buf` is empty or at the end of the stream.
     ///
     /// # Errors
-    /// The store or the chunk lengths cannot be read.
+    /// An error of the store, or of reading the chunk lengths.
     pub async fn read_async(&mut self, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
         if buf.is_empty() {
             return Ok(0);
@@ -230,10 +231,12 @@ impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
         self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
     }
 
-    /// Fills `buf` from the stream. If the future is dropped, the position is behind what was read.
+    /// Fills `buf` from the stream. If the future is dropped, the position is after the bytes that
+    /// were read.
     ///
     /// # Errors
-    /// [`DriveError::Ended`] if the stream ends before; else as [`Stream::read_async`].
+    /// [`DriveError::Ended`] if the stream ends before `buf` is full; else see
+    /// [`Stream::read_async`].
     pub async fn read_all_async(&mut self, mut buf: &mut [u8]) -> Result<(), AsyncError<S>> {
         while !buf.is_empty() {
             let n = self.read_async(buf).await?;

@@ -1,11 +1,12 @@
-//! The tables of a commit: META2, the mapping, and the checksums of a seal.
+//! The machine that writes the tables of a commit: META2, the mapping, and the checksums of a seal.
 //!
-//! They are written anew each time, where no reader looks yet ([`Visible`](super::visible::Visible)
-//! changes that). What tasks wrote since the last commit comes from [`Written`]; all other entries
-//! are read back from the last META2, so that memory is one window.
+//! Each commit writes all tables at a place where no reader looks yet;
+//! [`Visible`](super::visible::Visible) makes them visible. Entries that changed since the last
+//! commit come from [`Written`]; all others are read from the last META2. So the only memory is one
+//! window.
 //!
-//! [`Tables`] writes the entries of a range of tasks: of all of them, or of those of one rank or
-//! node, while others write theirs. The checksums of the parts add up by [`TableSums::join`].
+//! [`Tables`] writes the entries of a range of tasks: of all tasks, or of the tasks of one rank or
+//! node while other ranks write theirs. [`TableSums::join`] adds up the checksums of the parts.
 
 use super::error::Error;
 use super::meta1::Meta1;
@@ -20,10 +21,10 @@ use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::IntoBytes;
 
-/// What tasks wrote since the last commit.
+/// The changes of tasks since the last commit.
 pub trait Written {
-    /// Sets those of `entries` that are not as the last commit says, or, if there was none, as it
-    /// is for a task that wrote nothing: one empty chunk.
+    /// Sets those of `entries` that differ from the last commit. If there was no commit, they
+    /// differ from the entries of a task that wrote nothing: one empty chunk.
     fn lay_over(&self, entries: &mut Entries<'_>);
 }
 
@@ -33,7 +34,7 @@ impl<T: Written + ?Sized> Written for &T {
     }
 }
 
-/// Nothing was written: the last commit once more, at another place.
+/// No changes: the last commit is written again at another place.
 #[derive(Debug, Clone, Copy)]
 pub struct Unchanged;
 
@@ -41,12 +42,12 @@ impl Written for Unchanged {
     fn lay_over(&self, _: &mut Entries<'_>) {}
 }
 
-/// A table that a commit writes.
+/// A table, or a row of a table, that a commit writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
-    /// Chunks that each task used, at least 1.
+    /// The number of chunks that each task used, at least 1.
     Blockcounts,
-    /// Bytes that each task used of one chunk.
+    /// The bytes that each task used of one chunk.
     Blocksizes {
         /// Index of the chunk.
         chunk: u32,
@@ -56,7 +57,8 @@ pub enum Column {
         /// Index of the chunk.
         chunk: u32,
     },
-    /// Physical file and local rank of each global rank; only asked for if there was no commit.
+    /// The physical file and the local rank of each global rank; only needed if there was no
+    /// commit.
     Mapping,
 }
 
@@ -70,20 +72,20 @@ pub struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// Whose entries they are.
+    /// The table of these entries.
     #[must_use]
     pub const fn column(&self) -> Column {
         self.column
     }
 
-    /// The tasks of these entries, or the global ranks.
+    /// The local ranks of these entries; in the mapping, the global ranks.
     #[must_use]
     pub fn range(&self) -> Range<u32> {
         let count = self.bytes.len().checked_div(self.column.entry_len()).unwrap_or(0);
         self.first..self.first.saturating_add(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// Sets the entry of task `local`; does nothing if it is not among these.
+    /// Sets the entry of task `local`; does nothing if it is not in [`range`](Self::range).
     pub fn set(&mut self, local: u32, value: u64) {
         let order = self.order;
         match self.column {
@@ -124,38 +126,38 @@ impl Column {
     }
 }
 
-/// What is to be published, and where.
+/// A commit that is to be published, and its place.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication {
     /// META1 of the file.
     pub meta1: Meta1,
     /// CRC-32C of META1 before its commit fields; only used for a seal.
     pub meta1_crc: u32,
-    /// What the last commit wrote.
+    /// The place of the last commit.
     pub old: Option<Varheader>,
-    /// The place of what this one writes.
+    /// The place of this commit.
     pub new: Varheader,
-    /// Length of the file in bytes: it may hold what an older commit left.
+    /// The length of the file in bytes, which may contain tables of an older commit.
     pub file_len: u64,
     /// CRC-32C; only used for a seal.
     pub checksum: Checksum,
 }
 
-/// Checksums of the tables that were written, or of parts of them.
+/// The checksums of the tables that were written, or of parts of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TableSums {
-    /// Of META2 and the mapping.
+    /// The checksum of META2 and the mapping.
     pub meta2: Crc32cParts,
-    /// Of the checksums of chunks.
+    /// The checksum of the table of chunk checksums.
     pub chunks: Crc32cParts,
 }
 
 impl TableSums {
-    /// Nothing was written.
+    /// No parts yet.
     pub const NONE: Self = Self { meta2: Crc32cParts::NONE, chunks: Crc32cParts::NONE };
 
-    /// Those of the parts of both.
+    /// The checksums of the parts of both.
     #[must_use]
     pub const fn join(self, other: Self) -> Self {
         let (meta2, chunks) = (self.meta2.join(other.meta2), self.chunks.join(other.chunks));
@@ -163,30 +165,30 @@ impl TableSums {
     }
 }
 
-/// Writes tables: see [`Publication`]. Its result is their checksums, if they are to be sealed.
+/// Writes the tables of a [`Publication`]. The output is their checksums, if they are sealed.
 #[derive(Debug)]
 pub struct Tables<'w, T> {
-    /// `None` as long as nothing is to be written.
+    /// `None` if there is nothing to write yet.
     publication: Option<Publication>,
     written: T,
-    /// Whose entries are written.
+    /// The tasks whose entries are written.
     tasks: Range<u32>,
     window: &'w mut [u8],
-    /// So many bytes of the window come next.
+    /// The number of bytes in the window that are written next.
     filled: Option<usize>,
-    /// Next byte to be written.
+    /// The offset of the next byte to write.
     at: u64,
-    /// Bytes up to `at` that were written without a gap, and their checksum.
+    /// The number of bytes up to `at` that were written without a gap, and their checksum.
     run: (u64, u32),
     sums: TableSums,
 }
 
-/// The next entries to be written: at most a window full, of one row of one table.
+/// The next entries to write: at most a window, of one row of one table.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     kind: Kind,
     len: usize,
-    /// Where the last commit has them.
+    /// Their place in the last commit.
     old: Option<u64>,
 }
 
@@ -196,7 +198,7 @@ enum Kind {
     Entries { column: Column, first: u32 },
 }
 
-/// Bytes that the window of [`Tables`] needs.
+/// The bytes that the window of [`Tables`] needs.
 pub const WINDOW: usize = size_of::<I64>();
 
 impl Kind {
@@ -209,21 +211,21 @@ impl Kind {
 }
 
 impl<'w, T: Written> Tables<'w, T> {
-    /// Writes all tables. `window` needs [`WINDOW`] bytes; a larger one makes fewer and larger
-    /// writes.
+    /// Makes a machine that writes all tables. `window` needs [`WINDOW`] bytes; a larger window
+    /// makes fewer and larger writes.
     ///
     /// # Errors
-    /// [`Error::Window`].
+    /// [`Error::Window`] if the window is too small.
     pub fn new(publication: Publication, written: T, window: &'w mut [u8]) -> Result<Self, Error> {
         let tasks = 0..publication.meta1.ntasks();
         Self::part(publication, tasks, written, window)
     }
 
-    /// Writes the entries of `tasks`, and with those of task 0 the mapping. Others write the
-    /// others.
+    /// Makes a machine that writes the entries of `tasks`, and the mapping if task 0 is among them.
+    /// Other machines write the other entries.
     ///
     /// # Errors
-    /// [`Error::Window`].
+    /// [`Error::Window`] if the window is too small.
     pub fn part(
         publication: Publication,
         tasks: Range<u32>,
@@ -235,7 +237,7 @@ impl<'w, T: Written> Tables<'w, T> {
         Ok(tables)
     }
 
-    /// Writes nothing before [`restart`](Self::restart).
+    /// Makes a machine that writes nothing before [`restart`](Self::restart).
     pub(super) fn idle(written: T, window: &'w mut [u8]) -> Result<Self, Error> {
         if window.len() < WINDOW {
             return Err(Error::Window { need: usize_to_u64(WINDOW) });
@@ -244,7 +246,7 @@ impl<'w, T: Written> Tables<'w, T> {
         Ok(Self { publication: None, written, tasks: 0..0, window, filled, at, run, sums })
     }
 
-    /// What was written and its checksums, once that is all.
+    /// The publication and the checksums, when all tables are written.
     pub(super) fn sums(&mut self) -> Option<(&Publication, TableSums)> {
         if self.filled.is_some() || self.piece().is_some() {
             return None;
@@ -253,7 +255,7 @@ impl<'w, T: Written> Tables<'w, T> {
         Some((self.publication.as_ref()?, self.sums))
     }
 
-    /// Writes all tables of another publication from now on.
+    /// Starts again with all tables of another publication.
     pub(super) fn restart(&mut self, publication: Publication) {
         let tasks = 0..publication.meta1.ntasks();
         self.start(publication, tasks);
@@ -300,8 +302,8 @@ impl<'w, T: Written> Tables<'w, T> {
         }
     }
 
-    /// The entries `skip` bytes into a table of rows, up to the end of their row; or where the next
-    /// ones of these tasks are.
+    /// The entries `skip` bytes into a table of rows, up to the end of their row; or the offset of
+    /// the next entries of these tasks.
     fn row(
         &self,
         skip: u64,
@@ -343,14 +345,14 @@ impl<'w, T: Written> Tables<'w, T> {
         Piece { kind: Kind::Entries { column, first }, len, old }
     }
 
-    /// As many of `left` bytes as the window holds in whole entries.
+    /// The bytes of whole entries that the window holds, at most `left`.
     fn fit(&self, left: u64, entry_len: usize) -> usize {
         let over = self.window.len().checked_rem(entry_len).unwrap_or(0);
         let most = self.window.len().saturating_sub(over);
         usize::try_from(left).unwrap_or(usize::MAX).min(most)
     }
 
-    /// Makes the window's first bytes those of `piece`; `old` are what the last commit has there.
+    /// Fills the window with the bytes of `piece`; `old` is the bytes of the last commit there.
     fn fill(&mut self, piece: Piece, old: Option<&[u8]>) {
         let Some(Publication { meta1, old: last, .. }) = &self.publication else { return };
         let (order, had_commit) = (meta1.order(), last.is_some());
@@ -378,7 +380,7 @@ impl<'w, T: Written> Tables<'w, T> {
         }
     }
 
-    /// Goes on at `next`; others write what is in between.
+    /// Continues at `next`; other machines write the bytes before it.
     fn leap(&mut self, next: u64) {
         self.end_run();
         self.at = next;
@@ -400,7 +402,7 @@ impl<'w, T: Written> Tables<'w, T> {
         self.at = self.at.saturating_add(usize_to_u64(len));
     }
 
-    /// Adds what was written without a gap to the checksums.
+    /// Adds the bytes that were written without a gap to the checksums.
     fn end_run(&mut self) {
         let (len, crc) = self.run;
         if let Some(Publication { new, .. }) = self.publication.as_ref().filter(|_| len > 0) {
@@ -422,7 +424,7 @@ impl<'w, T: Written> Tables<'w, T> {
     }
 }
 
-/// How far `at` is into `table`, or `None` if it is not in it.
+/// The bytes from the start of `table` to `at`, or `None` if `at` is not in the table.
 fn skip_in(table: Span, at: u64) -> Option<u64> {
     let is_inside = table.offset() <= at && at < table.end();
     is_inside.then(|| at.saturating_sub(table.offset()))

@@ -1,4 +1,4 @@
-//! All tasks of a physical file, read in windows of the caller's buffer.
+//! [`Tasks`] lists all tasks of a physical file.
 
 use super::ReadError;
 use super::error::Error;
@@ -26,60 +26,61 @@ use {
 pub struct Listed {
     /// The task.
     pub task: Task,
-    /// Bytes of its stream; 0 in a file that was never closed.
+    /// The length of its stream in bytes; 0 in a file that was never closed.
     pub bytes: u64,
 }
 
-/// All tasks of a physical file in order, read in windows.
+/// Lists all tasks of a physical file in order, read in windows.
 ///
-/// What META2 says wrong of a task is an error in its place, and the tasks behind it follow.
-/// Another error, such as the store's, ends the list.
+/// If META2 is wrong about a task, the list has an error in its place and goes on with the next
+/// task. Any other error, such as one of the store, ends the list.
 #[derive(Debug)]
 pub struct Tasks<'a, S, W> {
     store: &'a S,
     head: &'a Head,
     window: W,
     globalskip: u64,
-    /// The tasks that are in the window, or coming into it.
+    /// The tasks in the window: the first one and their number.
     first: u32,
     count: u32,
-    /// What comes into the window next, if it is not whole.
+    /// The column that is read next; `None` if the window is complete.
     column: Option<Column>,
-    /// Behind the last task that can be taken.
+    /// The end of the tasks that the window can return.
     end: u32,
-    /// The next task, and where the first chunk of the first task behind the window starts.
+    /// The next task, and the offset of the first chunk of the first task after the window.
     next: u32,
     start: u64,
-    /// Set behind an error that is not one task's own.
+    /// Set after an error that ends the list.
     failed: bool,
 }
 
-/// What is read into the window, in this order.
+/// The tables that are read into the window, in this order.
 #[derive(Debug, Clone, Copy)]
 enum Column {
     Globalranks,
     Chunksizes,
     Blockcounts,
-    /// Block sizes from this chunk on, up to the longest of the tasks.
+    /// Blocksizes from this chunk on, up to the most chunks of a task.
     Rows {
         chunk: u64,
         rows: u64,
     },
 }
 
-/// In place of a sum: META2 is wrong about this task. No right sum is as large as this.
+/// Marks a task that META2 is wrong about. It takes the place of the sum, which is never negative.
 const WRONG: i64 = -1;
 
-/// The columns of a window, an entry a task in each: three of the file's tables, then sums of block
-/// sizes, then rows of block sizes, and when those are summed, offsets of first chunks.
+/// The columns of a window, with one entry for each task: three of the file's tables, sums of
+/// blocksizes, and rows of blocksizes. When the rows are summed, the offsets of first chunks
+/// replace them.
 ///
-/// Entries are brought into the host's byte order as soon as they have been read.
+/// Entries are converted to the host's byte order as soon as they are read.
 struct Columns<'w> {
     globalranks: &'w mut [I64],
     chunksizes: &'w mut [I64],
     blockcounts: &'w mut [I64],
     sums: &'w mut [I64],
-    /// All that is left of the window: several rows if there are few tasks.
+    /// The rest of the window: several rows if there are few tasks.
     rows: &'w mut [I64],
 }
 
@@ -100,7 +101,7 @@ impl<'w> Columns<'w> {
 }
 
 impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    /// Lists the tasks whose chunk sizes add up to `globalskip`.
+    /// Makes the list; `globalskip` is the sum of all chunksizes.
     fn of(store: &'a S, head: &'a Head, window: W, globalskip: u64) -> Self {
         Self {
             store,
@@ -121,12 +122,12 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         self.failed || self.next >= self.head.meta1.ntasks()
     }
 
-    /// The parts of the window.
+    /// The columns of the window.
     fn columns(&mut self) -> Option<Columns<'_>> {
         Columns::new(self.window.as_mut(), self.count)
     }
 
-    /// Rows of block sizes that are read at once.
+    /// The number of rows of blocksizes to read at once.
     fn batch(&mut self, chunk: u64, rows: u64) -> usize {
         // If the window holds all tasks, the next row stands right behind one.
         let is_all = self.count == self.head.meta1.ntasks();
@@ -136,7 +137,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         batch.min(usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX))
     }
 
-    /// Brings what was read into the host's order and form. Returns what comes next.
+    /// Converts a column that was read to the host's byte order and returns the next column.
     fn take_in(&mut self, column: Column) -> Option<Column> {
         let (layout, order) = (self.head.meta1.layout(), self.head.meta1.order());
         let has_meta2 = self.head.meta2.is_some();
@@ -167,8 +168,8 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         has_meta2.then_some(Column::Blockcounts)
     }
 
-    /// Chunks of the task in the window that has most, if any. Sums of tasks that META2 is wrong
-    /// about become [`WRONG`]: which error comes first must not depend on the window.
+    /// The most chunks of a task in the window, if any. Marks tasks that META2 is wrong about with
+    /// [`WRONG`]: which error comes first must not depend on the window.
     fn longest(&mut self) -> Option<u64> {
         let maxchunks = self.head.meta2?.maxchunks();
         let columns = self.columns()?;
@@ -182,7 +183,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         Some(rows).filter(|&rows| rows > 0)
     }
 
-    /// Adds up the block sizes of the tasks in the window: `batch` rows from `chunk` on.
+    /// Adds up the blocksizes of the tasks in the window: `batch` rows from chunk `chunk` on.
     fn sum_rows(&mut self, chunk: u64, batch: usize) {
         let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
         let (first_start, globalskip) = (self.start, self.globalskip);
@@ -211,7 +212,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         }
     }
 
-    /// The window is whole: the offsets of first chunks take the place of rows.
+    /// Completes the window: replaces the rows by the offsets of first chunks.
     fn end_window(&mut self) {
         let mut next = self.start;
         if let Some(columns) = self.columns() {
@@ -224,7 +225,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         self.end = self.first.saturating_add(self.count);
     }
 
-    /// The task `local`, which is in the window, and the sum of its block sizes.
+    /// Task `local`, which is in the window, and the sum of its blocksizes.
     #[inline]
     fn in_window(&mut self, local: u32) -> (Task, i64) {
         let index = usize::try_from(local.saturating_sub(self.first)).unwrap_or(usize::MAX);
@@ -247,13 +248,13 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         (Task { local, globalrank, chunks, blockcount }, sum)
     }
 
-    /// Adds up the block sizes of a task that META2 is wrong about, if it is right after all.
+    /// Reads the entries of a task that is marked [`WRONG`] again, to find the error.
     #[cold]
     fn recount(&self, task: &Task) -> Recount<'a> {
         Recount { head: self.head, task: *task, blockcount: None, chunk: 0, sum: 0 }
     }
 
-    /// The task that was next, and the sum of its block sizes.
+    /// The item for the next task: the task and the sum of its blocksizes, or its error.
     #[inline]
     fn listed<E>(
         &mut self,
@@ -363,7 +364,7 @@ impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         Ok(Self::of(store, head, window, globalskip))
     }
 
-    /// The next task, as [`Iterator::next`] has it for a store that is not waited for.
+    /// The next task: [`Iterator::next`] for an asynchronous store.
     pub async fn next_async(&mut self) -> Option<Result<Listed, AsyncError<S>>> {
         if self.is_over() {
             return None;
@@ -383,8 +384,7 @@ impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
     }
 }
 
-/// Adds up the block sizes of one task, or finds the first thing that is wrong: its block count, or
-/// one of the sizes.
+/// Adds up the blocksizes of one task, or finds its first error: in its blockcount or a blocksize.
 #[derive(Debug)]
 struct Recount<'a> {
     head: &'a Head,
@@ -429,7 +429,7 @@ impl ReadMachine for Recount<'_> {
     }
 }
 
-/// Brings the entries of a column, as read in `order`, into the host's order.
+/// Converts the entries of a column from `order` to the host's byte order, and applies `change`.
 fn convert(column: &mut [I64], order: ByteOrder, change: impl Fn(i64) -> i64) {
     for entry in column {
         *entry = I64::new(change(entry.get(order)), ByteOrder::HOST);
@@ -441,7 +441,7 @@ pub(super) fn values(column: &[u8]) -> core::slice::Iter<'_, I64> {
     <[I64]>::ref_from_bytes(column).unwrap_or_default().iter()
 }
 
-/// Adds up all chunk sizes.
+/// Adds up all chunksizes.
 #[derive(Debug)]
 struct Globalskip<'a> {
     head: &'a Head,
@@ -449,7 +449,7 @@ struct Globalskip<'a> {
 }
 
 impl<'a> Globalskip<'a> {
-    /// Checks `window`, too, which needs [`NEED`] bytes.
+    /// Checks that `window` has [`NEED`] bytes.
     fn new(head: &'a Head, window: &[u8]) -> Result<Self, DriveError<Infallible, Error>> {
         match window.len() < NEED {
             true => Err(DriveError::BufferTooSmall { need: NEED }),

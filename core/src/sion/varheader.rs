@@ -1,4 +1,4 @@
-//! All that stands at start_of_varheader: META2, the mapping or its size, and the seal
+//! The metadata at start_of_varheader: META2, the mapping or its size, and the seal
 //! (`spec/sion.md#extensions`).
 
 use super::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, widen};
@@ -9,7 +9,7 @@ use crate::endian::{ByteOrder, I32, I64};
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 
-/// How much stands at start_of_varheader, wherever that is.
+/// The lengths of META2, the mapping and the seal, without their place.
 ///
 /// ```
 /// use striae_core::sion::{Attributes, Meta1, VarheaderShape};
@@ -30,7 +30,8 @@ pub struct VarheaderShape {
     sealed: bool,
 }
 
-/// All that stands at start_of_varheader, in its place: behind META1, and where a file can end.
+/// META2, the mapping and the seal at their place: after META1, and inside the largest possible
+/// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Varheader {
@@ -38,22 +39,23 @@ pub struct Varheader {
     shape: VarheaderShape,
 }
 
-/// Bytes that storage writes as a whole, at least. META2 of a commit starts at a multiple of them,
-/// so that it shares none with data.
+/// The least number of bytes that storage writes as a whole. META2 of a commit starts at a multiple
+/// of it, so that it shares no sector with data.
 const SECTOR: NonZeroU64 = match NonZeroU64::new(512) {
     Some(sector) => sector,
     None => NonZeroU64::MIN,
 };
 
-/// Bytes of an entry of the seal's table.
+/// The bytes of an entry of the seal's table.
 const CRC_LEN: u64 = widen(raw::ChunkCrcEntry::TABLE.len);
-/// Bytes of the end of a seal.
+/// The bytes of a seal's trailer.
 pub(super) const TRAILER_LEN: u64 = widen(raw::SealTrailer::TABLE.len);
 
 impl VarheaderShape {
-    /// In a physical file with this layout: META2 with `maxchunks` rows of block sizes, then
-    /// `mapping_len` bytes of the mapping, its size, or nothing ([`Meta1::mapping_len`]), then the
-    /// seal, if there is one. `None` if `maxchunks` is no number of rows, which are 1 to 2^31 - 1.
+    /// The shape in a physical file with this layout: META2 with `maxchunks` rows of blocksizes;
+    /// then `mapping_len` bytes, which are the mapping, its size or nothing
+    /// ([`Meta1::mapping_len`]); then the seal, if there is one. `None` if `maxchunks` is not from
+    /// 1 to 2^31 - 1.
     ///
     /// [`Meta1::mapping_len`]: super::meta1::Meta1::mapping_len
     #[must_use]
@@ -67,7 +69,7 @@ impl VarheaderShape {
         shape.with_maxchunks(maxchunks)
     }
 
-    /// With another number of rows; `None` if it is none.
+    /// This shape with `maxchunks` rows; `None` if `maxchunks` is not from 1 to 2^31 - 1.
     #[must_use]
     pub const fn with_maxchunks(self, maxchunks: u32) -> Option<Self> {
         match maxchunks {
@@ -76,7 +78,7 @@ impl VarheaderShape {
         }
     }
 
-    /// With a seal or without.
+    /// This shape with or without a seal.
     #[must_use]
     pub const fn with_seal(self, sealed: bool) -> Self {
         Self { sealed, ..self }
@@ -86,13 +88,13 @@ impl VarheaderShape {
         &self.layout
     }
 
-    /// Rows of block sizes.
+    /// The number of rows of blocksizes.
     #[must_use]
     pub const fn maxchunks(&self) -> u32 {
         self.maxchunks
     }
 
-    /// Bytes between META2 and the seal: of the mapping, its size, or nothing.
+    /// The bytes between META2 and the seal: the mapping, its size or nothing.
     #[must_use]
     pub const fn mapping_len(&self) -> u64 {
         self.mapping_len
@@ -104,7 +106,8 @@ impl VarheaderShape {
         self.sealed
     }
 
-    /// It at `start`; `None` if that is inside META1, or if it would end behind [`LAST_OFFSET`].
+    /// This shape at `start`; `None` if `start` is inside META1 or if the end exceeds
+    /// [`LAST_OFFSET`].
     #[must_use]
     pub fn at(&self, start: u64) -> Option<Varheader> {
         let place = Varheader { start, shape: *self };
@@ -112,13 +115,14 @@ impl VarheaderShape {
         Span::new(start, len).filter(|span| span.end() <= LAST_OFFSET).map(|_| place)
     }
 
-    /// It at the start of the first sector from `offset` on, if there is a place for it.
+    /// This shape at the first sector from `offset` on, if it has a place there.
     #[must_use]
     pub fn behind(&self, offset: u64) -> Option<Varheader> {
         self.at(round_up(offset, SECTOR)?)
     }
 
-    /// It behind the first `reach` of `blocks`, at the start of a sector, and not where `old` is.
+    /// This shape after the first `reach` of `blocks`, at the start of a sector, and not over
+    /// `old`.
     #[must_use]
     pub fn aside(&self, blocks: &Blocks, reach: u64, old: Option<&Varheader>) -> Option<Varheader> {
         let place = self.behind(blocks.end(reach)?)?;
@@ -128,8 +132,8 @@ impl VarheaderShape {
         }
     }
 
-    /// Whether there is a place for it behind all `blocks` that it tells of, one aside of that, and
-    /// one aside of both: what commits and the close need.
+    /// Whether there are three places, one after another, after the `maxchunks` blocks: commits and
+    /// the close need up to three.
     #[must_use]
     pub fn has_places(&self, blocks: &Blocks) -> bool {
         let behind = |place: Varheader| self.behind(place.span().end());
@@ -137,7 +141,7 @@ impl VarheaderShape {
         first.and_then(behind).and_then(behind).is_some()
     }
 
-    /// Bytes of all of it.
+    /// The length of all parts.
     fn len(&self) -> Option<u64> {
         let sizes = self.entries().checked_mul(ENTRY_LEN)?;
         let crcs = if self.sealed { self.entries().checked_mul(CRC_LEN)? } else { 0 };
@@ -147,13 +151,13 @@ impl VarheaderShape {
             .try_fold(self.layout.table_len(), u64::checked_add)
     }
 
-    /// Entries of a table with `maxchunks` rows.
+    /// The number of entries of a table with `maxchunks` rows.
     fn entries(&self) -> u64 {
         let ntasks = u64::from(self.layout.ntasks.get());
         ntasks.saturating_mul(self.maxchunks.into()) // exact: both are u32
     }
 
-    /// The index of chunk `chunk` of task `local` in such a table, or `None` if it is not in it.
+    /// The index of chunk `chunk` of task `local` in such a table, or `None` for a wrong `local`.
     fn index(&self, local: u32, chunk: u64) -> Option<u64> {
         let ntasks = self.layout.ntasks.get();
         let row = chunk.checked_mul(ntasks.into())?;
@@ -161,12 +165,12 @@ impl VarheaderShape {
     }
 }
 
-/// Most rows of block sizes: `maxchunks` is an `i32`.
+/// The most rows of blocksizes: `maxchunks` is an `i32`.
 const MAX_ROWS: u32 = i32::MAX.unsigned_abs();
 
 impl Varheader {
-    /// That of a closed file, without a seal; `None` if the file was never closed. `mapping` is
-    /// that of the first file of several.
+    /// The varheader of a closed file, without a seal; `None` if the file was never closed.
+    /// `mapping` is the mapping of the first file of several.
     #[must_use]
     pub fn of(head: &Head, mapping: Option<&Mapping>) -> Option<Self> {
         let meta2 = head.meta2?;
@@ -177,25 +181,25 @@ impl Varheader {
         VarheaderShape::new(layout, meta2.maxchunks(), mapping_len, false)?.at(meta2.start())
     }
 
-    /// This with a seal; `None` if that would end behind [`LAST_OFFSET`].
+    /// This varheader with a seal; `None` if the end exceeds [`LAST_OFFSET`].
     #[must_use]
     pub fn sealed(&self) -> Option<Self> {
         self.shape.with_seal(true).at(self.start)
     }
 
-    /// Offset of META2.
+    /// The offset of META2.
     #[must_use]
     pub const fn start(&self) -> u64 {
         self.start
     }
 
-    /// How much it is.
+    /// The lengths of the parts.
     #[must_use]
     pub const fn shape(&self) -> &VarheaderShape {
         &self.shape
     }
 
-    /// Rows of block sizes.
+    /// The number of rows of blocksizes.
     #[must_use]
     pub const fn maxchunks(&self) -> u32 {
         self.shape.maxchunks
@@ -207,7 +211,7 @@ impl Varheader {
         self.shape.sealed
     }
 
-    /// The commit fields that lead to it.
+    /// The commit fields that point to it.
     pub(super) fn commit_fields(&self, order: ByteOrder) -> raw::CommitFields {
         // Both were checked.
         let maxchunks = i32::try_from(self.shape.maxchunks).unwrap_or(i32::MAX);
@@ -218,33 +222,33 @@ impl Varheader {
         }
     }
 
-    /// All of it.
+    /// The span of all parts.
     #[must_use]
     pub fn span(&self) -> Span {
         // `VarheaderShape::at` checked it, and so all that is in it.
         self.shape.len().and_then(|len| Span::new(self.start, len)).unwrap_or(Span::ZERO)
     }
 
-    /// The table of block counts.
+    /// The table of blockcounts.
     #[must_use]
     pub fn blockcounts(&self) -> Span {
         self.shape.layout.blockcounts(self.start).unwrap_or(Span::ZERO)
     }
 
-    /// All rows of block sizes.
+    /// All rows of blocksizes.
     #[must_use]
     pub fn blocksizes(&self) -> Span {
         self.shape.layout.blocksizes(self.start, self.shape.maxchunks).unwrap_or(Span::ZERO)
     }
 
-    /// The block size of chunk `chunk` of task `local`, or `None` if there is none.
+    /// The blocksize of chunk `chunk` of task `local`, or `None` if there is none.
     #[must_use]
     pub fn blocksize(&self, local: u32, chunk: u64) -> Option<Span> {
         let skip = self.shape.index(local, chunk)?.checked_mul(ENTRY_LEN)?;
         self.blocksizes().part(skip, ENTRY_LEN)
     }
 
-    /// The mapping, its size, or nothing.
+    /// The mapping, its size or nothing.
     #[must_use]
     pub fn mapping(&self) -> Span {
         Span::new(self.blocksizes().end(), self.shape.mapping_len).unwrap_or(Span::ZERO)
@@ -269,7 +273,7 @@ impl Varheader {
         self.crcs().part(self.shape.index(local, chunk)?.checked_mul(CRC_LEN)?, CRC_LEN)
     }
 
-    /// The end of the seal; empty if there is none.
+    /// The trailer of the seal; empty if there is no seal.
     #[must_use]
     pub fn trailer(&self) -> Span {
         let len = if self.shape.sealed { TRAILER_LEN } else { 0 };

@@ -1,7 +1,8 @@
-//! What a seal is, and what it says of its file (`spec/sion.md#seal`): values in, values out.
+//! The judgement of a seal, and of its file by the seal (`spec/sion.md#seal`): values in, values
+//! out.
 //!
-//! Whoever opens, verifies or recovers a file asks here, so that all of them say what is so. Which
-//! bytes have which checksum, [`seal`](super::seal) finds out in a store.
+//! Opening, verifying and recovering all use this module, so that their results agree.
+//! [`seal`](super::seal) computes the checksums of the bytes in a store.
 
 use super::error::Error;
 use super::meta1::Meta1;
@@ -15,32 +16,32 @@ use crate::span::Span;
 use core::num::NonZeroU32;
 use zerocopy::IntoBytes;
 
-/// A trailer that was found in a file, and what it says of the file.
+/// A trailer that was found in a file, and its verdict.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundTrailer {
     pub(super) trailer: Trailer,
     pub(super) verdict: Verdict,
 }
 
-/// What a seal says of its file.
+/// The verdict on a file by its seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Verdict {
-    /// It is that of the file. Whether the file is still as it was sealed is to be checked.
+    /// The seal belongs to this state of the file. Whether the bytes match it is not checked yet.
     Current(Seal),
-    /// It is that of another state of the file: someone has written to it since, and not sealed it.
+    /// The seal belongs to another state of the file: another writer has changed the file and not
+    /// sealed it.
     Stale,
-    /// It is in the place of a seal of the file, and damaged itself: [`Error::Checksum`] or
-    /// [`Error::SealMagic`].
+    /// The seal is at the right place and is damaged: [`Error::Checksum`] or [`Error::SealMagic`].
     Damaged(Error, Varheader),
-    /// It is in the place of a seal of the file, and of a version that is not known:
-    /// [`Error::TooLarge`].
+    /// The seal is at the right place and has an unknown version: [`Error::TooLarge`].
     Unknown(Error, Varheader),
-    /// It is that of the file, in which a number has another value now: [`Error::NotAsSealed`].
+    /// The seal belongs to the file, and a number in the file has changed since:
+    /// [`Error::NotAsSealed`].
     Contradicted(Error),
 }
 
-/// The last 64 bytes of a seal as they stand somewhere, or other bytes that stand there.
+/// The 64 bytes of a trailer, or other bytes at its place.
 #[derive(Debug, Clone, Copy)]
 pub struct Trailer {
     raw: SealTrailer,
@@ -48,56 +49,56 @@ pub struct Trailer {
     order: ByteOrder,
 }
 
-/// What bytes in the place of a trailer are.
+/// The condition of the bytes at the place of a trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// No trailer.
+    /// There is no trailer.
     Absent,
-    /// One that is damaged.
+    /// A trailer that is damaged.
     Damaged(Error),
-    /// One of a version that is not known.
+    /// A trailer of an unknown version.
     Unknown(Error),
-    /// One that is whole.
+    /// A whole trailer.
     Whole,
 }
 
-/// Which state of the file a trailer that is whole is of.
+/// The state of the file that a whole trailer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The present one, as the commit fields say.
+    /// The present state, as the commit fields say.
     Current(Seal),
-    /// Another one.
+    /// Another state.
     Stale,
-    /// The present one but for a number, if that is proven; else another one.
+    /// The present state except for one number, if that is proven; else another state.
     Suspect(Suspect),
 }
 
-/// A number that may be all in which a file is not as it was sealed.
+/// The number that may be the only change of a file since it was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Suspect {
     /// [`Error::NotAsSealed`].
     pub(super) error: Error,
-    /// Whether it takes a META2 that is as it was sealed to prove that.
+    /// Whether the proof needs that META2 is as sealed.
     pub(super) needs_meta2: bool,
-    /// Whether it takes a META1 that is as it was sealed but for the numbers in the trailer.
+    /// Whether the proof needs that META1 is as sealed, except for the numbers in the trailer.
     pub(super) needs_meta1: bool,
 }
 
 impl FoundTrailer {
-    /// What stands there.
+    /// The trailer.
     #[must_use]
     pub const fn trailer(&self) -> &Trailer {
         &self.trailer
     }
 
-    /// What it says of the file.
+    /// The verdict.
     #[must_use]
     pub const fn verdict(&self) -> &Verdict {
         &self.verdict
     }
 
-    /// The table of checksums of chunks in front of it, as far as anybody says where that is, and
-    /// the entries of a row of it. `meta1` is that of the file.
+    /// The table of chunk checksums before the trailer, if its place is known, and the entries of a
+    /// row. `meta1` is META1 of the file.
     #[must_use]
     pub fn table(&self, meta1: &Meta1) -> Option<(Span, NonZeroU32)> {
         match &self.verdict {
@@ -108,7 +109,7 @@ impl FoundTrailer {
         }
     }
 
-    /// Where the seal ends, if it is one of the file as it is.
+    /// The end of the seal, if it belongs to the present state of the file.
     #[must_use]
     pub const fn end(&self) -> Option<u64> {
         match self.verdict {
@@ -121,30 +122,31 @@ impl FoundTrailer {
 }
 
 impl Trailer {
-    /// What stands at `offset` of a file with this byte order.
+    /// Makes a trailer of the bytes at `offset` of a file with this byte order.
     pub(super) const fn new(raw: SealTrailer, offset: u64, order: ByteOrder) -> Self {
         Self { raw, offset, order }
     }
 
-    /// Its fields as they stand in the file.
+    /// The fields as stored.
     #[must_use]
     pub const fn raw(&self) -> &SealTrailer {
         &self.raw
     }
 
-    /// Where it is.
+    /// The offset of the trailer.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Where a field of it is.
+    /// The offset of a field of the trailer.
     #[must_use]
     pub fn place(&self, field: FieldId) -> u64 {
         self.offset.saturating_add(field.offset().into())
     }
 
-    /// What it is by itself. Nothing else of it means anything if it is not whole.
+    /// The condition of the trailer by itself. The other methods are meaningful only if it is
+    /// whole.
     pub(super) fn condition(&self) -> Condition {
         let own = usize::from(SealTrailer::trailer_crc.offset());
         let computed =
@@ -172,12 +174,12 @@ impl Trailer {
         }
     }
 
-    /// Tasks of the file when it was sealed.
+    /// The number of tasks when the file was sealed.
     pub(super) fn ntasks(&self) -> Option<NonZeroU32> {
         u32::try_from(self.raw.ntasks.get(self.order)).ok().and_then(NonZeroU32::new)
     }
 
-    /// The table of checksums of chunks, if what it says of that is so: it ends where this starts.
+    /// The table of chunk checksums, if its fields agree: it must end where the trailer starts.
     pub(super) fn table(&self) -> Option<Span> {
         let maxchunks = u64::try_from(self.raw.maxchunks.get(self.order)).ok()?;
         let entries = u64::from(self.ntasks()?.get()).checked_mul(maxchunks)?;
@@ -186,21 +188,22 @@ impl Trailer {
         (table.end() == self.offset).then_some(table)
     }
 
-    /// META2 and the mapping, as far as it says where they are.
+    /// The span of META2 and the mapping, by the fields of the trailer.
     pub(super) fn meta2(&self) -> Option<Span> {
         let start = u64::try_from(self.raw.start_of_varheader.get(self.order)).ok()?;
         let end = u64::try_from(self.raw.start_of_seal.get(self.order)).ok()?;
         Span::new(start, end.checked_sub(start)?)
     }
 
-    /// The commit fields when it was sealed.
+    /// The commit fields when the file was sealed.
     pub(super) const fn commit_fields(&self) -> CommitFields {
         let SealTrailer { maxchunks, start_of_varheader, .. } = self.raw;
         CommitFields { maxchunks, start_of_varheader }
     }
 
-    /// The seal that ends with it, if it is one of a file with this META1, but for its commit
-    /// fields: of as many tasks, and with all that it speaks of in a place where that can be.
+    /// The seal that ends with this trailer, if it can belong to a file with this META1: the number
+    /// of tasks agrees, and all its parts have a possible place. The commit fields of the file are
+    /// not compared.
     pub(super) fn seal(&self, meta1: &Meta1) -> Option<Seal> {
         let layout = meta1.layout();
         let maxchunks = u32::try_from(self.raw.maxchunks.get(self.order)).ok()?;
@@ -215,8 +218,8 @@ impl Trailer {
         Some(Seal::new(varheader, &self.raw, self.order))
     }
 
-    /// Which state of the file it is of, if it is whole. `fields` are the commit fields of the
-    /// file; `None` if it ends before them.
+    /// The state of the file that this trailer, which must be whole, belongs to. `fields` are the
+    /// commit fields of the file; `None` if it ends before them.
     pub(super) fn judge(&self, head: &Head, fields: Option<&CommitFields>) -> Standing {
         let (meta1, order) = (&head.meta1, self.order);
         if self.ntasks() != Some(meta1.layout().ntasks) {

@@ -1,8 +1,9 @@
-//! Making tables visible: the end of a seal, then the 12 bytes that say where META2 is.
+//! The machine that makes tables visible: it writes the trailer of a seal, then the 12 bytes of the
+//! commit fields, which point to META2.
 //!
-//! Whatever was written when the power goes, the file is as the last commit left it, or as this one
-//! does (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, which are
-//! in one sector.
+//! After a power cut at any point, the file is as the last commit left it, or as this commit does
+//! (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, and the 12
+//! bytes are in one sector.
 
 use super::meta1::Meta1;
 use super::raw;
@@ -15,27 +16,27 @@ use crate::step::{Machine, Step};
 use core::convert::Infallible;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// What the file is after a publication has ended, or was given up because its store failed.
+/// The state of the file after a publication has ended, or was given up because its store failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Outcome {
-    /// What it was.
+    /// The state before the publication.
     Unchanged,
-    /// What it was, or this: nobody knows which of them is on the disk, so both must stay whole
-    /// until [`Visible::settle`] has made it this.
+    /// The state before, or this one: it is not known which of them is on the disk. Both must stay
+    /// whole until [`Visible::settle`] has made it this one.
     Unknown(Varheader),
-    /// This.
+    /// This state.
     Published(Varheader),
 }
 
-/// Makes the tables of a [`Publication`] visible. All of them must be written.
+/// Makes the tables of a [`Publication`] visible. All of them must be written before.
 #[derive(Debug)]
 pub struct Visible {
     new: Varheader,
-    /// Where the 12 bytes are.
+    /// The offset of the 12 bytes.
     place: u64,
     fields: raw::CommitFields,
-    /// Where the end of a seal is, or must not be.
+    /// The offset where the trailer is written, or where an old one is erased.
     trailer_at: Option<u64>,
     trailer: raw::SealTrailer,
     state: State,
@@ -52,7 +53,7 @@ enum State {
 }
 
 impl Visible {
-    /// Makes `publication` visible, of whose tables `sums` are the checksums.
+    /// Makes a machine for `publication`; `sums` is the checksums of its tables.
     #[must_use]
     pub fn new(publication: &Publication, sums: &TableSums) -> Self {
         let new = publication.new;
@@ -64,8 +65,8 @@ impl Visible {
         Self { trailer_at, trailer, state: State::Trailer, ..visible }
     }
 
-    /// Writes the 12 bytes of a publication whose outcome is unknown once more. All that they make
-    /// visible was durable before they were first written.
+    /// Makes a machine that writes the 12 bytes of a publication with an unknown outcome again.
+    /// Everything that they make visible was durable before they were first written.
     #[must_use]
     pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
         let place = meta1.layout().commit_fields().offset();
@@ -73,7 +74,7 @@ impl Visible {
         Self { new, place, fields, trailer_at: None, trailer, state: State::Fields }
     }
 
-    /// What the file is if this machine is given up now, or has come to its end.
+    /// The state of the file if this machine is given up now or has ended.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         match self.state {
@@ -85,8 +86,8 @@ impl Visible {
 }
 
 impl Visible {
-    /// Whether all of it was done, if the last thing that was asked for succeeded, as the next
-    /// [`poll`](Machine::poll) assumes.
+    /// Whether the work is done, assuming that the last step succeeded, as the next
+    /// [`poll`](Machine::poll) does.
     pub(super) fn ends(&mut self) -> bool {
         if self.state == State::Synced {
             self.state = State::Done;
@@ -129,8 +130,8 @@ impl Machine for Visible {
     }
 }
 
-/// Where the end of a seal would be if this were sealed: one that an older commit left there, with
-/// META2 at the same place, would pass for the seal of this one.
+/// The place of the trailer if this publication were sealed. A trailer that an older commit left
+/// there, with META2 at the same place, would be taken for the seal of this one.
 fn old_seal(publication: &Publication) -> Option<Span> {
     let Publication { new, old, file_len, .. } = publication;
     let place = new.sealed()?.trailer();

@@ -1,6 +1,6 @@
-//! One physical file, for people who just want to write.
+//! [`Writer`] writes one physical file.
 //!
-//! Nothing allocates: the caller lends a [`Pen`] for each task, a ledger for chunks that were
+//! Nothing allocates: the caller lends a [`Pen`] for each task, a ledger for the chunks that were
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
 #[cfg(feature = "async")]
@@ -28,21 +28,21 @@ use zerocopy::IntoBytes;
 /// Why writing to a store `S` failed.
 pub type WriteError<S> = super::ReadError<S>;
 
-/// Bytes that a writer's window needs.
+/// The bytes that a writer's window needs.
 pub const WINDOW: usize = Meta1::MAX_LEN;
 
-/// How a file is written.
+/// Options of a [`Writer`].
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'m> {
-    /// Of the first file of a set of several: physical file and local rank of each global rank.
+    /// For the first file of several: the physical file and the local rank of each global rank.
     pub mapping: &'m [(u32, u32)],
     /// Whether commits seal the file.
     pub sealed: bool,
-    /// Blocks that a commit leaves free for tasks that go on. With 0, a task that enters a new
-    /// block first moves META2 behind it; with more, that is rarer, and the file is longer in
-    /// between.
+    /// The number of blocks that a commit leaves free before META2. With 0, a task that enters a
+    /// new block first moves META2 after that block. With more, META2 moves less often, and the
+    /// file is longer until it is closed.
     pub ahead: u32,
-    /// CRC-32C, if there is a faster one than core's.
+    /// The function that computes CRC-32C; an adapter may have a faster one.
     pub checksum: Checksum,
 }
 
@@ -53,25 +53,26 @@ impl Default for Options<'_> {
     }
 }
 
-/// Writes one physical file: the streams of its tasks, commits, and the close.
+/// Writes one physical file: streams of tasks, commits and the close.
 ///
-/// Dropped without a close, the file is as the last commit left it; before the first commit, it
-/// reads as unclosed. The same is true whenever the power goes, if the store's `sync` is.
+/// If the writer is dropped without a close, the file is as the last commit left it; before the
+/// first commit, it reads as unclosed. A power cut leaves the file in the same state, if the
+/// store's `sync` makes writes durable.
 ///
 /// # On a device
-/// A call takes as long as the store does, so the writer belongs into the main loop; an interrupt
-/// hands its samples over by a queue. A write is one write of the store, besides the first into a
-/// new block behind a commit: that moves META2 out of the way, which costs as much as a commit.
-/// With [`Options::ahead`] it is rarer. A commit writes `8 * ntasks * (1 + chunks)` bytes, where
-/// `chunks` is how many the longest stream has, and syncs twice: with chunks that are many sectors
-/// long it stays short.
+/// A call takes as long as the store does, so the writer belongs in the main loop; an interrupt
+/// passes its samples through a queue. A write is one write of the store, except for the first
+/// write into a new block after a commit: that one moves META2, which costs as much as a commit.
+/// With [`Options::ahead`] this is rarer. A commit writes `8 * ntasks * (1 + chunks)` bytes, where
+/// `chunks` is the number of chunks of the longest stream, and syncs twice. It stays short if
+/// chunks are many sectors long.
 ///
-/// An error of the store costs nothing: what failed is not in the stream, and can be tried again.
-/// On [`Error::LedgerFull`], commit and try again.
+/// After an error of the store, the bytes of the failed call are not in the stream, and the call
+/// can be repeated. On [`Error::LedgerFull`], commit and repeat the call.
 ///
-/// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot be cut, so
-/// the file must be empty when it is created, and a file that was committed before it is closed
-/// keeps bytes behind its end that nobody looks at.
+/// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot cut the
+/// file. So the file must be empty when it is created, and a file that was committed before its
+/// close keeps bytes after its end that no reader uses.
 ///
 /// ```
 /// use striae_core::sion::{
@@ -141,7 +142,7 @@ impl<S> Writer<'_, S> {
         self.desk.tasks.pen(local).map(Pen::cursor)
     }
 
-    /// The store. What was written since the last commit or close is not part of the file.
+    /// Returns the store. What was written since the last commit or close is not part of the file.
     #[must_use]
     pub fn into_store(self) -> S {
         self.store
@@ -152,29 +153,33 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// Writes `bytes` to the plain stream of task `local`, filling one chunk after another.
     ///
     /// # Errors
-    /// [`Error::NoTask`], [`Error::OnlyKeyval`], [`Error::RecordTooLong`] if the task has no room
-    /// at all, [`Error::FileFull`], [`Error::LedgerFull`]; the store's own. Nothing of `bytes` is
-    /// in the stream then. What fills more chunks of a sealed file than the ledger holds can only
-    /// be written by [`Writer::write_some`], with commits in between.
+    /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
+    /// records; [`Error::RecordTooLong`] if the task's chunksize is 0; [`Error::FileFull`] if the
+    /// file has no place for another chunk; [`Error::LedgerFull`] if the ledger has no room; the
+    /// store's own error. After an error, none of `bytes` is in the stream. In a sealed file, bytes
+    /// that fill more chunks than the ledger holds can only be written by [`Writer::write_some`],
+    /// with commits in between.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
         run(self.desk.put(local, bytes), &mut self.store).map(drop)
     }
 
     /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its
-    /// chunk, or into its next one if that is full. Returns how many; 0 only if `bytes` is empty.
+    /// chunk, or into the next chunk if that one is full. Returns how many; 0 only if `bytes` is
+    /// empty.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// See [`Writer::write`].
     pub fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
         run(self.desk.put(local, bytes).map(Put::some), &mut self.store)
     }
 
     /// Writes `record` to the plain stream of task `local`, all of it into one chunk, as SIONlib's
-    /// `sion_fwrite` does: if it does not fit into what is left of the chunk, that is skipped.
+    /// `sion_fwrite` does. If the record does not fit into the rest of the chunk, the rest is
+    /// skipped.
     ///
     /// # Errors
-    /// As [`Writer::write`]; [`Error::RecordTooLong`] if it fits into no chunk. Nothing of it is in
-    /// the stream then, and nothing is skipped.
+    /// See [`Writer::write`]; [`Error::RecordTooLong`] if the record is longer than the task's
+    /// chunksize. After an error, none of the record is in the stream and nothing is skipped.
     pub fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
         let put = self.desk.put(local, record);
         let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
@@ -185,38 +190,40 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// `sion_ensure_free_space` does.
     ///
     /// # Errors
-    /// As [`Writer::write_record`].
+    /// See [`Writer::write_record`].
     pub fn ensure_free_space(&mut self, local: u32, len: u64) -> Result<(), WriteError<S>> {
         run(self.desk.put(local, &[]).map(|put| put.fitting(len)), &mut self.store).map(drop)
     }
 
-    /// Writes a key-value record to the stream of task `local`; its parts flow over chunks.
+    /// Writes a key-value record to the stream of task `local`. A record may cross the ends of
+    /// chunks.
     ///
     /// # Errors
-    /// [`Error::NoKeyval`] if streams are plain; else as [`Writer::write`].
+    /// [`Error::NoKeyval`] if streams are plain; else see [`Writer::write`].
     pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
         let header = self.desk.header(key, value).map_err(DriveError::Format)?;
         let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
         run(put, &mut self.store).map(drop)
     }
 
-    /// Task `local` as `embedded_io::Write`.
+    /// The plain stream of task `local` as `embedded_io::Write`.
     ///
     /// # Errors
-    /// [`Error::NoTask`], [`Error::OnlyKeyval`].
+    /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
+    /// records.
     pub fn task(&mut self, local: u32) -> Result<TaskWriter<'_, 'm, S>, WriteError<S>> {
         self.desk.check_plain().map_err(DriveError::Format)?;
         self.cursor(local).map_err(DriveError::Format)?;
         Ok(TaskWriter { writer: self, local })
     }
 
-    /// Makes all that was written part of the file, for every reader, whatever happens after.
+    /// Commits: makes all that was written a durable part of the file, for every reader.
     ///
     /// # Errors
-    /// The store's own. The file is as the last commit left it then, or, if it was the very end of
-    /// this one that failed, as this one does. Nothing is lost: the writer can go on, and the next
-    /// commit has it all, provided that the store's next `sync` makes durable what this one did
-    /// not.
+    /// The store's own error. The file is then as the last commit left it; if the last step of this
+    /// commit failed, it may be as this commit leaves it. No written bytes are lost: the writer can
+    /// go on, and the next commit covers them, if the store's next `sync` makes durable what this
+    /// one did not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
         let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
@@ -225,13 +232,13 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         Ok(())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. The
-    /// writer may go on after that, as if the file had been reopened.
+    /// Commits with META2 where SIONlib puts it, right after the last block in use, and cuts the
+    /// file there. The writer may go on after that, as if the file had been reopened.
     ///
     /// # Errors
-    /// As [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
-    /// moved. On a store that cannot be cut ([`ErrorKind::Unsupported`](embedded_io::ErrorKind))
-    /// bytes without a meaning are left behind META2, which is no error.
+    /// See [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
+    /// moved. A store that cannot be cut ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps
+    /// meaningless bytes after META2; this is not an error.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
         let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
@@ -240,7 +247,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 }
 
-/// Does what `put` says. If that fails, the stream is what it was.
+/// Runs `put` on `store`. After an error, the stream is as before the call.
 fn run<S: WriteAt>(
     put: Result<Put<'_, '_, '_>, Error>,
     store: &mut S,

@@ -1,30 +1,30 @@
-//! Recovering physical files: how much of each chunk was used, as far as anything says so.
+//! Recovery of physical files: how much of each chunk was used, as far as the file shows it.
 //!
-//! A file that its writer never closed, or whose META2 was lost, still has META1, which says where
-//! every chunk is. How long each task's stream is must come from what else is there
+//! A file that was never closed, or whose META2 was lost, still has META1, which gives the place of
+//! every chunk. The length of each task's stream must come from the rest of the file
 //! (`spec/sion.md#recovery`):
 //!
-//! | what is there | a task's stream is |
+//! | the file has | a task's stream is |
 //! |---|---|
-//! | META2 that the commit fields, or a seal, lead to | exact if its entries are sound and no other META2 may be newer |
+//! | META2 that the commit fields or a seal point to | exact if its entries are sound and no other META2 may be newer |
 //! | a seal with a sound table of checksums | exact only if each chunk has its checksum |
-//! | key-value records | exact if the last record is surely whole |
-//! | else | a guess: each chunk up to its last byte that is not zero |
+//! | key-value records | exact if the last record is certainly whole |
+//! | none of these | a guess: each chunk up to its last byte that is not zero |
 //!
-//! Checksums come first: a stream that they contradict is a guess, whatever else says that it is
-//! exact.
+//! Checksums have priority: a stream that they contradict is a guess, whatever else makes it exact.
 //!
-//! [`Remains`] is what is known of a file; [`Remains::recover`] judges one task. Nothing allocates:
-//! memory is the caller's window. Nothing is written: see [`super::publish`] for that.
+//! [`Remains`] is the evidence found in a file; [`Remains::recover`] judges one task. Nothing
+//! allocates: the memory is the caller's window. Nothing is written: see [`super::publish`] for
+//! that.
 //!
 //! # What exact means
-//! Nobody can tell damage from data where no checksum is. Exact holds under these assumptions: what
-//! stands in the file is what somebody wrote there, and a writer that died wrote its bytes in
-//! order. Sealed files need neither, as checksums prove them.
+//! Without a checksum, damage cannot be told from data. "Exact" holds under two assumptions: the
+//! bytes in the file are the bytes that were written, and a writer that crashed wrote its bytes in
+//! order. Sealed files need neither assumption, as checksums prove the bytes.
 //!
-//! Damage that shows breaks no promise: one byte of the commit fields, META2 or its seal, sectors
-//! of them that read as zeros, or an end of the file that is lost. An allowed number in META2 that
-//! was changed to another one does not show without a seal.
+//! Damage that can be detected does not make a wrong stream exact: one byte of the commit fields,
+//! of META2 or of its seal; sectors of them that read as zeros; a lost end of the file. Without a
+//! seal, a number in META2 that was changed to another allowed number is not detected.
 
 mod entries;
 mod evidence;
@@ -46,52 +46,53 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Recovered {
-    /// Chunks that the task used, at least 1.
+    /// The number of chunks that the task used, at least 1.
     pub blockcount: u64,
-    /// Bytes of the stream.
+    /// The length of the stream in bytes.
     pub bytes: u64,
-    /// Whether that is proven.
+    /// Whether the length is proven.
     pub certainty: Certainty,
 }
 
-/// Whether a recovered stream is what its task wrote.
+/// Whether a recovered stream is the bytes that its task wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Certainty {
-    /// The file proves it.
+    /// The file proves the stream.
     Exact(Proof),
-    /// It may be longer or shorter, by zeros as a rule, or, where a seal says so, other bytes.
+    /// The stream may be longer or shorter, usually by zeros; or, if a seal shows it, bytes may be
+    /// wrong.
     Guess(Doubt),
 }
 
 impl Certainty {
-    /// Whether the file proves it.
+    /// Whether the file proves the stream.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
         matches!(self, Self::Exact(_))
     }
 }
 
-/// What proves a stream's length.
+/// The proof of a stream's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Proof {
     /// META2.
     Meta2,
-    /// META2, and the seal says that it is undamaged. The seal's own table is not, so that nothing
-    /// is known of the data.
+    /// META2, which is as sealed. The table of chunk checksums is damaged, so nothing is known of
+    /// the data.
     SealedMeta2,
     /// META2 and the checksums of the task's chunks.
     Sealed,
     /// The checksums of the task's chunks.
     SealedChunks,
-    /// The records are whole, and nothing stands behind them.
+    /// The records are whole, and only zeros follow them, or nothing.
     Records,
-    /// The records are whole. Behind them, at the end of the file, stands the front of one that was
-    /// never finished; it is left out.
+    /// The records are whole. After them, at the end of the file, is the start of an unfinished
+    /// record; it is left out.
     RecordsBeforeUnfinished,
-    /// The task's chunks have no room for a byte.
+    /// The task's chunksize is 0.
     NoRoom,
 }
 
@@ -100,35 +101,36 @@ pub enum Proof {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Doubt {
-    /// There is no META2: chunks end in their last byte that is not zero.
+    /// There is no META2: each chunk ends with its last byte that is not zero.
     NoMeta2,
-    /// Entries of META2 are missing or damaged: those chunks end in their last byte that is not
+    /// Entries of META2 are missing or damaged: their chunks end with the last byte that is not
     /// zero.
     Meta2InPart,
-    /// META2 says 0 of a chunk that holds data, where it may never have been written: the chunk
-    /// ends in its last byte that is not zero.
+    /// META2 has 0 for a chunk with data, and this entry may never have been written: the chunk
+    /// ends with its last byte that is not zero.
     ZeroBlocksize,
-    /// META2 stands where writers put it, but no commit field leads to it.
+    /// META2 is at a place where writers put it, but the commit fields do not point to it.
     Meta2NotNamed,
-    /// The commit fields lead to a META2 that is not there; the one that is may be an older one.
+    /// The commit fields point to a META2 that is lost; the one that was found may be older.
     Meta2Lost,
-    /// The commit fields lead to a META2, and nearly so to another that is whole and says more or
-    /// something else: a commit that was being made, or a damaged field.
+    /// The commit fields point to a META2, and with one byte changed to another whole one that has
+    /// a longer or another stream: an unfinished commit, or a damaged field.
     TwoMeta2,
-    /// META2 is that of a seal at the end of the file, which may be an older one.
+    /// META2 was found by a seal at the end of the file, which may be an older one.
     OldSeal,
-    /// Chunk sizes of 0 stand in a sector of zeros, which may have been lost: chunks may be
+    /// Chunksizes of 0 are in a sector of zeros, which may be a lost sector: chunks may be
     /// elsewhere.
     LostSizes,
-    /// Chunks are not as they were sealed: their bytes, or how many they are, may be wrong.
+    /// Chunks are not as sealed: their bytes or their lengths may be wrong.
     NotAsSealed,
-    /// The file ends where more of the stream could be.
+    /// The file ends where the stream could continue.
     FileCut,
-    /// The last record ends in a zero: its end, or that of its header, may never have been written.
+    /// The last record ends with a zero byte: its end, or the end of its header, may never have
+    /// been written.
     LastRecord,
-    /// Zeros between records were taken for records with key 0 that hold nothing.
+    /// Zeros between records were taken for empty records with key 0.
     ZeroRecords,
-    /// Bytes that are no record stand behind the last one.
+    /// Bytes that are not a record follow the last record.
     NoRecord,
 }
 
@@ -183,23 +185,24 @@ impl fmt::Display for Certainty {
 #[derive(Debug)]
 pub struct Scratch<'w> {
     window: &'w mut [u8],
-    /// Zeros that may still be tried behind data to find a sealed checksum.
+    /// The number of zeros that may still be tried after data to match a sealed checksum.
     zeros: u64,
 }
 
-/// Zeros that are tried behind data, for all chunks together.
+/// The number of zeros that are tried after data, for all chunks together.
 const ZEROS: u64 = 1 << 28;
 
 impl<'w> Scratch<'w> {
-    /// Memory to read into: [`WINDOW`] bytes; with more there are fewer and larger reads.
+    /// Makes a scratch. `window` needs [`WINDOW`] bytes; a larger window makes fewer and larger
+    /// reads.
     ///
-    /// Of a sealed file it also counts the zeros that were tried behind chunks' data, so one is to
-    /// be used for all tasks of a file.
+    /// For a sealed file it also counts the zeros that were tried after chunks' data, so use one
+    /// scratch for all tasks of a file.
     #[must_use]
     pub const fn new(window: &'w mut [u8]) -> Self {
         Self { window, zeros: ZEROS }
     }
 }
 
-/// Bytes that the window of [`Remains::read`] and of a [`Scratch`] needs.
+/// The bytes that the window of [`Remains::read`] and of a [`Scratch`] needs.
 pub const WINDOW: usize = super::Meta1::MAX_LEN;

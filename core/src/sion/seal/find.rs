@@ -1,4 +1,4 @@
-//! The search for a seal, and the proof that one is that of a damaged file.
+//! The machine that finds a seal, and the proof that a seal belongs to a damaged file.
 
 use super::sums::{Crcs, Sums};
 use crate::integrity::Checksum;
@@ -12,9 +12,8 @@ use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Looks for a seal: where it is if META2 and the mapping end where they should, and at the end of
-/// the file, where one stands that something else of the file contradicts. Needs a buffer of 64
-/// bytes.
+/// Finds a seal. It looks after META2 and the mapping, and then at the end of the file, where a
+/// seal may contradict the metadata. Needs a buffer of 64 bytes.
 #[derive(Debug)]
 pub struct FindSeal {
     head: Head,
@@ -24,18 +23,18 @@ pub struct FindSeal {
 
 #[derive(Debug, Clone, Copy)]
 enum Search {
-    /// The trailer is read that belongs here.
+    /// Read the trailer at its usual place.
     Usual(Varheader),
-    /// The trailer at the end of the file.
+    /// Read the trailer at the end of the file.
     Last(u64),
-    /// The commit fields, for this trailer, which is whole.
+    /// Read the commit fields, for this whole trailer.
     Fields(Trailer),
     Proof(Proof),
     Done(Option<FoundTrailer>),
 }
 
 impl FindSeal {
-    /// In the file that `head` was read from, whose META2 and mapping end at `end`.
+    /// Makes a machine for the file with this head, whose META2 and mapping end at `end`.
     #[must_use]
     pub fn new(head: &Head, end: u64, checksum: Checksum) -> Self {
         let usual = head.meta2.and_then(|meta2| {
@@ -48,7 +47,7 @@ impl FindSeal {
         Self { head: *head, checksum, search }
     }
 
-    /// What comes next for a trailer that is whole, once the commit fields are known.
+    /// The next state for a whole trailer, when the commit fields are known.
     fn judge(&self, trailer: Trailer, fields: Option<&CommitFields>) -> Search {
         let found = |verdict| Search::Done(Some(FoundTrailer { trailer, verdict }));
         match trailer.judge(&self.head, fields) {
@@ -137,7 +136,7 @@ impl ReadMachine for FindSeal {
     }
 }
 
-/// That a number is all in which a file is not as it was sealed.
+/// The proof that one number is the only change of a file since it was sealed.
 #[derive(Debug, Clone, Copy)]
 struct Proof {
     trailer: Trailer,
@@ -146,7 +145,7 @@ struct Proof {
 }
 
 impl Proof {
-    /// `None` if what is to be compared is not in the file.
+    /// Starts the proof; `None` if the bytes to compare are not in the file.
     fn new(trailer: Trailer, suspect: Suspect, head: &Head, checksum: Checksum) -> Option<Self> {
         let layout = Layout { ntasks: trailer.ntasks()?, ..*head.meta1.layout() };
         let mut sums = Sums::new(&layout, head.meta1.order(), checksum);

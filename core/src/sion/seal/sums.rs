@@ -1,4 +1,4 @@
-//! Checksums of the parts of a file that a seal covers.
+//! The checksums of the metadata that a seal covers.
 
 use crate::endian::{ByteOrder, I32};
 use crate::integrity::Checksum;
@@ -10,20 +10,21 @@ use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// Computes the checksums of META1 before its commit fields, of META2 and of a seal's table, each
-/// if it is not empty here.
+/// Computes the checksums of META1 before its commit fields, of META2 and of the table of chunk
+/// checksums. A part whose span is empty is left out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sums {
     pub(super) order: ByteOrder,
     pub(super) checksum: Checksum,
-    /// META1 before its ntasks and behind it; in between this comes, whatever stands there.
+    /// META1 before and after its ntasks; between them `ntasks` is added, whatever the file has
+    /// there.
     pub(super) before: Span,
     ntasks: I32,
     pub(super) rest: Span,
     pub(super) meta2: Span,
     pub(super) chunks: Span,
     part: Part,
-    /// Bytes of the part that are in its checksum.
+    /// The bytes of the part that are already in its checksum.
     done: u64,
     crc: u32,
     crcs: Crcs,
@@ -38,7 +39,7 @@ enum Part {
     None,
 }
 
-/// Checksums as they are in the file.
+/// The checksums of the bytes in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crcs {
     pub(super) front: u32,
@@ -47,7 +48,7 @@ pub(super) struct Crcs {
 }
 
 impl Sums {
-    /// Of META1 alone, with `ntasks` as `layout` has it.
+    /// Makes a machine for META1 alone, with the ntasks of `layout`.
     pub(super) fn new(layout: &Layout, order: ByteOrder, checksum: Checksum) -> Self {
         let ntasks = I32::new(i32::try_from(layout.ntasks.get()).unwrap_or(i32::MAX), order);
         let behind = u64::from(raw::Meta1::nfiles.offset()); // right behind ntasks, always

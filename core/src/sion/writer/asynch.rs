@@ -1,5 +1,5 @@
-//! Writing to a store that is waited for. What is written, and in which order, is decided
-//! elsewhere.
+//! [`Writer`] for asynchronous stores. What is written, and in which order, is decided in the other
+//! modules.
 
 use super::begin::{NewFile, OldFile, closed, resume};
 use super::put::{Next, Put};
@@ -14,23 +14,23 @@ use crate::step::{DriveError, drive_async};
 use crate::store::{AsyncWriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
-/// Writing to a store that is waited for.
+/// Writing to an asynchronous store.
 ///
 /// # Dropping a future
-/// Dropping a future before its end, as `select` and timeouts do, is a call that failed, wherever
-/// it was: nothing of what it was to add is in a stream, and the file is as the last commit left
-/// it, or, if it was the very end of a commit that was dropped, as this one does. Nothing else is
-/// lost: the writer can go on at once, with the same call or another one, and the next commit has
-/// all that was written. Only [`create_async`](Writer::create_async) and
-/// [`reopen_async`](Writer::reopen_async) leave no writer, and the first of them maybe no file;
-/// lend them the store to keep it.
+/// Dropping a future before it is ready, as `select` and timeouts do, is a failed call. None of its
+/// bytes are in a stream, and the file is as the last commit left it. If the last step of a commit
+/// was dropped, the file may be as this commit leaves it. Nothing else is lost: the writer can go
+/// on at once with any call, and the next commit covers all written bytes. Only
+/// [`create_async`](Writer::create_async) and [`reopen_async`](Writer::reopen_async) return no
+/// writer then, and after `create_async` there may be no file. To keep the store, pass it by
+/// reference.
 ///
-/// This takes a store that keeps to [`AsyncWriteAt`].
+/// The store must keep the rules of [`AsyncWriteAt`].
 impl<'m, S: AsyncWriteAt> Writer<'m, S> {
-    /// As [`Writer::create`], in a store that is waited for.
+    /// [`Writer::create`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// See [`Writer::create`].
     pub async fn create_async(
         mut store: S,
         attributes: &Attributes,
@@ -47,10 +47,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         Ok(Self { store, desk: new.desk(tasks, book) })
     }
 
-    /// As [`Writer::reopen`], from a store that is waited for.
+    /// [`Writer::reopen`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::reopen`].
+    /// See [`Writer::reopen`].
     pub async fn reopen_async(
         mut store: S,
         memory: Memory<'m>,
@@ -84,18 +84,18 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         Ok(Self { store: file.into_store(), desk })
     }
 
-    /// As [`Writer::write`].
+    /// [`Writer::write`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// See [`Writer::write`].
     pub async fn write_async(&mut self, local: u32, bytes: &[u8]) -> Result<(), AsyncError<S>> {
         run(self.desk.put(local, bytes), &mut self.store).await.map(drop)
     }
 
-    /// As [`Writer::write_some`].
+    /// [`Writer::write_some`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// See [`Writer::write`].
     pub async fn write_some_async(
         &mut self,
         local: u32,
@@ -104,10 +104,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         run(self.desk.put(local, bytes).map(Put::some), &mut self.store).await
     }
 
-    /// As [`Writer::write_record`].
+    /// [`Writer::write_record`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write_record`].
+    /// See [`Writer::write_record`].
     pub async fn write_record_async(
         &mut self,
         local: u32,
@@ -118,10 +118,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         run(put, &mut self.store).await.map(drop)
     }
 
-    /// As [`Writer::ensure_free_space`].
+    /// [`Writer::ensure_free_space`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write_record`].
+    /// See [`Writer::write_record`].
     pub async fn ensure_free_space_async(
         &mut self,
         local: u32,
@@ -131,10 +131,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         run(put, &mut self.store).await.map(drop)
     }
 
-    /// As [`Writer::write_key`].
+    /// [`Writer::write_key`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write_key`].
+    /// See [`Writer::write_key`].
     pub async fn write_key_async(
         &mut self,
         local: u32,
@@ -146,10 +146,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         run(put, &mut self.store).await.map(drop)
     }
 
-    /// As [`Writer::commit`].
+    /// [`Writer::commit`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::commit`].
+    /// See [`Writer::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
         let file_len = self.store.size().await.map_err(DriveError::Store)?;
         let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
@@ -158,10 +158,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         Ok(())
     }
 
-    /// As [`Writer::close`].
+    /// [`Writer::close`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::close`].
+    /// See [`Writer::close`].
     pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
         let file_len = self.store.size().await.map_err(DriveError::Store)?;
         let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
@@ -170,7 +170,8 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     }
 }
 
-/// Does what `put` says. If that fails, or is dropped, the stream is what it was.
+/// Runs `put` on `store`. After an error, or if the future is dropped, the stream is as before the
+/// call.
 async fn run<S: AsyncWriteAt>(
     put: Result<Put<'_, '_, '_>, Error>,
     store: &mut S,

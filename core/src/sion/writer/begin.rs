@@ -1,4 +1,4 @@
-//! How a writer begins: with a new file, or with one that is there.
+//! Creating and reopening a file with [`Writer`].
 
 use super::desk::Desk;
 use super::memory::Tasks;
@@ -22,13 +22,15 @@ use crate::step::{DriveError, Machine, Step, drive};
 use crate::store::{WriteAt, usize_to_u64};
 
 impl<'m, S: WriteAt> Writer<'m, S> {
-    /// Creates a file in `store`, which is emptied. It is there, unclosed, when this returns.
+    /// Creates a file in `store`, which is emptied first. When this returns, the file exists and is
+    /// unclosed.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] and [`Error::PrefixTooLong`] for what no file can hold;
-    /// [`Error::FileFull`] if chunks are so large that META2 has no place behind block 0;
-    /// [`Error::Window`]; [`Error::Pens`] if there are fewer Pens than tasks. The store is as it
-    /// was then. The store's own: then there may be no file any more.
+    /// [`Error::OutOfRange`] and [`Error::PrefixTooLong`] for values that no file can hold;
+    /// [`Error::FileFull`] if the chunks are so large that META2 has no place after block 0;
+    /// [`Error::Window`] if the window is too small; [`Error::Pens`] if there are fewer Pens than
+    /// tasks. After these errors the store is unchanged. The store's own error: the old content may
+    /// be gone then.
     pub fn create(
         mut store: S,
         attributes: &Attributes,
@@ -44,14 +46,15 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         Ok(Self { store, desk: new.desk(tasks, book.with_meta1_crc(meta1_crc)) })
     }
 
-    /// Goes on with a closed or committed file. What was not committed is not there any more. The
-    /// file stays sealed if it is, whatever `options` say, and is not sealed if it is not. Its
-    /// mapping stays, too.
+    /// Reopens a closed or committed file to append to its streams. Bytes after the last commit are
+    /// lost. The seal and the mapping stay as they are in the file, whatever `options` say: a
+    /// sealed file stays sealed, a file without a seal gets none.
     ///
     /// # Errors
-    /// [`Error::NotClosed`] if there was never a commit; [`Error`] if it is damaged, which a seal
-    /// tells of all metadata, or if its seal is; nothing was written then.
-    /// [`Error::Window`]; [`Error::Pens`] if there are fewer Pens than tasks; the store's own.
+    /// [`Error::NotClosed`] if there was never a commit; [`Error`] if the file or its seal is
+    /// damaged (a seal covers all metadata); [`Error::Window`] if the window is too small;
+    /// [`Error::Pens`] if there are fewer Pens than tasks; the store's own error. Nothing is
+    /// written before an error.
     pub fn reopen(
         mut store: S,
         memory: Memory<'m>,
@@ -87,7 +90,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 }
 
-/// A file that is being created: what is checked before anything is written.
+/// A file that is being created. Its arguments are checked before anything is written.
 #[derive(Debug)]
 pub(super) struct NewFile<'m> {
     meta1: Meta1,
@@ -109,8 +112,8 @@ impl<'m> NewFile<'m> {
         Ok(Self { meta1, kept, window: window_of(window)?, options })
     }
 
-    /// What writes it into a store, whatever is there; the Book, which needs the result; and
-    /// memory.
+    /// The machine that writes the file into any store; the file's Book, which lacks the machine's
+    /// output; and the memory for the machine.
     pub(super) fn create<'w, T: TaskTable>(
         &'w mut self,
         prefix: &[u8],
@@ -125,7 +128,7 @@ impl<'m> NewFile<'m> {
         Ok((Anew { stage: Stage::Empty, create }, book, back))
     }
 
-    /// The file is there.
+    /// The state of the writer when the file is written.
     pub(super) fn desk(mut self, tasks: &(impl TaskTable + ?Sized), book: Book) -> Desk<'m> {
         let Blocks { first: mut start, globalskip } = *book.blocks();
         for (pen, local) in self.kept.pens().iter_mut().zip(0..) {
@@ -138,7 +141,7 @@ impl<'m> NewFile<'m> {
     }
 }
 
-/// A machine, the Book of what it makes but for its result, and memory for the machine.
+/// A machine that creates a file, the file's Book, and the memory for the machine.
 pub(super) type Creation<'w, T> = (Anew<Create<'w, T>>, Book, &'w mut [u8]);
 
 /// Empties a store, then creates a file in it.
@@ -186,7 +189,7 @@ pub(super) struct OldFile<'m> {
     pub(super) kept: Tasks<'m>,
     pub(super) window: &'m mut [u8],
     pub(super) options: Options<'m>,
-    /// Its seal, and the CRC-32C of META1 before the commit fields.
+    /// The seal, and the CRC-32C of META1 before the commit fields.
     pub(super) seal: Option<(Seal, u32)>,
 }
 
@@ -198,12 +201,12 @@ impl<'m> OldFile<'m> {
         Ok(Self { kept, window: window_of(window)?, options, seal: None })
     }
 
-    /// Takes a Pen for each task of the file.
+    /// Sets the number of tasks; each needs a Pen.
     pub(super) fn set_tasks(&mut self, meta1: &Meta1) -> Result<(), Error> {
         self.kept.limit(meta1.ntasks())
     }
 
-    /// Where the last commit is.
+    /// The place of the last commit.
     pub(super) fn published(
         &self,
         head: &Head,
@@ -215,7 +218,7 @@ impl<'m> OldFile<'m> {
         }
     }
 
-    /// All tasks have been resumed.
+    /// The state of the writer when all tasks are resumed.
     pub(super) fn desk(mut self, meta1: &Meta1, published: Varheader) -> Desk<'m> {
         let chunksizes = self.kept.pens().iter().map(|pen| pen.cursor().chunksize());
         let globalskip = chunksizes.fold(0, u64::saturating_add);
@@ -229,7 +232,7 @@ impl<'m> OldFile<'m> {
     }
 }
 
-/// The last commit says that `task` used so many bytes of its last chunk, with this checksum.
+/// Resumes `task`, which used `used` bytes of its last chunk, with the checksum `crc`.
 pub(super) fn resume(
     kept: &mut Tasks<'_>,
     task: &Task,
@@ -259,7 +262,7 @@ fn desk<'m>(book: Book, tasks: Tasks<'m>, window: &'m mut [u8], options: &Option
     Desk { book, tasks, window, ahead: Ahead::Blocks(ahead), checksum }
 }
 
-/// Checks that each entry of the mapping, if the file has one, is one that a file can hold.
+/// Checks that a file can hold each entry of the mapping, if the file has one.
 fn check_mapping(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<(), Error> {
     if !meta1.is_first_of_several() {
         return Ok(());
@@ -282,7 +285,7 @@ fn within(value: u64, max: u32, field: FieldId) -> Result<(), Error> {
     Err(Error::OutOfRange { field, value, min: 0, max: max.into() })
 }
 
-/// A window that is long enough.
+/// Checks that the window is long enough.
 fn window_of(window: &mut [u8]) -> Result<&mut [u8], Error> {
     let need = usize_to_u64(WINDOW);
     if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(window) }

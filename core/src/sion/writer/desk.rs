@@ -1,4 +1,4 @@
-//! All of a writer but its store.
+//! A writer without its store.
 
 use super::memory::Tasks;
 use super::put::Put;
@@ -14,7 +14,7 @@ use crate::step::DriveError;
 use crate::store::usize_to_u64;
 use embedded_io::ErrorKind;
 
-/// What a writer knows, and its memory.
+/// A writer's state and memory.
 #[derive(Debug)]
 pub(super) struct Desk<'m> {
     pub(super) book: Book,
@@ -24,7 +24,7 @@ pub(super) struct Desk<'m> {
     pub(super) checksum: Checksum,
 }
 
-/// A commit or a close, and memory for its reads.
+/// The machine of a commit or close, and the memory for its reads.
 pub(super) type Publishing<'d, 'm> = (Publish<'d, 'd, Since<&'d Tasks<'m>>>, &'d mut [u8]);
 
 impl<'m> Desk<'m> {
@@ -59,13 +59,13 @@ impl<'m> Desk<'m> {
         Ok(RecordHeader { key: U64::new(key, order), len: U64::new(len, order) })
     }
 
-    /// Commits to a file of `file_len` bytes. [`committed`](Self::committed) must follow its
+    /// The commit of a file of `file_len` bytes. Call [`committed`](Self::committed) after its
     /// success.
     pub(super) fn commit(&mut self, file_len: u64) -> Result<Publishing<'_, 'm>, Error> {
         self.publish(file_len, Publish::commit)
     }
 
-    /// Closes a file of `file_len` bytes. [`closed`](Self::closed) must follow.
+    /// The close of a file of `file_len` bytes. Call [`closed`](Self::closed) after it.
     pub(super) fn close(&mut self, file_len: u64) -> Result<Publishing<'_, 'm>, Error> {
         self.publish(file_len, Publish::close)
     }
@@ -87,12 +87,12 @@ impl<'m> Desk<'m> {
         Ok((publish(&mut self.book, maxchunks, written, terms, front)?, back))
     }
 
-    /// All that was written has been committed.
+    /// Records that all written bytes are committed.
     pub(super) fn committed(&mut self) {
         self.tasks.committed();
     }
 
-    /// A close has come to its end so.
+    /// Records the result of a close.
     pub(super) fn closed<E: embedded_io::Error>(
         &mut self,
         closed: Result<(), DriveError<E, Error>>,

@@ -1,19 +1,19 @@
-//! What a writer keeps of its tasks, in memory of the caller's.
+//! A writer's state of its tasks, in the caller's memory.
 
 use crate::sion::error::Error;
 use crate::sion::pen::{Finished, Ledger, Pen, Pens};
 use crate::store::usize_to_u64;
 use core::ops::Range;
 
-/// Memory that a writer works in.
+/// The memory that a writer works in.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    /// One for each task.
+    /// One Pen for each task.
     pub pens: &'m mut [Pen],
-    /// Room for chunks that are finished between two commits, besides those that are just full in a
-    /// file without a seal.
+    /// Room for the chunks that are finished between two commits. In a file without a seal, chunks
+    /// that are full need no room.
     pub ledger: &'m mut [Finished],
-    /// At least [`WINDOW`](super::WINDOW) bytes; a larger one makes fewer and larger writes.
+    /// At least [`WINDOW`](super::WINDOW) bytes; a larger window makes fewer and larger writes.
     pub window: &'m mut [u8],
 }
 
@@ -22,12 +22,12 @@ pub struct Memory<'m> {
 pub(super) struct Tasks<'m> {
     pens: &'m mut [Pen],
     ledger: Slots<'m>,
-    /// Physical file and local rank of each global rank.
+    /// The physical file and the local rank of each global rank.
     mapping: &'m [(u32, u32)],
 }
 
 impl<'m> Tasks<'m> {
-    /// `ntasks` tasks.
+    /// Makes the state of `ntasks` tasks.
     pub(super) fn new(
         pens: &'m mut [Pen],
         ledger: &'m mut [Finished],
@@ -38,7 +38,7 @@ impl<'m> Tasks<'m> {
         tasks.limit(ntasks).map(|()| tasks)
     }
 
-    /// As many tasks as there are Pens.
+    /// Makes the state of as many tasks as there are Pens.
     pub(super) const fn all(
         pens: &'m mut [Pen],
         ledger: &'m mut [Finished],
@@ -47,7 +47,7 @@ impl<'m> Tasks<'m> {
         Self { pens, ledger: Slots { memory: ledger, len: 0 }, mapping }
     }
 
-    /// Leaves only the first `ntasks` tasks.
+    /// Keeps only the first `ntasks` tasks.
     pub(super) fn limit(&mut self, ntasks: u32) -> Result<(), Error> {
         let have = usize_to_u64(self.pens.len());
         let count = usize::try_from(ntasks).unwrap_or(usize::MAX);
@@ -90,12 +90,12 @@ impl<'m> Tasks<'m> {
         }
     }
 
-    /// Chunks of the task that has most.
+    /// The number of chunks of the longest stream.
     pub(super) fn maxchunks(&self) -> u32 {
         self.pens.iter().map(|pen| pen.chunk().saturating_add(1)).max().unwrap_or(1)
     }
 
-    /// All that was written has been committed.
+    /// Records that all written bytes are committed.
     pub(super) fn committed(&mut self) {
         self.ledger.len = 0;
         for pen in self.pens.iter_mut() {

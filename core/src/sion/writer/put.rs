@@ -1,4 +1,4 @@
-//! Putting bytes into the stream of a task, as steps that someone else takes.
+//! [`Put`] puts bytes into the stream of a task. It returns steps; the caller does them.
 
 use super::Desk;
 use crate::sion::error::Error;
@@ -7,40 +7,42 @@ use crate::sion::publish::{Publish, Terms};
 use crate::sion::tables::Unchanged;
 use crate::store::usize_to_u64;
 
-/// Puts bytes into the stream of a task. Given up (dropped) before its end, none of them are in the
-/// stream: what was already written to the store is behind its end, and will be overwritten.
+/// Puts bytes into the stream of a task. If it is dropped before its end, none of the bytes are in
+/// the stream: bytes that are already in the store lie after the end of the stream and will be
+/// overwritten.
 #[derive(Debug)]
 pub(super) struct Put<'d, 'm, 'b> {
     desk: &'d mut Desk<'m>,
     local: u32,
-    /// What the task was before, until all is put.
+    /// The Pen before the call; `None` when all bytes are put.
     mark: Option<Pen>,
-    /// Bytes that must fit into a chunk before anything is written; else it is left.
+    /// The bytes that must fit into the chunk. If they do not, the task goes to its next chunk
+    /// first.
     fit: Option<u64>,
     parts: [&'b [u8]; 2],
-    /// Whether what goes into one chunk will do.
+    /// Whether to stop at the end of one chunk.
     is_some: bool,
-    /// The write that was asked for last: its length and the checksum of its chunk.
+    /// The last write: its length, and the checksum of the chunk after it.
     asked: Option<(usize, u32)>,
     put: usize,
 }
 
-/// What comes next. Asking again assumes that it was done.
+/// The next step. A further call assumes that the last step was done.
 #[derive(Debug)]
 pub(super) enum Next<'b> {
-    /// Open a block to writing: run what [`Put::enter`] gives.
+    /// Enter a block: run the machine of [`Put::enter`].
     Enter(u32),
     /// Write `bytes` at `offset`.
     Write { offset: u64, bytes: &'b [u8] },
-    /// So many bytes were put.
+    /// The end: this number of bytes was put.
     Done(usize),
 }
 
 impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
-    /// Puts `parts` into the stream of task `local`, filling one chunk after another.
+    /// Puts `parts` into the stream of task `local`, chunk after chunk.
     ///
     /// # Errors
-    /// [`Error::NoTask`].
+    /// [`Error::NoTask`] if there is no such task.
     pub(super) fn new(
         desk: &'d mut Desk<'m>,
         local: u32,
@@ -50,14 +52,14 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
         Ok(Self { desk, local, mark, fit: None, parts, is_some: false, asked: None, put: 0 })
     }
 
-    /// Puts only what goes into one chunk.
+    /// Puts only the bytes that fit into one chunk.
     pub(super) fn some(self) -> Self {
         let mut put = self;
         put.is_some = true;
         put
     }
 
-    /// Leaves the chunk before that, unless `len` bytes fit into it.
+    /// Goes to the next chunk first, unless `len` bytes fit into the current one.
     pub(super) fn fitting(self, len: u64) -> Self {
         let mut put = self;
         put.fit = Some(len);
@@ -106,7 +108,7 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
         Ok(Next::Done(self.put))
     }
 
-    /// Asks to write as many of `bytes` as go into the chunk.
+    /// The step that writes as many of `bytes` as fit into the chunk.
     fn write(&mut self, pen: &Pen, bytes: &'b [u8]) -> Result<Next<'b>, Error> {
         // Of a file that was reopened, or after a close that failed, the block may not be entered.
         if self.must_enter(pen.chunk()) {
@@ -119,15 +121,15 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
         Ok(Next::Write { offset: place.offset(), bytes })
     }
 
-    /// Whether the last commit must be moved behind `block`, or that is not known.
+    /// Whether `block` is not entered yet, so that the last commit may be in the way.
     fn must_enter(&self, block: u32) -> bool {
         u64::from(block) >= self.desk.book.entered()
     }
 
-    /// What opens `block` to writing in a file of `file_len` bytes, and memory for its reads.
+    /// The machine that enters `block` in a file of `file_len` bytes, and the memory for its reads.
     ///
     /// # Errors
-    /// [`Error::Window`].
+    /// [`Error::Window`] if the window is too small.
     pub(super) fn enter(
         &mut self,
         block: u32,

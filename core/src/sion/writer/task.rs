@@ -1,4 +1,4 @@
-//! A task's stream for those who know only `embedded_io::Write`.
+//! A task's stream for code that takes an `embedded_io::Write`.
 
 use super::{WriteError, Writer};
 use crate::store::WriteAt;
@@ -20,7 +20,7 @@ impl<S: WriteAt> embedded_io::Write for TaskWriter<'_, '_, S> {
         self.writer.write_some(self.local, bytes)
     }
 
-    /// Does nothing: nothing is buffered. [`Writer::commit`] makes durable.
+    /// Does nothing, as nothing is buffered. [`Writer::commit`] makes bytes durable.
     fn flush(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
