@@ -1,4 +1,4 @@
-//! The entries of META2 that are a task's own, and whether they can be believed.
+//! The entries of one task in META2, and whether they can be trusted.
 
 use super::evidence::{SECTOR, Trust, is_zero_sector};
 use super::records::are_records;
@@ -14,18 +14,18 @@ use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::usize_to_u64;
 
-/// What the entries of a task say.
+/// The state of the entries of a task.
 pub(super) enum Entries {
-    /// All of them are there and sound; so many chunks.
+    /// All entries are present and sound; the blockcount.
     Sound(u64),
-    /// All are, but a block size of 0 may be one that was never written.
+    /// All entries are present and sound, but a blocksize of 0 may never have been written.
     Zero,
-    /// Some are not.
+    /// Some entries are missing or damaged.
     InPart,
 }
 
 impl<S: Sparse> Work<'_, S> {
-    /// Reads an entry; `None` if the file ends before it does.
+    /// Reads an entry and its offset; `None` if the file ends before the end of the entry.
     pub(super) fn read_entry(
         &self,
         place: Option<Span>,
@@ -38,13 +38,13 @@ impl<S: Sparse> Work<'_, S> {
         Ok(Some((I64::from(bytes).get(self.remains.head.meta1.order()), place.offset())))
     }
 
-    /// Its block count, if that is there and sound.
+    /// The blockcount of the task, if it is present and sound.
     pub(super) fn blockcount(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
         let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
         Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks()).ok()))
     }
 
-    /// A block size and where it stands, if it is there and sound. It need not be in use.
+    /// A blocksize and its place, if it is present and sound. The chunk need not be in use.
     pub(super) fn blocksize(
         &self,
         varheader: &Varheader,
@@ -57,8 +57,8 @@ impl<S: Sparse> Work<'_, S> {
         Ok(size.zip(place))
     }
 
-    /// The first chunk from `chunk` on whose block size may be other than 0, as far as holes of the
-    /// file tell; `None` if its own is not in the file.
+    /// The first chunk from `chunk` on whose blocksize may be other than 0, by the holes of the
+    /// file; `None` if the entry of `chunk` is not in the file.
     pub(super) fn next_blocksize(
         &self,
         varheader: &Varheader,
@@ -76,7 +76,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(Some(row.max(chunk)))
     }
 
-    /// The first of these chunks that may have been written to; the others are holes.
+    /// The first of these chunks that may have been written; all before it are holes.
     pub(super) fn first_written(
         &self,
         chunks: core::ops::Range<u64>,
@@ -85,7 +85,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(found.map(|(found, _)| found).filter(|&found| found < chunks.end))
     }
 
-    /// What all entries together say.
+    /// The state of all entries of the task.
     pub(super) fn entries(&self, scratch: &mut Scratch<'_>) -> Result<Entries, ReadError<S>> {
         let Some(varheader) = &self.remains.varheader else { return Ok(Entries::InPart) };
         let Some(count) = self.blockcount(varheader)? else { return Ok(Entries::InPart) };
@@ -125,7 +125,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(if is_sound { Entries::Sound(count) } else { Entries::InPart })
     }
 
-    /// What the entries of a META2 say that is as it was sealed.
+    /// The state of the entries of a META2 that is as sealed.
     pub(super) fn sealed_entries(
         &self,
         varheader: &Varheader,
@@ -141,7 +141,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(Entries::Sound(count))
     }
 
-    /// Whether no entry behind the last chunk says that there are more.
+    /// Whether all entries after the last chunk in use are unused.
     pub(super) fn are_unused(
         &self,
         varheader: &Varheader,
@@ -159,8 +159,8 @@ impl<S: Sparse> Work<'_, S> {
         Ok(true)
     }
 
-    /// Whether a block size of 0 at `place`, of a chunk of `count`, may never have been written, or
-    /// have been lost.
+    /// Whether the blocksize of 0 at `place`, of chunk `chunk` of `count`, may be lost or may never
+    /// have been written.
     pub(super) fn may_be_unwritten(
         &self,
         chunk: u64,
@@ -182,9 +182,10 @@ impl<S: Sparse> Work<'_, S> {
         Ok(doubts && self.used(chunk, scratch)? > 0)
     }
 
-    /// Whether this entry, which is 0, was surely written: bytes that are not zero stand behind it
-    /// in its sector. SIONlib writes the commit fields first and then META2 from front to end, so
-    /// they may lead to a META2 of which the end, or some sectors, were never written.
+    /// Whether this entry, which is 0, was certainly written: the rest of its sector has bytes that
+    /// are not zero. SIONlib writes the commit fields first and then META2 from start to end, so
+    /// the commit fields may point to a META2 whose end, or some of whose sectors, were never
+    /// written.
     pub(super) fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
         let mut sector = [0; SECTOR];
         let from = place.end();
@@ -200,7 +201,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(bytes.iter().any(|&byte| byte != 0))
     }
 
-    /// Bytes of the stream by a META2 that is whole.
+    /// The length of the stream in a whole META2.
     pub(super) fn bytes_in(&self, varheader: &Varheader) -> Result<u64, ReadError<S>> {
         let count = self.blockcount(varheader)?.unwrap_or(0);
         let (mut bytes, mut chunk) = (0u64, 0);

@@ -1,4 +1,4 @@
-//! What is left of a physical file's metadata, and what it is worth.
+//! The metadata that is left of a physical file, and how far it can be trusted.
 
 use super::{Doubt, Sparse};
 use crate::integrity::Checksum;
@@ -17,56 +17,56 @@ use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use zerocopy::FromZeros;
 
-/// What is known of a physical file that may be unclosed or damaged. META1 must be sound, but for
-/// its commit fields.
+/// The evidence found in a physical file that may be unclosed or damaged. META1 must be sound,
+/// except for its commit fields.
 #[derive(Debug, Clone, Copy)]
 pub struct Remains {
     pub(super) head: Head,
     pub(super) blocks: Blocks,
-    /// The place of META2, of which there may be a part.
+    /// The place of META2, which may be there only in part.
     pub(super) varheader: Option<Varheader>,
     pub(super) word: Trust,
-    /// Another META2 that may be that of the last commit.
+    /// Another META2 that may belong to the last commit.
     pub(super) rival: Option<Rival>,
     /// Whether the commit fields are zero: the file was never closed or committed.
     pub(super) unnamed: bool,
-    /// Whether chunk sizes of 0 stand in a sector of zeros, which may be a lost one.
+    /// Whether chunksizes of 0 are in a sector of zeros, which may be a lost sector.
     pub(super) has_lost_sizes: bool,
     pub(super) checksum: Checksum,
 }
 
-/// What the word of META2 is worth.
+/// How far META2 can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// Nothing: there is none.
+    /// There is no META2.
     None,
-    /// All of it is as it was sealed, and the seal has checksums of all chunks.
+    /// META2 is as sealed, and the seal has checksums of all chunks.
     Sealed,
-    /// All of it is as it was sealed, but the checksums of chunks are not.
+    /// META2 is as sealed, but the checksums of chunks are damaged.
     SealedMeta2,
-    /// It is damaged, but the seal has checksums of all chunks.
+    /// META2 is damaged, but the seal has checksums of all chunks.
     SealedChunks,
-    /// It stands where only commits put it, and all of it is sound.
+    /// META2 is at a place where only commits put it, and all of it is sound.
     Committed,
-    /// It stands where a close puts it; each entry is worth what it says.
+    /// META2 is at the place where a close puts it; each entry is judged by itself.
     Closed,
-    /// It may be another one.
+    /// It may not be the META2 of the last commit.
     Doubtful(Doubt),
 }
 
-/// Another META2 that may be that of the last commit: the commit fields lead to one of the two as
+/// Another META2 that may belong to the last commit: the commit fields point to one of the two as
 /// they are, and to the other with one byte changed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rival {
-    /// It is older, or says the same: a stream of which it says more is not proven.
+    /// It is older or equal: a stream that is longer in it is not proven.
     Older(Varheader),
-    /// It may be older or newer: only a stream of which both say the same is proven.
+    /// It may be older or newer: only a stream with the same length in both is proven.
     Other(Varheader),
-    /// There are too many to look at.
+    /// There are too many to check.
     Many,
 }
 
-/// What was found of META2.
+/// The META2 that was found, and its trust.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Verdict {
     pub(super) varheader: Option<Varheader>,
@@ -74,15 +74,16 @@ pub(super) struct Verdict {
     pub(super) rival: Option<Rival>,
 }
 
-/// How the commit fields stand in the file: `maxchunks`, `start_of_varheader`.
+/// The commit fields as stored: `maxchunks`, `start_of_varheader`.
 pub(super) type Fields = (i64, i64);
 
 impl Remains {
-    /// Looks at the file in `store`. `window` needs [`super::WINDOW`] bytes; a larger one makes
-    /// fewer and larger reads.
+    /// Collects the evidence of the file in `store`. `window` needs [`super::WINDOW`] bytes; a
+    /// larger window makes fewer and larger reads.
     ///
     /// # Errors
-    /// [`Error`] if META1 is damaged, so that nobody knows where chunks are; the store's own.
+    /// [`Error`] if META1 is damaged, so that the places of chunks are unknown;
+    /// [`DriveError::BufferTooSmall`] if `window` is too small; the store's own error.
     pub fn read<S: Sparse>(
         store: &S,
         checksum: Checksum,
@@ -120,36 +121,36 @@ impl Remains {
         Ok(remains)
     }
 
-    /// The file's length and its META1, without META2.
+    /// The length of the file and its META1, without META2.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Where its blocks are.
+    /// The places of the blocks.
     #[must_use]
     pub const fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// The place of META2 and what belongs to it, if anything says so. Neither need be whole.
+    /// The place of META2, mapping and seal, if it is known. They may be there only in part.
     #[must_use]
     pub const fn varheader(&self) -> Option<&Varheader> {
         self.varheader.as_ref()
     }
 
-    /// Whether the file has a seal whose checksums of chunks are sound. They are in
+    /// Whether the file has a seal whose chunk checksums are sound. They are in
     /// [`Varheader::crcs`].
     #[must_use]
     pub const fn is_sealed(&self) -> bool {
         matches!(self.word, Trust::Sealed | Trust::SealedChunks)
     }
 
-    /// All tasks in order, with no chunks and no bytes, as of an unclosed file. `window` needs
+    /// All tasks in order, with no chunks and no bytes, as in an unclosed file. `window` needs
     /// [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn tasks<'a, S: Sparse, W: AsMut<[u8]>>(
         &'a self,
         store: &'a S,
@@ -158,14 +159,14 @@ impl Remains {
         Tasks::new(store, &self.head, window)
     }
 
-    /// No data of any stream stand from here on.
+    /// The offset from which on there is no data of any stream.
     pub(super) fn data_end(&self) -> u64 {
         let start = self.varheader.map_or(u64::MAX, |varheader| varheader.start());
         start.min(self.head.file_len)
     }
 
-    /// Whether the file ends in front of META2, and perhaps of data; or of the commit fields, as
-    /// one may that SIONlib opened and never wrote to.
+    /// Whether the file ends before META2, and perhaps before the end of data; or before the commit
+    /// fields, as a file may that SIONlib created and never wrote to.
     pub(super) fn is_cut(&self) -> bool {
         let file_len = self.head.file_len;
         self.varheader.is_some_and(|varheader| varheader.start() > file_len)
@@ -173,14 +174,15 @@ impl Remains {
     }
 }
 
-/// The commit fields; zeros if the file ends in front of them.
+/// The commit fields; zeros if the file ends before them.
 fn fields<S: Sparse>(store: &S, head: &Head) -> Result<Fields, ReadError<S>> {
     let order = head.meta1.order();
     let fields = commit_fields(store, head)?.unwrap_or_else(CommitFields::new_zeroed);
     Ok((fields.maxchunks.get(order).into(), fields.start_of_varheader.get(order)))
 }
 
-/// Where blocks are: adds up all chunk sizes. Says whether one of 0 stands in a sector of zeros.
+/// The places of blocks, from the sum of all chunksizes; and whether a chunksize of 0 is in a
+/// sector of zeros.
 fn blocks<S: Sparse>(
     store: &S,
     head: &Head,
@@ -211,11 +213,11 @@ fn blocks<S: Sparse>(
     Ok((sum.blocks(), has_zeros))
 }
 
-/// Bytes that storage writes, and loses, as a whole, at least.
+/// The least number of bytes that storage writes, or loses, as a whole.
 pub(super) const SECTOR: usize = 512;
 const SECTOR_MASK: u64 = 511;
 
-/// Whether the sector that the byte at `offset` is in holds nothing but zeros.
+/// Whether the sector with the byte at `offset` has only zeros.
 pub(super) fn is_zero_sector<S: Sparse>(
     store: &S,
     offset: u64,

@@ -1,8 +1,9 @@
-//! Which META2 is that of the last commit, and how sure that is (`spec/sion.md#recovery`).
+//! The judgement which META2 belongs to the last commit, and how certain that is
+//! (`spec/sion.md#recovery`).
 //!
-//! Damage is one thing at one place: in the commit fields, where META2 is, or where its seal is; or
-//! the file was cut. So META2 is where the commit fields lead, or where they lead with one byte
-//! changed, and then it is whole.
+//! It assumes that damage is at one place: in the commit fields, in META2 or in its seal; or that
+//! the file was cut. So META2 is where the commit fields point to, or where they point to with one
+//! byte changed, and in the second case it is whole.
 
 use super::evidence::{Fields, Remains, Rival, Trust, Verdict};
 use super::places::Whole;
@@ -12,20 +13,21 @@ use crate::sion::ReadError;
 use crate::sion::meta1::KeyvalMode;
 use crate::sion::varheader::Varheader;
 
-/// META2 that the commit fields lead to if one of their bytes is another, or if they are lost.
+/// The META2 that the commit fields point to with one byte changed, or any found one if they are
+/// lost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Near {
-    /// The latest of those that are whole, and as sealed if there is a seal.
+    /// The latest META2 that is whole, and as sealed if it has a seal.
     pub(super) latest: Option<Whole>,
-    /// Places that were looked at.
+    /// The number of places that were checked.
     pub(super) tries: u32,
 }
 
-/// Places near the commit fields that are looked at: no writer leaves as many.
+/// The most places near the commit fields that are checked: no writer leaves as many.
 pub(super) const MANY: u32 = 64;
 
 impl Near {
-    /// Takes the later one of two.
+    /// Keeps the later one of two.
     pub(super) fn add(&mut self, found: Whole) {
         if self.latest.is_none_or(|latest| latest.bytes < found.bytes) {
             self.latest = Some(found);
@@ -41,7 +43,7 @@ impl Near {
 }
 
 impl Remains {
-    /// Finds META2, and says what it is worth.
+    /// Finds META2 and judges it.
     pub(super) fn judge<S: Sparse>(
         &self,
         store: &S,
@@ -93,8 +95,8 @@ impl Remains {
         }
     }
 
-    /// What is found if nothing is left of the META2 that the commit fields lead to: any other may
-    /// be older.
+    /// The verdict if nothing is left of the META2 that the commit fields point to: any other one
+    /// may be older.
     fn judge_lost<S: Sparse>(
         &self,
         store: &S,
@@ -109,7 +111,7 @@ impl Remains {
         Ok(Verdict { varheader: Some(found.unwrap_or(named)), word, rival: None })
     }
 
-    /// What is found if the commit fields lead to no place that META2 could have.
+    /// The verdict if the commit fields do not point to a possible place of META2.
     fn judge_unnamed<S: Sparse>(
         &self,
         store: &S,
@@ -172,7 +174,7 @@ impl Remains {
         Ok(self.verdict(found.varheader, seal, rival))
     }
 
-    /// That META2 at `place` is the last commit's, and what it is worth with this seal.
+    /// The verdict that META2 at `place`, with this seal, belongs to the last commit.
     fn verdict(&self, place: Varheader, seal: Option<Sealed>, rival: Option<Rival>) -> Verdict {
         let (varheader, word) = match seal {
             Some(seal) => (seal.varheader, seal.word()),
@@ -182,8 +184,8 @@ impl Remains {
         Verdict { varheader: Some(varheader), word, rival }
     }
 
-    /// Looks at all places that the commit fields lead to if one of their bytes is another, and at
-    /// start_of_varheader for a META2 of any number of rows.
+    /// Checks all places that the commit fields point to with one byte changed, and
+    /// start_of_varheader for a META2 with any number of rows.
     fn near<S: Sparse>(
         &self,
         store: &S,
@@ -238,7 +240,7 @@ impl Remains {
         Ok(())
     }
 
-    /// META2 where it would be if one of the commit fields was right and the other damaged.
+    /// The place of META2 if one of the commit fields is right and the other one damaged.
     fn corrected(&self, (maxchunks, start): Fields) -> [Option<Varheader>; 2] {
         let by_start = u64::try_from(start).ok().and_then(|start| {
             let rows = self.blocks.before(start);

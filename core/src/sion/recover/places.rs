@@ -1,4 +1,4 @@
-//! Where META2 can be, and whether it is there.
+//! The possible places of META2, and the check that it is there.
 
 use super::Sparse;
 use super::evidence::{Fields, Remains};
@@ -15,20 +15,20 @@ use crate::step::{DriveError, read_exact};
 use crate::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// A META2 that is whole: see [`Remains::whole`].
+/// A whole META2, see [`Remains::whole`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whole {
     pub(super) varheader: Varheader,
-    /// Bytes of all streams. Streams only grow, so that of two commits of a file the later one has
-    /// no fewer.
+    /// The bytes of all streams. Streams only grow, so of two commits of a file the later one has
+    /// at least as many.
     pub(super) bytes: u64,
 }
 
-/// Bytes of the first read of block counts: few places are META2.
+/// The length of the first read of blockcounts: few of the tried places are META2.
 const FIRST_READ: usize = 512;
 
 impl Remains {
-    /// META2 where the commit fields say; it may be behind the end of the file.
+    /// META2 at the place in the commit fields; it may be after the end of the file.
     pub(super) fn named(&self, (maxchunks, start): Fields) -> Option<Varheader> {
         let start = u64::try_from(start).ok()?;
         let maxchunks = u32::try_from(maxchunks).ok()?;
@@ -39,23 +39,23 @@ impl Remains {
         VarheaderShape::new(self.head.meta1.layout(), maxchunks, 0, false)?.at(start)
     }
 
-    /// Whether it is where SIONlib puts it.
+    /// Whether META2 is where SIONlib puts it.
     pub(super) fn is_natural(&self, varheader: &Varheader) -> bool {
         self.blocks.is_close(varheader.maxchunks(), varheader.start())
     }
 
-    /// Whether it is where a commit could have put it.
+    /// Whether META2 is where a commit could have put it.
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
         let end = self.blocks.end(varheader.maxchunks().into());
         end.is_some_and(|end| end <= varheader.start()) && varheader.start() & 511 == 0
     }
 
-    /// Whether it is where a close or a commit could have put it.
+    /// Whether META2 is where a close or a commit could have put it.
     pub(super) fn is_place(&self, varheader: &Varheader) -> bool {
         self.is_natural(varheader) || self.is_commit(varheader)
     }
 
-    /// Bytes of the mapping, or of its size, behind META2 at `place`; 0 if there is none.
+    /// The bytes of the mapping, or of its size, after META2 at `place`; 0 if there is none.
     pub(super) fn mapping_len<S: Sparse>(
         &self,
         store: &S,
@@ -72,8 +72,8 @@ impl Remains {
         Ok(meta1.mapping_len_within(entries, left))
     }
 
-    /// META2 at `place`, if all of it is in the file and sound: each block count and each block
-    /// size in use is allowed, and there are no more rows than the largest block count says.
+    /// META2 at `place`, if all of it is in the file and sound: each blockcount and each blocksize
+    /// in use is allowed, and the number of rows is the largest blockcount.
     pub(super) fn whole<S: Sparse>(
         &self,
         store: &S,
@@ -96,7 +96,7 @@ impl Remains {
         Ok(is_whole.then_some(Whole { varheader: place, bytes }))
     }
 
-    /// Whether each stream, as META2 at `place` says it, ends where a record does.
+    /// Whether each stream of META2 at `place` ends at the end of a record.
     pub(super) fn has_records<S: Sparse>(
         &self,
         store: &S,
@@ -118,8 +118,8 @@ impl Remains {
         Ok(true)
     }
 
-    /// META2 at `start` with as many rows as its block counts say. Takes what it reads from
-    /// `budget`.
+    /// META2 at `start` with as many rows as its largest blockcount. Subtracts the bytes that it
+    /// reads from `budget`.
     pub(super) fn by_counts<S: Sparse>(
         &self,
         store: &S,
@@ -149,8 +149,8 @@ impl Remains {
         Ok(rows.and_then(|rows| self.varheader_at(start, rows)))
     }
 
-    /// Whether a block count of META2 at `place` is in the file, and allowed if there are so many
-    /// rows: the first one, or any.
+    /// Whether a blockcount of META2 at `place` is in the file and allowed for `rows` rows: the
+    /// first one, or any one if `any` is true.
     pub(super) fn has_counts<S: Sparse>(
         &self,
         store: &S,
@@ -173,7 +173,8 @@ impl Remains {
         Ok(false)
     }
 
-    /// The file as if its commit fields led to `place`; `None` if META2 ends behind the file there.
+    /// The head of the file with commit fields that point to `place`; `None` if META2 would end
+    /// after the file.
     fn closed_by(&self, place: &Varheader) -> Option<Head> {
         let (meta1, file_len) = (self.head.meta1, self.head.file_len);
         let fields = place.commit_fields(meta1.order());

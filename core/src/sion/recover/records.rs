@@ -1,8 +1,8 @@
-//! The key-value records of a stream whose length nobody wrote down.
+//! The key-value records of a stream of unknown length.
 //!
-//! A writer fills each chunk before it goes on and writes a record from its front to its end. So
-//! the records of an unclosed file can be counted from the first one on, and the last one alone may
-//! be unfinished.
+//! A writer fills each chunk before it enters the next one, and writes a record from start to end.
+//! So the records of an unclosed file can be walked from the first one on, and only the last one
+//! may be unfinished.
 
 use super::scan::{Room, Sparse, first_nonzero};
 use crate::endian::ByteOrder;
@@ -14,32 +14,33 @@ use crate::sion::stream::Stream;
 use crate::span::Span;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// What the walk over the records of a stream found.
+/// The result of the walk over the records of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Walked {
-    /// Bytes of the stream: behind the last whole record.
+    /// The length of the stream: the end of the last whole record.
     pub(super) len: u64,
     pub(super) stop: Stop,
-    /// Whether zeros were taken for records with key 0 and no value, as other records follow.
+    /// Whether zeros before other records were taken for records with key 0 and no value.
     pub(super) zero_records: bool,
-    /// Whether the last record's last byte is zero, so that its end may never have been written.
+    /// Whether the last byte of the last record is zero, so that its end may never have been
+    /// written.
     pub(super) ends_in_zero: bool,
 }
 
-/// Where the walk ended.
+/// The reason why the walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// At zeros, and only zeros follow.
+    /// Only zeros follow.
     Zeros,
-    /// At the end of the room; there was no more room for a header, and only zeros in it.
+    /// The end of the room: the rest is too short for a header and has only zeros.
     End,
-    /// At the front of a record that the end of the room cuts.
+    /// The start of a record that the end of the room cuts.
     Cut,
-    /// At bytes that are no record.
+    /// Bytes that are not a record.
     NoRecord,
 }
 
-/// All chunks of a task, each used to its end.
+/// The lengths of a task whose chunks are all full, except for the last.
 #[derive(Debug, Clone, Copy)]
 struct Full {
     chunksize: u64,
@@ -129,8 +130,8 @@ pub(super) fn walk<S: Sparse>(
     Ok(walked)
 }
 
-/// Whether a stream of `len` bytes, whose chunks are full but for the last one, ends where a record
-/// does. A last one of zeros may be none.
+/// Whether a stream of `len` bytes, whose chunks are full except for the last, ends at the end of a
+/// record. If the last record is only zeros, the answer is no, as it may be no record.
 pub(super) fn are_records<S: Sparse>(
     store: &S,
     chunks: Chunks,

@@ -1,4 +1,4 @@
-//! Where bytes are that are not zero.
+//! The search for bytes that are not zero.
 
 use crate::sion::ReadError;
 use crate::sion::layout::Chunks;
@@ -6,25 +6,25 @@ use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::{ReadAt, SeekStore, usize_to_u64};
 
-/// A store that may know its holes: parts that read as zeros without having been written.
+/// A store that may know its holes: parts that were never written and read as zeros.
 ///
-/// The answers of the trait are right for any store; those of a sparse file on a file system save
-/// reading its holes.
+/// The default methods are right for any store. The methods of a sparse file on a file system save
+/// reads of its holes.
 pub trait Sparse: ReadAt {
-    /// The first part of `span` that may hold a byte other than zero; all bytes of `span` in front
-    /// of it are zero. `None` if all of them are.
+    /// The first part of `span` that may have a byte other than zero; all bytes of `span` before it
+    /// are zero. `None` if all bytes are zero.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     fn first_data(&self, span: Span) -> Result<Option<Span>, Self::Error> {
         Ok(Some(span).filter(|span| !span.is_empty()))
     }
 
-    /// The last part of `span` that may hold a byte other than zero; all bytes of `span` behind it
-    /// are zero. `None` if all of them are.
+    /// The last part of `span` that may have a byte other than zero; all bytes of `span` after it
+    /// are zero. `None` if all bytes are zero.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     fn last_data(&self, span: Span) -> Result<Option<Span>, Self::Error> {
         Ok(Some(span).filter(|span| !span.is_empty()))
     }
@@ -44,10 +44,10 @@ impl<S: Sparse + ?Sized> Sparse for &S {
     }
 }
 
-/// Bytes of the first read from an end: most chunks end in data.
+/// The length of the first read: most chunks have data at their ends.
 const FIRST_READ: usize = 512;
 
-/// The part of `span` up to its last byte that is not zero: how many bytes that are.
+/// The number of bytes of `span` up to its last byte that is not zero.
 ///
 /// # Errors
 /// The store's own; [`DriveError::BufferTooSmall`] for an empty window.
@@ -77,7 +77,7 @@ pub fn used_len<S: Sparse + ?Sized>(
     Ok(0)
 }
 
-/// The offset of the first byte in `span` that is not zero, or `None` if all of them are.
+/// The offset of the first byte in `span` that is not zero, or `None` if all bytes are zero.
 ///
 /// # Errors
 /// The store's own; [`DriveError::BufferTooSmall`] for an empty window.
@@ -107,7 +107,7 @@ pub fn first_nonzero<S: Sparse + ?Sized>(
     Ok(None)
 }
 
-/// The front of the window: at most `left` bytes and `most`.
+/// The front of the window: at most `left` bytes and at most `most`.
 fn front<E, F>(window: &mut [u8], left: u64, most: usize) -> Result<&mut [u8], DriveError<E, F>> {
     let len = usize::try_from(left).unwrap_or(usize::MAX).min(most).min(window.len());
     let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
@@ -127,25 +127,25 @@ fn last_nonzero(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The chunks of a task as far as they lie in front of an offset.
+/// The chunks of a task up to an offset.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) chunks: Chunks,
-    /// No data stand from here on.
+    /// The offset from which on there is no data.
     pub(super) end: u64,
-    /// Chunks that the task can have used.
+    /// The most chunks that the task can have used.
     pub(super) limit: u64,
 }
 
 impl Room {
-    /// The place of a chunk up to the end of the data; `None` if nothing of it is there.
+    /// The place of a chunk up to the end of the data; `None` if none of it is before the end.
     pub(super) fn place(&self, chunk: u64) -> Option<Span> {
         let place = self.chunks.chunk(chunk).filter(|_| chunk < self.limit)?;
         let len = self.end.saturating_sub(place.offset()).min(place.len());
         place.part(0, len).filter(|place| !place.is_empty())
     }
 
-    /// Chunks of which something is there.
+    /// The number of chunks that begin before the end of the data.
     pub(super) fn count(&self) -> u64 {
         let behind = self.end.saturating_sub(self.chunks.start);
         let skip = self.chunks.globalskip.unwrap_or(0);
@@ -154,14 +154,14 @@ impl Room {
         whole.saturating_add(u64::from(over > 0)).min(self.limit)
     }
 
-    /// Bytes of all chunks that are there.
+    /// The bytes of all chunks up to the end of the data.
     pub(super) fn len(&self) -> u64 {
         let Some(last) = self.count().checked_sub(1) else { return 0 };
         let before = last.saturating_mul(self.chunks.chunksize);
         before.saturating_add(self.place(last).map_or(0, Span::len))
     }
 
-    /// The first chunk from `chunk` on in which data may stand, and its place.
+    /// The first chunk from `chunk` on that may have data, and its place.
     pub(super) fn next<S: Sparse + ?Sized>(
         &self,
         store: &S,

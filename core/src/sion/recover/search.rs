@@ -1,4 +1,4 @@
-//! META2 of a file whose commit fields do not lead to it.
+//! The search for META2 in a file whose commit fields do not point to it.
 
 use super::Sparse;
 use super::evidence::Remains;
@@ -11,7 +11,7 @@ use crate::step::DriveError;
 use crate::store::usize_to_u64;
 
 impl Remains {
-    /// Whether the file ends with META2 at `place` and the mapping.
+    /// Whether the file ends right after META2 at `place` and the mapping.
     pub(super) fn is_end<S: Sparse>(
         &self,
         store: &S,
@@ -66,9 +66,9 @@ impl Remains {
         Ok(None)
     }
 
-    /// META2 anywhere in a key-value file: behind any block, or at any multiple of 512, whole, and
-    /// with streams that are records. That of the last commit is, if only the commit fields are
-    /// lost, as a commit leaves it and all that it counts as they are.
+    /// META2 anywhere in a key-value file: after any block or at any multiple of 512, whole, and
+    /// with streams that consist of records. If only the commit fields are lost, this finds the
+    /// META2 of the last commit, as a commit leaves it and its streams unchanged.
     pub(super) fn search_all<S: Sparse>(
         &self,
         store: &S,
@@ -132,5 +132,5 @@ impl Remains {
     }
 }
 
-/// Places that are looked at for META2 of a file that does not say where it is.
+/// The number of places that are tried for META2 if the commit fields do not point to it.
 const TRIES: usize = 1024;

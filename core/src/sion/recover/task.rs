@@ -1,4 +1,4 @@
-//! The stream of one task.
+//! Recovery of the stream of one task.
 
 use super::entries::Entries;
 use super::evidence::{Remains, Rival, Trust};
@@ -16,16 +16,16 @@ use crate::sion::varheader::Varheader;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 
-/// Is told of each chunk with data: its index, and how much of it is used; in order. Of a sealed
-/// file it is also told of chunks of which nothing is left: 0.
+/// A callback for each chunk with data, in order: the chunk's index and its used bytes. In a sealed
+/// file it is also called with 0 for chunks of which nothing is left.
 pub type EachChunk<'a> = &'a mut dyn FnMut(u64, u64) -> Result<(), Error>;
 
 impl Remains {
-    /// Judges the stream of `task`, one of [`Remains::tasks`], and tells `each` about its chunks:
-    /// of those that it is not told about nothing is used.
+    /// Judges the stream of `task`, one of [`Remains::tasks`], and calls `each` for its chunks.
+    /// Chunks without a call have no used bytes.
     ///
     /// # Errors
-    /// Those of `each`; the store's own.
+    /// The error of `each`; the store's own error.
     pub fn recover<S: Sparse>(
         &self,
         store: &S,
@@ -47,7 +47,7 @@ impl Remains {
     }
 }
 
-/// Adds up what is told of a task's chunks.
+/// The sum of the chunks of a task that were reported.
 struct Tally<'a> {
     each: EachChunk<'a>,
     bytes: u64,
@@ -59,7 +59,7 @@ impl Tally<'_> {
         if len > 0 { self.add_any(chunk, len) } else { Ok(()) }
     }
 
-    /// Adds a chunk, which counts even if it is empty.
+    /// Adds a chunk to the blockcount, even if it is empty.
     fn add_any<E>(&mut self, chunk: u64, len: u64) -> Result<(), DriveError<E, Error>> {
         (self.each)(chunk, len).map_err(DriveError::Format)?;
         self.bytes = self.bytes.saturating_add(len);
@@ -143,7 +143,7 @@ impl<S: Sparse> Work<'_, S> {
         }
     }
 
-    /// Another META2 that says more of the stream than the one at `varheader`, and its blockcount.
+    /// Another META2 with a longer stream than the one at `varheader`, and its blockcount.
     fn more_than(&self, varheader: &Varheader) -> Result<Option<(&Varheader, u64)>, ReadError<S>> {
         let Some(Rival::Other(other)) = &self.remains.rival else { return Ok(None) };
         let bytes = self.bytes_in(other)?;
@@ -154,7 +154,8 @@ impl<S: Sparse> Work<'_, S> {
         Ok(self.blockcount(other)?.filter(|_| is_more).map(|count| (other, count)))
     }
 
-    /// Whether `proof` of a stream of `bytes` bytes stands, whichever META2 is the last commit's.
+    /// Checks that `proof` of a stream of `bytes` bytes holds whichever META2 is that of the last
+    /// commit.
     fn unless_contradicted(&self, proof: Proof, bytes: u64) -> Result<Certainty, ReadError<S>> {
         if self.remains.has_lost_sizes {
             return Ok(Certainty::Guess(Doubt::LostSizes));
@@ -169,13 +170,13 @@ impl<S: Sparse> Work<'_, S> {
         Ok(if stands { Certainty::Exact(proof) } else { Certainty::Guess(Doubt::TwoMeta2) })
     }
 
-    /// All chunks of which there may be data.
+    /// All chunks that may have data.
     pub(super) fn room(&self) -> Room {
         let limit = self.remains.varheader.map_or(u64::MAX, |place| place.maxchunks().into());
         Room { chunks: self.chunks, end: self.remains.data_end(), limit }
     }
 
-    /// Bytes of a chunk up to its last one that is not zero.
+    /// The bytes of a chunk up to its last byte that is not zero.
     pub(super) fn used(&self, chunk: u64, scratch: &mut Scratch<'_>) -> Result<u64, ReadError<S>> {
         match self.room().place(chunk) {
             Some(place) => used_len(self.store, place, scratch.window),
@@ -199,7 +200,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(())
     }
 
-    /// A stream of `len` bytes that fills one chunk after another.
+    /// Reports a stream of `len` bytes that fills chunk after chunk.
     fn tell_full(&self, len: u64, tally: &mut Tally<'_>) -> Result<(), ReadError<S>> {
         let (mut chunk, mut left) = (0u64, len);
         while left > 0 {
@@ -211,7 +212,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(())
     }
 
-    /// What the records prove.
+    /// The certainty of a stream from its records.
     fn certainty_of(&self, walked: &Walked) -> Result<Certainty, ReadError<S>> {
         let remains = self.remains;
         let guess = |doubt| Ok(Certainty::Guess(doubt));
@@ -245,7 +246,7 @@ impl<S: Sparse> Work<'_, S> {
         }
     }
 
-    /// Where the stream ends by the block size of its last chunk, if all others are full.
+    /// The end of the stream by the blocksize of its last chunk, if all other chunks are full.
     fn last_end(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
         let count = self.blockcount(varheader)?;
         let Some(last) = count.and_then(|count| count.checked_sub(1)) else { return Ok(None) };
@@ -253,7 +254,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(size.and_then(|size| last.checked_mul(self.chunks.chunksize)?.checked_add(size)))
     }
 
-    /// Chunks as far as their bytes are not zero, unless META2 says what they are.
+    /// Reports chunks by META2, or else up to their last byte that is not zero.
     fn by_data(
         &self,
         entries: &Entries,
@@ -295,7 +296,7 @@ impl<S: Sparse> Work<'_, S> {
         }))
     }
 
-    /// Chunks as META2 says, which is as it was sealed; their bytes may not be.
+    /// Reports chunks by a META2 that is as sealed; their bytes may differ.
     fn as_sealed(
         &self,
         count: u64,
@@ -326,7 +327,7 @@ impl<S: Sparse> Work<'_, S> {
         })
     }
 
-    /// The checksum that a chunk was sealed with.
+    /// The checksum of a chunk in the seal.
     fn sealed_crc(&self, varheader: &Varheader, chunk: u64) -> Result<u32, ReadError<S>> {
         let place = varheader.crc(self.local, chunk).unwrap_or(Span::ZERO);
         let mut crc = [0; 4];
@@ -334,7 +335,7 @@ impl<S: Sparse> Work<'_, S> {
         Ok(U32::from(crc).get(self.remains.head.meta1.order()))
     }
 
-    /// Chunks as far as their bytes have the checksum that they were sealed with.
+    /// Reports chunks by their checksums in the seal.
     fn by_checksums(
         &self,
         scratch: &mut Scratch<'_>,
@@ -365,7 +366,8 @@ impl<S: Sparse> Work<'_, S> {
         })
     }
 
-    /// How many bytes of a chunk have this checksum: what META2 says, or data, or data and zeros.
+    /// The number of bytes of a chunk that have this checksum: the blocksize, or the data up to the
+    /// last byte that is not zero, or these and further zeros.
     fn sealed_len(
         &self,
         chunk: u64,

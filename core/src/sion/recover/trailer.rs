@@ -1,4 +1,4 @@
-//! Seals of a file that may be damaged.
+//! The seals of a file that may be damaged.
 
 use super::Doubt;
 use super::Sparse;
@@ -7,7 +7,7 @@ use crate::sion::ReadError;
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, Trailer};
 
-/// A seal whose trailer is right, and what else is as it was sealed.
+/// A seal with a sound trailer, and which other parts are as sealed.
 pub(super) struct Sealed {
     pub(super) varheader: Varheader,
     pub(super) meta1: bool,
@@ -16,7 +16,7 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// What META2 is worth that this is the seal of, if that is the last commit's.
+    /// The trust in the META2 of this seal, if it belongs to the last commit.
     pub(super) const fn word(&self) -> Trust {
         match (self.meta1, self.meta2, self.chunks) {
             (true, true, true) => Trust::Sealed,
@@ -41,7 +41,7 @@ impl Remains {
         }
     }
 
-    /// The seal behind META2 at `place`.
+    /// The seal after META2 at `place`.
     pub(super) fn seal_behind<S: Sparse>(
         &self,
         store: &S,
@@ -68,7 +68,7 @@ impl Remains {
         Ok(self.seal_at_end(store, window)?.filter(is_of_it))
     }
 
-    /// The seal that ends in a trailer at `place`, if it is one of as many tasks.
+    /// The seal with a trailer at `place`, if it has the file's number of tasks.
     fn seal_at<S: Sparse>(
         &self,
         store: &S,
