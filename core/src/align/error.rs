@@ -1,47 +1,47 @@
-//! What can be wrong with rules, requests, or the caller's memory.
+//! Errors of rules, requests and the caller's memory.
 
 use core::fmt;
 
-/// Why nothing can be planned.
+/// Why a plan cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
-    /// An alignment is no power of two, or too large.
+    /// An alignment is not a power of two, or is too large.
     Alignment {
         /// The alignment, in bytes.
         value: u64,
-        /// The largest that is possible.
+        /// The largest possible alignment.
         max: u64,
     },
-    /// The largest read is shorter than the shortest one that is aligned.
+    /// The limit of reads is shorter than the shortest aligned read.
     MaxIo {
-        /// The largest read, in bytes.
+        /// The limit, in bytes.
         value: u64,
         /// The smallest right value.
         min: u64,
     },
-    /// The file is so long that its end, rounded up, is no offset.
+    /// The file is so long that its end, rounded up, exceeds the largest offset.
     FileTooLong {
-        /// Its length in bytes.
+        /// The length of the file in bytes.
         file_len: u64,
-        /// The largest length that is possible.
+        /// The largest possible length.
         max: u64,
     },
-    /// A request reaches behind the end of the file.
+    /// A request ends after the end of the file.
     BehindEnd {
-        /// Number of the request, from 0.
+        /// The index of the request.
         request: usize,
-        /// The byte behind its last one.
+        /// The end of the request.
         end: u64,
-        /// Length of the file in bytes.
+        /// The length of the file in bytes.
         file_len: u64,
     },
     /// The caller's memory has too few runs.
     Memory {
-        /// Runs that will do.
+        /// The number of runs needed.
         need: usize,
-        /// Runs that there are.
+        /// The number of runs given.
         have: usize,
     },
 }

@@ -1,17 +1,17 @@
-//! Reading and writing at what alignment a device asks for (`spec/align.md`).
+//! Plans of reads and writes with the alignment that a device requires (`spec/align.md`).
 //!
-//! Direct input and output leaves out the page cache, and takes only offsets, lengths and memory
-//! that are multiples of what the device says. Nobody else should have to know: whoever has
-//! [`Span`]s (a task's bytes, rows of a chunk, a sample) gets here what to read, and which part of
-//! that it asked for. It is arithmetic; adapters do the reading.
+//! Direct input and output bypasses the page cache and accepts only offsets, lengths and addresses
+//! that are multiples of the device's alignment. A caller that has [`Span`]s (a task's bytes, rows
+//! of a chunk, a sample) gets the aligned reads, and the part of each read that it asked for. This
+//! module only computes; adapters do the reading.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rules`] | what the device asks for |
+//! | [`rules`] | the alignment of a device |
 //! | [`plan`] | many requests: the reads that serve all of them |
-//! | [`split`] | one request: head, body and tail, so that the body can go to the caller's memory |
-//! | [`write`](mod@write) | one write: blocks at its ends that are read first or padded, and the file's length behind it |
-//! | [`error`] | what can be wrong |
+//! | [`split`] | one request: head, body and tail; the body can go straight to the caller's memory |
+//! | [`write`](mod@write) | one write: blocks at its ends that are read first or padded, and the file's length after it |
+//! | [`error`] | errors |
 //!
 //! ```
 //! use striae_core::align::{Alignment, Plan, Rules, Run};

@@ -1,35 +1,34 @@
-//! Many requests: the reads that serve all of them.
+//! [`Plan`] computes the reads that serve many requests.
 //!
-//! Requests that touch, once they are rounded out to units, and those with a gap that is worth
-//! reading through, form a run; a run is cut into reads from its start. So where everything is
-//! follows from the runs, and these are all that needs memory: as many as there are requests at
-//! most.
+//! Each request is rounded out to units. Requests that then touch, or whose gap is short enough to
+//! read through, form a run. A run is cut into reads from its start. All places follow from the
+//! runs, so only the runs need memory: at most as many runs as requests.
 
 use super::error::Error;
 use super::rules::Rules;
 use crate::sort::sort_by_key;
 use crate::span::Span;
 
-/// A part of the file that is read without a gap; memory that [`Plan::new`] fills.
+/// A part of the file that is read without a gap; the memory that [`Plan::new`] fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     start: u64,
     end: u64,
-    /// Reads of the runs before it.
+    /// The number of reads of the runs before this one.
     first: u64,
-    /// Bytes that these take in a buffer.
+    /// The bytes that these reads take in a buffer.
     place: u64,
 }
 
 impl Run {
-    /// One that says nothing yet.
+    /// An empty run, to initialize memory.
     pub const EMPTY: Self = Self { start: 0, end: 0, first: 0, place: 0 };
 
     const fn len(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Reads of at most `max_io` bytes that it is cut into.
+    /// The number of reads of at most `max_io` bytes in this run.
     const fn reads(&self, max_io: u64) -> u64 {
         if self.len() <= max_io {
             return 1; // most are, and dividing takes its time
@@ -41,8 +40,7 @@ impl Run {
         }
     }
 
-    /// The run from its start up to `offset`, cut off where a read begins: the start of the read
-    /// that has the byte at `offset`, and its number in the run.
+    /// The read of this run with the byte at `offset`: its start, and its number in the run.
     fn cut(&self, offset: u64, max_io: u64) -> (u64, u64) {
         let skip = offset.saturating_sub(self.start);
         let whole = if skip < max_io { 0 } else { skip.checked_div(max_io).unwrap_or(0) };
@@ -50,32 +48,32 @@ impl Run {
     }
 }
 
-/// A read: its offset and its length are aligned, and no other one has a byte of it.
+/// A read: its offset and length are aligned, and no two reads share a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Read {
-    /// Its number, from 0, in the order of offsets.
+    /// The number of the read, from 0, in the order of offsets.
     pub number: u64,
-    /// What to ask for. It may reach behind the end of the file by less than a unit.
+    /// The bytes to read. The span may reach past the end of the file by less than a unit.
     pub span: Span,
-    /// Bytes of it that the file has: what a read of all of it returns.
+    /// The bytes of the span that the file has, which a complete read returns.
     pub valid: u64,
-    /// Where it goes in a buffer of [`Plan::room`] bytes: a multiple of the granule.
+    /// The place of the read in a buffer of [`Plan::room`] bytes: a multiple of the granule.
     pub place: u64,
 }
 
-/// What is left of a read that returned fewer bytes than the file has of it.
+/// The rest of a read that may have returned too few bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing.
+    /// There is no rest.
     Done,
-    /// Ask again: `read` into the memory from `skip` bytes on, where it is aligned as before.
+    /// Read `read` into the memory from `skip` bytes on, where the memory is aligned as before.
     Again {
-        /// Bytes that are there for good.
+        /// The bytes that are complete.
         skip: u64,
-        /// What to ask for.
+        /// The read to do.
         read: Read,
     },
-    /// The file ends at this offset: it is shorter than it was.
+    /// The file ends at this offset: it has become shorter.
     Ended {
         /// The offset.
         offset: u64,
@@ -83,7 +81,7 @@ pub enum Rest {
 }
 
 impl Read {
-    /// What is left to do if the device has returned `got` bytes.
+    /// The rest of the read after the device has returned `got` bytes.
     #[must_use]
     pub fn rest(self, got: u64, rules: &Rules) -> Rest {
         if got >= self.valid {
@@ -101,24 +99,24 @@ impl Read {
     }
 }
 
-/// A part of a request: where it is in a read.
+/// A part of a request: its place in a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Number of the read.
+    /// The number of the read.
     pub read: u64,
-    /// Bytes of the read before it.
+    /// The bytes of the read before the part.
     pub skip: u64,
-    /// Bytes of the request before it.
+    /// The bytes of the request before the part.
     pub at: u64,
-    /// Its length in bytes; never 0.
+    /// The length of the part in bytes; never 0.
     pub len: u64,
 }
 
-/// Reads that serve all of many requests (`spec/align.md#plan`).
+/// The reads that serve many requests (`spec/align.md#plan`).
 ///
 /// They are aligned, disjoint, in the order of their offsets, and inside the file rounded up to a
-/// unit. At most they read, more than what was asked for, less than two units a request and
-/// [`Rules::max_gap`] between two of them.
+/// unit. Besides the requested bytes they read less than two units for each request, and at most
+/// [`Rules::max_gap`] bytes between two requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'m> {
     runs: &'m [Run],
@@ -126,13 +124,14 @@ pub struct Plan<'m> {
 }
 
 impl<'m> Plan<'m> {
-    /// Plans for requests in any order, which may overlap. Empty ones need nothing, wherever they
-    /// are.
+    /// Makes a plan for requests in any order. Requests may overlap. Empty requests need no read,
+    /// wherever they are.
     ///
-    /// `memory` has a run for each request. Takes O(n log n).
+    /// `memory` needs a run for each request. The time is O(n log n).
     ///
     /// # Errors
-    /// [`Error::Memory`]; [`Error::BehindEnd`].
+    /// [`Error::Memory`] if `memory` has fewer runs than there are requests; [`Error::BehindEnd`]
+    /// if a request ends after the end of the file.
     pub fn new(requests: &[Span], rules: Rules, memory: &'m mut [Run]) -> Result<Self, Error> {
         let (need, have) = (requests.len(), memory.len());
         let runs = memory.get_mut(..need).ok_or(Error::Memory { need, have })?;
@@ -143,13 +142,13 @@ impl<'m> Plan<'m> {
         Ok(Self { runs: runs.get(..count).unwrap_or_default(), rules })
     }
 
-    /// The rules that it keeps to.
+    /// The rules of the plan.
     #[must_use]
     pub const fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Number of reads.
+    /// The number of reads.
     #[must_use]
     pub fn len(&self) -> u64 {
         let reads = |run: &Run| run.first.saturating_add(run.reads(self.rules.max_io()));
@@ -162,21 +161,21 @@ impl<'m> Plan<'m> {
         self.runs.is_empty()
     }
 
-    /// Bytes of all reads.
+    /// The bytes of all reads.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.len()))
     }
 
-    /// Bytes of a buffer that all reads fit in, one behind the other, so that every request is in
-    /// one piece there. Where the buffer is aligned, so are the places of the reads.
+    /// The length of a buffer for all reads, one after another, in which every request is in one
+    /// piece. If the buffer is aligned, the places of the reads are aligned, too.
     #[must_use]
     pub fn room(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.place.saturating_add(run.len()))
     }
 
-    /// Where the first byte of a request is in such a buffer; `None` if the plan does not read all
-    /// of it. An empty one is at 0: wherever it is in the file, it is in any buffer.
+    /// The place of a request's first byte in such a buffer; `None` if the plan does not read all
+    /// of the request. An empty request is at 0.
     #[must_use]
     pub fn place(&self, request: Span) -> Option<u64> {
         if request.is_empty() {
@@ -193,7 +192,7 @@ impl<'m> Plan<'m> {
             .flat_map(|run| (0..run.reads(self.rules.max_io())).map(|at| self.read_of(run, at)))
     }
 
-    /// A read by its number.
+    /// The read with this number, or `None` if there are fewer reads.
     #[must_use]
     pub fn read(&self, number: u64) -> Option<Read> {
         let behind = self.runs.partition_point(|run| run.first <= number);
@@ -213,14 +212,14 @@ impl<'m> Plan<'m> {
     }
 
     /// The parts of a request in the order of their bytes; `None` if the plan does not read all of
-    /// it.
+    /// the request.
     #[must_use]
     pub fn parts(&self, request: Span) -> Option<Parts> {
         let run = self.run_of(request)?;
         Some(Parts { run, request, at: 0, max_io: self.rules.max_io() })
     }
 
-    /// The run that all of a request is in; any one for an empty request.
+    /// The run that contains a request; an empty run for an empty request.
     fn run_of(&self, request: Span) -> Option<Run> {
         if request.is_empty() {
             return Some(Run::EMPTY);
@@ -231,7 +230,7 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// Writes a run for each request that is not empty; returns how many.
+/// Fills a run for each request that is not empty; returns their number.
 fn round_out(requests: &[Span], rules: &Rules, runs: &mut [Run]) -> Result<usize, Error> {
     let (mut count, file_len) = (0_usize, rules.file_len());
     for (request, span) in requests.iter().enumerate() {
@@ -250,7 +249,8 @@ fn round_out(requests: &[Span], rules: &Rules, runs: &mut [Run]) -> Result<usize
     Ok(count)
 }
 
-/// Joins what belongs together of sorted runs, and numbers their reads; returns how many are left.
+/// Joins sorted runs that are read together, and numbers their reads; returns the number of runs
+/// that are left.
 fn join(runs: &mut [Run], rules: &Rules) -> usize {
     let Some(&(mut last)) = runs.first() else { return 0 };
     let mut done = 0_usize;
@@ -278,7 +278,7 @@ fn put(runs: &mut [Run], at: usize, run: Run) {
 }
 
 /// Whether `next`, which does not start before `run`, is read together with it: they touch, or the
-/// gap is short and the last read of `run` can end behind it.
+/// gap is short and the last read of `run` can be extended over `next`.
 fn is_one(run: &Run, next: &Run, rules: &Rules) -> bool {
     let Some(gap) = next.start.checked_sub(run.end).filter(|&gap| gap > 0) else { return true };
     let (last, _) = run.cut(run.end.saturating_sub(1), rules.max_io());
@@ -286,12 +286,12 @@ fn is_one(run: &Run, next: &Run, rules: &Rules) -> bool {
     gap <= rules.max_gap() && len <= rules.max_io()
 }
 
-/// Parts of a request, one a read.
+/// An iterator over the parts of a request, one for each read.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts {
     run: Run,
     request: Span,
-    /// Bytes of the request that are passed.
+    /// The bytes of the request that were returned.
     at: u64,
     max_io: u64,
 }

@@ -1,4 +1,4 @@
-//! What a device asks for.
+//! The alignment of a device, and the limits of reads.
 
 use super::error::Error;
 
@@ -6,19 +6,19 @@ use super::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Alignment {
-    /// Of offsets in the file.
+    /// The alignment of offsets in the file.
     pub offset: u64,
-    /// Of lengths.
+    /// The alignment of lengths.
     pub length: u64,
-    /// Of addresses in memory.
+    /// The alignment of addresses in memory.
     pub memory: u64,
 }
 
 impl Alignment {
-    /// None at all, as for reading through a page cache.
+    /// No alignment, for reading through a page cache.
     pub const NONE: Self = Self::of(1);
 
-    /// The largest one.
+    /// The largest alignment.
     pub const MAX: u64 = 1 << 30;
 
     /// One alignment for offsets, lengths and memory.
@@ -28,7 +28,7 @@ impl Alignment {
     }
 }
 
-/// What a device asks for, of a file of known length.
+/// The rules for reads of a file of known length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Offsets and lengths are multiples of this.
@@ -40,14 +40,15 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The most that Linux reads at once is the largest multiple of the alignment up to this.
+    /// Linux reads at most the largest multiple of the alignment up to this number at once.
     pub const MAX_IO: u64 = 0x7FFF_F000;
 
-    /// Rules for a file of `file_len` bytes: reads of at most [`MAX_IO`](Self::MAX_IO), and no gap
-    /// is read through.
+    /// Makes rules for a file of `file_len` bytes: reads of at most [`MAX_IO`](Self::MAX_IO) bytes,
+    /// and no gap is read through.
     ///
     /// # Errors
-    /// [`Error::Alignment`]; [`Error::FileTooLong`].
+    /// [`Error::Alignment`] if an alignment is not a power of two or exceeds [`Alignment::MAX`];
+    /// [`Error::FileTooLong`] if the end of the file, rounded up, exceeds the largest offset.
     pub const fn new(alignment: Alignment, file_len: u64) -> Result<Self, Error> {
         let Alignment { offset, length, memory } = alignment;
         let all = [offset, length, memory];
@@ -68,10 +69,10 @@ impl Rules {
         Ok(Self { max_io, ..rules })
     }
 
-    /// With reads of at most `max_io` bytes, rounded down to what is aligned.
+    /// These rules with reads of at most `max_io` bytes, rounded down to a multiple of the granule.
     ///
     /// # Errors
-    /// [`Error::MaxIo`] if that leaves nothing.
+    /// [`Error::MaxIo`] if `max_io` is less than the granule.
     pub const fn with_max_io(self, max_io: u64) -> Result<Self, Error> {
         let min = self.granule();
         match max_io & min.wrapping_neg() {
@@ -80,51 +81,51 @@ impl Rules {
         }
     }
 
-    /// With gaps of at most `max_gap` bytes between two requests read through, where one read
-    /// serves both then.
+    /// These rules with gaps of at most `max_gap` bytes read through, where one read then serves
+    /// both requests.
     #[must_use]
     pub const fn with_max_gap(self, max_gap: u64) -> Self {
         Self { max_gap, ..self }
     }
 
-    /// The rules without alignment, for what is read through a page cache after all.
+    /// These rules without alignment, for reads through a page cache.
     #[must_use]
     pub const fn unaligned(self) -> Self {
         Self { unit: 1, memory: 1, ..self }
     }
 
-    /// Offsets and lengths of reads are multiples of this.
+    /// The unit: offsets and lengths of reads are multiples of it.
     #[must_use]
     pub const fn unit(&self) -> u64 {
         self.unit
     }
 
-    /// Addresses in memory are multiples of this.
+    /// The memory alignment: addresses in memory are multiples of it.
     #[must_use]
     pub const fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// Multiples of this keep everything aligned: the larger of [`unit`](Self::unit) and
-    /// [`memory`](Self::memory).
+    /// The granule, whose multiples are aligned in the file and in memory: the larger of
+    /// [`unit`](Self::unit) and [`memory`](Self::memory).
     #[must_use]
     pub const fn granule(&self) -> u64 {
         if self.unit > self.memory { self.unit } else { self.memory }
     }
 
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     #[must_use]
     pub const fn file_len(&self) -> u64 {
         self.file_len
     }
 
-    /// Bytes of a read at most.
+    /// The most bytes of a read.
     #[must_use]
     pub const fn max_io(&self) -> u64 {
         self.max_io
     }
 
-    /// Bytes of the longest gap between two requests that is read through.
+    /// The bytes of the longest gap between two requests that is read through.
     #[must_use]
     pub const fn max_gap(&self) -> u64 {
         self.max_gap

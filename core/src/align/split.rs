@@ -1,4 +1,5 @@
-//! One request: the body goes to the caller's memory, the ends through a bounce buffer.
+//! [`Split`] serves one request: the body is read into the caller's memory, the ends through a
+//! bounce buffer.
 
 use super::error::Error;
 use super::rules::Rules;
@@ -7,37 +8,37 @@ use crate::span::Span;
 /// An end of a request, or all of it, that is read into a bounce buffer and copied from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounce {
-    /// What to read; aligned.
+    /// The aligned read.
     pub read: Span,
-    /// Bytes of the read before those that were asked for.
+    /// The bytes of the read before the requested bytes.
     pub skip: u64,
-    /// Bytes of the request before them.
+    /// The bytes of the request before this part.
     pub at: u64,
-    /// Bytes that were asked for.
+    /// The number of requested bytes.
     pub len: u64,
 }
 
-/// A request, widened (`spec/align.md#split`).
+/// A request, split into head, body and tail (`spec/align.md#split`).
 ///
 /// Every byte is in one of the three. The body is aligned in the file and in the caller's memory;
 /// it may be longer than [`Rules::max_io`], and can be cut at multiples of that. Head and tail are
-/// shorter than a granule, but if there is no body, the head is all of the request.
+/// shorter than a granule; without a body, the head is the whole request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// What comes before the body.
+    /// The part before the body.
     pub head: Option<Bounce>,
-    /// Read straight to where it is wanted: `body.offset() - request.offset()` bytes into the
-    /// memory.
+    /// The part that is read straight into the caller's memory, at `body.offset() -
+    /// request.offset()` bytes into it.
     pub body: Option<Span>,
-    /// What comes behind the body.
+    /// The part after the body.
     pub tail: Option<Bounce>,
 }
 
 impl Split {
-    /// Splits a request whose first byte is wanted at `address` in memory.
+    /// Splits a request whose first byte goes to `address` in memory.
     ///
     /// # Errors
-    /// [`Error::BehindEnd`].
+    /// [`Error::BehindEnd`] if the request ends after the end of the file.
     pub fn new(request: Span, address: u64, rules: &Rules) -> Result<Self, Error> {
         let (end, file_len) = (request.end(), rules.file_len());
         if request.is_empty() {
@@ -67,8 +68,8 @@ impl Split {
     }
 }
 
-/// The first offset from `offset` on that is aligned in the file and, if `offset` comes to
-/// `address`, in memory, too.
+/// The first offset from `offset` on that is aligned in the file and in memory, if the byte at
+/// `offset` goes to `address`.
 fn first_aligned(offset: u64, address: u64, rules: &Rules) -> Option<u64> {
     let memory = rules.memory();
     let first = rules.up(offset);

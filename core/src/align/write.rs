@@ -1,48 +1,49 @@
-//! One write: what a device takes of it, and the file's length behind it.
+//! [`Write`] splits one write into aligned blocks, and gives the file's length after it.
 
 use super::error::Error;
 use super::rules::Rules;
 use crate::span::Span;
 
-/// A block at an end of a write that is not wholly overwritten.
+/// A block at an end of a write that the write does not cover completely.
 ///
-/// Read the first `read` bytes of it, let the others be zeros, put `len` bytes of what is to be
-/// written at `skip`, and write all of the block.
+/// Read the first `read` bytes of the block, set the others to zero, copy `len` bytes of the write
+/// to `skip`, and write the whole block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
     /// The block: a unit of the file.
     pub block: Span,
-    /// Bytes of it that the file has, if they are needed; else 0.
+    /// The bytes of the block that the file has, if they are needed; else 0.
     pub read: u64,
-    /// Bytes of the block before those that are written.
+    /// The bytes of the block before the written bytes.
     pub skip: u64,
-    /// Bytes of the write before them.
+    /// The bytes of the write before this part.
     pub at: u64,
-    /// Bytes that are written.
+    /// The number of bytes of the write in this block.
     pub len: u64,
 }
 
-/// A write of any bytes, as blocks (`spec/align.md#writing`).
+/// A write of any span, as aligned blocks (`spec/align.md#writing`).
 ///
-/// First the edges, then the body, then the length of the file.
+/// Write the edges first, then the body, and then set the length of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// The block that the write begins in, if it does not begin with it; if it ends in it, all of
-    /// it.
+    /// The first block, if the write does not begin at its start; if the write also ends in it, the
+    /// whole write.
     pub head: Option<Edge>,
-    /// Whole blocks: `body.offset() - span.offset()` bytes into the write.
+    /// The whole blocks, which are at `body.offset() - span.offset()` bytes into the write.
     pub body: Option<Span>,
-    /// The block that the write ends in, if it does not end with it.
+    /// The last block, if the write does not end at its end.
     pub tail: Option<Edge>,
-    /// The length that the file must be set to when all is written, if blocks made it too long.
+    /// The length to which the file must be set after the write, if blocks made it too long.
     pub set_len: Option<u64>,
 }
 
 impl Write {
-    /// How to write `span` to a file of [`Rules::file_len`] bytes, which may be behind its end.
+    /// Plans the write of `span` to a file of [`Rules::file_len`] bytes. The span may be after its
+    /// end.
     ///
     /// # Errors
-    /// [`Error::FileTooLong`].
+    /// [`Error::FileTooLong`] if the end of the span, rounded up, exceeds the largest offset.
     pub fn new(span: Span, rules: &Rules) -> Result<Self, Error> {
         let (file_len, max) = (rules.file_len(), rules.down(i64::MAX.unsigned_abs()));
         let (start, end) = (span.offset(), span.end());
