@@ -1,23 +1,23 @@
-//! What can be wrong with an ffrecord file, or with what was asked of it.
+//! Errors of ffrecord files, and of requests to them.
 
 use super::raw::{Header, TABLES};
 use crate::field::FieldId;
 use core::fmt;
 
-/// Why an ffrecord file cannot be read, or a request not be served.
+/// Why an ffrecord file cannot be read or written, or why a request is wrong.
 ///
-/// A field is named with its offset in the file, in bytes, the value that stands there, and what
-/// would be right.
+/// The text names the field, its offset in the file in bytes, the value found, and the right
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
     /// The file: it ends inside the header.
     Cut {
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: a value is smaller than it can be.
+    /// The file: a value is less than the smallest right value.
     TooSmall {
         /// The field.
         field: FieldId,
@@ -39,43 +39,43 @@ pub enum Error {
         /// The largest right value.
         max: i64,
     },
-    /// The file: bytes are not those that a checksum was made of.
+    /// The file: bytes do not match their checksum.
     Checksum {
         /// The checksum's field.
         field: FieldId,
         /// Where it is.
         offset: u64,
-        /// The checksum that stands there.
+        /// The checksum in the file.
         stored: u32,
-        /// That of the bytes as they are.
+        /// The checksum of the bytes as they are now.
         computed: u32,
     },
     /// The caller: there is no such sample.
     NoSample {
-        /// The sample that was asked for.
+        /// The number of the sample.
         number: u64,
-        /// Samples that there are.
+        /// The number of samples in the file.
         n: u64,
     },
-    /// The caller: more samples than a file can have, or than were announced.
+    /// The caller: there are more samples than a file can have, or than were announced.
     TooManySamples {
-        /// The samples.
+        /// The number of samples.
         n: u64,
-        /// The most that there can be.
+        /// The largest right number.
         max: u64,
     },
-    /// The caller: fewer samples than were announced.
+    /// The caller: there are fewer samples than were announced.
     TooFewSamples {
-        /// The samples that there are.
+        /// The number of samples.
         n: u64,
-        /// Those that there should be.
+        /// The number that was announced.
         want: u64,
     },
-    /// The caller: something that has no place in a file, as its offset would be too large.
+    /// The caller: bytes have no place in the file, as their offset would be too large.
     FileFull {
-        /// Where the file ends.
+        /// The end of the file.
         file_len: u64,
-        /// Bytes that were to be added.
+        /// The number of bytes to add.
         len: u64,
     },
 }
@@ -83,7 +83,7 @@ pub enum Error {
 const _: () = assert!(size_of::<Error>() <= 32);
 
 impl Error {
-    /// Whether the caller is to blame, and not the file.
+    /// Whether the caller is to blame and not the file.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         matches!(
@@ -96,7 +96,7 @@ impl Error {
     }
 }
 
-/// A field as error texts name it: `header.n at offset 4`.
+/// The name of a field in error texts: `header.n at offset 4`.
 struct At(FieldId, u64);
 
 impl fmt::Display for At {

@@ -1,4 +1,4 @@
-//! Finding a sample: its checksum, then its offset and that of the next one.
+//! The machine that finds a sample: it reads its checksum, its offset and the next offset.
 
 use super::error::Error;
 use super::open::Head;
@@ -24,13 +24,13 @@ enum Stage {
 }
 
 impl Find {
-    /// Bytes that the buffer needs.
+    /// The bytes that the buffer needs.
     pub const WINDOW: usize = 2 * size_of::<Offset>();
 
-    /// Finds sample `number`.
+    /// Makes a machine that finds sample `number`.
     ///
     /// # Errors
-    /// [`Error::NoSample`].
+    /// [`Error::NoSample`] if there is no such sample.
     pub fn new(head: &Head, number: u64) -> Result<Self, Error> {
         head.check_number(number)?;
         Ok(Self { head: *head, number, stage: Stage::Checksum })
@@ -40,7 +40,7 @@ impl Find {
         self.number.saturating_add(1) >= self.head.layout.n()
     }
 
-    /// The sample of the offsets in `bytes`.
+    /// The sample with the offsets in `bytes`.
     fn sample(&self, crc: u32, bytes: &[u8]) -> Result<Stage, Error> {
         let mut offsets = offsets_in(bytes);
         let start = offsets.next().unwrap_or(0); // the driver feeds what is needed

@@ -1,21 +1,21 @@
-//! Where the parts of an ffrecord file are: numbers in, spans out.
+//! The layout of an ffrecord file: numbers in, spans out.
 
 use super::raw::{Checksum, Header, Offset};
 use crate::span::Span;
 
-/// Bytes of the header.
+/// The bytes of the header.
 const START: u64 = 12;
 
-/// Bytes of an entry of the checksums.
+/// The bytes of an entry of the table of checksums.
 const CHECKSUM: u64 = 4;
 
-/// Bytes of an entry of the offsets.
+/// The bytes of an entry of the table of offsets.
 const OFFSET: u64 = 8;
 
 const _: () = assert!(Header::TABLE.len == 12);
 const _: () = assert!(Checksum::TABLE.len == 4 && Offset::TABLE.len == 8);
 
-/// The tables of a file of so many samples (`spec/ffrecord.md#header`).
+/// The places of the tables of a file (`spec/ffrecord.md#header`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Layout {
@@ -23,29 +23,30 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Most samples that a file can have: its offsets are `i64`.
+    /// The most samples of a file: its offsets are `i64`.
     pub const MAX_SAMPLES: u64 = (i64::MAX.unsigned_abs() - START) / (CHECKSUM + OFFSET);
 
-    /// That of a file of `n` samples, or `None` if the tables would end behind all offsets.
+    /// The layout of a file with `n` samples, or `None` if the tables would end after the largest
+    /// offset.
     #[must_use]
     pub const fn new(n: u64) -> Option<Self> {
         if n <= Self::MAX_SAMPLES { Some(Self { n }) } else { None }
     }
 
-    /// Most samples of which a file of `file_len` bytes can have the tables.
+    /// The most samples whose tables fit into a file of `file_len` bytes.
     #[must_use]
     pub const fn most(file_len: u64) -> u64 {
         let n = file_len.saturating_sub(START) / (CHECKSUM + OFFSET);
         if n <= Self::MAX_SAMPLES { n } else { Self::MAX_SAMPLES }
     }
 
-    /// Number of samples.
+    /// The number of samples.
     #[must_use]
     pub const fn n(self) -> u64 {
         self.n
     }
 
-    /// Bytes in front of the samples: the header and both tables, `12 + 12 n`.
+    /// The bytes before the samples: the header and both tables, `12 + 12 n`.
     #[must_use]
     pub const fn header_len(self) -> u64 {
         self.n.saturating_mul(CHECKSUM + OFFSET).saturating_add(START) // exact, as the others
@@ -63,31 +64,31 @@ impl Layout {
         table(self.checksums().end(), self.n, OFFSET)
     }
 
-    /// What [`Header::checksum_meta`] covers: all behind it up to the end of the tables.
+    /// The bytes that [`Header::checksum_meta`] covers: from its end to the end of the tables.
     #[must_use]
     pub const fn summed(self) -> Span {
         table(CHECKSUM, 1, self.header_len().saturating_sub(CHECKSUM))
     }
 
-    /// Where the checksum of sample `number` stands.
+    /// The offset of the entry with the checksum of sample `number`.
     #[must_use]
     pub const fn checksum_at(self, number: u64) -> u64 {
         checksum_at(number)
     }
 
-    /// Where the offset of sample `number` stands.
+    /// The offset of the entry with the offset of sample `number`.
     #[must_use]
     pub const fn offset_at(self, number: u64) -> u64 {
         number.saturating_mul(OFFSET).saturating_add(self.checksums().end())
     }
 }
 
-/// Where the checksum of sample `number` stands, however many there are.
+/// The offset of the entry with the checksum of sample `number`, which does not depend on `n`.
 pub(super) const fn checksum_at(number: u64) -> u64 {
     number.saturating_mul(CHECKSUM).saturating_add(START)
 }
 
-/// The table ends before `i64::MAX`: [`Layout::new`] saw to that.
+/// The span of a table. It ends before `i64::MAX`, which [`Layout::new`] has checked.
 const fn table(offset: u64, count: u64, entry_len: u64) -> Span {
     match Span::of_table(offset, count, entry_len) {
         Some(span) => span,

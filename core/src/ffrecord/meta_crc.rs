@@ -1,4 +1,4 @@
-//! The checksum of the tables, computed through a window.
+//! The machine that computes the checksum of the tables.
 
 use super::error::Error;
 use super::open::Head;
@@ -11,8 +11,8 @@ use crate::step::{ReadMachine, ReadStep, SumOf};
 pub struct MetaCrc(SumOf);
 
 impl MetaCrc {
-    /// Sums up the tables of a file with `checksum`, a CRC-32 as
-    /// [`crc32`](crate::integrity::crc32) is.
+    /// Makes a machine for the tables of a file. `checksum` is a CRC-32 like
+    /// [`crc32`](crate::integrity::crc32).
     #[must_use]
     pub const fn new(head: &Head, checksum: Checksum) -> Self {
         Self(SumOf::new(head.layout.summed(), 0, checksum))

@@ -1,16 +1,17 @@
-//! ffrecord files: samples of any bytes, found by their number (`spec/ffrecord.md`).
+//! ffrecord files: samples of any bytes, addressed by their number (`spec/ffrecord.md`).
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`raw`] | the structures on disk |
-//! | [`error`] | what can be wrong |
-//! | [`layout`] | where the tables are |
+//! | [`raw`] | the structures as they are stored |
+//! | [`error`] | errors |
+//! | [`layout`] | the places of the tables |
 //! | [`open`], [`find`] | machines: open a file, find a sample |
-//! | [`meta_crc`] | machine: sum up the tables |
+//! | [`meta_crc`] | machine: compute the checksum of the tables |
 //! | [`sample`], [`samples`] | a sample; lists of them |
-//! | [`reader`] | a file that is read ([`Reader`]) |
+//! | [`reader`] | read a file ([`Reader`]) |
 //!
-//! As written by ffrecord up to 1.4.0: with a checksum of the tables, or without one as at first.
+//! These are the files of ffrecord up to 1.4.0: with a checksum of the tables, or without one, as
+//! in the first versions.
 
 pub mod error;
 pub mod find;
@@ -30,7 +31,7 @@ pub use reader::Reader;
 pub use sample::Sample;
 pub use samples::Samples;
 
-/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
 /// Why reading from an asynchronous store `S` failed.

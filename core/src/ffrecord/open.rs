@@ -1,4 +1,4 @@
-//! Opening: the header, whose number of samples must fit the file.
+//! The machine that opens a file: it reads the header and checks the number of samples.
 
 use super::error::Error;
 use super::layout::Layout;
@@ -7,29 +7,29 @@ use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
-/// What opening learns about a file. The tables stay where they are, however long.
+/// The head of a file: its length and its header. The tables are not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Head {
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// The tables; they lie in the file.
+    /// The places of the tables, which are in the file.
     pub layout: Layout,
-    /// CRC-32 of the number of samples and of the tables; 0 if the file has none
+    /// The CRC-32 of the number of samples and of the tables; 0 if the file has none
     /// (`spec/ffrecord.md#header`).
     pub checksum_meta: u32,
 }
 
 impl Head {
-    /// Bytes of a header without the tables.
+    /// The bytes of the header without the tables.
     pub const LEN: usize = size_of::<Header>();
 
     /// Reads the header of a file of `file_len` bytes from its first [`Head::LEN`] bytes, or from
-    /// all that there are.
+    /// all bytes of a shorter file.
     ///
     /// # Errors
-    /// [`Error::Cut`]; [`Error::TooSmall`] and [`Error::TooLarge`] for a number of samples that the
-    /// file cannot have.
+    /// [`Error::Cut`] if the file ends inside the header; [`Error::TooSmall`] and
+    /// [`Error::TooLarge`] for a number of samples that the file cannot have.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         let (header, _) = Header::ref_from_prefix(bytes).map_err(|_| Error::Cut { file_len })?;
         let (field, offset, value) = (Header::n, 4, header.n.get());
@@ -42,11 +42,11 @@ impl Head {
         Ok(Self { file_len, layout, checksum_meta: header.checksum_meta.get() })
     }
 
-    /// Compares the CRC-32 of the tables, as [`MetaCrc`](super::MetaCrc) computes it, with the
-    /// header's. 0 there compares equal with all, as it does in ffrecord: it stands for none.
+    /// Compares the CRC-32 of the tables, which [`MetaCrc`](super::MetaCrc) computes, with the one
+    /// in the header. As in ffrecord, 0 in the header means no checksum and matches everything.
     ///
     /// # Errors
-    /// [`Error::Checksum`].
+    /// [`Error::Checksum`] if they differ.
     pub const fn check_meta(&self, computed: u32) -> Result<(), Error> {
         let stored = self.checksum_meta;
         match stored == computed || stored == 0 {
@@ -58,17 +58,17 @@ impl Head {
         }
     }
 
-    /// Refuses a sample that there is not.
+    /// Checks that sample `number` exists.
     ///
     /// # Errors
-    /// [`Error::NoSample`].
+    /// [`Error::NoSample`] if there is no such sample.
     pub const fn check_number(&self, number: u64) -> Result<(), Error> {
         let n = self.layout.n();
         if number < n { Ok(()) } else { Err(Error::NoSample { number, n }) }
     }
 }
 
-/// Opens a file: one read of [`Open::WINDOW`] bytes, into a buffer of as many.
+/// Opens a file by one read of [`Open::WINDOW`] bytes.
 #[derive(Debug)]
 pub struct Open {
     file_len: u64,
@@ -76,10 +76,10 @@ pub struct Open {
 }
 
 impl Open {
-    /// Bytes that the buffer needs.
+    /// The bytes that the buffer needs.
     pub const WINDOW: usize = Head::LEN;
 
-    /// Opens a file of `file_len` bytes.
+    /// Makes a machine that opens a file of `file_len` bytes.
     #[must_use]
     pub const fn new(file_len: u64) -> Self {
         Self { file_len, head: None }

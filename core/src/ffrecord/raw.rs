@@ -1,4 +1,4 @@
-//! The structures of an ffrecord file as they stand on disk, one per table of `spec/ffrecord.md`.
+//! The structures of an ffrecord file as stored, one for each table of `spec/ffrecord.md`.
 //!
 //! All integers are little-endian.
 
@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The tables of this format by number.
 pub const TABLES: &[&Table] = &[Header::TABLE, Checksum::TABLE, Offset::TABLE];
 
-/// What every ffrecord file starts with (`spec/ffrecord.md#header`).
+/// The start of every ffrecord file (`spec/ffrecord.md#header`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Header {
@@ -20,7 +20,7 @@ pub struct Header {
 }
 spec_table!(Header = 0 in "header", 12, 0: checksum_meta: U32, 4: n: I64);
 
-/// An entry of the first table, one a sample (`spec/ffrecord.md#checksums`).
+/// An entry of the first table, one for each sample (`spec/ffrecord.md#checksums`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Checksum {
@@ -29,11 +29,11 @@ pub struct Checksum {
 }
 spec_table!(Checksum = 1 in "checksums", 4, 0: checksum: U32);
 
-/// An entry of the second table, one a sample (`spec/ffrecord.md#offsets`).
+/// An entry of the second table, one for each sample (`spec/ffrecord.md#offsets`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Offset {
-    /// Where the sample's first byte is in the file.
+    /// Offset of the sample's first byte in the file.
     pub offset: I64,
 }
 spec_table!(Offset = 2 in "offsets", 8, 0: offset: I64);

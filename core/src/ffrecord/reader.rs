@@ -1,7 +1,7 @@
-//! An ffrecord file, for people who just want to read.
+//! [`Reader`] reads an ffrecord file.
 //!
-//! Nothing allocates, and nothing grows with the file: the tables stay in the store and pass
-//! through a window of the caller's.
+//! Nothing allocates, and no memory grows with the file: the tables stay in the store and pass
+//! through a window in the caller's memory.
 
 use super::ReadError;
 use super::find::Find;
@@ -21,7 +21,7 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// An ffrecord file in a store.
+/// Reads an ffrecord file in a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<S> {
     store: S,
@@ -29,7 +29,7 @@ pub struct Reader<S> {
 }
 
 impl<S> Reader<S> {
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
@@ -41,20 +41,20 @@ impl<S> Reader<S> {
         &self.store
     }
 
-    /// The store, given back.
+    /// Returns the store.
     #[must_use]
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// Number of samples.
+    /// The number of samples.
     #[must_use]
     pub const fn n(&self) -> u64 {
         self.head.layout.n()
     }
 
-    /// Samples by their numbers. `window` needs [`Samples::WINDOW`] bytes; a larger one makes fewer
-    /// reads.
+    /// Lists the samples with these numbers. `window` needs [`Samples::WINDOW`] bytes; a larger
+    /// window makes fewer reads.
     pub fn samples<W: AsMut<[u8]>>(&self, numbers: Range<u64>, window: W) -> Samples<'_, S, W> {
         Samples::new(&self.store, &self.head, numbers, window)
     }
@@ -64,29 +64,29 @@ impl<S: ReadAt> Reader<S> {
     /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
     ///
     /// # Errors
-    /// [`Error`](super::Error) if it cannot be an ffrecord file; the store's own.
+    /// [`Error`](super::Error) if it cannot be an ffrecord file; the store's own error.
     pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let head = drive_read(&mut Open::new(file_len), &store, window)?;
         Ok(Self { store, head })
     }
 
-    /// Sample `number`: its checksum and where its bytes are. `window` needs [`Find::WINDOW`]
+    /// Sample `number`: its checksum and the place of its bytes. `window` needs [`Find::WINDOW`]
     /// bytes.
     ///
     /// # Errors
-    /// [`Error`](super::Error) if there is no such sample, or its row cannot be right; the store's
-    /// own.
+    /// [`Error::NoSample`](super::Error::NoSample) if there is no such sample;
+    /// [`Error`](super::Error) if its entries are wrong; the store's own error.
     pub fn sample(&self, number: u64, window: &mut [u8]) -> Result<Sample, ReadError<S>> {
         let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
         drive_read(&mut find, &self.store, window)
     }
 
-    /// Compares the tables with the checksum that the header has of them, if it has one. Any
-    /// `window` will do that is not empty.
+    /// Compares the tables with their checksum in the header, if it has one. `window` must not be
+    /// empty.
     ///
     /// # Errors
-    /// [`Error::Checksum`](super::Error::Checksum); the store's own.
+    /// [`Error::Checksum`](super::Error::Checksum) if they differ; the store's own error.
     pub fn check_meta(&self, window: &mut [u8], checksum: Checksum) -> Result<(), ReadError<S>> {
         if self.head.checksum_meta == 0 {
             return Ok(());
@@ -95,11 +95,10 @@ impl<S: ReadAt> Reader<S> {
         self.head.check_meta(computed).map_err(DriveError::Format)
     }
 
-    /// Compares the bytes of a sample with its checksum. `window` as for
-    /// [`check_meta`](Self::check_meta).
+    /// Compares the bytes of a sample with its checksum. `window` must not be empty.
     ///
     /// # Errors
-    /// [`Error::Checksum`](super::Error::Checksum); the store's own.
+    /// [`Error::Checksum`](super::Error::Checksum) if they differ; the store's own error.
     pub fn check(
         &self,
         sample: &Sample,
@@ -111,23 +110,23 @@ impl<S: ReadAt> Reader<S> {
         sample.check_crc(crc).map_err(DriveError::Format)
     }
 
-    /// Reads the bytes at the front of `span`, as many as `buf` has room for, and says how many.
+    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
     ///
     /// # Errors
-    /// The store's own; [`DriveError::Ended`] if the store has become shorter.
+    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
     pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let bytes = span.front_of(buf);
         read_exact(&self.store, span.offset(), bytes)?;
         Ok(bytes.len())
     }
 
-    /// Whether the file is one that a writer of ffrecord made, and no other whose numbers fit by
-    /// chance: the format has no magic. Its first sample must start right behind the tables, and
-    /// these must have their checksum, or none and all samples in order
-    /// (`spec/ffrecord.md#recognizing-a-file`). `window` as for [`samples`](Self::samples).
+    /// Whether the file was written by ffrecord and is not another file whose numbers fit by
+    /// chance: the format has no magic. The first sample must start right after the tables. The
+    /// tables must match their checksum; without a checksum, all samples must be in order
+    /// (`spec/ffrecord.md#recognizing-a-file`). `window` needs [`Samples::WINDOW`] bytes.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn is_consistent(
         &self,
         window: &mut [u8],
@@ -160,20 +159,20 @@ impl<S: ReadAt> Reader<S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Reader<S> {
-    /// As [`Reader::open`], of a store that is waited for.
+    /// [`Reader::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// See [`Reader::open`].
     pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
         let file_len = store.size().await.map_err(DriveError::Store)?;
         let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
         Ok(Self { store, head })
     }
 
-    /// As [`Reader::sample`].
+    /// [`Reader::sample`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::sample`].
+    /// See [`Reader::sample`].
     pub async fn sample_async(
         &self,
         number: u64,
@@ -183,10 +182,10 @@ impl<S: AsyncReadAt> Reader<S> {
         drive_read_async(&mut find, &self.store, window).await
     }
 
-    /// As [`Reader::check_meta`].
+    /// [`Reader::check_meta`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::check_meta`].
+    /// See [`Reader::check_meta`].
     pub async fn check_meta_async(
         &self,
         window: &mut [u8],
@@ -200,10 +199,10 @@ impl<S: AsyncReadAt> Reader<S> {
         self.head.check_meta(computed).map_err(DriveError::Format)
     }
 
-    /// As [`Reader::check`].
+    /// [`Reader::check`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::check`].
+    /// See [`Reader::check`].
     pub async fn check_async(
         &self,
         sample: &Sample,
@@ -215,10 +214,10 @@ impl<S: AsyncReadAt> Reader<S> {
         sample.check_crc(crc.map_err(DriveError::infallible)?).map_err(DriveError::Format)
     }
 
-    /// As [`Reader::read`].
+    /// [`Reader::read`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// See [`Reader::read`].
     pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
         let bytes = span.front_of(buf);
         read_exact_async(&self.store, span.offset(), bytes).await?;

@@ -1,4 +1,4 @@
-//! A sample: its checksum and where its bytes are.
+//! [`Sample`]: the checksum of a sample and the place of its bytes.
 
 use super::error::Error;
 use super::open::Head;
@@ -10,16 +10,16 @@ use crate::span::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sample {
-    /// Its number, from 0.
+    /// The number of the sample, from 0.
     pub number: u64,
-    /// CRC-32 of its bytes, as the file has it; that of no byte is 0.
+    /// The CRC-32 of the sample's bytes as stored; 0 for an empty sample.
     pub crc: u32,
-    /// Where its bytes are; they lie in the file, behind the tables.
+    /// The place of the sample's bytes, which is in the file and after the tables.
     pub span: Span,
 }
 
-/// What the tables say of a sample: its checksum, its offset and that of the next one, if there is
-/// one.
+/// The entries of a sample in the tables: its checksum, its offset and the offset of the next
+/// sample, if there is one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) crc: u32,
@@ -28,11 +28,11 @@ pub(super) struct Row {
 }
 
 impl Sample {
-    /// Sample `number` of a file, if its row is right: it starts behind the tables, and ends where
-    /// the next one starts, or with the file.
+    /// Makes sample `number` of its entries. It must start after the tables, and it ends where the
+    /// next sample starts, or at the end of the file.
     ///
     /// # Errors
-    /// [`Error::TooSmall`], [`Error::TooLarge`].
+    /// [`Error::TooSmall`] and [`Error::TooLarge`] for a wrong offset.
     pub(super) fn parse(number: u64, row: Row, head: &Head) -> Result<Self, Error> {
         let (field, layout) = (raw::Offset::offset, head.layout);
         let last = i64::try_from(head.file_len).unwrap_or(i64::MAX);
@@ -56,10 +56,10 @@ impl Sample {
         Ok(Self { number, crc: row.crc, span })
     }
 
-    /// Compares `bytes`, which must be all of the sample's, with its checksum.
+    /// Compares `bytes`, which must be all bytes of the sample, with its checksum.
     ///
     /// # Errors
-    /// [`Error::Checksum`].
+    /// [`Error::Checksum`] if they differ.
     pub fn check(&self, bytes: &[u8], checksum: Checksum) -> Result<(), Error> {
         self.check_crc(checksum(0, bytes))
     }
@@ -67,7 +67,7 @@ impl Sample {
     /// Compares the CRC-32 of the sample's bytes with its checksum.
     ///
     /// # Errors
-    /// [`Error::Checksum`].
+    /// [`Error::Checksum`] if they differ.
     pub fn check_crc(&self, computed: u32) -> Result<(), Error> {
         let stored = self.crc;
         if stored == computed {

@@ -1,4 +1,4 @@
-//! Listing samples: both tables in order, read through a window.
+//! [`Samples`] lists samples: both tables are read in order, through a window.
 
 use super::ReadError;
 use super::error::Error;
@@ -14,31 +14,31 @@ use zerocopy::FromBytes;
 #[cfg(feature = "async")]
 use {super::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
-/// Some samples in the order of their numbers.
+/// An iterator over samples in the order of their numbers.
 ///
-/// A sample whose row cannot be right is an error in its place, and those behind it follow; an
-/// error of the store is the last item.
+/// If the entries of a sample are wrong, the list has an error in its place and goes on with the
+/// next sample. An error of the store ends the list.
 #[derive(Debug)]
 pub struct Samples<'s, S, W> {
     store: &'s S,
     head: Head,
     window: W,
-    /// Samples whose rows are in the window: their checksums at its front, their offsets behind.
+    /// The samples in the window: their checksums come first, then their offsets.
     have: Range<u64>,
-    /// Whether the checksums behind `have` are there, and the offsets come next.
+    /// Whether the window has the checksums of the next samples, and their offsets are read next.
     is_half: bool,
     next: u64,
     end: u64,
 }
 
-/// Bytes of a row in both tables.
+/// The bytes of a sample's entries in both tables.
 const ROW: usize = 12;
 
-/// Bytes of the offset that ends the last sample of a window.
+/// The bytes of the offset that ends the last sample of a window.
 const END: usize = 8;
 
 impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
-    /// Bytes that the window needs.
+    /// The bytes that the window needs.
     pub const WINDOW: usize = ROW + END;
 
     pub(super) fn new(store: &'s S, head: &Head, numbers: Range<u64>, window: W) -> Self {
@@ -46,7 +46,7 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
         Self { store, head: *head, window, have: 0..0, is_half: false, next: numbers.start, end }
     }
 
-    /// Number of the sample that comes next, if there is one.
+    /// The number of the next sample, if there is one.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.next
@@ -56,13 +56,13 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
         self.next >= self.end
     }
 
-    /// Rows that one filling brings.
+    /// The number of samples that the window can take at once.
     fn count(&mut self) -> u64 {
         let room = self.window.as_mut().len().saturating_sub(END) / ROW;
         self.end.saturating_sub(self.next).min(usize_to_u64(room))
     }
 
-    /// The next item, if `filled` says that the window was.
+    /// The next item, if filling the window succeeded.
     fn item<E>(&mut self, filled: Result<(), DriveError<E, Error>>) -> Item<E> {
         let number = self.next;
         if let Err(error) = filled {
@@ -74,7 +74,7 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
         Some(Sample::parse(number, row, &self.head).map_err(DriveError::Format))
     }
 
-    /// The row of a sample that is in the window.
+    /// The entries of a sample in the window.
     fn row(&mut self, number: u64) -> Option<Row> {
         let all = self.have.end.saturating_sub(self.have.start);
         let all = usize::try_from(all).ok()?;
@@ -140,7 +140,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Samples<'_, S, W> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt, W: AsMut<[u8]>> Samples<'_, S, W> {
-    /// The next sample, as [`Iterator::next`] has it for a store that is not waited for.
+    /// The next sample: [`Iterator::next`] for an asynchronous store.
     pub async fn next_async(&mut self) -> Option<Result<Sample, AsyncError<S>>> {
         if self.is_over() {
             return None;
