@@ -1,4 +1,4 @@
-//! A place in a header, which goes forward one item at a time.
+//! [`Cursor`]: a place in a header, which moves forward one item at a time.
 
 use super::error::Error;
 use super::kind::{Type, Version};
@@ -25,16 +25,16 @@ impl From<Error> for Fault<Error> {
 pub enum ListKind {
     /// `dim_list`: the dimensions.
     Dims,
-    /// `gatt_list`: attributes of the file.
+    /// `gatt_list`: the attributes of the file.
     Gatts,
     /// `var_list`: the variables.
     Vars,
-    /// `vatt_list`: attributes of a variable.
+    /// `vatt_list`: the attributes of a variable.
     Vatts,
 }
 
 impl ListKind {
-    /// What its tag is if it is not absent.
+    /// The tag of the list if it is not absent.
     #[must_use]
     pub const fn tag(self) -> u32 {
         match self {
@@ -44,7 +44,7 @@ impl ListKind {
         }
     }
 
-    /// Fewest bytes of an item.
+    /// The least bytes of an item.
     const fn min_len(self, version: Version) -> u64 {
         let [non_neg, offset] = [version.non_neg_len(), version.offset_len()];
         let attr = non_neg.saturating_mul(2).saturating_add(4);
@@ -60,11 +60,11 @@ impl ListKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Dim {
-    /// Its number.
+    /// The number, from 0.
     pub dimid: u64,
-    /// Its name, which is UTF-8.
+    /// The name, which is UTF-8.
     pub name: Span,
-    /// Its length; 0 for the record dimension.
+    /// The length; 0 for the record dimension.
     pub length: u64,
 }
 
@@ -72,15 +72,15 @@ pub struct Dim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Attr {
-    /// Its number in its list.
+    /// The number in the list, from 0.
     pub number: u64,
-    /// Its name, which is UTF-8.
+    /// The name, which is UTF-8.
     pub name: Span,
-    /// Type of its values.
+    /// The type of the values.
     pub nc_type: Type,
-    /// Number of its values.
+    /// The number of values.
     pub nelems: u64,
-    /// Its values.
+    /// The span of the values.
     pub values: Span,
 }
 
@@ -88,83 +88,82 @@ pub struct Attr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Var {
-    /// Its number.
+    /// The number, from 0.
     pub varid: u64,
-    /// Its name, which is UTF-8.
+    /// The name, which is UTF-8.
     pub name: Span,
-    /// Number of its dimensions.
+    /// The number of dimensions.
     pub ndims: u64,
-    /// The table of the numbers of its dimensions.
+    /// The table of dimids.
     pub dimids: Span,
-    /// Number of its attributes.
+    /// The number of attributes.
     pub natts: u64,
-    /// Type of its values.
+    /// The type of the values.
     pub nc_type: Type,
-    /// Bytes of its values as the header has it: a number that readers compute anew.
+    /// The bytes of the values as stored in the header. Readers ignore it and compute the number.
     pub vsize: u64,
-    /// Where its values begin.
+    /// The offset of the first value.
     pub begin: u64,
-    /// Where `begin` stands.
+    /// The offset of the field `begin`.
     pub begin_at: u64,
 }
 
-/// What a header has, in file order.
+/// An item of a header, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Item {
     /// The header's start.
     Header {
-        /// Version of the format.
+        /// The version of the format.
         version: Version,
-        /// Number of records, or [`Version::streaming`].
+        /// The number of records, or [`Version::streaming`].
         numrecs: u64,
     },
     /// A list begins.
     List {
-        /// Which one.
+        /// The kind of the list.
         list: ListKind,
-        /// Number of its items.
+        /// The number of items.
         nelems: u64,
     },
-    /// A name stands here; what has it follows. It lies in the file, no more is known.
+    /// A name; its owner is a later item. Only its place is checked: it is in the file.
     Name(Span),
     /// A dimension.
     Dim(Dim),
-    /// An attribute, of the file or of the variable whose dimensions came last.
+    /// An attribute of the file, or of the variable whose dimensions came last.
     Attr(Attr),
-    /// A variable begins: so many dimids follow, then its attributes.
+    /// A variable begins: `ndims` dimids follow, then its attributes.
     Dimids {
-        /// Its number.
+        /// The number, from 0.
         varid: u64,
-        /// Its name, which is UTF-8.
+        /// The name, which is UTF-8.
         name: Span,
-        /// Number of its dimensions.
+        /// The number of dimensions.
         ndims: u64,
     },
-    /// A dimension of the variable, which exists.
+    /// A dimension of the variable; the dimension exists.
     Dimid {
-        /// Number of the variable.
+        /// The number of the variable.
         varid: u64,
-        /// Number of the dimension.
+        /// The number of the dimension.
         dimid: u64,
     },
     /// A variable, after its dimensions and attributes.
     Var(Var),
-    /// The header ends; again and again.
+    /// The header ends. Further calls return this item again.
     End {
-        /// Its length.
+        /// The length of the header in bytes.
         header_len: u64,
     },
 }
 
-/// A place in a header. It is a value: whoever keeps one can go on from there again.
+/// A place in a header. It is a value: a copy can be kept to continue from there again.
 ///
-/// It checks what can be seen at its place: tags, types, names, and that all counts and lengths are
-/// of things that the file can hold. So it makes at most as many steps as the file has bytes.
+/// It checks the bytes at its place: tags, types, names, and that the file can hold every count and
+/// length. So it makes at most as many steps as the file has bytes.
 ///
-/// A step looks at one place of the source: any view will do that has a page of the longest name
-/// and 20 bytes.
+/// A step reads one place of the source: a view needs one page of the longest name and 20 bytes.
 ///
 /// ```
 /// use striae_core::cdf::{Cursor, Item};
@@ -191,32 +190,32 @@ pub struct Cursor {
     at: u64,
     stage: Stage,
     list: ListKind,
-    /// Items of the list that have not begun.
+    /// The number of items of the list that have not begun.
     left: u64,
-    /// Number of the item that the cursor is in, or that comes next.
+    /// The number of the current item, or of the next one.
     number: u64,
     ndims: u64,
-    /// The variable that the cursor is in, and how many come after it.
+    /// The current variable, and the number of variables after it.
     var: Var,
     vars_left: u64,
 }
 
-/// What stands at a cursor.
+/// The item at a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Header,
     List,
     Name,
-    /// The bytes of this name, and what follows them.
+    /// The bytes of this name, and the fields after them.
     Named(Span),
-    /// So many dimids.
+    /// This number of dimids.
     Dimids(u64),
     /// The end of a variable.
     Var,
     End,
 }
 
-/// The fields of a structure, which has a type for each version, in front of some bytes.
+/// Reads fields of a structure, which has a type for each version, from the start of some bytes.
 macro_rules! fields {
     ($cursor:ident, $bytes:expr, [$($Version:ident: $Raw:ty),+], $fields:tt) => {
         match $cursor.version {
@@ -230,7 +229,7 @@ macro_rules! fields {
     }};
 }
 
-/// So many bytes and their padding; what has no end is behind every file.
+/// The length with padding; `u64::MAX` if it exceeds that.
 fn padded(len: u64) -> u64 {
     layout::padded(len).unwrap_or(u64::MAX)
 }
@@ -238,7 +237,7 @@ fn padded(len: u64) -> u64 {
 type Result<T> = core::result::Result<T, Fault<Error>>;
 
 impl Cursor {
-    /// The start of a header. netCDF files are big-endian.
+    /// Makes a cursor at the start of a header. netCDF files are big-endian.
     #[must_use]
     pub const fn new(order: ByteOrder) -> Self {
         let name = Span::ZERO;
@@ -266,22 +265,22 @@ impl Cursor {
         }
     }
 
-    /// Where it is in the file.
+    /// The offset of the cursor in the file.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.at
     }
 
-    /// What stands here, and the place after it.
+    /// The item here, and the cursor after it.
     ///
     /// # Errors
-    /// [`Error`] if it cannot be; a [`Miss`] if it is not at hand.
+    /// [`Error`] if the bytes break the format; a [`Miss`] if the source does not have them.
     pub fn next<S: Source + ?Sized>(mut self, source: &S) -> Result<(Item, Self)> {
         Ok((self.advance(source)?, self))
     }
 
-    /// As [`next`](Self::next), in place. After a [`Miss`] it is where it was; after an [`Error`]
-    /// it must not be used any more.
+    /// [`next`](Self::next) in place. After a [`Miss`] the cursor is unchanged; after an [`Error`]
+    /// it must not be used.
     pub(super) fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         match self.stage {
             Stage::Header => self.header(source),
@@ -335,7 +334,7 @@ impl Cursor {
         Ok(Item::List { list, nelems })
     }
 
-    /// Goes to the next item of the list, or to what follows the list.
+    /// Moves to the next item of the list, or to the item after the list.
     fn next_item(&mut self) {
         if let Some(left) = self.left.checked_sub(1) {
             (self.left, self.stage) = (left, Stage::Name);
@@ -361,7 +360,7 @@ impl Cursor {
         Ok(Item::Name(name))
     }
 
-    /// The `len` bytes behind a name, after a look at the name. The cursor goes there.
+    /// Checks the name and returns the `len` bytes after it. The cursor moves there.
     fn after_name<'s, S: Source + ?Sized>(
         &mut self,
         source: &'s S,
@@ -459,13 +458,13 @@ impl Cursor {
         Ok(Item::Var(var))
     }
 
-    /// A type that stands at the cursor.
+    /// The type with this number, which is at the cursor.
     fn nc_type(&self, nc_type: u32) -> Result<Type> {
         let known = self.version.nc_type(nc_type);
         Ok(known.ok_or(Error::NoType { offset: self.at, nc_type })?)
     }
 
-    /// The bytes at the cursor; the file has none if it ends in `field`.
+    /// The bytes at the cursor, or an error with `field` if the file ends before.
     fn some<'s, S: Source + ?Sized>(
         &self,
         source: &'s S,

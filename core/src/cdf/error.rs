@@ -1,62 +1,62 @@
-//! What can be wrong with a classic netCDF file, or with what was asked of it.
+//! Errors of classic netCDF files, and of requests to them.
 
 use super::raw::TABLES;
 use crate::field::FieldId;
 use core::fmt;
 
-/// Why a classic netCDF file cannot be read, or a request not be served.
+/// Why a classic netCDF file cannot be read, or why a request is wrong.
 ///
-/// A field is named with its offset in the file, in bytes, the value that stands there, and what
-/// would be right.
+/// The text names the field, its offset in the file in bytes, the value found, and the right
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
-    /// The file: it starts as none of these does.
+    /// The file: it does not start like a classic netCDF file.
     NotCdf {
-        /// What it starts with.
+        /// The first 4 bytes.
         magic: [u8; 4],
     },
     /// The file: it ends inside the header.
     Cut {
-        /// The field that should follow.
+        /// The field that is cut.
         field: FieldId,
         /// Where it should be.
         offset: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: a list is of other things than the ones that stand here.
+    /// The file: a list has the wrong tag.
     Tag {
         /// Where the tag is.
         offset: u64,
         /// The tag found.
         tag: u32,
-        /// The right tag; 0 is right, too, for a list without items.
+        /// The right tag; 0 is also right for a list without items.
         expected: u32,
     },
-    /// The file: its version has no such type.
+    /// The file: its version has no type with this number.
     NoType {
         /// Where the type is.
         offset: u64,
         /// The type found.
         nc_type: u32,
     },
-    /// The file: a variable has a dimension that is not there.
+    /// The file: a variable has a dimension that does not exist.
     NoDim {
         /// Where the dimid is.
         offset: u64,
         /// The dimid found.
         dimid: u64,
-        /// Number of dimensions.
+        /// The number of dimensions.
         ndims: u64,
     },
     /// The file: a name is not UTF-8.
     NotUtf8 {
-        /// Where its first wrong byte is.
+        /// The offset of its first wrong byte.
         offset: u64,
     },
-    /// The file: a value is smaller than it can be.
+    /// The file: a value is less than the smallest right value.
     TooSmall {
         /// The field.
         field: FieldId,
@@ -67,7 +67,7 @@ pub enum Error {
         /// The smallest right value.
         min: u64,
     },
-    /// The file: a value is larger than it can be.
+    /// The file: a value is larger than the largest right value.
     TooLarge {
         /// The field.
         field: FieldId,
@@ -78,11 +78,11 @@ pub enum Error {
         /// The largest right value.
         max: u64,
     },
-    /// The file: two dimensions are of length 0, which is the record dimension.
+    /// The file: two dimensions have length 0; only the record dimension may have it.
     TwoRecordDims {
-        /// Number of the first.
+        /// The number of the first.
         first: u64,
-        /// Number of the second.
+        /// The number of the second.
         second: u64,
     },
     /// The file: the record dimension is not the first one of a variable.
@@ -95,39 +95,39 @@ pub enum Error {
         /// Where its values begin.
         begin: u64,
     },
-    /// The file: it ends before these data do.
+    /// The file: it ends before the end of these data.
     OutOfFile {
-        /// Where the data begin.
+        /// The start of the data.
         offset: u64,
-        /// Where they end.
+        /// The end of the data.
         end: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The caller: memory for the lengths of fewer dimensions than there are.
+    /// The caller: the memory for the lengths of dimensions is too short.
     DimsMemory {
-        /// Dimensions that there are.
+        /// The number of dimensions.
         ndims: u64,
-        /// Those that have room.
+        /// The number of dimensions that fit.
         room: u64,
     },
-    /// The caller: another number of dimensions than the variable has.
+    /// The caller: the number of dimensions is not that of the variable.
     Rank {
-        /// Dimensions of the variable.
+        /// The number of dimensions of the variable.
         ndims: u64,
-        /// Those that were given.
+        /// The number of dimensions given.
         given: u64,
     },
-    /// The caller: a part of a dimension that it does not have.
+    /// The caller: an index exceeds the length of its dimension.
     OutOfShape {
         /// Number of the dimension among those of the variable.
         dim: u64,
-        /// The last index.
+        /// The last index of the request.
         last: u64,
-        /// Length of the dimension.
+        /// The length of the dimension.
         length: u64,
     },
-    /// The caller: a stride of 0.
+    /// The caller: a stride is 0.
     ZeroStride {
         /// Number of the dimension among those of the variable.
         dim: u64,
@@ -137,7 +137,7 @@ pub enum Error {
 const _: () = assert!(size_of::<Error>() <= 32);
 
 impl Error {
-    /// Whether the caller is to blame, and not the file.
+    /// Whether the caller is to blame and not the file.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         matches!(
@@ -150,7 +150,7 @@ impl Error {
     }
 }
 
-/// A field as error texts name it: `list.nelems at offset 12`.
+/// The name of a field in error texts: `list.nelems at offset 12`.
 struct At(FieldId, u64);
 
 impl fmt::Display for At {

@@ -15,7 +15,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 3] = [Self::Cdf1, Self::Cdf2, Self::Cdf5];
 
     /// The version with this number on disk, or `None` if there is none.
@@ -29,7 +29,7 @@ impl Version {
         }
     }
 
-    /// Its number on disk.
+    /// The number on disk.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -39,7 +39,7 @@ impl Version {
         }
     }
 
-    /// Bytes of a NON_NEG: a count or a length.
+    /// The bytes of a NON_NEG: a count or a length.
     #[must_use]
     pub const fn non_neg_len(self) -> u64 {
         match self {
@@ -48,7 +48,7 @@ impl Version {
         }
     }
 
-    /// Bytes of an OFFSET.
+    /// The bytes of an OFFSET.
     #[must_use]
     pub const fn offset_len(self) -> u64 {
         match self {
@@ -57,7 +57,7 @@ impl Version {
         }
     }
 
-    /// What stands for no number of records: all bits of a NON_NEG.
+    /// The value of numrecs for an unknown number of records: all bits of a NON_NEG set.
     #[must_use]
     pub const fn streaming(self) -> u64 {
         match self {
@@ -66,7 +66,7 @@ impl Version {
         }
     }
 
-    /// The type with this number, or `None` if this version has none.
+    /// The type with this number, or `None` if this version has no such type.
     #[must_use]
     pub fn nc_type(self, number: u32) -> Option<Type> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
@@ -75,7 +75,7 @@ impl Version {
     }
 }
 
-/// Type of values, `nc_type` in the grammar (`spec/cdf.md#types`).
+/// The type of values, `nc_type` in the grammar (`spec/cdf.md#types`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Type {
@@ -104,7 +104,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// All of them, in the order of their numbers from 1 on.
+    /// All types, in the order of their numbers from 1 on.
     pub const ALL: [Self; 11] = [
         Self::Byte,
         Self::Char,
@@ -119,10 +119,10 @@ impl Type {
         Self::Uint64,
     ];
 
-    /// How many of them CDF-1 and CDF-2 have.
+    /// The number of types of CDF-1 and CDF-2.
     const CLASSIC: usize = 6;
 
-    /// Its number on disk.
+    /// The number on disk.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -140,7 +140,7 @@ impl Type {
         }
     }
 
-    /// Bytes of a value.
+    /// The bytes of a value.
     #[must_use]
     pub const fn size(self) -> u64 {
         match self {
@@ -151,7 +151,7 @@ impl Type {
         }
     }
 
-    /// Its name in CDL.
+    /// The name in CDL.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Where the values of variables are: numbers in, spans out.
+//! The places of the values of variables: numbers in, spans out.
 
 use super::error::Error;
 use crate::span::{Span, round_up};
@@ -7,26 +7,27 @@ use core::num::NonZeroU64;
 
 const FOUR: NonZeroU64 = NonZeroU64::MIN.saturating_add(3);
 
-/// So many bytes and their padding to 4, or `None` if that is no `u64`.
+/// The length with padding to a multiple of 4, or `None` if it exceeds `u64::MAX`.
 #[must_use]
 pub const fn padded(len: u64) -> Option<u64> {
     round_up(len, FOUR)
 }
 
-/// Bytes from one record to the next: of each record variable its values of one record, padded to
+/// The bytes from one record to the next: the sum over the record variables of their values in one
+/// record, padded to 4. If there is only one record variable, it is not padded
+/// (`spec/cdf.md#records`).
 /// 4. If there is one such variable only they are not padded (`spec/cdf.md#records`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RecordSize {
     count: u64,
-    /// Bytes of the last variable that was added.
+    /// The bytes of the last variable that was added.
     last: u64,
     padded: u64,
 }
 
 impl RecordSize {
-    /// With one more variable, which has `len` bytes a record; `None` if that is more than any
-    /// file.
+    /// Adds a variable with `len` bytes in each record; `None` if the sum exceeds `u64::MAX`.
     #[must_use]
     pub const fn with(self, len: u64) -> Option<Self> {
         let Some(padded) = padded(len) else { return None };
@@ -41,20 +42,21 @@ impl RecordSize {
     }
 }
 
-/// Where the values of a variable are.
+/// The places of the values of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Layout {
-    /// All values, or those of the first record.
+    /// The span of all values, or of the values of the first record.
     pub first: Span,
-    /// Bytes from one record to the next; `None` if the variable has no record dimension.
+    /// The bytes from one record to the next; `None` if the variable has no record dimension.
     pub recsize: Option<u64>,
-    /// Bytes of a value.
+    /// The bytes of a value.
     pub value_len: u64,
 }
 
 impl Layout {
-    /// The values of a record; `None` if there are no records, or it is behind any file's end.
+    /// The span of the values of a record; `None` if the variable has no records, or if the end
+    /// exceeds `u64::MAX`.
     #[must_use]
     pub const fn record(self, number: u64) -> Option<Span> {
         let Some(recsize) = self.recsize else { return None };
@@ -68,19 +70,19 @@ impl Layout {
     }
 }
 
-/// A part of an array: for each dimension the first index, how many, and how far apart.
+/// A part of an array: for each dimension the first index, the number of indices and the stride.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region<'a> {
-    /// First index in each dimension.
+    /// The first index in each dimension.
     pub start: &'a [u64],
-    /// Number of indices in each dimension.
+    /// The number of indices in each dimension.
     pub count: &'a [u64],
-    /// From one index to the next in each dimension, at least 1; `None` if it is 1 in all.
+    /// The distance of indices in each dimension, at least 1; `None` if it is 1 in all dimensions.
     pub stride: Option<&'a [u64]>,
 }
 
 impl Region<'_> {
-    /// Start, count and stride in a dimension.
+    /// The start, count and stride in a dimension.
     fn dim(&self, dim: usize) -> Option<[u64; 3]> {
         let stride = match self.stride {
             Some(stride) => *stride.get(dim)?,
@@ -90,7 +92,7 @@ impl Region<'_> {
     }
 }
 
-/// Where the values of a region are, as runs of bytes in the order of the values.
+/// The places of the values of a region, as runs of bytes in the order of the values.
 ///
 /// ```
 /// use striae_core::cdf::layout::{Layout, Region, Slab};
@@ -108,7 +110,7 @@ pub struct Slab<'a> {
     layout: Layout,
     shape: &'a [u64],
     region: Region<'a>,
-    /// Dimensions in front of those that are in a run.
+    /// The number of dimensions before those that are in a run.
     outer: usize,
     run_len: u64,
     count: u64,
@@ -116,12 +118,13 @@ pub struct Slab<'a> {
 }
 
 impl<'a> Slab<'a> {
-    /// The region of a variable of this `shape`, in which the record dimension has as many indices
-    /// as there are records.
+    /// Makes the slab of a region of a variable. `shape` is the variable's lengths; the length of
+    /// the record dimension is the number of records.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::OutOfShape`], [`Error::ZeroStride`] for what the variable does not
-    /// have; [`Error::Size`] if it is larger than any file.
+    /// [`Error::Rank`] if the region has another number of dimensions; [`Error::OutOfShape`] for an
+    /// index that does not exist; [`Error::ZeroStride`] for a stride of 0; [`Error::Size`] if the
+    /// end exceeds `u64::MAX`.
     pub fn new(layout: Layout, shape: &'a [u64], region: Region<'a>) -> Result<Self, Error> {
         let ndims = usize_to_u64(shape.len());
         for given in [region.start, region.count, region.stride.unwrap_or(shape)] {
@@ -144,7 +147,7 @@ impl<'a> Slab<'a> {
         Ok(slab)
     }
 
-    /// Refuses indices that there are not.
+    /// Checks that all indices exist.
     fn check(&self) -> Result<(), Error> {
         for (dim, &length) in (0..).zip(self.shape) {
             let [start, count, stride] = self.region.dim(dim).unwrap_or_default();
@@ -161,7 +164,7 @@ impl<'a> Slab<'a> {
         Ok(())
     }
 
-    /// Finds out how many of the last dimensions follow each other without a gap: those are a run.
+    /// Finds how many of the last dimensions follow each other without a gap: these form a run.
     fn join(&mut self) -> Option<()> {
         let mut weight = self.layout.value_len; // bytes from one index to the next
         let (mut skip, mut is_joined) = (0_u64, true);
@@ -189,31 +192,31 @@ impl<'a> Slab<'a> {
         Some(())
     }
 
-    /// Whether there is no value in it.
+    /// Whether the region has no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.region.count.contains(&0)
     }
 
-    /// Bytes of all values.
+    /// The bytes of all values.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.count.saturating_mul(self.run_len)
     }
 
-    /// The byte behind the last value.
+    /// The end of the last value.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Number of runs.
+    /// The number of runs.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The run with this number, or `None` if there are not so many.
+    /// The run with this number, or `None` if there are fewer runs.
     #[must_use]
     pub fn run(&self, number: u64) -> Option<Span> {
         let mut rest = Some(number).filter(|&number| number < self.count)?;

@@ -2,16 +2,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`raw`] | the structures on disk |
+//! | [`raw`] | the structures as they are stored |
 //! | [`kind`] | versions of the format, types of values |
-//! | [`error`] | what can be wrong |
-//! | [`layout`] | where the values of variables are |
+//! | [`error`] | errors |
+//! | [`layout`] | the places of the values of variables |
 //! | [`cursor`] | a header, item by item |
-//! | [`open`] | machine: go through a header; what opening learns |
-//! | [`reader`] | a file that is read ([`Reader`]) |
+//! | [`open`] | machine: scan a header; the metadata that opening collects |
+//! | [`reader`] | read a file ([`Reader`]) |
 //!
-//! As written by netCDF-C and PnetCDF. A header's lists are of any length, and stay in the file:
-//! opening keeps the lengths of the dimensions in the caller's memory, and nothing else.
+//! These are the files that netCDF-C and PnetCDF write. A header's lists may be of any length and
+//! stay in the file: opening keeps the lengths of the dimensions in the caller's memory, and
+//! nothing else.
 
 pub mod cursor;
 pub mod error;
@@ -28,7 +29,7 @@ pub use layout::{Layout, Region, Slab};
 pub use open::{Head, Scan, Survey, Variable};
 pub use reader::Reader;
 
-/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
 /// Why reading from an asynchronous store `S` failed.

@@ -1,4 +1,4 @@
-//! Opening: through the header once, and what is learned there.
+//! The machine that scans a header once, and the metadata that it collects.
 
 use super::cursor::{Cursor, Item, ListKind, Var};
 use super::error::Error;
@@ -12,53 +12,53 @@ use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use core::ops::ControlFlow::{self, Break, Continue};
 
-/// What opening learns about a file. The lists stay where they are, however long.
+/// The head of a file: versions, counts and places of the header. The lists stay in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Version of the format.
+    /// The version of the format.
     pub version: Version,
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// Length of the header in bytes.
+    /// The length of the header in bytes.
     pub header_len: u64,
-    /// Number of records.
+    /// The number of records.
     pub numrecs: u64,
-    /// Whether the header does not say the number of records, so that it is what the file has.
+    /// Whether the header has no number of records, so that it is computed from the file's length.
     pub is_streaming: bool,
-    /// Bytes from one record to the next; 0 if there is no record variable.
+    /// The bytes from one record to the next; 0 if there is no record variable.
     pub recsize: u64,
-    /// Number of the record dimension.
+    /// The dimid of the record dimension.
     pub record_dim: Option<u64>,
-    /// Number of dimensions.
+    /// The number of dimensions.
     pub ndims: u64,
-    /// Number of attributes of the file.
+    /// The number of attributes of the file.
     pub ngatts: u64,
-    /// Number of variables.
+    /// The number of variables.
     pub nvars: u64,
-    /// The first item of `dim_list`, or what follows if there is none.
+    /// The place of the first item of `dim_list`, or of the next item if the list is empty.
     pub dims: Cursor,
-    /// The first item of `gatt_list`, or what follows if there is none.
+    /// The place of the first item of `gatt_list`, or of the next item if the list is empty.
     pub gatts: Cursor,
-    /// The first item of `var_list`, or what follows if there is none.
+    /// The place of the first item of `var_list`, or of the end if the list is empty.
     pub vars: Cursor,
 }
 
-/// A variable, and where its values, dimensions and attributes are.
+/// A variable, and the places of its values, dimensions and attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
-    /// What the header says.
+    /// The variable in the header.
     pub var: Var,
-    /// Where its values are.
+    /// The places of its values.
     pub layout: Layout,
-    /// Its dimids, then its attributes.
+    /// The place of its dimids, which its attributes follow.
     pub items: Cursor,
 }
 
-/// A machine that goes through a header from a cursor on, and hands each item to `take` until that
-/// breaks. At the end of the header its result is `None`.
+/// A machine that scans a header from a cursor on and passes each item to `take` until `take`
+/// breaks. At the end of the header the output is `None`.
 ///
-/// `take` also gets the cursor behind the item, and the bytes at hand: the item's own, if it is not
-/// a [`Item::Var`].
+/// `take` also gets the cursor after the item, and the bytes in memory: they include the item's own
+/// bytes, unless it is a [`Item::Var`].
 #[derive(Debug)]
 pub struct Scan<T, F> {
     file_len: u64,
@@ -71,7 +71,7 @@ impl<T, F> Scan<T, F>
 where
     F: FnMut(Item, &Cursor, &Window<'_>) -> Result<ControlFlow<Option<T>>, Error>,
 {
-    /// Goes through the header of a file of `file_len` bytes.
+    /// Makes a machine that scans the header of a file of `file_len` bytes.
     #[must_use]
     pub const fn new(file_len: u64, cursor: Cursor, take: F) -> Self {
         let (offset, want) = (cursor.offset(), file_len.saturating_sub(cursor.offset()));
@@ -111,7 +111,7 @@ where
     }
 }
 
-/// The next item, or the read that is needed for it.
+/// The next item, or the read that it needs.
 pub(super) fn next(cursor: &mut Cursor, window: &Window<'_>) -> Result<ReadStep<Item>, Error> {
     match cursor.advance(window) {
         Ok(item) => Ok(ReadStep::Done(item)),
@@ -126,7 +126,7 @@ pub(super) fn next(cursor: &mut Cursor, window: &Window<'_>) -> Result<ReadStep<
     }
 }
 
-/// A variable's bytes as its dimensions come, and where these are.
+/// The size of a variable, computed while its dimensions come, and the place of the dimensions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     values: Option<u64>,
@@ -136,13 +136,13 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// No dimension so far, at a cursor in front of them.
+    /// Starts without dimensions, at a cursor before them.
     pub(super) const fn new(items: Cursor) -> Self {
         Self { values: Some(1), ndims: 0, is_record: false, items }
     }
 
-    /// Goes on with an item of the header. At the end of a variable gives it, with the bytes of its
-    /// values, or of those of a record, and whether it has records.
+    /// Takes an item of the header. At the end of a variable it returns the variable, the bytes of
+    /// its values, or of the values of one record, and whether it has records.
     pub(super) fn take(
         &mut self,
         item: Item,
@@ -176,7 +176,7 @@ impl Extent {
         Ok(None)
     }
 
-    /// A variable that [`take`](Self::take) gave.
+    /// The variable that [`take`](Self::take) returned, with its layout.
     pub(super) fn variable(
         &self,
         (var, len, is_record): (Var, u64, bool),
@@ -189,7 +189,7 @@ impl Extent {
     }
 }
 
-/// The fixed variables, or the record variables of the first record: each begins behind the one
+/// The fixed variables, or the record variables of the first record: each begins after the one
 /// before.
 #[derive(Debug, Clone, Copy, Default)]
 struct Section {
@@ -206,7 +206,7 @@ impl Section {
     }
 }
 
-/// Refuses a variable that begins before `min`.
+/// Checks that a variable does not begin before `min`.
 fn check_begin(var: Option<Var>, min: u64) -> Result<(), Error> {
     match var {
         Some(Var { begin, begin_at, .. }) if begin < min => {
@@ -216,8 +216,8 @@ fn check_begin(var: Option<Var>, min: u64) -> Result<(), Error> {
     }
 }
 
-/// What is learned from a header, item by item; beside it the lengths of the dimensions, in memory
-/// of the caller's. [`Scan`] hands it the items.
+/// Collects the [`Head`] from the items of a header, and the lengths of the dimensions in the
+/// caller's memory. [`Scan`] passes it the items.
 #[derive(Debug)]
 pub struct Survey<'m> {
     lengths: &'m mut [u64],
@@ -229,7 +229,7 @@ pub struct Survey<'m> {
 }
 
 impl<'m> Survey<'m> {
-    /// Nothing yet. `lengths` needs room for each dimension.
+    /// Makes an empty survey. `lengths` needs an entry for each dimension.
     #[must_use]
     pub fn new(file_len: u64, lengths: &'m mut [u64]) -> Self {
         let start = Cursor::new(ByteOrder::Big);
@@ -253,16 +253,16 @@ impl<'m> Survey<'m> {
         Self { lengths, head, extent, records, fixed, record }
     }
 
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub(super) const fn file_len(&self) -> u64 {
         self.head.file_len
     }
 
-    /// The next item, and the cursor behind it. Breaks at the end of the header.
+    /// Takes the next item and the cursor after it. Breaks at the end of the header.
     ///
     /// # Errors
-    /// [`Error::DimsMemory`] if there are more dimensions than lengths have room; an [`Error`] that
-    /// blames the file if items do not go together.
+    /// [`Error::DimsMemory`] if there are more dimensions than `lengths` has entries; another
+    /// [`Error`], which blames the file, if items contradict each other.
     pub fn take(&mut self, item: Item, after: &Cursor) -> Result<ControlFlow<Option<Head>>, Error> {
         let head = &mut self.head;
         match item {
@@ -332,7 +332,7 @@ impl<'m> Survey<'m> {
         Ok(head)
     }
 
-    /// The lengths of the dimensions; that of the record dimension is the number of records.
+    /// The lengths of the dimensions; the length of the record dimension is the number of records.
     #[must_use]
     pub fn into_lengths(self) -> &'m [u64] {
         let ndims = usize::try_from(self.head.ndims).unwrap_or(usize::MAX);

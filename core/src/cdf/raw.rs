@@ -1,9 +1,9 @@
-//! The structures of a classic netCDF header as they stand on disk, one per table of `spec/cdf.md`.
+//! The structures of a classic netCDF header as stored, one for each table of `spec/cdf.md`.
 //!
-//! NON_NEG is [`U32`] in CDF-1 and CDF-2 and [`U64`] in CDF-5, OFFSET is [`U32`] in CDF-1 only. A
-//! structure is generic over them where it has them, and has a name for each version. All integers
-//! of a file are big-endian; the order is stated when reading, as the header in the HDF5 files of
-//! E3SM-IO has this grammar in the order of its writer.
+//! NON_NEG is [`U32`] in CDF-1 and CDF-2 and [`U64`] in CDF-5; OFFSET is [`U32`] in CDF-1 only. A
+//! structure with these types is generic over them and has a name for each version. All integers of
+//! a file are big-endian. The order is an argument of each read, as the header in the HDF5 files of
+//! E3SM-IO has this grammar in the byte order of its writer.
 
 use crate::endian::{U32, U64};
 use crate::field::{Table, spec_table};
@@ -30,7 +30,7 @@ pub const TABLES: &[&Table] = &[
     Var5::TABLE,
 ];
 
-/// What every file starts with (`spec/cdf.md#header`).
+/// The start of every file (`spec/cdf.md#header`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Header<N> {
@@ -46,12 +46,11 @@ pub type Header5 = Header<U64>;
 spec_table!(Header1 = 0 in "header", 8, 0: magic: [u8; 4], 4: numrecs: U32);
 spec_table!(Header5 = 1 in "header", 12, 0: magic: [u8; 4], 4: numrecs: U64);
 
-/// What each of `dim_list`, `gatt_list`, `var_list` and `vatt_list` starts with
-/// (`spec/cdf.md#lists`).
+/// The start of each of `dim_list`, `gatt_list`, `var_list` and `vatt_list` (`spec/cdf.md#lists`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct List<N> {
-    /// What is in the list; 0 if it is absent.
+    /// Kind of the list; 0 if it is absent.
     pub tag: U32,
     /// Number of its items.
     pub nelems: N,
@@ -63,7 +62,7 @@ pub type List5 = List<U64>;
 spec_table!(List1 = 2 in "list", 8, 0: tag: U32, 4: nelems: U32);
 spec_table!(List5 = 3 in "list", 12, 0: tag: U32, 4: nelems: U64);
 
-/// What a name starts with; its bytes follow, padded to 4 (`spec/cdf.md#names`).
+/// The start of a name; its bytes follow, padded to 4 (`spec/cdf.md#names`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Name<N> {
@@ -77,7 +76,7 @@ pub type Name5 = Name<U64>;
 spec_table!(Name1 = 4 in "name", 4, 0: nelems: U32);
 spec_table!(Name5 = 5 in "name", 8, 0: nelems: U64);
 
-/// What follows the name of a dimension (`spec/cdf.md#dimensions`).
+/// The part of a dimension after its name (`spec/cdf.md#dimensions`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Dim<N> {
@@ -91,7 +90,7 @@ pub type Dim5 = Dim<U64>;
 spec_table!(Dim1 = 6 in "dim", 4, 0: length: U32);
 spec_table!(Dim5 = 7 in "dim", 8, 0: length: U64);
 
-/// What follows the name of an attribute; its values follow, padded to 4
+/// The part of an attribute after its name; its values follow, padded to 4
 /// (`spec/cdf.md#attributes`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -108,7 +107,7 @@ pub type Attr5 = Attr<U64>;
 spec_table!(Attr1 = 8 in "attr", 8, 0: nc_type: U32, 4: nelems: U32);
 spec_table!(Attr5 = 9 in "attr", 12, 0: nc_type: U32, 4: nelems: U64);
 
-/// What follows the name of a variable; so many dimids follow, then its `vatt_list`
+/// The part of a variable after its name; `ndims` dimids follow, then its `vatt_list`
 /// (`spec/cdf.md#variables`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -127,7 +126,7 @@ spec_table!(Dimids5 = 11 in "var", 8, 0: ndims: U64);
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Dimid<N> {
-    /// Its number, from 0 on.
+    /// Number of the dimension, from 0.
     pub dimid: N,
 }
 /// A dimid in CDF-1 and CDF-2.
@@ -137,15 +136,15 @@ pub type Dimid5 = Dimid<U64>;
 spec_table!(Dimid1 = 12 in "var", 4, 0: dimid: U32);
 spec_table!(Dimid5 = 13 in "var", 8, 0: dimid: U64);
 
-/// The end of a variable, behind its attributes (`spec/cdf.md#variables`).
+/// The end of a variable, after its attributes (`spec/cdf.md#variables`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Var<N, O> {
     /// Type of the values.
     pub nc_type: U32,
-    /// Bytes of all values, or of one record's, padded to 4; not to be relied on.
+    /// Bytes of all values, or of the values of one record, padded to 4; not reliable.
     pub vsize: N,
-    /// Where the first value is in the file.
+    /// Offset of the first value in the file.
     pub begin: O,
 }
 /// The end of a variable in CDF-1.

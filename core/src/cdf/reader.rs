@@ -1,7 +1,7 @@
-//! A classic netCDF file, for people who just want to read.
+//! [`Reader`] reads a classic netCDF file.
 //!
-//! Nothing allocates. Lists stay in the store and pass through a window of the caller's; whoever
-//! looks for many things goes through a list once.
+//! Nothing allocates. Lists stay in the store and pass through a window in the caller's memory. To
+//! find many items, iterate over a list once.
 
 use super::ReadError;
 use super::cursor::{Attr, Cursor, Dim, Item, ListKind};
@@ -21,7 +21,7 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// A classic netCDF file in a store.
+/// Reads a classic netCDF file in a store.
 ///
 /// ```
 /// use striae_core::cdf::{Reader, Region};
@@ -49,16 +49,16 @@ pub struct Reader<'m, S> {
 }
 
 impl<S> Reader<'_, S> {
-    /// Bytes that a window needs for names up to 256 bytes, which is what netCDF allows.
+    /// The bytes that a window needs for names of up to 256 bytes, which netCDF allows.
     pub const WINDOW: usize = 256 + 20;
 
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Lengths of the dimensions; that of the record dimension is the number of records.
+    /// The lengths of the dimensions; the length of the record dimension is the number of records.
     #[must_use]
     pub const fn lengths(&self) -> &[u64] {
         self.lengths
@@ -70,17 +70,18 @@ impl<S> Reader<'_, S> {
         &self.store
     }
 
-    /// The store, given back.
+    /// Returns the store.
     #[must_use]
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// The values of a record, which must lie in the file; of a variable without records, all
-    /// values.
+    /// The span of the values of a record, which must be in the file; for a variable without
+    /// records, of all values.
     ///
     /// # Errors
-    /// [`Error::OutOfShape`] if there is no such record, [`Error::OutOfFile`].
+    /// [`Error::OutOfShape`] if there is no such record; [`Error::Size`] if its end exceeds
+    /// `u64::MAX`; [`Error::OutOfFile`] if the file ends before its end.
     pub fn record(&self, variable: &Variable, number: u64) -> Result<Span, Error> {
         let layout = variable.layout;
         let length = if layout.recsize.is_some() { self.head.numrecs } else { 1 };
@@ -93,10 +94,11 @@ impl<S> Reader<'_, S> {
         Ok(span)
     }
 
-    /// The values of a region, which must lie in the file. `shape` is [`shape`](Self::shape)'s.
+    /// The places of the values of a region, which must be in the file. `shape` is the result of
+    /// [`shape`](Self::shape).
     ///
     /// # Errors
-    /// As [`Slab::new`]; [`Error::OutOfFile`].
+    /// See [`Slab::new`]; [`Error::OutOfFile`] if the file ends before the end of the region.
     pub fn slab<'a>(
         &self,
         variable: &Variable,
@@ -117,11 +119,12 @@ impl<S> Reader<'_, S> {
 }
 
 impl<'m, S: ReadAt> Reader<'m, S> {
-    /// Opens the file in `store`. `lengths` needs room for each dimension; `window` needs
-    /// [`Reader::WINDOW`] bytes, and a larger one makes fewer reads.
+    /// Opens the file in `store`. `lengths` needs an entry for each dimension. `window` needs
+    /// [`Reader::WINDOW`] bytes; a larger window makes fewer reads.
     ///
     /// # Errors
-    /// [`Error`] if it is no classic netCDF file, or a damaged one; the store's own.
+    /// [`Error`] if the file is not a classic netCDF file or is damaged; [`Error::DimsMemory`] if
+    /// `lengths` is too short; the store's own error.
     pub fn open(store: S, lengths: &'m mut [u64], window: &mut [u8]) -> Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let mut survey = Survey::new(file_len, lengths);
@@ -130,7 +133,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Ok(Self { store, head, lengths: survey.into_lengths() })
     }
 
-    /// The dimensions. `window` as for [`open`](Self::open).
+    /// The dimensions. `window` needs the same length as for [`open`](Self::open).
     pub fn dims<W: AsMut<[u8]>>(
         &self,
         window: W,
@@ -141,8 +144,8 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         })
     }
 
-    /// The attributes of a variable, or of the file if it is `None`. `window` as for
-    /// [`open`](Self::open).
+    /// The attributes of a variable, or of the file if it is `None`. `window` needs the same length
+    /// as for [`open`](Self::open).
     pub fn attrs<W: AsMut<[u8]>>(
         &self,
         of: Option<&Variable>,
@@ -155,7 +158,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         })
     }
 
-    /// The variables. `window` as for [`open`](Self::open).
+    /// The variables. `window` needs the same length as for [`open`](Self::open).
     pub fn variables<W: AsMut<[u8]>>(
         &self,
         window: W,
@@ -183,10 +186,10 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Items { store: &self.store, file_len, cursor, is_done: false, window, have: Span::ZERO }
     }
 
-    /// The variable of this name. `window` as for [`open`](Self::open).
+    /// The variable of this name. `window` needs the same length as for [`open`](Self::open).
     ///
     /// # Errors
-    /// The store's own; [`Error`] if the file has changed.
+    /// The store's own error; [`Error`] if the file has changed.
     pub fn variable(
         &self,
         name: &[u8],
@@ -195,11 +198,11 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         drive_read(&mut find_variable(&self.head, self.lengths, name), &self.store, window)
     }
 
-    /// The attribute of this name, of a variable or of the file. `window` as for
-    /// [`open`](Self::open).
+    /// The attribute of this name, of a variable or of the file. `window` needs the same length as
+    /// for [`open`](Self::open).
     ///
     /// # Errors
-    /// The store's own; [`Error`] if the file has changed.
+    /// The store's own error; [`Error`] if the file has changed.
     pub fn attr(
         &self,
         of: Option<&Variable>,
@@ -209,11 +212,12 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         drive_read(&mut find_attr(&self.head, of, name), &self.store, window)
     }
 
-    /// The lengths of the dimensions of a variable, at the front of `shape`. Any `window` will do
-    /// that has 12 bytes.
+    /// Writes the lengths of a variable's dimensions to the start of `shape` and returns them.
+    /// `window` needs 12 bytes.
     ///
     /// # Errors
-    /// [`Error::Rank`] if `shape` has no room; the store's own; [`Error`] if the file has changed.
+    /// [`Error::Rank`] if `shape` is too short; the store's own error; [`Error`] if the file has
+    /// changed.
     pub fn shape<'s>(
         &self,
         variable: &Variable,
@@ -227,10 +231,10 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Ok(places)
     }
 
-    /// A name, at the front of `buf`; `None` if `buf` has no room for it.
+    /// Reads a name into the start of `buf`; `None` if `buf` is too short.
     ///
     /// # Errors
-    /// The store's own; [`Error`] if the file has changed.
+    /// The store's own error; [`Error`] if the file has changed.
     pub fn name<'b>(&self, name: Span, buf: &'b mut [u8]) -> Result<Option<&'b str>, ReadError<S>> {
         let bytes = name.front_of(buf);
         if usize_to_u64(bytes.len()) < name.len() {
@@ -242,20 +246,21 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Ok(Some(text.map_err(|_| DriveError::Format(error))?))
     }
 
-    /// Reads the bytes at the front of `span`, as many as `buf` has room for, and says how many.
+    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
     ///
     /// # Errors
-    /// The store's own; [`DriveError::Ended`] if the store has become shorter.
+    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
     pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let bytes = span.front_of(buf);
         read_exact(&self.store, span.offset(), bytes)?;
         Ok(bytes.len())
     }
 
-    /// Reads the values of a region, as many as `buf` has room for, and says how many bytes.
+    /// Reads the first values of a region, as many as fit into `buf`, and returns the number of
+    /// bytes.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// See [`read`](Self::read).
     pub fn read_slab(&self, slab: &Slab<'_>, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let mut len = 0_usize;
         for run in slab.runs() {
@@ -271,10 +276,10 @@ impl<'m, S: ReadAt> Reader<'m, S> {
 
 #[cfg(feature = "async")]
 impl<'m, S: AsyncReadAt> Reader<'m, S> {
-    /// As [`Reader::open`], of a store that is waited for.
+    /// [`Reader::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// See [`Reader::open`].
     pub async fn open_async(
         store: S,
         lengths: &'m mut [u64],
@@ -287,10 +292,10 @@ impl<'m, S: AsyncReadAt> Reader<'m, S> {
         Ok(Self { store, head, lengths: survey.into_lengths() })
     }
 
-    /// As [`Reader::variable`].
+    /// [`Reader::variable`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::variable`].
+    /// See [`Reader::variable`].
     pub async fn variable_async(
         &self,
         name: &[u8],
@@ -300,10 +305,10 @@ impl<'m, S: AsyncReadAt> Reader<'m, S> {
         drive_read_async(&mut find, &self.store, window).await
     }
 
-    /// As [`Reader::attr`].
+    /// [`Reader::attr`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::attr`].
+    /// See [`Reader::attr`].
     pub async fn attr_async(
         &self,
         of: Option<&Variable>,
@@ -313,10 +318,10 @@ impl<'m, S: AsyncReadAt> Reader<'m, S> {
         drive_read_async(&mut find_attr(&self.head, of, name), &self.store, window).await
     }
 
-    /// As [`Reader::shape`].
+    /// [`Reader::shape`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::shape`].
+    /// See [`Reader::shape`].
     pub async fn shape_async<'s>(
         &self,
         variable: &Variable,
@@ -330,20 +335,20 @@ impl<'m, S: AsyncReadAt> Reader<'m, S> {
         Ok(places)
     }
 
-    /// As [`Reader::read`].
+    /// [`Reader::read`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// See [`Reader::read`].
     pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
         let bytes = span.front_of(buf);
         read_exact_async(&self.store, span.offset(), bytes).await?;
         Ok(bytes.len())
     }
 
-    /// As [`Reader::read_slab`].
+    /// [`Reader::read_slab`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::read_slab`].
+    /// See [`Reader::read_slab`].
     pub async fn read_slab_async(
         &self,
         slab: &Slab<'_>,
@@ -361,32 +366,32 @@ impl<'m, S: AsyncReadAt> Reader<'m, S> {
     }
 }
 
-/// Hands all items of a header to `survey`.
+/// The machine that passes all items of a header to `survey`.
 fn take_all(survey: &mut Survey<'_>) -> impl ReadMachine<Output = Option<Head>, Error = Error> {
     let (file_len, start) = (survey.file_len(), Cursor::new(ByteOrder::Big));
     Scan::new(file_len, start, |item, after: &Cursor, _: &Window<'_>| survey.take(item, after))
 }
 
-/// The front of `shape`, one place a dimension.
+/// The front of `shape`, with one entry for each dimension.
 fn places_of<'s>(variable: &Variable, shape: &'s mut [u64]) -> Result<&'s mut [u64], Error> {
     let (ndims, given) = (variable.var.ndims, usize_to_u64(shape.len()));
     let places = usize::try_from(ndims).ok().and_then(|ndims| shape.get_mut(..ndims));
     places.ok_or(Error::Rank { ndims, given })
 }
 
-/// Whether a name that was just looked at is this one.
+/// Whether a name that the cursor has just read is `wanted`.
 fn is_name(name: Span, window: &Window<'_>, wanted: &[u8]) -> bool {
     name.len() == usize_to_u64(wanted.len())
         && window.some(name.offset(), wanted.len(), name.len()) == Ok(wanted)
 }
 
-/// Whether an item stands before a dimension or an attribute in the same list, or before a
+/// Whether an item comes before a dimension or an attribute in the same list, or before a
 /// variable's attributes.
 const fn is_between(item: Item) -> bool {
     matches!(item, Item::Name(_) | Item::Dimid { .. } | Item::List { list: ListKind::Vatts, .. })
 }
 
-/// Looks for the variable of this name.
+/// The machine that finds the variable with this name.
 fn find_variable<'a>(
     head: &'a Head,
     lengths: &'a [u64],
@@ -405,7 +410,7 @@ fn find_variable<'a>(
     })
 }
 
-/// Looks for the attribute of this name.
+/// The machine that finds the attribute with this name.
 fn find_attr<'a>(
     head: &Head,
     of: Option<&Variable>,
@@ -422,7 +427,8 @@ fn find_attr<'a>(
     })
 }
 
-/// Fills `places` with the lengths of a variable's dimensions. Its result is of no interest.
+/// The machine that fills `places` with the lengths of a variable's dimensions. Its output has no
+/// meaning.
 fn find_shape<'a>(
     head: &'a Head,
     lengths: &'a [u64],
@@ -440,22 +446,22 @@ fn find_shape<'a>(
     })
 }
 
-/// A header's items from a cursor on.
+/// An iterator over a header's items from a cursor on.
 #[derive(Debug)]
 struct Items<'s, S, W> {
     store: &'s S,
     file_len: u64,
-    /// Behind the last item.
+    /// The place after the last item.
     cursor: Cursor,
-    /// Whether the last item was the end, or an error.
+    /// Whether the last item was the end or an error.
     is_done: bool,
     window: W,
-    /// What is in the window.
+    /// The span of the bytes in the window.
     have: Span,
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
-    /// What `pick` takes, up to an item that it does not.
+    /// The items that `pick` accepts, up to the first one that it does not.
     fn pick<T>(
         self,
         pick: impl Fn(Item) -> Option<T>,
