@@ -57,8 +57,8 @@ impl Write {
             let block = Span::new(rules.down(from), rules.unit()).unwrap_or(Span::ZERO);
             let there = file_len.saturating_sub(block.offset()).min(block.len());
             let skip = from.saturating_sub(block.offset());
-            // Bytes behind the write that the file has not: nothing to keep. Those before it,
-            // always.
+            // The file has no bytes after the write: nothing to keep. Bytes before it are always
+            // kept.
             let keeps = skip > 0 || to.saturating_sub(block.offset()) < there;
             let (at, len) = (from.saturating_sub(start), to.saturating_sub(from));
             Edge { block, read: if keeps { there } else { 0 }, skip, at, len }

@@ -111,7 +111,7 @@ impl<S, W: AsMut<[u8]>> Fill for Samples<'_, S, W> {
         if !self.is_half {
             return Ok(Some((layout.checksum_at(next), checksums)));
         }
-        // The offset behind the last row, but for the last sample of the file.
+        // Also the offset after the last row, except for the last sample of the file.
         let is_last = next.saturating_add(count) >= layout.n();
         let offsets = if is_last { rows } else { rows.saturating_add(1) };
         let offsets = rest.get_mut(..offsets.saturating_mul(8)).unwrap_or_default();

@@ -122,7 +122,7 @@ impl Book {
             published: Some(published),
             unsettled: None,
             settled: 0,
-            // Of a file that others wrote, META2 may be in front of blocks in use.
+            // In a file of another writer, META2 may be before blocks in use.
             entered: used.min(blocks.before(published.start())),
         }
     }
@@ -211,7 +211,7 @@ impl Book {
         match (self.unsettled, self.published) {
             (Some(new), _) => Ok(Enter::Settle(new)),
             (None, None) => Ok(Enter::GoOn), // nothing is published: every block is in reach
-            // Behind all blocks in use: those of a file that was reopened can be behind its META2.
+            // After all blocks in use: in a file that was reopened, blocks can be after its META2.
             (None, Some(old)) => {
                 self.place(old.shape(), wanted.max(old.maxchunks().into()), ahead).map(Enter::Move)
             }

@@ -381,7 +381,7 @@ impl Meta1 {
     pub fn prefix<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let padded = bytes.get(usize::from(self.prefix_field().offset())..).unwrap_or_default();
         let padded = padded.get(..1024).unwrap_or(padded);
-        // SIONlib pads by NULs, but does not insist on one behind 1024 bytes.
+        // SIONlib pads with NULs, but does not require one after 1024 bytes.
         padded.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 }

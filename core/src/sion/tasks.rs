@@ -129,7 +129,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
 
     /// The number of rows of blocksizes to read at once.
     fn batch(&mut self, chunk: u64, rows: u64) -> usize {
-        // If the window holds all tasks, the next row stands right behind one.
+        // If the window holds all tasks, rows follow each other without a gap.
         let is_all = self.count == self.head.meta1.ntasks();
         let room = self.columns().map_or(0, |columns| columns.rows.len());
         let tasks = usize::try_from(self.count).unwrap_or(usize::MAX).max(1);

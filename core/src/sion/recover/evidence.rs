@@ -112,7 +112,8 @@ impl Remains {
         };
         let Verdict { varheader, word, rival } = remains.judge(store, fields, window)?;
         (remains.varheader, remains.word, remains.rival) = (varheader, word, rival);
-        // A seal has a checksum of the chunk sizes, and META2 behind the last block their sum.
+        // A seal has a checksum of the chunksizes; a META2 right after the last block proves their
+        // sum.
         let is_proven = matches!(
             word,
             Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks | Trust::Closed

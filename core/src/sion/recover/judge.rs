@@ -119,8 +119,8 @@ impl Remains {
         near: &Near,
         window: &mut [u8],
     ) -> Result<Verdict, ReadError<S>> {
-        // Commits only go behind what is there, so a META2 that a close left at the end of the file
-        // is that of the last commit.
+        // Commits are only put after existing data, so a META2 that a close left at the end of the
+        // file is that of the last commit.
         let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1);
         if let Some(seal) = &seal {
             if self.is_natural(&seal.varheader) && (seal.meta2 || seal.chunks) {

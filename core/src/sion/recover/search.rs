@@ -81,7 +81,7 @@ impl Remains {
             let rest = Span::new(at, rest).unwrap_or(Span::ZERO);
             let data = store.first_data(rest).map_err(DriveError::Store)?;
             let Some(data) = data else { break };
-            // META2 begins with a block count, whose zeros may be in front of the data.
+            // META2 begins with a blockcount, whose zero bytes may come before the data.
             let mut start = self.next_start(data.offset().saturating_sub(7).max(at));
             while start < data.end() {
                 self.look_for_records(store, start, &mut found, &mut budget, window)?;
