@@ -1,4 +1,4 @@
-//! Bytes moved from file to file: in the kernel where it can, and without filling holes.
+//! Copies bytes from file to file: in the kernel where possible, and without filling holes.
 
 use crate::direct::{DirectCopy, OpenOptions, Order, To};
 use crate::error::{Error, ErrorKind};
@@ -11,37 +11,37 @@ use std::path::Path;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
-/// Most bytes that one call moves, so that progress is seen.
+/// The most bytes that one call copies, so that progress is reported often.
 const PIECE: u64 = 8 << 20;
 
-/// Length of the buffer where the kernel cannot copy, or must not.
+/// Length of the buffer for copies that the kernel cannot do, or that need a checksum.
 const BUFFER: usize = 1 << 20;
 const BUFFER_LEN: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
 
-/// A shorter span is copied without asking for holes: few file systems have shorter blocks, and
-/// asking takes as long as reading them.
+/// Spans shorter than this are copied without a search for holes: few file systems have blocks this
+/// short, and the search takes as long as reading.
 const SHORTEST_HOLE: u64 = 4096;
 
-/// A shorter span is copied through the page cache: most of it would be, on its way to a page's
-/// end.
+/// Spans shorter than this are copied through the page cache: most of their bytes would go through
+/// it anyway, because a direct read needs alignment.
 const SHORTEST_DIRECT: u64 = 1 << 14;
 
-/// Why bytes were not copied, and by which file's fault.
+/// An error of a copy; the variant says which of the two files it is about.
 #[derive(Debug)]
 pub enum CopyError {
-    /// They could not be read.
+    /// The source could not be read.
     Read(io::Error),
-    /// The file ended before.
+    /// The source ended before the end of the span.
     Ended {
-        /// Where a byte was expected.
+        /// Offset at which a byte was expected.
         offset: u64,
     },
-    /// They could not be written.
+    /// The target could not be written.
     Write(io::Error),
 }
 
 impl CopyError {
-    /// The error of the file that is to blame, by its name.
+    /// This error as an [`Error`] with the path of the file that it is about.
     #[must_use]
     pub fn of_files(self, from: &Path, to: &Path) -> Error {
         match self {
@@ -64,33 +64,34 @@ impl std::fmt::Display for CopyError {
 
 impl std::error::Error for CopyError {}
 
-/// Where bytes are copied to.
+/// The target of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// The file.
+    /// The target file.
     pub file: &'a PosixFile,
-    /// Where the first byte belongs.
+    /// Offset of the first byte in the target file.
     pub offset: u64,
-    /// Whether all of the place reads as zeros, or lies behind the file's end. Holes of the source
-    /// are then left out; otherwise they are punched, or written as zeros where that is impossible.
+    /// Whether the whole target range reads as zeros, or lies after the end of the file. If so, the
+    /// copy skips holes of the source; if not, it punches holes, or writes zeros where the file
+    /// system cannot punch holes.
     pub zeros: bool,
 }
 
-/// Copies spans of files to places in other files; make one a thread and keep it.
+/// Copies spans of files to places in other files. Make one for each thread and reuse it.
 #[derive(Debug)]
 pub struct Copier {
-    /// Whether copy_file_range(2) has not refused yet.
+    /// Whether copy_file_range(2) has worked so far.
     in_kernel: bool,
-    /// Empty until it is needed.
+    /// The copy buffer; empty until it is needed.
     buf: Vec<u8>,
-    /// Where there was no hole when that was asked last. Looking for the next hole takes some file
-    /// systems as long as there are data in front of it, and spans often lie side by side.
+    /// The range without holes that the last search found. On some file systems the search for the
+    /// next hole takes time in proportion to the data before it, and spans are often adjacent.
     dense: Option<Dense>,
-    /// Instead of both, if that was asked for.
+    /// The direct copier, if direct I/O was asked for; it replaces both of the above.
     direct: Option<Box<DirectCopy>>,
 }
 
-/// Data of a file without a hole between them.
+/// A range of a file that has no holes.
 #[derive(Debug, Clone, Copy)]
 struct Dense {
     file: (u64, u64),
@@ -105,28 +106,29 @@ impl Default for Copier {
 }
 
 impl Copier {
-    /// Copies in the kernel until that fails.
+    /// Makes a copier that copies in the kernel until the kernel refuses.
     #[must_use]
     pub const fn new() -> Self {
         Self { in_kernel: true, buf: Vec::new(), dense: None, direct: None }
     }
 
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that:
-    /// what is copied once is not worth what it would throw out of there.
+    /// With `Some` options, reads and writes past the page cache where possible. Data that is
+    /// copied once should not evict other data from the cache.
     #[must_use]
     pub fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.direct = options.map(|options| Box::new(DirectCopy::new(options)));
         self
     }
 
-    /// Copies the bytes of `span` in `from`, and tells `progress` of each piece's length.
+    /// Copies `span` of the file `from` to the place `to`. `progress` gets the length of each
+    /// piece.
     ///
-    /// A hole of the source becomes a hole, not more: one at the end of the target file does not
-    /// make that longer. Call [`PosixFile::set_size`] when all is copied. Source and target may be
-    /// one file if they do not overlap.
+    /// A hole of the source becomes a hole of the target. A hole at the end does not make the
+    /// target file longer: call [`PosixFile::set_size`] after the last copy. Source and target may
+    /// be in one file if they do not overlap.
     ///
     /// # Errors
-    /// See [`CopyError`]. Some of the bytes may have been written.
+    /// [`CopyError`], with the file that it is about. Some bytes may have been written by then.
     pub fn copy(
         &mut self,
         from: &PosixFile,
@@ -137,7 +139,8 @@ impl Copier {
         Copy { copier: self, from, span, to, progress, seen: None }.run()
     }
 
-    /// Copies, and hands all bytes to `seen`, those of holes as zeros: for a checksum.
+    /// Copies like [`copy`](Self::copy), and passes all bytes to `seen` (zeros for holes), for
+    /// example for a checksum.
     ///
     /// # Errors
     /// As [`copy`](Self::copy).
@@ -152,7 +155,7 @@ impl Copier {
         Copy { copier: self, from, span, to, progress, seen: Some(seen) }.run()
     }
 
-    /// The front of the buffer, at most `len` bytes.
+    /// The first `len` bytes of the buffer, or all of it if it is shorter.
     fn buffer(&mut self, len: u64) -> &mut [u8] {
         self.buf.resize(BUFFER, 0);
         let len = usize::try_from(len).unwrap_or(BUFFER).min(BUFFER);
@@ -160,10 +163,10 @@ impl Copier {
     }
 }
 
-/// Is told the bytes that were copied.
+/// A callback that gets the bytes that are copied.
 type Seen<'a> = &'a mut dyn FnMut(&[u8]);
 
-/// One span on its way.
+/// A copy of one span.
 struct Copy<'a> {
     copier: &'a mut Copier,
     from: &'a PosixFile,
@@ -191,8 +194,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Start and end of the next data at or behind `at`; both are the end of the span or of the
-    /// file if only a hole follows.
+    /// Start and end of the next data at or after `at`. Both are the end of the span or of the file
+    /// if only a hole follows.
     fn next_data(&mut self, at: u64) -> Result<(u64, u64), CopyError> {
         let (last, file) = (self.span.end(), self.from.identity());
         if self.span.len() < SHORTEST_HOLE {
@@ -221,7 +224,7 @@ impl Copy<'_> {
         }
     }
 
-    /// Where the byte at `offset` of the source belongs.
+    /// Offset in the target file for the byte at `offset` of the source.
     const fn target(&self, offset: u64) -> u64 {
         // Exact: it is one of the span, or its end, and `run` checked that all of it has a place.
         self.to.offset.saturating_add(offset.saturating_sub(self.span.offset()))
@@ -295,7 +298,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Makes the target of a hole read as zeros.
+    /// Makes the target range of a hole read as zeros.
     fn clear(&mut self, start: u64, end: u64) -> io::Result<()> {
         let file = self.to.file;
         // Behind the file's end there is nothing to clear.

@@ -1,14 +1,14 @@
-//! Work on many tasks by a few threads.
+//! Runs work on many items with a few threads.
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-/// Lets `threads` threads, at most, take one item after another. Each has a worker of its own, made
-/// by `worker`. The first error ends all of them.
+/// Takes items one after another with at most `threads` threads. Each thread has its own worker,
+/// made by `worker`. The first error stops all threads.
 ///
 /// # Errors
-/// The first that an item, or the work on it, has.
+/// The first error of an item or of a worker.
 pub(crate) fn for_each<T, W>(
     items: impl Iterator<Item = Result<T, Error>> + Send,
     threads: NonZeroUsize,
@@ -44,7 +44,7 @@ where
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// As many threads as the machine has processors.
+/// The number of processors of the machine.
 pub(crate) fn all_processors() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

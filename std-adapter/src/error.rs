@@ -1,4 +1,4 @@
-//! Errors that name the file.
+//! Errors that name the file they are about.
 
 use crate::ffrecord::error as ffrecord;
 use crate::gsd::error as gsd;
@@ -9,22 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
 
-/// What went wrong with which file.
+/// An error, with the path of the file it is about.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
     kind: Box<ErrorKind>,
 }
 
-/// What went wrong.
+/// The kind of an [`Error`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused or failed.
+    /// The operating system returned an error.
     Io(io::Error),
-    /// The file has no format that striae knows.
+    /// The file has no format that striae supports.
     NoFormat {
-        /// Its first bytes, as many as would tell, or all.
+        /// The first bytes of the file: enough to recognize any format, or the whole file if it is
+        /// shorter.
         start: Box<[u8]>,
     },
     /// The file became shorter while it was read.
@@ -32,31 +33,31 @@ pub enum ErrorKind {
         /// Where a byte was expected.
         offset: u64,
     },
-    /// It exists, and may not be overwritten.
+    /// The output file exists already, and overwriting was not allowed.
     Exists,
-    /// The file was closed, so nothing can be written to it.
+    /// The file was closed; nothing more can be written to it.
     Closed,
-    /// Somebody else is writing to the file.
+    /// Another writer has locked the file.
     Locked,
-    /// The disk failed once to make something durable, and does not say so twice: what was written
-    /// since the last commit may be lost, and no later commit can promise anything.
+    /// A sync failed. The operating system reports such a failure only once: data written since the
+    /// last commit may be lost, and no later commit can be guaranteed.
     SyncFailed,
-    /// Of a SIONlib set.
+    /// An error of a SIONlib set.
     Sion(sion::ErrorKind),
-    /// Of a GSD file.
+    /// An error of a GSD file.
     Gsd(gsd::ErrorKind),
-    /// Of an ffrecord file.
+    /// An error of an ffrecord file.
     Ffrecord(ffrecord::ErrorKind),
 }
 
 impl Error {
-    /// An error of the file at `path`.
+    /// Makes an error about the file at `path`.
     #[must_use]
     pub fn new(path: &Path, kind: impl Into<ErrorKind>) -> Self {
         Self { path: path.to_owned(), kind: Box::new(kind.into()) }
     }
 
-    /// This error, with the number of the task if a record of its stream is wrong.
+    /// Adds the number of the task if the error is a damaged record in the stream of that task.
     #[must_use]
     pub fn of_task(mut self, task: u64) -> Self {
         use striae_core::sion::Error::RecordCut;
@@ -70,18 +71,18 @@ impl Error {
         *self.kind
     }
 
-    /// This error, of a file that has, or shall have, another name.
+    /// This error, with `path` in place of its path.
     pub(crate) fn renamed(self, path: &Path) -> Self {
         Self { path: path.to_owned(), ..self }
     }
 
-    /// The file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What went wrong with it.
+    /// The kind of the error.
     #[must_use]
     pub const fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -140,7 +141,7 @@ impl From<io::Error> for ErrorKind {
     }
 }
 
-/// What is of a format: `ErrorKind` is made of its kind, and of what that is made of.
+/// Implements `From` for [`ErrorKind`] from the errors of each format.
 macro_rules! of_format {
     ($($variant:ident: $($from:ty),+;)+) => {
         $($(impl From<$from> for ErrorKind {

@@ -1,4 +1,4 @@
-//! Folders that are filled when all that goes into them is whole.
+//! Fills a folder with files, all of them or none.
 
 use crate::error::Error;
 use crate::publish::{Hidden, Unfinished, give_mode};
@@ -8,19 +8,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::store::usize_to_u64;
 
-/// What was extracted.
+/// The result of an extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extracted {
-    /// Files that were made.
+    /// Number of files made.
     pub files: u64,
-    /// Bytes of streams or chunks in them.
+    /// Number of bytes of streams or chunks in them.
     pub bytes: u64,
 }
 
-/// Lets `make` put files into a hidden folder in `dir`, which is made if it is not there, and moves
-/// them out when all of them are whole; says how many they are. `check` is asked before anything is
-/// made in `dir`. If one of the two fails, `dir` is as it was. A kill leaves the hidden folder.
+/// Calls `make`, which writes files into a hidden folder in `dir`, and then renames the files into
+/// `dir`; returns the number of files. `dir` is made if it does not exist. `check` is called first,
+/// before anything is made in `dir`. If `make` or `check` fails, `dir` stays unchanged. A kill
+/// leaves the hidden folder.
 pub(crate) fn fill(
     dir: &Path,
     force: bool,
@@ -48,7 +49,7 @@ pub(crate) fn fill(
     Ok(usize_to_u64(files.len()))
 }
 
-/// Makes the folder if it is not there.
+/// Makes the folder if it does not exist.
 fn make_dir(dir: &Path) -> io::Result<Option<Unfinished>> {
     match Unfinished::folder(dir) {
         Ok(made) => Ok(Some(made)),
@@ -60,7 +61,7 @@ fn make_dir(dir: &Path) -> io::Result<Option<Unfinished>> {
     }
 }
 
-/// The path that a file in the hidden folder of [`fill`] will have.
+/// The final path of a file in the hidden folder of [`fill`].
 pub(crate) fn path_of(hidden: &Path, name: impl AsRef<OsStr>) -> PathBuf {
     let folder = hidden.parent().and_then(Path::parent);
     folder.unwrap_or(hidden).join(name.as_ref())

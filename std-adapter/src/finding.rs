@@ -1,4 +1,4 @@
-//! What checking a file finds, as values with stable names: for programs, whatever the format.
+//! The results of a check, as values with stable names that are common to all formats.
 
 use crate::shown;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 pub use striae_inspect::finding::{Coverage, Facts, FieldId, Found, Kind, Severity, Value};
 
-/// Something that is wrong or unusual in a file. Its `Display` is one line, without the severity.
+/// A problem or an unusual fact in a file. `Display` prints it on one line, without the severity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding<W> {
-    /// The physical file that it is in.
+    /// The physical file it is in.
     pub file: Arc<Path>,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// What it is.
+    /// The kind of problem, with its values.
     pub what: W,
 }
 
@@ -23,7 +23,7 @@ impl<W: Found> Finding<W> {
         Self { file: Arc::clone(file), severity: what.severity(), what }
     }
 
-    /// What it says, as values.
+    /// The problem as a list of named values.
     #[must_use]
     pub fn facts(&self) -> Facts {
         self.what.facts()

@@ -1,6 +1,6 @@
-//! Files of many streams on a POSIX system.
+//! Reads and writes files of many streams on a POSIX system.
 //!
-//! [`striae_core`] knows where every byte is; this crate opens the files and moves the bytes.
+//! [`striae_core`] computes where every byte is; this crate opens the files and moves the bytes.
 //!
 //! ```
 //! use std::io::Read;
@@ -20,13 +20,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`posix`] | one file, read and written by offset |
-//! | [`copy`] | spans copied from file to file, holes kept |
-//! | [`direct`] | spans read past the page cache, aligned by the library |
-//! | [`finding`] | what checking a file finds, as values |
-//! | [`files`] | a set of files, opened when needed, a bounded number at a time |
-//! | [`publish`] | files that get their names when they are whole |
-//! | [`mod@format`] | which format a file has |
-//! | [`shown`] | names as messages show them |
+//! | [`copy`] | copies spans from file to file and keeps holes |
+//! | [`direct`] | reads spans past the page cache; the library does the alignment |
+//! | [`finding`] | the results of a check, as values |
+//! | [`files`] | a set of files: each is opened when it is needed, and few are open at once |
+//! | [`publish`] | output files that get their names only when they are complete |
+//! | [`mod@format`] | detects the format of a file |
+//! | [`shown`] | file names as messages show them |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
@@ -34,7 +34,7 @@
 //!
 //! # Features
 //!
-//! `cli` (default): the `striae` program and what only it needs.
+//! `cli` (default): builds the `striae` program, with the dependencies that only the program needs.
 #![deny(unsafe_code)]
 
 pub mod copy;

@@ -1,4 +1,4 @@
-//! Files that get their names when they are whole.
+//! Output files that get their names only when they are complete.
 
 mod hidden;
 mod leftover;
@@ -21,47 +21,52 @@ use striae_core::sion::filename::Sibling;
 pub(crate) use unfinished::Unfinished;
 pub use unfinished::abandon_all;
 
-/// An output file, or a set of them (`NAME`, `NAME.000001`, ...), that is made out of sight.
+/// An output file, or a set of them (`NAME`, `NAME.000001`, ...), written under hidden names.
 ///
-/// The files are made in a hidden folder (`.striae-` and some letters) next to the name that they
-/// shall get, each under the last part of its later name: so a set can be opened there, too.
-/// [`finish`](Self::finish) renames them. Without it, dropping this removes all of them, and a
-/// program that is to end by a signal calls [`abandon_all`].
+/// The files are made in a hidden folder (`.striae-` and some letters) next to their final place.
+/// There, each file already has the last part of its final name, so a set can be opened in the
+/// hidden folder, too. [`finish`](Self::finish) renames the files. Dropping this without `finish`
+/// removes all of them; a program that is about to end because of a signal calls [`abandon_all`].
 ///
-/// # What has the names already
-/// It is refused, both at the start, before any work is done, and at the end, when it may have
-/// appeared meanwhile. With `force`, files are replaced; folders and devices are refused all the
-/// same. A symbolic link stays, and what it points to is replaced, as `cp` does: it is refused if
-/// it points to nothing, and, of a set, if it points to another file system than the first file or
-/// to another file of the set. A file that replaces another gets its permissions. Replaced files of
-/// a larger set that are not part of the new one stay.
+/// # If a name is taken
+/// An existing file is refused. This is checked at the start, before any work is done, and again at
+/// the end, because the file may have appeared in between. With `force`, existing files are
+/// replaced, but folders and devices are still refused.
+///
+/// With `force`, a symbolic link stays and its target is replaced, as `cp` does. A link to nothing
+/// is refused. In a set, a link to another file system than that of the first file, or to another
+/// file of the set, is refused, too.
+///
+/// A new file gets the permissions of the file that it replaces. If an older set under the name has
+/// more files than the new one, its extra files stay.
 ///
 /// # What a kill leaves
-/// A kill before `finish` leaves the hidden folder, which [`leftovers`] finds, and nothing else.
-/// Within `finish`:
-/// - One file gets its name at once: the name means the old file, or none, or the new one, whole.
-/// - The later files of a set get their names first and the file by which the set is opened last.
-///   Until then nothing has that name: with `force` the files that are replaced are moved into the
-///   hidden folder first, below `replaced`, and so a set never opens as a mixture of two.
+/// A kill before `finish` leaves the hidden folder, which [`leftovers`] finds, and nothing else. A
+/// kill during `finish` leaves this:
+/// - A single file is renamed in one step: the name means the old file (or no file), or the
+///   complete new one.
+/// - In a set, the file by which the set is opened is renamed last. Before that, nothing has its
+///   name: with `force`, the replaced files are first moved to `replaced` in the hidden folder. So
+///   a set never opens as a mixture of old and new files.
 ///
-/// A power cut leaves no more than that if `finish` was asked for durable files. Otherwise files
-/// that just got their names may lose bytes, as those of `cp` may.
+/// After a power cut this holds only if `finish` was called with `durable`. Otherwise, files that
+/// have just got their names may lose bytes, as with `cp`.
 #[derive(Debug)]
 pub struct Publish {
     hidden: Hidden,
     name: OsString,
     nfiles: NonZeroU32,
     force: bool,
-    /// Permissions of files that replace none, before the umask.
+    /// Permissions of a file that replaces no other, before the umask.
     mode: Option<u32>,
 }
 
 impl Publish {
-    /// Prepares to make `nfiles` files, of which the first will be `path`.
+    /// Prepares to make `nfiles` files; the first will be `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set; the operating
-    /// system's.
+    /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set; an error of the
+    /// operating system.
     pub fn new(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
         let no_name = || Error::new(path, io::Error::from(io::ErrorKind::InvalidInput));
         let name = path.file_name().ok_or_else(no_name)?.to_owned();
@@ -84,27 +89,30 @@ impl Publish {
         Ok(Self { hidden, name, nfiles, force, mode: None })
     }
 
-    /// Files that replace none are only for those to whom the file at `path` is, as of `cp`. If it
-    /// cannot be asked, they are for all that the umask allows.
+    /// Gives new files the permissions of the file at `path`, as `cp` does, unless they replace a
+    /// file. If those permissions cannot be read, new files get the default permissions (the umask
+    /// applies).
     #[must_use]
     pub fn like(mut self, path: &Path) -> Self {
         self.mode = fs::metadata(path).ok().map(|file| file.mode());
         self
     }
 
-    /// Where to make the file with this number.
+    /// The hidden path at which to make file `number`.
     #[must_use]
     pub fn hidden(&self, number: u32) -> PathBuf {
         self.hidden.path().join(sibling(&self.name, number))
     }
 
-    /// Gives all files their names; makes them durable under these before it returns, if asked to.
+    /// Gives all files their names. With `durable`, returns only after the files and their names
+    /// are on the disk.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] if one of the names was taken meanwhile; the operating system's, also
-    /// if one of the files was not made. Nothing has changed then, but for one file that replaced
-    /// another and could not be made durable. Replaced files that cannot be put back stay in the
-    /// hidden folder.
+    /// [`ErrorKind::Exists`] if one of the names was taken in the meantime; an error of the
+    /// operating system, also if one of the files was never made. After an error nothing has
+    /// changed, with one exception: a single file that replaced another and could not be made
+    /// durable keeps its new name. Replaced files that cannot be moved back stay in the hidden
+    /// folder.
     pub fn finish(self, durable: bool) -> Result<(), Error> {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
@@ -135,7 +143,8 @@ impl Publish {
         result
     }
 
-    /// Moves what has the names into the folder `aside`, the first file first; says what it moved.
+    /// Moves the existing files into the folder `aside`, the first file first; returns the moved
+    /// files.
     fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
         let mut moved = Vec::new();
         if let Err(error) = fs::create_dir(aside) {
@@ -160,11 +169,11 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Where a new file of this name goes: with `replace`, a symbolic link stays, and what it points to
-/// is replaced.
+/// The path at which a new file of this name is made. With `replace`, a symbolic link stays and its
+/// target is replaced.
 ///
 /// # Errors
-/// As [`check_free`]; a link to nothing, which `cp` refuses, too.
+/// The errors of [`check_free`]; an error for a link to nothing, which `cp` refuses, too.
 fn destination(path: &Path, replace: bool) -> Result<PathBuf, Error> {
     let is_link = |path| fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
     let to = match replace && is_link(path) {
@@ -179,11 +188,11 @@ fn destination(path: &Path, replace: bool) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
-/// Refuses a name that must not be given to a new file.
+/// Checks that a new file may get this name.
 ///
 /// # Errors
-/// [`ErrorKind::Exists`] if it is taken and may not be replaced; the operating system's, as if it
-/// had refused, for what is never replaced.
+/// [`ErrorKind::Exists`] if the name is taken and may not be replaced; an [`ErrorKind::Io`] if it
+/// is a folder or another special file, which is never replaced.
 pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
     let refuse = |error: io::Error| Err(Error::new(path, error));
     match fs::symlink_metadata(path) {
@@ -197,8 +206,8 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
     }
 }
 
-/// Gives the file `from` the permissions of the one whose name `to` it gets; if there is none,
-/// those of `mode` that it has.
+/// Gives the file `from` the permissions of the file at `to`, which it will replace. If there is
+/// none, keeps only the permissions that are also in `mode`.
 pub(crate) fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
     const ALL: u32 = 0o777;
     let Ok(made) = fs::symlink_metadata(from).map(|from| from.mode() & ALL) else {
@@ -221,7 +230,7 @@ pub(crate) fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(),
     }
 }
 
-/// Renames a file; what has the new name stays there unless it may be replaced.
+/// Renames a file. An existing file at `to` stays unless `replace` is set.
 fn rename(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
     if replace {
         return fs::rename(from, to).map_err(|error| Error::new(to, error));
@@ -235,7 +244,7 @@ fn rename(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
     }
 }
 
-/// Gives a file a second name and takes the first, if that was not taken before.
+/// Gives a file a second name, if that name is free, and removes its first name.
 fn link(from: &Path, to: &Path) -> Result<(), Error> {
     fs::hard_link(from, to).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Error::new(to, ErrorKind::Exists),

@@ -1,4 +1,4 @@
-//! Names in messages.
+//! File names as messages show them.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

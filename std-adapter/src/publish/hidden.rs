@@ -1,4 +1,4 @@
-//! Folders out of sight.
+//! Hidden folders, in which output files are made.
 
 use super::unfinished::{Publishing, Unfinished, What};
 use super::{check_free, destination, rename};
@@ -13,16 +13,16 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What the names of hidden folders start with.
+/// Prefix of the names of hidden folders.
 pub(super) const PREFIX: &str = ".striae-";
 
-/// The folder in a hidden one that new files are made in.
+/// Subfolder of a hidden folder for the new files.
 pub(super) const NEW: &str = "new";
 
-/// The one with the files of a set that were replaced.
+/// Subfolder of a hidden folder for the replaced files of a set.
 pub(super) const REPLACED: &str = "replaced";
 
-/// The file that is locked while somebody needs the hidden folder.
+/// The lock file; it is locked while a program needs the hidden folder.
 pub(super) const LOCK: &str = "lock";
 
 /// A file in the hidden folder.
@@ -30,22 +30,23 @@ pub(super) const LOCK: &str = "lock";
 pub(crate) struct File {
     /// The last part of its name.
     pub(crate) name: OsString,
-    /// Where it goes: to that name, or to what a symbolic link of that name points to.
+    /// The target path: in the folder of the output, or what a symbolic link of that name points
+    /// to.
     pub(crate) to: PathBuf,
 }
 
-/// A hidden folder on the file system where its files will be; it is removed with what is in it.
+/// A hidden folder on the target file system. Dropping it removes the folder and its contents.
 #[derive(Debug)]
 pub(crate) struct Hidden {
     unfinished: Unfinished,
-    /// Where files are made.
+    /// The folder for new files.
     new: PathBuf,
-    /// Where the names are that its files get.
+    /// The folder of the final names.
     folder: PathBuf,
 }
 
 impl Hidden {
-    /// A hidden folder in `place`, for files that get names in `folder`.
+    /// Makes a hidden folder in `place`, for files that get names in `folder`.
     pub(crate) fn new(place: &Path, folder: &Path) -> io::Result<Self> {
         let mut new = PathBuf::new();
         let made = Unfinished::new(|| {
@@ -72,17 +73,17 @@ impl Hidden {
         Ok(Self { unfinished, new, folder: folder.to_owned() })
     }
 
-    /// Where files are made.
+    /// The folder for new files.
     pub(crate) fn path(&self) -> &Path {
         &self.new
     }
 
-    /// Where the names are that they get.
+    /// The folder of the final names.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where files go that are replaced.
+    /// The folder for replaced files.
     pub(super) fn replaced(&self) -> PathBuf {
         self.new.with_file_name(REPLACED)
     }
@@ -90,15 +91,16 @@ impl Hidden {
     /// Begins to publish the files.
     ///
     /// # Errors
-    /// That all was given up.
+    /// An error if [`abandon_all`](super::abandon_all) was called.
     pub(crate) fn publishing(&self) -> Result<Publishing<'_>, Error> {
         self.unfinished.publishing().map_err(|error| Error::new(&self.folder, error))
     }
 
-    /// Where the files with these names go.
+    /// The target paths of the files with these names.
     ///
     /// # Errors
-    /// As [`destination`]; what cannot be renamed to, and two names of one file.
+    /// The errors of [`destination`]; an error if a target is on another file system, or if two
+    /// names mean one file.
     pub(crate) fn destinations(
         &self,
         names: impl Iterator<Item = OsString>,
@@ -129,8 +131,8 @@ impl Hidden {
         }
     }
 
-    /// Moves these files out to where they go, in order, and replaces what is there if `replace` is
-    /// set; else it takes back what it did when one of them cannot be moved.
+    /// Moves the files to their targets, in order. Replaces existing files if `replace` is set. If
+    /// one move fails, undoes the earlier ones.
     pub(crate) fn publish(
         &self,
         _: &Publishing<'_>,
@@ -176,7 +178,7 @@ impl Hidden {
         sync()
     }
 
-    /// Leaves the hidden folder where it is.
+    /// Keeps the hidden folder when this is dropped.
     pub(super) fn keep(&self) {
         self.unfinished.keep();
     }

@@ -1,4 +1,4 @@
-//! What a kill left.
+//! Hidden folders that a killed program left.
 
 use super::hidden::{LOCK, NEW, PREFIX, REPLACED};
 use rustix::fs::FlockOperation;
@@ -9,32 +9,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A hidden folder that was left by a program that was killed, or by a power cut.
+/// A hidden folder left by a killed program or a power cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftover {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Files in it that never got their names.
+    /// Number of files in it that never got their names.
     pub files: u64,
-    /// Files in it that were moved there to be replaced. They may be all that there is of their
-    /// data.
+    /// Number of replaced files in it. These may be the only copy of their data.
     pub replaced: u64,
-    /// Bytes that all of them take on the disk.
+    /// Bytes that all of these files take on the disk.
     pub bytes: u64,
-    /// Whether it is certain that nobody is about to publish it. It is not where the file system
-    /// has no locks.
+    /// Whether it is certain that no program is using the folder. It is uncertain on a file system
+    /// without locks.
     pub is_certain: bool,
 }
 
-/// What kills have left in a folder: hidden folders that [`Publish`](super::Publish) or an
-/// extraction made there and that no program needs any more. One that is needed is not among them,
-/// nor is one of another user who does not let it be read.
+/// Lists the hidden folders in `folder` that [`Publish`](super::Publish) or an extraction made and
+/// that no program uses any more. The list has no folder that is in use, and no folder of another
+/// user that cannot be read.
 ///
-/// They can be removed with all that is in them. This removes nothing.
+/// All of them may be removed with their contents; this function removes nothing.
 ///
 /// # Errors
-/// The operating system's, if the folder cannot be listed.
+/// An error of the operating system if the folder cannot be listed.
 pub fn leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -66,7 +65,7 @@ fn leftover(path: &Path) -> Option<Leftover> {
     Some(Leftover { path, files, replaced, bytes, is_certain })
 }
 
-/// Files in a folder and below, and the bytes that they take on the disk.
+/// Number of files in a folder and below it, and the bytes that they take on the disk.
 fn count(folder: &Path) -> (u64, u64) {
     let (mut files, mut bytes) = (0_u64, 0_u64);
     let mut folders = vec![folder.to_owned()];

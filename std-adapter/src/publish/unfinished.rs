@@ -1,4 +1,4 @@
-//! What this process has made out of sight, and would leave behind if it ended now.
+//! The list of hidden folders that this process has made and must remove before it ends.
 
 use super::hidden::{NEW, REPLACED};
 use std::collections::BTreeMap;
@@ -11,20 +11,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 static STATE: Mutex<State> =
     Mutex::new(State { abandoned: false, busy: 0, next: 0, all: BTreeMap::new() });
 
-/// That nobody is busy any more.
+/// Signalled when no thread is busy any more.
 static IDLE: Condvar = Condvar::new();
 
-/// How often removing is tried while threads that are still at work put something in.
+/// How many times a removal is tried while other threads still add files.
 const TRIES: u32 = 100;
 
 struct State {
-    /// Whether all was given up.
+    /// Whether [`abandon_all`] was called.
     abandoned: bool,
-    /// How often something is just being made, published or removed.
+    /// Number of threads that are making, publishing or removing something now.
     busy: u32,
-    /// The number of what is made next: none is used twice.
+    /// The next number; no number is used twice.
     next: u64,
-    /// What is to be removed, in the order in which it was made.
+    /// What is to be removed, in the order of creation.
     all: BTreeMap<u64, What>,
 }
 
@@ -32,20 +32,20 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all that this process has made out of sight and not published, for a program that is
-/// about to end because of a signal.
+/// Removes all unpublished output of this process, for a program that is about to end because of a
+/// signal.
 ///
-/// It may be called while other threads are at work: what they publish just now is published first,
-/// and from then on this process can publish nothing, nor make anything out of sight: whoever tries
-/// gets an error. Files that are open stay open, and lose their names.
+/// Other threads may be at work. A publication that has begun is finished first. From then on, this
+/// process cannot publish or begin any output: each attempt returns an error. Open files stay open,
+/// but lose their names.
 ///
-/// A library leaves signals alone, so this is the program's to call. **Not in a signal handler**,
-/// which may not wait for locks; but in a thread that waits for signals. `striae` does so: it
-/// blocks SIGINT, SIGTERM and SIGHUP before it starts any thread, lets one wait for them by
-/// sigwait(3), and dies of the signal when this function returns.
+/// A library does not handle signals, so the program must call this. **Do not call it in a signal
+/// handler**, which must not wait for locks, but in a thread that waits for signals. `striae` does
+/// this: it blocks SIGINT, SIGTERM and SIGHUP before it starts any thread, one thread waits for
+/// them with sigwait(3), and the program dies of the signal when this function returns.
 ///
-/// On NFS, a file that was removed while it is open keeps its folder, so the hidden folder stays,
-/// empty.
+/// On NFS, a file that is removed while it is open keeps its folder, so an empty hidden folder
+/// stays.
 pub fn abandon_all() {
     let mut state = state();
     state.abandoned = true;
@@ -59,7 +59,7 @@ pub fn abandon_all() {
     all.into_values().rev().for_each(What::remove);
 }
 
-/// While something is made, published or removed: [`abandon_all`] waits until this is dropped.
+/// Marks this thread as busy: [`abandon_all`] waits until this is dropped.
 #[derive(Debug)]
 struct Busy;
 
@@ -70,7 +70,8 @@ impl Busy {
     }
 
     /// # Errors
-    /// That all was given up. It never waits: whoever is busy already would wait for himself.
+    /// An error if [`abandon_all`] was called. This never waits: a thread that is busy already
+    /// would wait for itself.
     fn unless_abandoned() -> io::Result<Self> {
         let mut state = state();
         match state.abandoned {
@@ -88,17 +89,17 @@ impl Drop for Busy {
     }
 }
 
-/// Something to be removed.
+/// Something that must be removed.
 #[derive(Debug)]
 pub(super) enum What {
-    /// A hidden folder with all that is in it, and the lock that says that somebody needs it.
+    /// A hidden folder with its contents, and the open lock file that marks it as in use.
     Hidden(PathBuf, File),
-    /// A folder, unless somebody has put something there.
+    /// A folder, which is removed only if it is empty.
     Folder(PathBuf),
 }
 
 impl What {
-    /// If it cannot be removed, there is nothing better to do.
+    /// Removes it. Errors are ignored, because nothing can be done about them.
     fn remove(self) {
         let (path, lock) = match self {
             Self::Hidden(path, lock) => (path, lock),
@@ -117,26 +118,26 @@ impl What {
     }
 }
 
-/// Removes a folder, also if somebody is just making something in it.
+/// Removes a folder, even if another thread is adding files to it.
 fn remove_all(folder: &Path) {
     let is_done = |_: &u32| fs::remove_dir_all(folder).is_ok() || !folder.exists();
     (0..TRIES).find(is_done);
 }
 
-/// What is removed when this is dropped, or by [`abandon_all`].
+/// An entry of the list; it is removed when this is dropped, or by [`abandon_all`].
 #[derive(Debug)]
 pub(crate) struct Unfinished(u64);
 
 impl Unfinished {
-    /// Makes a folder that is to be filled.
+    /// Makes a folder that will be filled.
     ///
     /// # Errors
-    /// The operating system's; that all was given up.
+    /// An error of the operating system; an error if [`abandon_all`] was called.
     pub(crate) fn folder(path: &Path) -> io::Result<Self> {
         Self::new(|| fs::create_dir(path).map(|()| What::Folder(path.to_owned())))
     }
 
-    /// Makes something that is to be removed.
+    /// Makes something that must be removed later.
     pub(super) fn new(make: impl FnOnce() -> io::Result<What>) -> io::Result<Self> {
         let _busy = Busy::unless_abandoned()?;
         let what = make()?;
@@ -147,15 +148,15 @@ impl Unfinished {
         Ok(Self(id))
     }
 
-    /// Lets it be published: [`abandon_all`] waits until what is returned is dropped.
+    /// Allows publication: [`abandon_all`] waits until the returned value is dropped.
     ///
     /// # Errors
-    /// That all was given up.
+    /// An error if [`abandon_all`] was called.
     pub(super) fn publishing(&self) -> io::Result<Publishing<'_>> {
         Ok(Publishing { _busy: Busy::unless_abandoned()?, _of: PhantomData })
     }
 
-    /// Leaves it where it is.
+    /// Keeps the file or folder.
     pub(crate) fn keep(&self) {
         state().all.remove(&self.0);
     }
@@ -170,7 +171,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// That what is published is not given up meanwhile. What it is of lives longer.
+/// Keeps [`abandon_all`] waiting while the output is published. The output itself lives longer.
 #[derive(Debug)]
 pub(crate) struct Publishing<'a> {
     _busy: Busy,

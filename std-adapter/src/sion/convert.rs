@@ -1,4 +1,5 @@
-//! A set written anew: one chunk a task, in other files, in another order, with or without a seal.
+//! Rewrites a set: one chunk for each task, another number of files, another byte order, with or
+//! without a seal.
 
 use super::ErrorKind;
 use super::file::{File, TaskEntry};
@@ -17,20 +18,22 @@ use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::{Error as SionError, Head, KeyvalMode, Physical, Seal, SealState};
 use striae_core::span::Span;
 
-/// Bytes that are read at once to be checked.
+/// Number of bytes that are read at once for a check.
 const WINDOW: usize = 1 << 18;
 
-/// How to write a set anew, with each stream in one chunk.
+/// Options for rewriting a set with each stream in one chunk.
 ///
-/// Streams, global ranks, key-value records and the order that is stated for the data stay as they
-/// are; (block, position) pointers into chunks that are merged do not. All that is not asked for is
-/// as in the first file of the set; but the new set is one file, and has a seal if the old one had.
+/// Streams, global ranks, key-value records and the stated byte order of the data do not change.
+/// (Block, position) pointers into chunks that are merged become invalid. By default the new set is
+/// one file, it has a seal if the old set has one, and everything else is as in the first file of
+/// the old set.
 ///
-/// A seal of the old set is checked, metadata and data, so that a new one does not vouch for what
-/// was damaged since; unless the new set is to have none.
+/// A seal of the old set is checked, metadata and data, so that the new seal does not cover earlier
+/// damage. This check is skipped if the new set has no seal.
 ///
-/// The new set is made under hidden names and renamed when it is whole: see
-/// [`Publish`](crate::publish::Publish). What it replaces is gone only when the disk has it.
+/// The new set is written under hidden names and renamed when it is complete: see
+/// [`Publish`](crate::publish::Publish). A replaced set is removed only after the new one is on the
+/// disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Convert {
     fsblksize: Option<u32>,
@@ -53,54 +56,55 @@ impl Default for Convert {
 }
 
 impl Convert {
-    /// One file, otherwise as the old set; overwrites nothing; with a thread for each processor.
+    /// Writes one file; otherwise as the old set. Replaces no file; uses one thread for each
+    /// processor.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes that chunks are rounded to.
+    /// Sets the number of bytes that chunk sizes are rounded up to.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
         self.fsblksize = Some(bytes);
         self
     }
 
-    /// Physical files of the new set.
+    /// Sets the number of physical files of the new set.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
         self.nfiles = nfiles;
         self
     }
 
-    /// Byte order of the metadata, and of the headers of key-value records.
+    /// Sets the byte order of the metadata and of the headers of key-value records.
     #[must_use]
     pub const fn order(mut self, order: ByteOrder) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// Adds a seal; or leaves it out, and does not check those of the old set.
+    /// Adds a seal; with `false`, writes no seal and does not check the seals of the old set.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = Some(sealed);
         self
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output files are made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Writes all streams of `set` into a new set whose first file gets the name `out`. `progress`
-    /// is told the length of each piece that was copied.
+    /// Writes all streams of `set` into a new set whose first file is `out`. `progress` gets the
+    /// length of each copied piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; a damaged set;
-    /// data that are not as they were sealed; [`OutOfRange`](SionError::OutOfRange) for more files
-    /// than tasks; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error for a
+    /// damaged set, or for data that differs from its seal; [`OutOfRange`](SionError::OutOfRange)
+    /// if there are more files than tasks; an error of the operating system.
     pub fn run(
         &self,
         set: &File,
@@ -146,7 +150,7 @@ impl Convert {
     }
 }
 
-/// The seal of each physical file that has one, of files whose tables are as they were sealed.
+/// The seal of each physical file that has one. Fails if the tables of a file differ from its seal.
 fn seals(set: &File) -> Result<Vec<Option<Seal>>, Error> {
     let seal = |file: &Physical<FileStore>| {
         let at = |error| Error::new(file.store().path(), error);
@@ -158,17 +162,18 @@ fn seals(set: &File) -> Result<Vec<Option<Seal>>, Error> {
     set.reader().files().iter().map(seal).collect()
 }
 
-/// What all threads need.
+/// The data that all threads share.
 struct Job<'a> {
     set: &'a File,
-    /// Of each physical file of the set; none if nobody asks whether the data are as sealed.
+    /// The seal of each physical file of the set; empty if the data is not checked.
     seals: &'a [Option<Seal>],
     writer: &'a FileWriter,
     progress: &'a (dyn Fn(u64) + Sync),
 }
 
 impl Job<'_> {
-    /// Checks that a task's chunks are as they were sealed: the new seal must not vouch for others.
+    /// Compares the chunks of a task with the old seal, so that the new seal does not cover damaged
+    /// data.
     fn check_task(&self, task: &TaskEntry, window: &mut Vec<u8>) -> Result<(), Error> {
         let number = usize::try_from(task.file).unwrap_or(usize::MAX);
         let Some(Some(seal)) = self.seals.get(number) else { return Ok(()) };

@@ -1,23 +1,24 @@
-//! What can be wrong with a SIONlib set, or with a folder of task files.
+//! Errors of SIONlib sets and of folders of task files.
 
 use crate::shown;
 use std::io;
 use std::path::PathBuf;
 use striae_core::sion::Error;
 
-/// What is wrong with a set, besides what is wrong with any file.
+/// The kind of an error of a SIONlib set, beyond the errors that any file can have.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file is no SIONlib file, or a damaged one; or the caller asked for what is not there.
+    /// The file is not a SIONlib file, or it is damaged, or the caller asked for a part it does not
+    /// have.
     Format(Error),
-    /// Another file of a set cannot be opened.
+    /// Another file of the set cannot be opened.
     Sibling {
-        /// What the operating system says.
+        /// The error of the operating system.
         error: io::Error,
-        /// The first file of the set, which says how many there are.
+        /// The first file of the set, which states the number of files.
         first: PathBuf,
-        /// Files that it says there are.
+        /// The number of files that the first file states.
         nfiles: u32,
     },
     /// Several tasks have this global rank.
@@ -32,7 +33,7 @@ pub enum ErrorKind {
         /// The global rank.
         globalrank: i64,
     },
-    /// A task has a writer already.
+    /// The task has a writer already.
     Taken {
         /// The task.
         task: u64,
@@ -56,25 +57,25 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
-    /// A second file of a task, or of a key of it: `task_7` next to `task_00007`.
+    /// The folder has two files for one task, or for one key of it: `task_7` and `task_00007`.
     TwoTaskFiles {
         /// The task.
         task: u64,
     },
-    /// Bytes without a key among files of key-value records.
+    /// The folder has a file without a key, but other files are values of keys.
     MixedTaskFiles,
-    /// A task's stream is damaged.
+    /// The stream of a task is damaged.
     Task {
         /// The task.
         task: u64,
-        /// What is wrong with it.
+        /// The damage.
         error: Error,
     },
-    /// A task has more chunks than are kept in memory.
+    /// A task has more chunks than can be kept in memory.
     TooManyChunks {
-        /// Chunks that it used.
+        /// Number of chunks that the task used.
         blockcount: u64,
-        /// The most that are kept.
+        /// The largest number that is kept.
         limit: u64,
     },
     /// The task has no record with this key.

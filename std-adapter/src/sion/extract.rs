@@ -1,4 +1,4 @@
-//! Every task's stream into a file of its own.
+//! Extracts the stream of every task into its own file.
 
 use super::file::{File, TaskEntry};
 use crate::copy::{Copier, Place};
@@ -16,37 +16,38 @@ use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
-/// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
-/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a
-/// task without records.
+/// Extracts a set into a folder, with one file for each task: `task_00000` and so on. A set with
+/// key-value records gives one file for each task and key (`task_00000.key_1`), and an empty
+/// `task_00000` for a task without records.
 ///
-/// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
-/// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
+/// All files are made in a hidden folder inside the target folder and renamed when all of them are
+/// complete. If a read or a copy fails, the target folder stays unchanged. A kill leaves the hidden
+/// folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extract {
     output: Output,
 }
 
 impl Extract {
-    /// Overwrites nothing; as many threads as the machine has processors.
+    /// Replaces no file; uses one thread for each processor.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output files are made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Extracts all tasks of `set` into the folder `dir`, which is made if it is not there.
-    /// `progress` is told the length of each piece that was copied.
+    /// Extracts all tasks of `set` into the folder `dir`, which is made if it does not exist.
+    /// `progress` gets the length of each copied piece.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; a damaged set; the operating
-    /// system's.
+    /// [`ErrorKind::Exists`] for a file that exists already; an error for a damaged set; an error
+    /// of the operating system.
     pub fn run(
         &self,
         set: &File,
@@ -63,7 +64,7 @@ impl Extract {
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
-    /// Refuses early, before anything is copied, where names are known from the number of tasks.
+    /// Checks the names before anything is copied, if they follow from the number of tasks.
     fn check_names(&self, set: &File, dir: &Path) -> Result<(), Error> {
         if self.output.force || set.keyval() == KeyvalMode::Inline {
             return Ok(());
@@ -81,7 +82,7 @@ impl Extract {
         Ok(())
     }
 
-    /// Lets the threads take one task after another; the first error ends all of them.
+    /// Copies all tasks with several threads. The first error stops all threads.
     fn copy_all(
         &self,
         set: &File,
@@ -139,18 +140,18 @@ fn copy_task(
     last.map_or(Ok(()), |(_, out)| out.finish())
 }
 
-/// A file that grows by spans of a task's physical file.
+/// An output file to which spans of a task's physical file are appended.
 struct NewFile<'a> {
     store: &'a FileStore,
     to: PosixFile,
-    /// Its length so far; it may end in a hole that the file does not have yet.
+    /// Its length so far; the file may end in a hole that it does not have on disk yet.
     len: u64,
-    /// Its name in errors.
+    /// Its final path, for errors.
     path: PathBuf,
 }
 
 impl<'a> NewFile<'a> {
-    /// Opens the file with this name, which may be there already, to go on at its end.
+    /// Opens the file with this name, or makes it; appends at its end.
     fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
         let hidden = dir.join(name);
         let path = path_of(dir, name);
@@ -180,7 +181,7 @@ impl<'a> NewFile<'a> {
         Ok(())
     }
 
-    /// Gives the file its length: it ends earlier if its last bytes are a hole.
+    /// Sets the length of the file, which matters if its last bytes are a hole.
     fn finish(self) -> Result<(), Error> {
         let sized = self.to.size().and_then(|size| match size == self.len {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! Sets of physical files, found from the name of one.
+//! Sets of physical files, opened by the name of the first file.
 
 use super::ErrorKind;
 use super::siblings::{PartOfSet, buddy_path, of_sibling, sibling_path};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 use striae_core::sion::{self as core_sion, Head, KeyvalMode, Meta1, Physical, Reader, Task};
 
-/// Bytes of a window that tables are read in.
+/// Length in bytes of the window in which tables are read.
 pub(crate) const WINDOW: usize = 1 << 18;
 
 /// Buddy sets that are looked for: their numbers have two digits.
@@ -21,16 +21,16 @@ const MAX_BUDDIES: u32 = 100;
 /// A physical file of a set.
 pub(crate) type Part = core_sion::Opened<FileStore>;
 
-/// What a name turned out to be.
+/// The result of opening a set.
 #[derive(Debug)]
 pub enum Opened {
     /// A set that was closed.
     Closed(File),
-    /// A set that was not.
+    /// A set that was not closed.
     Unclosed(UnclosedSet),
 }
 
-/// A closed set, open for reading. All of its methods may be called by many threads at once.
+/// A closed set, open for reading. Many threads may call all of its methods at once.
 ///
 /// Tasks are numbered from 0 over (file, local rank).
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct File {
 
 /// A set of which at least one physical file was never closed.
 ///
-/// Its tasks are known, and where their chunks are, but not how much of them is used.
+/// The tasks and the places of their chunks are known, but not the used bytes of each chunk.
 #[derive(Debug)]
 pub struct UnclosedSet {
     path: PathBuf,
@@ -57,11 +57,11 @@ pub struct UnclosedSet {
 pub struct TaskEntry {
     /// Number of the task in the set.
     pub task: u64,
-    /// Number of its physical file in the set.
+    /// Number of the physical file of the task in the set.
     pub file: u32,
-    /// Its place in that file.
+    /// Rank and chunks of the task in that file.
     pub place: Task,
-    /// Bytes of its stream; 0 in a file that was never closed.
+    /// Length of its stream in bytes; 0 in a file that was never closed.
     pub bytes: u64,
 }
 
@@ -81,13 +81,13 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The whole set; with as many files open at once as [`max_open_files`] says.
+    /// Opens the whole set, with at most [`max_open_files`] files open at once.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps at most so many files of the set open at once, but at least one.
+    /// Keeps at most this number of files of the set open at once (at least one).
     #[must_use]
     pub const fn max_open_files(mut self, files: usize) -> Self {
         self.max_open_files = files;
@@ -113,8 +113,8 @@ impl OpenOptions {
     /// for that; tables and the headers of key-value records through it, as they are short, and
     /// read again and again.
     ///
-    /// The first file of a set is opened for this at once, and each other one when bytes of it are
-    /// asked for first.
+    /// The first file of a set is opened for direct reading at once; each other file when its data
+    /// is first read.
     #[must_use]
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
@@ -124,7 +124,7 @@ impl OpenOptions {
     /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
     ///
     /// # Errors
-    /// The file that is missing, unreadable, damaged, or of another set.
+    /// An error for the file that is missing, unreadable, damaged, or of another set.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Opened, Error> {
         let path = path.as_ref();
         let nfiles = self.nfiles(path)?;
@@ -162,7 +162,8 @@ impl OpenOptions {
         copies.find(|copy| !is_lost(copy)).unwrap_or(own)
     }
 
-    /// Files of the set whose first one is at `path`; 1 if it is to be opened alone.
+    /// Number of files of the set whose first file is at `path`; 1 if the file is to be opened
+    /// alone.
     fn nfiles(&self, path: &Path) -> Result<u32, Error> {
         let path = &*self.find(path, 0);
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
@@ -176,7 +177,7 @@ impl File {
     /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
     ///
     /// # Errors
-    /// The file that is missing, unreadable, damaged, or of another set;
+    /// An error for the file that is missing, unreadable, damaged, or of another set;
     /// [`core_sion::Error::NotClosed`] if it was never closed: see [`OpenOptions::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         match OpenOptions::new().open(path)? {
@@ -185,19 +186,19 @@ impl File {
         }
     }
 
-    /// The name that it was opened by.
+    /// The path that the set was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The set as core reads it.
+    /// The set, as the core crate reads it.
     #[must_use]
     pub const fn reader(&self) -> &Reader<Vec<Physical<FileStore>>, FileStore> {
         &self.reader
     }
 
-    /// Tasks of the whole set.
+    /// Number of tasks of the whole set.
     #[must_use]
     pub fn ntasks(&self) -> u64 {
         let keepers = self.keepers.iter().copied().fold(0, u64::saturating_add);
@@ -210,13 +211,13 @@ impl File {
         copies(&self.path, self.files().map(|(path, _)| path))
     }
 
-    /// What opening learned of each physical file, and its path.
+    /// Path and head (the parsed metadata) of each physical file.
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = (&Path, &Head)> {
         self.reader.files().iter().map(|file| (file.store().path(), file.head()))
     }
 
-    /// Which file of a set of several this is, if it was opened without the others.
+    /// The number of this file in its set, if it was opened without the other files.
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {
         match self.reader.files() {
@@ -228,15 +229,16 @@ impl File {
     /// All tasks in order.
     ///
     /// # Errors
-    /// A damaged table, or the operating system's.
+    /// An error for a damaged table; an error of the operating system.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
         Tasks::new(Source::Closed(self.reader.files().iter()), &self.keepers)
     }
 
-    /// The place of task `task`.
+    /// The entry of task `task`.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoTask`]; a damaged entry; the operating system's.
+    /// [`core_sion::Error::NoTask`] if there is no such task; an error for a damaged entry; an
+    /// error of the operating system.
     pub fn task(&self, task: u64) -> Result<TaskEntry, Error> {
         let (physical, file, local) = self.address(task)?;
         let at = |error| Error::new(physical.store().path(), error);
@@ -247,10 +249,12 @@ impl File {
         Ok(TaskEntry { task, file, place, bytes })
     }
 
-    /// The task with this global rank: the one that the mapping names, or the only one.
+    /// The number of the task with this global rank: the one that the mapping names, or else the
+    /// only one with this rank.
     ///
     /// # Errors
-    /// [`ErrorKind::NoGlobalrank`], [`ErrorKind::Ambiguous`]; the operating system's.
+    /// [`ErrorKind::NoGlobalrank`] if no task has this rank, [`ErrorKind::Ambiguous`] if several
+    /// have it; an error of the operating system.
     pub fn find_globalrank(&self, globalrank: i64) -> Result<u64, Error> {
         let at = |error| Error::new(&self.path, error);
         if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
@@ -270,10 +274,10 @@ impl File {
         }
     }
 
-    /// The stream of task `task`.
+    /// Opens the stream of task `task`.
     ///
     /// # Errors
-    /// As [`File::task`].
+    /// The errors of [`File::task`].
     pub fn stream(&self, task: u64) -> Result<TaskStream, Error> {
         let (file, _, local) = self.address(task)?;
         let place = file.task(local, &mut window(file.head()));
@@ -281,20 +285,21 @@ impl File {
         TaskStream::new(file, place)
     }
 
-    /// The stream of a task that is known already, from a list of this set.
+    /// Opens the stream of a task whose entry is known from a list of this set.
     ///
     /// # Errors
-    /// As [`File::task`].
+    /// The errors of [`File::task`].
     pub fn stream_of(&self, entry: &TaskEntry) -> Result<TaskStream, Error> {
         let (file, _, _) = self.address(entry.task)?;
         TaskStream::new(file, entry.place)
     }
 
-    /// Bytes used of each chunk of a task, from a list of this set, in order.
+    /// Used bytes of each chunk of a task, in order. The task's entry comes from a list of this
+    /// set.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoTask`]. An item is an error if its entry is damaged or cannot be read;
-    /// it is the last one then.
+    /// [`core_sion::Error::NoTask`] if there is no such task. An item is an error if its table
+    /// entry is damaged or cannot be read; it is the last item.
     pub fn chunk_lens(
         &self,
         entry: &TaskEntry,
@@ -304,11 +309,12 @@ impl File {
         Ok(lens.map(|len| len.map_err(|error| Error::new(file.store().path(), error))))
     }
 
-    /// The value of `key` in task `task`: all of its records, one after another.
+    /// The value of `key` in task `task`: all records with this key, one after another.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoKeyval`] if the set has none, [`ErrorKind::NoKey`]; a damaged record;
-    /// as [`File::task`].
+    /// [`core_sion::Error::NoKeyval`] if the set has no key-value records; [`ErrorKind::NoKey`] if
+    /// the task has no record with this key; an error for a damaged record; the errors of
+    /// [`File::task`].
     pub fn value(&self, task: u64, key: u64) -> Result<KeyReader, Error> {
         let value = KeyReader::new(self.stream(task)?, key).map_err(|error| error.of_task(task))?;
         value.ok_or_else(|| Error::new(&self.path, ErrorKind::NoKey { task, key }))
@@ -320,7 +326,7 @@ impl File {
         self.reader.keyval()
     }
 
-    /// The physical file of task `task`, its number, and the task's rank in it.
+    /// The physical file of task `task`, the number of that file, and the rank of the task in it.
     pub(super) fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
         let with_keepers = if self.keepers.is_empty() { task } else { self.with_keepers(task) };
         self.reader.address(with_keepers).map_err(|error| Error::new(&self.path, error))
@@ -356,33 +362,33 @@ impl File {
 }
 
 impl UnclosedSet {
-    /// The name that it was opened by.
+    /// The path that the set was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The physical files as core reads them.
+    /// The physical files, as the core crate reads them.
     #[must_use]
     pub fn parts(&self) -> &[core_sion::Opened<FileStore>] {
         &self.parts
     }
 
-    /// What opening learned of each physical file, and its path.
+    /// Path and head (the parsed metadata) of each physical file.
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = (&Path, &Head)> {
         self.parts.iter().map(|part| (part.store().path(), part.head()))
     }
 
-    /// All tasks in order. Those of a file that was never closed have no chunks and no bytes.
+    /// All tasks in order. Tasks of a file that was never closed have no chunks and no bytes.
     ///
     /// # Errors
-    /// A damaged table, or the operating system's.
+    /// An error for a damaged table; an error of the operating system.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
         Tasks::new(Source::Mixed(self.parts.iter()), &[])
     }
 
-    /// The error that says so.
+    /// The error [`NotClosed`](core_sion::Error::NotClosed) for the first unclosed file.
     #[must_use]
     pub fn not_closed(&self) -> Error {
         let part = self.parts.iter().find(|part| part.head().meta2.is_none());
@@ -401,7 +407,7 @@ fn open_part(store: FileStore) -> Result<Part, Error> {
 }
 
 impl Opened {
-    /// What opening learned of each physical file, and its path.
+    /// Path and head (the parsed metadata) of each physical file.
     #[must_use]
     pub fn files(&self) -> Vec<(&Path, &Head)> {
         match self {
@@ -410,10 +416,10 @@ impl Opened {
         }
     }
 
-    /// All tasks in order. Those of a file that was never closed have no chunks and no bytes.
+    /// All tasks in order. Tasks of a file that was never closed have no chunks and no bytes.
     ///
     /// # Errors
-    /// A damaged table, or the operating system's.
+    /// An error for a damaged table; an error of the operating system.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
         match self {
             Self::Closed(file) => file.tasks(),
@@ -421,7 +427,7 @@ impl Opened {
         }
     }
 
-    /// Which file of a set of several this is, if it was opened without the others.
+    /// The number of this file in its set, if it was opened without the other files.
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {
         match self.files().as_slice() {
@@ -430,10 +436,10 @@ impl Opened {
         }
     }
 
-    /// The name that the set was created under, from its first file.
+    /// The name under which the set was created; it is stored in the first file.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn prefix(&self) -> Result<Vec<u8>, Error> {
         let (path, prefix) = match self {
             Self::Closed(file) => match file.reader.files().first() {

@@ -1,4 +1,5 @@
-//! SIONlib files: open a set by its name, list its tasks, read their streams, write new ones.
+//! SIONlib files: opens a set by its name, lists its tasks, reads their streams and writes new
+//! sets.
 //!
 //! ```
 //! use std::io::{Read, Seek, SeekFrom, Write};
@@ -33,26 +34,26 @@
 //!
 //! | program | here |
 //! |---|---|
-//! | `siondump` | `striae info`, `striae ls`; `striae dump` for every field; the same by [`File::tasks`], [`dump`](mod@dump) |
-//! | `sionsplit` | `striae extract`, [`Extract`]; `striae pack`, [`Pack`] is the way back |
+//! | `siondump` | `striae info`, `striae ls`; `striae dump` for every field; in Rust [`File::tasks`] and [`dump`](mod@dump) |
+//! | `sionsplit` | `striae extract`, [`Extract`]; the reverse is `striae pack`, [`Pack`] |
 //! | `sioncat` | `striae cat` |
 //! | `siondefrag` | `striae convert`, [`Convert`] |
 //! | `sionversion` | `striae --version`; `striae info` prints the version fields of a file |
 //! | none | `striae verify`, [`verify`](mod@verify); `striae recover`, [`recover`](mod@recover) |
 //!
-//! Tasks are numbered over the files of a set; SIONlib's rank of a task is its global rank, and
-//! [`File::find_globalrank`] leads from one to the other.
+//! Tasks are numbered over all files of a set. SIONlib's rank of a task is its global rank;
+//! [`File::find_globalrank`] gives the number of the task with a global rank.
 //!
 //! | call | here |
 //! |---|---|
-//! | `sion_open`, to read | [`File::open`]; [`OpenOptions`] for one file alone, or for a set that was not closed |
+//! | `sion_open`, to read | [`File::open`]; [`OpenOptions`] for a single file of a set, or for a set that was not closed |
 //! | `sion_open_rank` | [`File::find_globalrank`], then [`File::stream`] |
-//! | `sion_open`, to write | [`Builder::create`]; [`Reopen`] goes on with a set |
+//! | `sion_open`, to write | [`Builder::create`]; [`Reopen`] appends to a set |
 //! | `sion_paropen_omp` | [`Builder::create`], and [`FileWriter::task`] for each thread |
-//! | `sion_paropen_mpi`, `sion_paropen_ompi`, `sion_paropen_generic` | nothing yet for several processes |
-//! | `sion_fwrite` | [`TaskWriter::write_record`], which keeps a record in one chunk; plain [`write`](std::io::Write::write) goes on in the next chunk |
+//! | `sion_paropen_mpi`, `sion_paropen_ompi`, `sion_paropen_generic` | not in this crate |
+//! | `sion_fwrite` | [`TaskWriter::write_record`], which keeps a record in one chunk; plain [`write`](std::io::Write::write) continues in the next chunk |
 //! | `sion_ensure_free_space` | [`TaskWriter::ensure_free_space`] |
-//! | `sion_bytes_avail_in_block` | to write, [`TaskWriter::room`]; to read, [`TaskStream::next_span`] ends with the chunk |
+//! | `sion_bytes_avail_in_block` | to write, [`TaskWriter::room`]; to read, [`TaskStream::next_span`], which ends with the chunk |
 //! | `sion_get_current_location` | to write, [`TaskWriter::location`]; to read, [`stream_position`](std::io::Seek::stream_position) |
 //! | `sion_fread` | [`TaskStream`] as [`Read`](std::io::Read) |
 //! | `sion_feof` | a read gives 0 bytes; [`TaskStream::len`] is known from the start |
@@ -62,9 +63,9 @@
 //! | `sion_fwrite_key` | [`TaskWriter::write_key`] |
 //! | `sion_fread_key` | [`File::value`] |
 //! | `sion_fread_key_iterator_next` | [`TaskStream::records`] |
-//! | `sion_flush` | [`FileWriter::commit`], [`TaskWriter::commit`], which make it durable; `sion_flush` only counts bytes in memory |
-//! | `sion_get_file_endianness`, `sion_swap` | [`Meta1::data_order`] says the order; data are never swapped |
-//! | `sion_close`, `sion_parclose_mpi`, `sion_parclose_omp`, `sion_parclose_ompi` | [`FileWriter::close`]; what is read is closed when it is dropped |
+//! | `sion_flush` | [`FileWriter::commit`], [`TaskWriter::commit`], which make the data durable; `sion_flush` only counts bytes in memory |
+//! | `sion_get_file_endianness`, `sion_swap` | [`Meta1::data_order`] gives the order; data is never swapped |
+//! | `sion_close`, `sion_parclose_mpi`, `sion_parclose_omp`, `sion_parclose_ompi` | [`FileWriter::close`]; a set that is open to read is closed when it is dropped |
 
 mod convert;
 pub mod dump;

@@ -1,4 +1,4 @@
-//! A set that gets its names when it is whole.
+//! A new set whose files get their names when all of them are complete.
 
 use super::write::{Builder, FileWriter};
 use crate::error::Error;
@@ -8,31 +8,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use striae_core::sion::filegroups::EvenFiles;
 
-/// What was written.
+/// The size of a set that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Physical files of the new set.
+    /// Number of physical files of the new set.
     pub files: u32,
-    /// Its tasks.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Bytes of its streams.
+    /// Bytes of all streams.
     pub bytes: u64,
 }
 
-/// Where a new set shall be.
+/// The destination of a new set.
 pub(super) struct NewSet<'a> {
-    /// Its first file.
+    /// Path of its first file.
     pub(super) out: &'a Path,
     pub(super) nfiles: NonZeroU32,
     pub(super) output: Output,
-    /// The file that it is made of, if that is one.
+    /// The source file whose permissions the new files get, if the source is one file.
     pub(super) like: Option<&'a Path>,
 }
 
 impl NewSet<'_> {
-    /// Makes a set of `ntasks` tasks as `builder` says, lets `fill` write its streams, and gives
-    /// its files their names: at once, and only when all of them are whole.
+    /// Makes a set of `ntasks` tasks with the options of `builder`, calls `fill`, which writes its
+    /// streams, and gives the files their names when all of them are complete.
     pub(super) fn write(
         &self,
         builder: Builder,

@@ -1,4 +1,4 @@
-//! Task files into a set: what [`Extract`](super::Extract) takes apart.
+//! Packs task files into a set; the reverse of [`Extract`](super::Extract).
 
 use super::ErrorKind;
 use super::new_set::{NewSet, Written};
@@ -24,7 +24,7 @@ pub struct Sources {
     keyval: bool,
 }
 
-/// The files of one task: one, or one for each key.
+/// The files of one task: a single file, or one file for each key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Task {
     plain: Option<PathBuf>,
@@ -34,25 +34,25 @@ struct Task {
 }
 
 impl Sources {
-    /// One task for each of `files`, in this order.
+    /// Makes one task for each of `files`, in this order.
     ///
     /// # Errors
-    /// The operating system's, for a file that cannot be read or is no regular one.
+    /// An error of the operating system for a file that cannot be read or is not a regular file.
     pub fn of_files(files: Vec<PathBuf>) -> Result<Self, Error> {
         let task = |path| Task { plain: Some(path), keys: Vec::new(), len: 0 };
         Self { tasks: files.into_iter().map(task).collect(), keyval: false }.measured()
     }
 
-    /// The files of `folder` that [`Extract`](super::Extract) made: `task_00000` and so on, or
-    /// `task_00000.key_1` and so on for key-value records, in the order of these numbers. Other
-    /// files are left alone.
+    /// Takes the files that [`Extract`](super::Extract) made in `folder`: `task_00000` and so on,
+    /// or `task_00000.key_1` and so on for key-value records, in the order of these numbers. Other
+    /// files are ignored.
     ///
     /// # Errors
-    /// [`NoTaskFile`](ErrorKind::NoTaskFile) if there is none, or a number is missing;
-    /// [`TwoTaskFiles`](ErrorKind::TwoTaskFiles) if a number is there twice, with more zeros or
-    /// less; [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also
-    /// has bytes without a key; the operating system's, for a file that cannot be read or is no
-    /// regular one.
+    /// [`NoTaskFile`](ErrorKind::NoTaskFile) if there is no task file, or if a number is missing;
+    /// [`TwoTaskFiles`](ErrorKind::TwoTaskFiles) if a number occurs twice, with more zeros or
+    /// fewer; [`MixedTaskFiles`](ErrorKind::MixedTaskFiles) if a task with key-value records also
+    /// has bytes without a key; an error of the operating system for a file that cannot be read or
+    /// is not a regular file.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let at = |error| Error::new(folder, error);
         let mut tasks: BTreeMap<u64, Task> = BTreeMap::new();
@@ -83,7 +83,7 @@ impl Sources {
         Self { tasks: tasks.into_values().collect(), keyval }.measured()
     }
 
-    /// Asks for the length of each task's stream.
+    /// Finds the length of the stream of each task.
     fn measured(mut self) -> Result<Self, Error> {
         for task in &mut self.tasks {
             if let Some(path) = &task.plain {
@@ -100,7 +100,7 @@ impl Sources {
         Ok(self)
     }
 
-    /// Tasks that they make.
+    /// Number of tasks.
     #[must_use]
     pub fn ntasks(&self) -> u64 {
         usize_to_u64(self.tasks.len())
@@ -113,13 +113,13 @@ impl Sources {
     }
 }
 
-/// Length of a file that can be read.
+/// Length of a file; fails if the file cannot be read.
 fn len_of(path: &Path) -> Result<u64, Error> {
     let len = PosixFile::open(path).and_then(|file| file.honest_size());
     len.map_err(|error| Error::new(path, error))
 }
 
-/// Task and key of a name like `task_00012.key_7`.
+/// Parses the task and the key of a name like `task_00012.key_7`.
 fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
     let number = |digits: &str| {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -132,10 +132,11 @@ fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
     }
 }
 
-/// How to make a set of task files.
+/// Options for packing task files into a set.
 ///
-/// The set is made under hidden names and renamed when it is whole: see
-/// [`Publish`](crate::publish::Publish). What it replaces is gone only when the disk has it.
+/// The set is written under hidden names and renamed when it is complete: see
+/// [`Publish`](crate::publish::Publish). A replaced set is removed only after the new one is on the
+/// disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Pack {
     chunksize: Option<u64>,
@@ -160,35 +161,36 @@ impl Default for Pack {
 }
 
 impl Pack {
-    /// One file, one chunk a task, in the machine's byte order, without a seal; overwrites nothing;
-    /// with a thread for each processor.
+    /// Writes one file with one chunk for each task, in the machine's byte order, without a seal.
+    /// Replaces no file; uses one thread for each processor.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes of every chunk, in place of the length of each task's files.
+    /// Sets the size of every chunk in bytes, in place of the length of the task's files.
     #[must_use]
     pub const fn chunksize(mut self, bytes: u64) -> Self {
         self.chunksize = Some(bytes);
         self
     }
 
-    /// Bytes that chunks are rounded to, in place of the file system's block size.
+    /// Sets the number of bytes that chunk sizes are rounded up to, in place of the file system's
+    /// block size.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
         self.fsblksize = Some(bytes);
         self
     }
 
-    /// Physical files of the set.
+    /// Sets the number of physical files of the set.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
         self.nfiles = nfiles;
         self
     }
 
-    /// Byte order of the metadata, which is also stated for the data.
+    /// Sets the byte order of the metadata, which is also stated for the data.
     #[must_use]
     pub const fn order(mut self, order: ByteOrder) -> Self {
         self.order = order;
@@ -202,20 +204,20 @@ impl Pack {
         self
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output files are made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Makes a set of `sources` whose first file gets the name `out`. `progress` is told the length
-    /// of each piece that was copied.
+    /// Makes a set of `sources` whose first file is `out`. `progress` gets the length of each
+    /// copied piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) for more files than tasks, or no task;
-    /// the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
+    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) if there are more files than tasks, or
+    /// no task; an error of the operating system.
     pub fn run(
         &self,
         sources: &Sources,
@@ -267,7 +269,7 @@ fn pack_task(
     task.keys.iter().try_for_each(|(key, path)| pack_file(path, to, Some(*key), copier, progress))
 }
 
-/// Appends a file to a stream, as the record of a key if there is one.
+/// Appends a file to a stream, as a key-value record if it has a key.
 fn pack_file(
     path: &Path,
     to: &mut TaskWriter,

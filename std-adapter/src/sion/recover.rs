@@ -1,4 +1,4 @@
-//! Recovering sets that were never closed, or whose META2 is damaged.
+//! Recovers sets that were never closed, or whose META2 is damaged.
 //!
 //! ```
 //! use striae::sion::recover::Recover;
@@ -37,18 +37,18 @@ use striae_inspect::sion::mapping::Address;
 pub use striae_inspect::sion::recover::RecoveredTask;
 use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
 
-/// How to recover a set: what is looked at, and what may be overwritten.
+/// Options for recovering a set.
 ///
-/// The old set may be unclosed, cut or damaged in META2, committed or closed; it is only read.
-/// META1 must be sound. What proves a stream's length, and what is a guess, is said in
-/// [`striae_core::sion::recover`].
+/// The old set may be closed, committed, never closed, cut, or damaged in META2; it is only read.
+/// Its META1 must be sound. [`striae_core::sion::recover`] says what proves the length of a stream
+/// and what is a guess.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recover {
     alone: bool,
     output: Output,
 }
 
-/// What can be recovered of a set.
+/// The part of a set that can be recovered.
 #[derive(Debug)]
 pub struct Recovery {
     files: Vec<FileStore>,
@@ -57,34 +57,34 @@ pub struct Recovery {
 }
 
 impl Recover {
-    /// The whole set; overwrites nothing.
+    /// Recovers the whole set; replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Recovers only the named physical file, even if it is the first of several. It is a set of
-    /// one file then.
+    /// Recovers only the named physical file, even if it is the first of several. The new set then
+    /// has one file.
     #[must_use]
     pub const fn alone(mut self, alone: bool) -> Self {
         self.alone = alone;
         self
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output files are made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Judges all streams of the set whose first file is at `path`. A later file of a set is taken
-    /// alone.
+    /// Finds the length of every stream of the set whose first file is at `path`. A later file of a
+    /// set is examined alone.
     ///
     /// # Errors
-    /// The file that is missing, unreadable, of another set, or whose META1 is damaged;
-    /// [`TooManyChunks`](ErrorKind::TooManyChunks) if a physical file has more than
-    /// 2^25 chunks with data, or its META2 would have more than 4 GiB.
+    /// An error for the file that is missing, unreadable, of another set, or damaged in META1;
+    /// [`TooManyChunks`](ErrorKind::TooManyChunks) if a physical file has more than 2^25 chunks
+    /// with data, or if its META2 would be longer than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let mut files = Files::empty(max_open_files(), None);
@@ -117,7 +117,7 @@ impl Recover {
 }
 
 impl Recovery {
-    /// Physical files.
+    /// Paths of the physical files.
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.files.iter().map(FileStore::path)
@@ -134,33 +134,34 @@ impl Recovery {
         self.set.bytes()
     }
 
-    /// Which file of a set of several this is, if it is recovered without the others.
+    /// The number of this file in its set, if it is recovered without the other files.
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {
         self.set.part_of_set()
     }
 
-    /// Whether no stream is a guess.
+    /// Whether no length of a stream is a guess.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.set.is_exact()
     }
 
-    /// Writes a closed set whose first file gets the name `out`. `progress` is told the length of
-    /// each piece of a stream that was copied.
+    /// Writes a closed set whose first file is `out`. `progress` gets the length of each copied
+    /// piece of a stream.
     ///
-    /// It has the same physical files, META1, chunks and data at the same places, so that (block,
-    /// position) pointers mean what they meant; bytes that are in no stream are left out. The set
-    /// is made under hidden names and renamed when it is whole: see
+    /// The new set has the same physical files, META1 and chunks as the old one, with the data at
+    /// the same offsets, so (block, position) pointers stay valid. Bytes that are in no stream are
+    /// not copied. The set is written under hidden names and renamed when it is complete: see
     /// [`Publish`](crate::publish::Publish).
     ///
-    /// A physical file whose seal has sound checksums of its chunks is sealed with these, and not
-    /// with those of the bytes that are there now: so [`Verify::sion`](crate::Verify::sion) still
-    /// finds what was altered since. Without them the copy has no seal, as nothing proves the data.
+    /// If the seal of a physical file has sound checksums of its chunks, the copy is sealed with
+    /// these checksums, not with checksums of the present bytes. So
+    /// [`Verify::sion`](crate::Verify::sion) still finds data that was altered after the sealing.
+    /// Otherwise the copy has no seal, because nothing proves the data.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; the operating
-    /// system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error of the
+    /// operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
         let like = self.files.first().map(FileStore::path);
@@ -173,7 +174,7 @@ impl Recovery {
         })
     }
 
-    /// Writes a physical file at `hidden`.
+    /// Writes a physical file at the path `hidden`.
     fn write_file(
         &self,
         (number, mapping): (usize, &[Address]),

@@ -1,4 +1,4 @@
-//! The files of a set by their names: those that are there, and those that are not.
+//! The names of the files of a set.
 
 use crate::error::{Error, ErrorKind};
 use std::collections::BTreeSet;
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use striae_core::sion::filename::{Buddy, Sibling};
 pub use striae_inspect::sion::PartOfSet;
 
-/// The name of the set whose file `part` is by its name `path`; `None` if it was renamed.
+/// The path of the set to which the file `part` with the path `path` belongs; `None` if the file
+/// was renamed.
 #[must_use]
 pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
     let suffix = Sibling(part.file).to_string();
@@ -18,13 +19,13 @@ pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(name))).filter(|set| set.file_name().is_some())
 }
 
-/// The number that a file's name ends with.
+/// The number at the end of a file's name.
 pub(super) fn number_of(path: &Path) -> u32 {
     Sibling::of_name(&path.to_string_lossy()).0
 }
 
-/// Numbers of the files beside `path` that are named like files of its set. How many files the set
-/// claims to have does not matter to the time that this takes.
+/// The numbers of the existing files next to `path` that are named like files of its set. The run
+/// time does not depend on the number of files that the set claims.
 pub(super) fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
     let name = path.file_name().unwrap_or_default();
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
@@ -35,7 +36,7 @@ pub(super) fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
     Ok(numbers)
 }
 
-/// The number of the file called `other` in the set called `name`.
+/// The number that the file name `other` has in the set with the name `name`.
 fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
     let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
     let suffix = std::str::from_utf8(suffix).ok()?;
@@ -43,12 +44,12 @@ fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
     (number.to_string() == suffix).then_some(number.0)
 }
 
-/// Name of the physical file `number` of the set at `path`.
+/// Path of the physical file `number` of the set at `path`.
 pub(super) fn sibling_path(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, Sibling(number))
 }
 
-/// Name of the first file of the buddy set `number` of the set at `path`.
+/// Path of the first file of the buddy set `number` of the set at `path`.
 #[must_use]
 pub fn buddy_path(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, Buddy(number))
@@ -60,7 +61,7 @@ fn with_suffix(path: &Path, suffix: impl fmt::Display) -> PathBuf {
     name.into()
 }
 
-/// A file of a set that cannot be opened: says why it should be there.
+/// Adds to an error about a file of a set why the file is expected to exist.
 pub(super) fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
     if error.path() == first {
         return error;

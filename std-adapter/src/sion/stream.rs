@@ -1,4 +1,4 @@
-//! A task's bytes as a `std::io` stream.
+//! The bytes of a task as a `std::io` stream.
 
 use super::ErrorKind;
 use crate::error::Error;
@@ -12,14 +12,14 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 
-/// Chunks of a task whose lengths are kept in memory, at most. A file may claim 2^31 of them and be
-/// sparse.
+/// The most chunks of a task whose lengths are kept in memory. A sparse file may claim 2^31 of
+/// them.
 const MAX_CHUNKS: u64 = 1 << 24;
 
-/// The stream of one task. It owns what it needs, so that it may go to another thread.
+/// The stream of one task. It owns all that it needs, so it can be moved to another thread.
 ///
-/// Each read asks the operating system: whoever reads a few bytes at a time puts it into a
-/// [`BufReader`](io::BufReader). Reads of some KiB or more gain nothing by that.
+/// Each read is a call of the operating system. For reads of a few bytes, wrap it in a
+/// [`BufReader`](io::BufReader); for reads of some KiB or more, a buffer gains nothing.
 #[derive(Debug, Clone)]
 pub struct TaskStream {
     store: FileStore,
@@ -30,7 +30,7 @@ pub struct TaskStream {
 }
 
 impl TaskStream {
-    /// Reads the lengths of the task's chunks: 8 bytes of memory for each that it used.
+    /// Reads the lengths of the chunks of the task: 8 bytes of memory for each used chunk.
     pub(super) fn new(file: &Physical<FileStore>, task: Task) -> Result<Self, Error> {
         let store = file.store().clone();
         let at = |error| Error::new(store.path(), error);
@@ -55,13 +55,13 @@ impl TaskStream {
         })
     }
 
-    /// Bytes of the stream.
+    /// Length of the stream in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has none.
+    /// Whether the stream is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -73,7 +73,7 @@ impl TaskStream {
         self.order
     }
 
-    /// The physical file that it lies in.
+    /// The physical file that holds the stream.
     #[must_use]
     pub const fn store(&self) -> &FileStore {
         &self.store
@@ -82,24 +82,25 @@ impl TaskStream {
     /// Stream position and length of chunk `chunk`.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoChunk`] if the task did not use it.
+    /// [`core_sion::Error::NoChunk`] if the task did not use this chunk.
     pub fn chunk(&mut self, chunk: u64) -> Result<(u64, u64), Error> {
         let stretch = self.stream.chunk(chunk);
         let stretch = stretch.map_err(|error| Error::new(self.store.path(), error))?;
         Ok((stretch.begin, stretch.len))
     }
 
-    /// The stream position of a (chunk, offset) pointer as SIONlib's users store them.
+    /// The stream position for a (chunk, offset) pointer, as users of SIONlib store them.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoChunk`], [`core_sion::Error::Position`] if there is no such place.
+    /// [`core_sion::Error::NoChunk`] if the task did not use this chunk;
+    /// [`core_sion::Error::Position`] if it used fewer bytes of it.
     pub fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, Error> {
         let position = self.stream.position_of(chunk, offset);
         position.map_err(|error| Error::new(self.store.path(), error))
     }
 
-    /// Where in the physical file the next bytes are, at most `len` of them and at most to the end
-    /// of their chunk; `None` at the end of the stream. The position moves behind them.
+    /// The place in the physical file of the next bytes: at most `len` bytes, and at most to the
+    /// end of the chunk. `None` at the end of the stream. The position moves past these bytes.
     ///
     /// # Errors
     /// None at present; the chunk lengths are in memory.
@@ -108,13 +109,13 @@ impl TaskStream {
         span.map_err(|error| Error::new(self.store.path(), error))
     }
 
-    /// Hands over the next `len` bytes, fewer at the end of the stream, a piece after another,
-    /// until `each` wants no more. Pieces are of any length; what is read
-    /// [directly](super::OpenOptions::direct) is read ahead. The position moves behind them; where
-    /// `each` wanted no more, or there was an error, it is lost.
+    /// Passes the next `len` bytes (fewer at the end of the stream) to `each`, piece by piece,
+    /// until `each` returns `false`. Pieces have any length. With
+    /// [direct](super::OpenOptions::direct) reading, the next bytes are read ahead. The position
+    /// moves past the bytes; after an error, or if `each` returned `false`, it is undefined.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn read_pieces(
         &mut self,
         len: u64,
@@ -151,11 +152,12 @@ impl TaskStream {
         })
     }
 
-    /// All key-value records, in stream order, read while they are asked for. The position is lost.
+    /// All key-value records in stream order; each is read when it is asked for. The position of
+    /// this stream is undefined afterwards.
     ///
     /// # Errors
-    /// [`core_sion::Error::NoKeyval`] if the file has none. A record may be damaged, or not be
-    /// readable; it is the last one then.
+    /// [`core_sion::Error::NoKeyval`] if the file has no key-value records. An item is an error if
+    /// its record is damaged or cannot be read; it is the last item.
     pub fn records(&mut self) -> Result<TaskRecords<'_>, Error> {
         let path = self.store.path();
         if self.keyval != KeyvalMode::Inline {
@@ -167,13 +169,13 @@ impl TaskStream {
     }
 }
 
-/// Memory to read the lengths of a task's chunks in: for all of them, but at most 64 KiB.
+/// A buffer for the chunk lengths of a task: long enough for all of them, but at most 64 KiB.
 pub(super) fn lens_window(file: &Physical<FileStore>, task: &Task) -> Vec<u8> {
     let all = task.blockcount.saturating_mul(file.meta2().blockcounts().len());
     vec![0; usize::try_from(all).unwrap_or(usize::MAX).clamp(8, 1 << 16)]
 }
 
-/// The key-value records of a task.
+/// An iterator over the key-value records of a task.
 #[derive(Debug)]
 pub struct TaskRecords<'a> {
     store: &'a FileStore,
@@ -181,7 +183,8 @@ pub struct TaskRecords<'a> {
 }
 
 impl TaskRecords<'_> {
-    /// The spans of a record's value in the physical file: one for each chunk that it lies in.
+    /// The spans of the value of a record in the physical file: one for each chunk that holds a
+    /// part of it.
     ///
     /// # Errors
     /// None at present; the chunk lengths are in memory.
@@ -230,22 +233,22 @@ impl Seek for TaskStream {
     }
 }
 
-/// The value of a key: its records, one after another.
+/// The value of a key: the values of its records, one after another.
 ///
-/// Small reads want a [`BufReader`](io::BufReader), as those of [`TaskStream`].
+/// For reads of a few bytes, wrap it in a [`BufReader`](io::BufReader), as with [`TaskStream`].
 #[derive(Debug)]
 pub struct KeyReader {
     stream: TaskStream,
     key: u64,
     len: u64,
-    /// Stream position of the next record's header.
+    /// Stream position of the header of the next record.
     next: u64,
-    /// Bytes of the current record that are still to come.
+    /// Bytes of the current record that were not read yet.
     left: u64,
 }
 
 impl KeyReader {
-    /// Adds up the records of `key`; `None` if the task has none.
+    /// Adds up the lengths of the records of `key`; `None` if the task has no such record.
     pub(super) fn new(mut stream: TaskStream, key: u64) -> Result<Option<Self>, Error> {
         let mut total = None;
         for record in stream.records()? {
@@ -257,19 +260,19 @@ impl KeyReader {
         Ok(total.map(|len| Self { stream, key, len, next: 0, left: 0 }))
     }
 
-    /// Bytes of the value.
+    /// Length of the value in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has none: the task has the key, with empty records only.
+    /// Whether the value is empty: the task has the key, but only with empty records.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Goes to the next byte that is to come; `false` if there is none.
+    /// Moves to the next unread byte; `false` if there is none.
     fn enter_record(&mut self) -> Result<bool, Error> {
         while self.left == 0 {
             let key = self.key;

@@ -1,5 +1,5 @@
-//! Checks all that can be checked of a set, and reports everything that it finds: what
-//! [`striae_inspect::sion`] has, by all processors.
+//! Runs all checks of [`striae_inspect::sion`] on a set, on all processors, and reports every
+//! finding.
 
 pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use striae_inspect::sion::{Ending, FindingKind, MAX_COMPARED_RANKS, Sealing, State, Summary};
@@ -19,19 +19,19 @@ use std::sync::Arc;
 use striae_core::sion::SealState;
 use striae_inspect::sion::Files;
 
-/// Bytes of a window that tables are read in.
+/// Length in bytes of the window in which tables are read.
 const WINDOW: usize = 1 << 20;
 
-/// Something that is wrong or unusual.
+/// A problem or an unusual fact in a SIONlib set.
 pub type Finding = finding::Finding<FindingKind>;
 
 impl Verify<'_> {
-    /// Checks the SIONlib set whose first file is at `path`, and hands over what it finds, one
-    /// after another. A later file of a set is checked alone. Progress is told of [`sealed_bytes`]
-    /// in all.
+    /// Checks the SIONlib set whose first file is at `path` and passes each finding to the
+    /// callback. A later file of a set is checked alone. The lengths that `progress` gets add up to
+    /// [`sealed_bytes`].
     ///
     /// # Errors
-    /// The operating system's, for the file at `path`. Whatever is wrong with the contents of that
+    /// An error of the operating system for the file at `path`. Any problem in the contents of that
     /// file, or with other files of the set, is a finding.
     pub fn sion(
         &self,
@@ -51,10 +51,11 @@ impl Verify<'_> {
     }
 }
 
-/// Looks how the physical file at `path` was left. Nothing is checked that does not matter to that.
+/// The state in which the physical file at `path` was left (closed, committed, ...). Checks only
+/// what decides this.
 ///
 /// # Errors
-/// What is wrong with its head; the operating system's.
+/// An error for a damaged head; an error of the operating system.
 pub fn state(path: &Path) -> Result<State, Error> {
     let failed = |error| Error::new(path, error);
     let store = PosixFile::open(path).map_err(failed)?;
@@ -85,7 +86,8 @@ impl<'a> Files for Set<'a> {
     }
 }
 
-/// Bytes of data that verifying the set at `path` compares with checksums, as far as the files say.
+/// Number of data bytes that verifying the set at `path` compares with checksums, as the files
+/// state it.
 #[must_use]
 pub fn sealed_bytes(path: &Path) -> u64 {
     let Ok(Opened::Closed(set)) = OpenOptions::new().open(path) else { return 0 };

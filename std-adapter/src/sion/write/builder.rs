@@ -1,4 +1,4 @@
-//! How a new set is made.
+//! Options for a new set, and its creation.
 
 use super::Durability;
 use super::part::Settings;
@@ -20,10 +20,10 @@ use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Groupin
 use striae_core::store::usize_to_u64;
 use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
 
-/// Bytes of a task's buffer, unless told.
+/// Default length in bytes of a task's buffer.
 pub(super) const BUFFER: usize = 1 << 16;
 
-/// How a new set is made: its tasks, and how their streams are laid out and kept.
+/// Options for a new set: its tasks, the layout of their streams, and durability.
 ///
 /// ```
 /// use std::io::Write;
@@ -61,8 +61,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A set of `ntasks` tasks in one file: chunks of 1 MiB, global ranks from 0, the file system's
-    /// block size, plain streams in the machine's byte order, commits that survive a power cut.
+    /// Makes a set of `ntasks` tasks in one file. Defaults: chunks of 1 MiB, global ranks from 0,
+    /// the file system's block size, plain streams in the machine's byte order, commits that
+    /// survive a power cut.
     #[must_use]
     pub const fn new(ntasks: u64) -> Self {
         Self {
@@ -82,79 +83,82 @@ impl Builder {
         }
     }
 
-    /// Bytes of each chunk of each task; rounded up to the block size of the file system.
+    /// Sets the size of each chunk of each task in bytes. It is rounded up to the block size of the
+    /// file system.
     #[must_use]
     pub fn chunksize(mut self, bytes: u64) -> Self {
         self.chunksizes = Sizes::Same(bytes);
         self
     }
 
-    /// Bytes of each chunk, task by task; rounded up to the block size of the file system. A task
-    /// with 0 has no room.
+    /// Sets the size of each chunk in bytes, task by task. Each is rounded up to the block size of
+    /// the file system. A task with size 0 has no room.
     #[must_use]
     pub fn chunksizes(mut self, bytes: Vec<u64>) -> Self {
         self.chunksizes = Sizes::Each(bytes);
         self
     }
 
-    /// A number for each task; any numbers. Without them they are counted from 0.
+    /// Sets the global rank of each task; any numbers are allowed. Without this, tasks are counted
+    /// from 0.
     ///
-    /// SIONlib's mapped parallel reader (`sion_paropen_mapped_mpi`) takes them for indices and ends
-    /// by a segmentation fault if they are not all numbers from 0 to below the number of tasks,
-    /// each once. Its other readers, its tools and striae read any. A set of several files of which
-    /// that is not so is made with a warning of the crate `log`.
+    /// SIONlib's mapped parallel reader (`sion_paropen_mapped_mpi`) uses global ranks as indices.
+    /// It ends with a segmentation fault unless they are all numbers from 0 to the number of tasks
+    /// minus 1, each once. SIONlib's other readers, its tools and striae read any global ranks.
+    /// Creating a set of several files with other global ranks logs a warning (crate `log`).
     #[must_use]
     pub fn globalranks(mut self, globalranks: Vec<i64>) -> Self {
         self.globalranks = Some(globalranks);
         self
     }
 
-    /// Physical files of the set: each gets as many tasks, and the last one the rest as well.
+    /// Sets the number of physical files. All files get the same number of tasks; the last one also
+    /// gets the rest.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: u32) -> Self {
         self.nfiles = nfiles;
         self
     }
 
-    /// Bytes that chunks are rounded to, in place of the file system's block size. With long
-    /// writes, 1 MiB can be some percent faster than that: pages of the cache are as long as they
-    /// are aligned.
+    /// Sets the number of bytes that chunk sizes are rounded up to, in place of the file system's
+    /// block size. With long writes, 1 MiB can be a few percent faster, because the pages of the
+    /// cache are as long as their alignment.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
         self.fsblksize = Some(bytes);
         self
     }
 
-    /// Byte order of the metadata.
+    /// Sets the byte order of the metadata.
     #[must_use]
     pub const fn order(mut self, order: ByteOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Byte order that is stated for the data; nothing swaps them.
+    /// Sets the byte order that is stated for the data; striae never swaps the data.
     #[must_use]
     pub const fn data_order(mut self, order: ByteOrder) -> Self {
         self.data_order = order;
         self
     }
 
-    /// How chunks are laid out from the sizes that are asked for: aligned one by one unless told.
+    /// Sets how chunks are laid out from the requested sizes. By default each chunk is aligned.
     #[must_use]
     pub const fn rule(mut self, rule: ChunkRule) -> Self {
         self.rule = rule;
         self
     }
 
-    /// Whether streams are key-value records.
+    /// Sets whether streams are key-value records.
     #[must_use]
     pub const fn keyval(mut self, keyval: bool) -> Self {
         self.keyval = keyval;
         self
     }
 
-    /// The name that the files remember, in place of that under which they are made; at most 1023
-    /// bytes.
+    /// Sets the set name that is stored in the files, in place of the path at which they are made;
+    /// at most 1023 bytes.
     #[must_use]
     pub fn prefix(mut self, prefix: Vec<u8>) -> Self {
         self.prefix = Some(prefix);
@@ -184,50 +188,49 @@ impl Builder {
         self
     }
 
-    /// Whether commits and the close add checksums of everything.
+    /// Sets whether commits and the close add checksums of everything.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.settings.sealed = sealed;
         self
     }
 
-    /// What survives what.
+    /// Sets what a crash may lose.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
         self
     }
 
-    /// Bytes of each task's buffer, 64 KiB unless told; what is written in pieces of at least so
-    /// many bytes is not buffered.
+    /// Sets the length of each task's buffer in bytes (default 64 KiB). Writes of at least this
+    /// length are not buffered.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.settings.buffer = bytes;
         self
     }
 
-    /// Makes the set, whose first file gets the name `path`. Its files are there when this returns,
-    /// empty of data and unclosed.
+    /// Makes the set; its first file is `path`. When this returns, its files exist; they have no
+    /// data and are unclosed.
     ///
-    /// If that fails, those that it made are removed. Those that it was to overwrite are as before
-    /// if one of the set cannot be opened or cannot hold what is asked for, and else empty or
-    /// unclosed. If there was a set of more files under that name, those that this one does not
-    /// have stay.
+    /// If this fails, new files are removed. Files that were to be overwritten are unchanged if a
+    /// file of the set cannot be opened or cannot hold what is asked for; otherwise they are empty
+    /// or unclosed. If a set with more files had this name, its extra files stay.
     ///
-    /// The set is to be closed: a writer that is dropped before says so by a warning of the crate
-    /// `log`.
+    /// The set must be closed: a writer that is dropped without a close logs a warning (crate
+    /// `log`).
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for
-    /// what no file can hold; the operating system's.
+    /// values that no file can hold; an error of the operating system.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
         self.create_at(path, paths)
     }
 
-    /// Creates a set whose files have other names than those that follow from `path`.
+    /// Creates a set at the paths that are given; they need not follow from the name `path`.
     pub(crate) fn create_at(
         mut self,
         path: &Path,
@@ -357,8 +360,8 @@ impl Builder {
         mapping_of(&tasks)
     }
 
-    /// Finds or makes the file, and whether it can be what is asked for. What is there already
-    /// stays as it is.
+    /// Opens or makes the file, and checks that it can hold what is asked for. An existing file is
+    /// not changed.
     fn plan(
         &mut self,
         path: PathBuf,
@@ -412,7 +415,7 @@ impl Builder {
 }
 
 impl Builder {
-    /// The tasks of a physical file, whose memory is not needed here any more if they are all.
+    /// The tasks of a physical file. If the file has all tasks, their memory is moved, not copied.
     fn table(&mut self, tasks: &Range<u64>, fsblksize: NonZeroU32) -> Result<Table, SionError> {
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let is_all = ntasks == self.ntasks;
@@ -479,7 +482,8 @@ const fn have_no_common_divisor(mut a: u32, mut b: u32) -> bool {
     a == 1
 }
 
-/// As SIONlib: what the file system states, or 2 MiB if that is above 32 MiB.
+/// The default block size, as in SIONlib: the file system's block size, or 2 MiB if that is above
+/// 32 MiB.
 fn default_fsblksize(file: &PosixFile) -> io::Result<u32> {
     let stated = u32::try_from(file.block_size()?).unwrap_or(u32::MAX);
     Ok(if stated > 32 << 20 { 2 << 20 } else { stated })

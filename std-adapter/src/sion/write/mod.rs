@@ -2,13 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `builder` | how a set is made: [`Builder`] |
-//! | `plan` | a physical file that is to be made |
-//! | `set` | a set that is written: [`FileWriter`], and how one is gone on with: [`Reopen`] |
-//! | `task` | a task's stream: [`TaskWriter`] |
-//! | `stream` | what a task has in its buffer and wrote since the last commit |
-//! | `part` | one physical file: which blocks are open, where META2 is |
-//! | `snapshot` | what all tasks wrote, at the moment of a commit |
+//! | `builder` | options for a new set: [`Builder`] |
+//! | `plan` | a physical file that will be made |
+//! | `set` | [`FileWriter`] writes a set; [`Reopen`] appends to one |
+//! | `task` | [`TaskWriter`] writes the stream of a task |
+//! | `stream` | the buffer of a task, and the chunks it wrote since the last commit |
+//! | `part` | one physical file: its open blocks and the place of META2 |
+//! | `snapshot` | the state of all tasks at the moment of a commit |
 
 mod builder;
 mod part;
@@ -22,23 +22,22 @@ pub use builder::Builder;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;
 
-/// What survives what.
+/// What a crash may lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Nothing is asked of the disk. A commit survives the end of the process, however it ends, and
-    /// not that of the machine.
+    /// No sync. A commit survives any end of the process, but not a crash of the machine.
     None,
-    /// A commit survives a power cut: it waits until the disk has all of it.
+    /// A commit returns only after the disk has all its data; it survives a power cut.
     #[default]
     OnCommit,
-    /// Each write of a task is committed before it returns, with all that other tasks have written.
-    /// If that commit fails, the write fails and was not accepted, unless nobody can know: see
-    /// [`TaskWriter`].
+    /// Each write of a task is committed before it returns, together with all that other tasks have
+    /// written. If that commit fails, the write fails and was not accepted, unless the outcome
+    /// cannot be known: see [`TaskWriter`].
     EveryRecord,
 }
 
 impl Durability {
-    /// Whether the disk is asked.
+    /// Whether commits sync the file.
     const fn asks(self) -> bool {
         matches!(self, Self::OnCommit | Self::EveryRecord)
     }

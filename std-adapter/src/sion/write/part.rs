@@ -1,9 +1,8 @@
-//! One physical file that is written: which blocks are open, where META2 is.
+//! One physical file that is being written: its open blocks and the place of META2.
 //!
-//! Locks are taken in this order: `commits`, the map of streams, a stream, `book`. A commit
-//! therefore looks at the streams one after another, and publishes what it saw when it holds none
-//! of them; a task that enters a new block may have to move META2 out of its way, and waits for
-//! nobody but a publication.
+//! Locks are taken in this order: `commits`, the map of streams, one stream, `book`. So a commit
+//! reads the streams one after another, and publishes the result while it holds none of them. A
+//! task that enters a new block may have to move META2 first; it waits only for a publication.
 
 mod last;
 mod publish;
@@ -27,31 +26,31 @@ use striae_core::sion::publish::Publish;
 use striae_core::sion::{Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen};
 use striae_core::span::Span;
 
-/// Bytes of the windows that tables are read and written in.
+/// Length in bytes of the windows in which tables are read and written.
 pub(super) const WINDOW: usize = 1 << 18;
 
-/// How physical files are written.
+/// Settings for writing physical files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) durability: Durability,
     pub(super) sealed: bool,
-    /// Bytes of a task's buffer.
+    /// Length of a task's buffer in bytes.
     pub(super) buffer: usize,
 }
 
-/// Where the chunks of the tasks start.
+/// The starts of the chunks of the tasks.
 #[derive(Debug)]
 pub(super) enum Starts {
-    /// All chunks are as long as this.
+    /// All chunks have this length.
     Same(u64),
     /// The start of each task's first chunk.
     Each(Vec<u64>),
 }
 
-/// The streams of tasks that have a writer, or something to be committed.
+/// The streams of tasks that have a writer or uncommitted data.
 type Streams = BTreeMap<u32, Arc<Mutex<Stream>>>;
 
-/// A physical file that is written.
+/// A physical file that is being written.
 #[derive(Debug)]
 pub(super) struct Part {
     path: PathBuf,
@@ -62,25 +61,25 @@ pub(super) struct Part {
     mapping: Vec<(u32, u32)>,
     settings: Settings,
     streams: Mutex<Streams>,
-    /// The number of the last wish for a commit that was granted; held while committing.
+    /// The number of the last commit request that was served; locked during a commit.
     commits: Mutex<u64>,
     wishes: AtomicU64,
     book: Mutex<Book>,
-    /// [`Book::entered`], for those who do not hold the lock.
+    /// [`Book::entered`], for threads that do not hold the lock.
     entered: AtomicU64,
-    /// Whether chunks that nobody wrote to may hold bytes.
+    /// Whether chunks that no task wrote to may hold bytes.
     rubbish: AtomicBool,
     closed: AtomicBool,
 }
 
-/// What a physical file is made of, or was found to be.
+/// The description of a physical file, new or reopened.
 #[derive(Debug)]
 pub(super) struct Origin {
     pub(super) path: PathBuf,
     pub(super) file: PosixFile,
     pub(super) book: Book,
     pub(super) starts: Starts,
-    /// File and local rank of each global rank, if it is new and the first of several.
+    /// File and local rank of each global rank, for a new file that is the first of several.
     pub(super) mapping: Vec<(u32, u32)>,
 }
 
@@ -133,12 +132,12 @@ impl Part {
         self.settings.durability
     }
 
-    /// Bytes of a task's buffer.
+    /// Length of a task's buffer in bytes.
     pub(super) const fn buffer(&self) -> usize {
         self.settings.buffer
     }
 
-    /// Bytes of the buffer of a task with these chunks.
+    /// Length in bytes of the buffer of a task with these chunks.
     pub(super) fn buffer_for(&self, cursor: &Cursor) -> usize {
         let chunksize = usize::try_from(cursor.chunksize()).unwrap_or(usize::MAX);
         self.settings.buffer.min(chunksize)
@@ -154,17 +153,17 @@ impl Part {
         Error::new(&self.path, error)
     }
 
-    /// Remembers that a chunk holds bytes that are in nobody's stream.
+    /// Remembers that a chunk holds bytes that belong to no stream.
     pub(super) fn leave_rubbish(&self) {
         self.rubbish.store(true, Ordering::Relaxed);
     }
 
-    /// Whether chunks read as zeros where nobody has written.
+    /// Whether the unwritten parts of chunks read as zeros.
     pub(super) fn is_blank(&self) -> bool {
         !self.rubbish.load(Ordering::Relaxed)
     }
 
-    /// The place of task `local`'s chunks.
+    /// The place of the chunks of task `local`.
     pub(super) fn chunks(&self, local: u32) -> Result<Chunks, Error> {
         let (task, ntasks) = (local.into(), self.meta1.ntasks().into());
         let no_task = || self.error(SionError::NoTask { task, ntasks });
@@ -187,7 +186,8 @@ impl Part {
         Ok(Chunks { start, chunksize, globalskip: Some(self.blocks.globalskip) })
     }
 
-    /// Opens block `chunk` to writing: if META2 is there, it is moved behind it first.
+    /// Opens block `chunk` for writing. If META2 is in that block, it is first moved after the
+    /// block.
     pub(super) fn enter(&self, chunk: u32) -> Result<(), Error> {
         if u64::from(chunk) < self.entered.load(Ordering::Acquire) {
             return Ok(());
@@ -205,7 +205,7 @@ impl Part {
         }
     }
 
-    /// Makes all that was accepted so far part of the file.
+    /// Makes all data that was accepted so far part of the file.
     pub(super) fn commit(&self) -> Result<(), Error> {
         // A commit that begins after this, whoever asked for it, is as good.
         let wish = self.wishes.fetch_add(1, Ordering::AcqRel).saturating_add(1);
@@ -237,19 +237,19 @@ impl Part {
         Ok(())
     }
 
-    /// Whether it was committed or closed once.
+    /// Whether the file was ever committed or closed.
     pub(super) fn is_published(&self) -> bool {
         lock(&self.book).published().is_some()
     }
 
-    /// Commits of unknown outcome that turned out to be visible.
+    /// Number of commits whose outcome was unknown and that turned out to be visible.
     pub(super) fn settled(&self) -> u64 {
         lock(&self.book).settled()
     }
 
-    /// Commits what was accepted for `stream` since `mark`. If that fails, takes it back.
+    /// Commits the data that `stream` accepted since `mark`. Takes the data back if that fails.
     ///
-    /// `settled` is what [`Part::settled`] said before.
+    /// `settled` is the value of [`Part::settled`] before the write.
     pub(super) fn commit_record(
         &self,
         stream: &Mutex<Stream>,
@@ -303,7 +303,7 @@ impl Part {
         closed
     }
 
-    /// Ends all writing, without a commit. Says whether there was anything to commit.
+    /// Ends all writing without a commit. Returns whether there was anything to commit.
     pub(super) fn abandon(&self) -> bool {
         let _commits = lock(&self.commits);
         if self.closed.swap(true, Ordering::AcqRel) {
@@ -319,7 +319,7 @@ impl Part {
             || lock(&self.book).published().is_none()
     }
 
-    /// Writes all buffers, and looks at what is new.
+    /// Writes all buffers and records what is new in each stream.
     fn snapshot(&self, closes: bool) -> Result<Snapshot<'_>, Error> {
         let streams: Vec<_> = lock(&self.streams).values().cloned().collect();
         let mut snapshot = Snapshot::new(&self.mapping);
@@ -333,7 +333,7 @@ impl Part {
         Ok(snapshot)
     }
 
-    /// What `snapshot` says has been committed.
+    /// Marks the contents of `snapshot` as committed.
     fn committed(&self, snapshot: &Snapshot<'_>) {
         let mut streams = lock(&self.streams);
         for seen in &snapshot.pens {
@@ -346,7 +346,7 @@ impl Part {
     }
 }
 
-/// Whatever a thread that panicked was about: the values behind these locks are always whole.
+/// Locks the mutex even if a thread panicked: the values behind these locks are always consistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

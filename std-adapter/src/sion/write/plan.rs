@@ -1,4 +1,4 @@
-//! A physical file that is to be made: its tasks, and how it gets its META1.
+//! A physical file that will be made: its tasks, and how it gets its META1.
 
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use striae_core::sion::{Blocks, Book, Error as SionError};
 use striae_core::step::{DriveError, drive};
 use striae_core::store::ReadAt;
 
-/// A physical file that is to be made.
+/// A physical file that will be made.
 pub(super) struct Plan {
     pub(super) path: PathBuf,
     pub(super) file: PosixFile,
@@ -20,7 +20,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Takes away what the file held before.
+    /// Empties the file.
     pub(super) fn empty(&self) -> Result<(), Error> {
         let empty = || {
             if self.file.size()? != 0 {
@@ -58,7 +58,7 @@ impl Plan {
 /// The tasks of one physical file.
 pub(super) struct Table {
     pub(super) ntasks: u64,
-    /// Already rounded.
+    /// The chunk sizes, already rounded.
     pub(super) sizes: Sizes,
     pub(super) ranks: Ranks,
 }
@@ -92,7 +92,7 @@ fn of_task<T: Copy>(table: &[T], local: u32) -> Option<T> {
 }
 
 impl Table {
-    /// Where the chunks start, in the memory of their sizes.
+    /// The starts of the chunks; reuses the memory of the sizes.
     fn into_starts(self, blocks: &Blocks) -> Starts {
         match self.sizes {
             Sizes::Same(size) => Starts::Same(size),
@@ -108,7 +108,7 @@ impl Table {
     }
 }
 
-/// Bytes of the chunks of the tasks.
+/// Chunk sizes of the tasks in bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Sizes {
     Same(u64),

@@ -1,4 +1,4 @@
-//! A set that is written, and how one is gone on with.
+//! [`FileWriter`] writes a set; [`Reopen`] appends to one.
 
 use super::Durability;
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
@@ -19,16 +19,15 @@ use striae_core::sion::{
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-/// A set of physical files that is written. All of its methods may be called by many threads at
-/// once.
+/// Writes a set of physical files. Many threads may call all of its methods at once.
 ///
-/// Tasks are numbered from 0 over (file, local rank). Each has a [`TaskWriter`], for one thread at
-/// a time. [`FileWriter::commit`] makes all that they wrote part of the files,
-/// [`TaskWriter::commit`] what one of them wrote, and [`FileWriter::close`] does so for the last
-/// time.
+/// Tasks are numbered from 0 over (file, local rank). Each task has a [`TaskWriter`], for one
+/// thread at a time. [`FileWriter::commit`] makes all data that was written so far part of the
+/// files; [`TaskWriter::commit`] does so for the data of one task; [`FileWriter::close`] does so
+/// for the last time.
 ///
-/// Dropped without a close, the files are as the last commit left them, or unclosed if there was
-/// none; a warning says so through the crate `log`.
+/// If this is dropped without a close, the files stay as the last commit left them, or unclosed if
+/// there was none, and a warning is logged (crate `log`).
 #[derive(Debug)]
 pub struct FileWriter {
     path: PathBuf,
@@ -40,11 +39,11 @@ pub struct FileWriter {
     buddies: Vec<Arc<Parts>>,
 }
 
-/// The physical files of a set that is written.
+/// The physical files of a set that is being written.
 #[derive(Debug)]
 pub(super) struct Parts {
     parts: Vec<Arc<Part>>,
-    /// Whether each of them is known to have been committed, so that the set can be opened.
+    /// Whether every file is known to have been committed, so that the set can be opened.
     are_published: AtomicBool,
 }
 
@@ -108,11 +107,11 @@ impl FileWriter {
         sets.flat_map(|set| &set.parts)
     }
 
-    /// Goes on with the set whose first file is at `path`, as the last commit or close left it: see
-    /// [`Reopen`].
+    /// Opens the set whose first file is at `path` to append to it, in the state of its last commit
+    /// or close: see [`Reopen`].
     ///
     /// # Errors
-    /// As [`Reopen::open`].
+    /// The errors of [`Reopen::open`].
     pub fn reopen(path: impl AsRef<Path>) -> Result<Self, Error> {
         Reopen::new().open(path)
     }
@@ -122,13 +121,13 @@ impl FileWriter {
         &self.parts.parts
     }
 
-    /// The name of the first file.
+    /// The path of the first file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tasks of the whole set.
+    /// Number of tasks of the whole set.
     #[must_use]
     pub const fn ntasks(&self) -> u64 {
         self.ntasks
@@ -140,10 +139,10 @@ impl FileWriter {
         self.parts.parts.first().map_or(KeyvalMode::None, |part| part.meta1().keyval())
     }
 
-    /// A writer of the stream of task `task`, which goes on where the last one stopped.
+    /// Makes a writer for the stream of task `task`. It appends where the last writer stopped.
     ///
     /// # Errors
-    /// [`NoTask`](core_sion::Error::NoTask);
+    /// [`NoTask`](core_sion::Error::NoTask) if there is no such task;
     /// [`Taken`](crate::sion::ErrorKind::Taken) if the task has a writer already.
     pub fn task(&self, task: u64) -> Result<TaskWriter, Error> {
         let file = self.firsts.partition_point(|&first| first <= task).saturating_sub(1);
@@ -162,15 +161,16 @@ impl FileWriter {
         }
     }
 
-    /// Makes all that any task has written so far part of the files, as durable as was asked for.
+    /// Makes all data that any task has written so far part of the files, with the
+    /// [`Durability`](super::Durability) that was chosen.
     ///
-    /// Each physical file is committed as a whole; a power cut in between leaves some of a set with
-    /// this commit, and some with the one before. After a close, there is nothing left to do.
+    /// Physical files are committed one after another: after a power cut in between, some files of
+    /// the set have this commit and others the one before. After a close, this does nothing.
     ///
     /// # Errors
-    /// The operating system's, or that a file was removed while it was written. The last commit
-    /// holds then, and this one can be tried again, unless the disk failed to make something
-    /// durable ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
+    /// An error of the operating system; an error if a file was removed while it was written. The
+    /// last commit still holds, and this commit can be tried again, unless a sync failed
+    /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
         self.all_parts().try_for_each(|part| part.commit())
     }
@@ -183,13 +183,13 @@ impl FileWriter {
         (0..self.ntasks).try_for_each(|task| self.task(task)?.check_copies())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it and nothing behind it. Writers
-    /// of tasks that are still there cannot write any more.
+    /// Commits for the last time. META2 is put where SIONlib puts it, and nothing follows it. Task
+    /// writers that still exist cannot write any more.
     ///
-    /// After an error it may be called again; after success, it does nothing.
+    /// After an error it may be called again; after success it does nothing.
     ///
     /// # Errors
-    /// As [`FileWriter::commit`].
+    /// The errors of [`FileWriter::commit`].
     pub fn close(&mut self) -> Result<(), Error> {
         self.all_parts().try_for_each(|part| part.close())
     }
@@ -208,11 +208,10 @@ impl Drop for FileWriter {
     }
 }
 
-/// How to go on with a set that was closed or committed.
+/// Options for appending to a set that was closed or committed.
 ///
-/// What was written behind the last commit is not there any more. No data are moved. Sealed files
-/// stay sealed unless told otherwise; one whose seal is damaged is refused unless the seal is to
-/// go.
+/// Data that was written after the last commit is lost. No data is moved. By default, sealed files
+/// stay sealed; a file with a damaged seal is refused, unless the seal is to be removed.
 #[derive(Debug, Clone, Copy)]
 pub struct Reopen {
     durability: Durability,
@@ -228,27 +227,27 @@ impl Default for Reopen {
 }
 
 impl Reopen {
-    /// Durable on commit, sealed or not as the file is, with buffers of 64 KiB.
+    /// Syncs on commit, keeps the seals as they are, uses buffers of 64 KiB.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What survives what.
+    /// Sets what a crash may lose.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Seals the files, or takes their seals away. To seal files that are not, all of them is read.
+    /// Adds or removes the seals. To seal files that have no seal, all their data is read.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = Some(sealed);
         self
     }
 
-    /// Bytes of each task's buffer.
+    /// Sets the length of each task's buffer in bytes.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.buffer = bytes;

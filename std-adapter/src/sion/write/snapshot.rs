@@ -1,14 +1,14 @@
-//! What tasks wrote since the last commit, at one moment.
+//! The data that tasks wrote since the last commit, recorded at one moment.
 
 use std::ops::Range;
 use striae_core::sion::pen::{Finished, Pen, Pens};
 
-/// What the tasks of a physical file wrote since the last commit.
+/// The data that the tasks of a physical file wrote since the last commit.
 #[derive(Debug)]
 pub(super) struct Snapshot<'a> {
-    /// Of those that wrote anything, in order of their ranks.
+    /// The pen of each task that wrote anything, in order of ranks.
     pub(super) pens: Vec<Pen>,
-    /// In order of chunks, and of ranks.
+    /// Finished chunks, in order of chunks, then ranks.
     finished: Vec<Finished>,
     /// File and local rank of each global rank, if this is the first file of a set of several.
     mapping: &'a [(u32, u32)],
@@ -19,18 +19,18 @@ impl<'a> Snapshot<'a> {
         Self { pens: Vec::new(), finished: Vec::new(), mapping }
     }
 
-    /// Adds a task, whose rank is above all others', and the chunks that it has left.
+    /// Adds a task and its finished chunks. Its rank must be above the ranks of all earlier tasks.
     pub(super) fn add(&mut self, pen: &Pen, finished: &[Finished]) {
         self.pens.push(*pen);
         self.finished.extend_from_slice(finished);
     }
 
-    /// All tasks are there.
+    /// Sorts the chunks, after all tasks are added.
     pub(super) fn sort(&mut self) {
         self.finished.sort_unstable_by_key(|done| (done.chunk, done.local));
     }
 
-    /// Chunks of the task that has most.
+    /// The largest number of chunks of a task.
     pub(super) fn maxchunks(&self) -> u32 {
         // Exact: a file has fewer than 2^31 chunks of a task.
         self.pens.iter().map(|pen| pen.chunk().saturating_add(1)).max().unwrap_or(1)

@@ -1,4 +1,5 @@
-//! A task's stream while it is written: a buffer, a cursor, and the chunks since the last commit.
+//! The stream of a task that is being written: a buffer, a cursor, and the chunks since the last
+//! commit.
 
 use super::part::Part;
 use super::snapshot::Snapshot;
@@ -9,13 +10,13 @@ use striae_core::sion::pen::{Finished, Ledger, Pen};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// A task's stream while it is written.
+/// The stream of a task that is being written.
 #[derive(Debug)]
 pub(super) struct Stream {
     pen: Pen,
-    /// Bytes that were accepted and not written: those right in front of the cursor, in its chunk.
+    /// Bytes that were accepted but not written yet; they end at the cursor, in its chunk.
     buf: Vec<u8>,
-    /// Chunks that were left since the last commit.
+    /// Chunks that were finished since the last commit.
     finished: Left,
     /// Whether a writer exists.
     pub(super) taken: bool,
@@ -39,12 +40,12 @@ impl Ledger for Left {
 }
 
 impl Stream {
-    /// The stream of a task that goes on where `pen` is.
+    /// A stream of a task that continues at `pen`.
     pub(super) fn new(pen: Pen) -> Self {
         Self { pen, buf: Vec::new(), finished: Left::default(), taken: false, closed: false }
     }
 
-    /// Takes all chunks for new ones: `finished` are those before the cursor's.
+    /// Treats all chunks as new; `finished` are the chunks before the cursor's chunk.
     pub(super) fn renew(&mut self, finished: Vec<Finished>) {
         self.pen.renew();
         self.finished = Left(finished);
@@ -54,18 +55,18 @@ impl Stream {
         self.pen.cursor()
     }
 
-    /// Whether all of it is as the last commit says, and nobody is about to change that.
+    /// Whether everything is committed and no writer exists.
     pub(super) const fn is_idle(&self) -> bool {
         !self.taken && self.is_committed()
     }
 
-    /// Whether all of it is as the last commit says.
+    /// Whether everything is committed.
     pub(super) const fn is_committed(&self) -> bool {
         self.pen.is_committed()
     }
 
-    /// Accepts some of `bytes`, at least one, and returns how many. It is few hops from here to the
-    /// buffer: most writes are short ones that fit.
+    /// Accepts at least one of `bytes`, and returns how many. The path from here to the buffer is
+    /// short, because most writes are short and fit.
     #[inline]
     pub(super) fn write(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
         if !self.closed && self.buffer(part, bytes) {
@@ -74,7 +75,7 @@ impl Stream {
         self.write_slowly(part, bytes)
     }
 
-    /// Puts `bytes` into the buffer, if there is room for all of them in it and in the chunk.
+    /// Puts `bytes` into the buffer, if both the buffer and the chunk have room for all of them.
     #[inline]
     fn buffer(&mut self, part: &Part, bytes: &[u8]) -> bool {
         let fits = self.has_room(part, bytes.len());
@@ -90,7 +91,7 @@ impl Stream {
         len <= free && u64::try_from(len).is_ok_and(|len| len <= self.cursor().room())
     }
 
-    /// Puts `bytes` into the buffer; there must be room.
+    /// Puts `bytes` into the buffer, which must have room.
     #[inline]
     fn accept(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
@@ -110,7 +111,7 @@ impl Stream {
         Ok(accepted)
     }
 
-    /// Accepts as many bytes as go into the chunk, or into the file at once.
+    /// Accepts as many bytes as fit into the chunk, or as the file takes in one write.
     fn write_some(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
         if self.cursor().room() == 0 {
             self.leave_chunk(part)?;
@@ -140,7 +141,7 @@ impl Stream {
         self.pen.crc_after(bytes, crc32c::crc32c_append)
     }
 
-    /// Accepts all of `record` into one chunk, or nothing of it.
+    /// Accepts all of `record` into one chunk, or nothing.
     pub(super) fn write_record(&mut self, part: &Part, record: &[u8]) -> Result<(), Error> {
         self.check_open(part)?;
         let len = usize_to_u64(record.len());
@@ -156,7 +157,7 @@ impl Stream {
         })
     }
 
-    /// Accepts a key-value record, or nothing of it.
+    /// Accepts a whole key-value record, or nothing.
     pub(super) fn write_key(
         &mut self,
         part: &Part,
@@ -190,8 +191,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes back what `work` accepted if it fails. What it wrote into the file is in nobody's
-    /// stream.
+    /// Undoes what `work` accepted, if it fails. Bytes that it wrote into the file then belong to
+    /// no stream.
     fn all_or_nothing(
         &mut self,
         part: &Part,
@@ -204,19 +205,19 @@ impl Stream {
         })
     }
 
-    /// What it is now, with an empty buffer.
+    /// The current state of the stream, with an empty buffer.
     pub(super) fn mark(&mut self, part: &Part) -> Result<Pen, Error> {
         self.flush(part)?;
         Ok(self.pen)
     }
 
-    /// Makes it what it was at `mark`. Nothing that was accepted since has been committed.
+    /// Restores the state of `mark`. Nothing that was accepted since may have been committed.
     pub(super) fn take_back(&mut self, mark: &Pen) {
         self.buf.clear(); // it was empty at the mark
         self.pen.take_back(mark, &mut self.finished);
     }
 
-    /// Goes to the next chunk unless `len` bytes fit into this one.
+    /// Moves to the next chunk unless `len` bytes fit into this one.
     pub(super) fn ensure_free_space(&mut self, part: &Part, len: u64) -> Result<(), Error> {
         self.check_open(part)?;
         match self.cursor().fits(len).map_err(|error| part.error(error))? {
@@ -225,9 +226,9 @@ impl Stream {
         }
     }
 
-    /// Accepts what `copy` copies to the places that it is told: at most `len` bytes, chunk by
-    /// chunk. It is also told how many bytes of them come first, and says their checksum, which
-    /// goes on from the one that it is given.
+    /// Accepts at most `len` bytes that `copy` copies, chunk by chunk. `copy` gets the target span,
+    /// the number of bytes copied before, and the checksum so far; it returns the checksum that
+    /// includes the new bytes.
     pub(super) fn copy(
         &mut self,
         part: &Part,
@@ -251,7 +252,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Writes the buffer into the file. What fails stays in it.
+    /// Writes the buffer into the file. Bytes that cannot be written stay in the buffer.
     pub(super) fn flush(&mut self, part: &Part) -> Result<(), Error> {
         if self.buf.is_empty() {
             return Ok(());
@@ -265,14 +266,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Gives the buffer's memory back, if nothing is in it.
+    /// Frees the memory of the buffer, if the buffer is empty.
     pub(super) fn shrink(&mut self) {
         if self.buf.is_empty() {
             self.buf = Vec::new();
         }
     }
 
-    /// Goes to the start of the next chunk.
+    /// Moves to the start of the next chunk.
     fn leave_chunk(&mut self, part: &Part) -> Result<(), Error> {
         let next = self.cursor().next_chunk().map_err(|error| part.error(error))?;
         self.flush(part)?;
@@ -287,14 +288,15 @@ impl Stream {
         part.check_disk()
     }
 
-    /// Tells what is to be committed, if anything is; the buffer must be empty.
+    /// Adds the uncommitted data of this task to `snapshot`, if there is any; the buffer must be
+    /// empty.
     pub(super) fn tell(&self, snapshot: &mut Snapshot<'_>) {
         if !self.is_committed() {
             snapshot.add(&self.pen, &self.finished.0);
         }
     }
 
-    /// What `seen` says has been committed; more may have been written since.
+    /// Marks the state `seen` as committed; more may have been written since then.
     pub(super) fn committed(&mut self, seen: &Pen) {
         self.pen.committed(seen);
         self.finished.retain(|done| !done.is_told_by(seen));

@@ -1,4 +1,4 @@
-//! A task's stream, written by one thread.
+//! The stream of a task, written by one thread.
 
 use super::Durability;
 use super::part::{Part, lock};
@@ -17,21 +17,22 @@ use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// The stream of one task, while it is written. It owns what it needs, so that it may go to another
-/// thread; it has a buffer of its own.
+/// Writes the stream of one task. It owns all that it needs, including a buffer, so it can be moved
+/// to another thread.
 ///
-/// What [`Write::write`] or another method has accepted is part of the next commit or of the close,
-/// whoever asks for it, also if it is still in the buffer then, and also if this is dropped before.
+/// Data that [`Write::write`] or another method has accepted is part of the next commit or of the
+/// close, by whichever thread, even if it is still in the buffer or if this writer was dropped
+/// before.
 ///
-/// If each record is committed at once and that fails, it was not accepted, unless nobody can know
-/// whether it is in the file: then it is part of the next commit.
+/// If each record is committed at once and a commit fails, the record was not accepted, unless it
+/// cannot be known whether the record is in the file: then it is part of the next commit.
 #[derive(Debug)]
 pub struct TaskWriter {
     own: Strand,
     /// Its copies in buddy sets.
     copies: Vec<Strand>,
     task: u64,
-    /// As the file says them; a short write should not have to look there.
+    /// Whether the streams are plain, a copy of what the file states; short writes need it quickly.
     is_plain: bool,
     commits_each: bool,
 }
@@ -88,18 +89,18 @@ impl TaskWriter {
         Self { own, copies, task, is_plain, commits_each }
     }
 
-    /// Makes all that this task has written so far part of the file, as durable as was asked for,
-    /// and with it what all other tasks of its physical file have written. Threads that commit at
-    /// once share commits.
+    /// Makes all data that this task has written so far part of the file, with the durability that
+    /// was chosen. This also commits the data of all other tasks of its physical file. Threads that
+    /// commit at the same time share commits.
     ///
-    /// Other physical files of the set are committed only if they never were, without which the set
-    /// could not be opened: [`FileWriter::commit`](super::FileWriter::commit) commits all of them.
-    /// After the close of the set there is nothing left to do.
+    /// Other physical files of the set are committed only if they never were, because without them
+    /// the set cannot be opened; [`FileWriter::commit`](super::FileWriter::commit) commits all of
+    /// them. After the close of the set this does nothing.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) if the set was dropped without a close; the operating
-    /// system's, or that a file was removed while it was written. The last commit holds then, and
-    /// this one can be tried again, unless the disk failed to make something durable
+    /// [`Closed`](ErrorKind::Closed) if the set was dropped without a close; an error of the
+    /// operating system; an error if a file was removed while it was written. The last commit still
+    /// holds, and this commit can be tried again, unless a sync failed
     /// ([`SyncFailed`](ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
         self.strands().try_for_each(Strand::commit)
@@ -132,33 +133,33 @@ impl TaskWriter {
         self.task
     }
 
-    /// Byte order of the metadata, and of the headers of key-value records.
+    /// Byte order of the metadata and of the headers of key-value records.
     #[must_use]
     pub fn order(&self) -> ByteOrder {
         self.own.part.meta1().order()
     }
 
-    /// Index of the chunk that is written to, and bytes of it that are used: the (block, position)
-    /// pointer that SIONlib's `sion_get_current_location` gives.
+    /// Index of the current chunk and the number of its used bytes: the (block, position) pointer
+    /// that SIONlib's `sion_get_current_location` returns.
     #[must_use]
     pub fn location(&self) -> (u32, u64) {
         let stream = lock(&self.own.stream);
         (stream.cursor().chunk(), stream.cursor().used())
     }
 
-    /// Bytes that are left of the chunk.
+    /// Bytes left in the current chunk.
     #[must_use]
     pub fn room(&self) -> u64 {
         lock(&self.own.stream).cursor().room()
     }
 
-    /// Writes `record`, all of it into one chunk, as SIONlib's `sion_fwrite` does: if it does not
-    /// fit into what is left of the chunk, that is skipped.
+    /// Writes all of `record` into one chunk, as SIONlib's `sion_fwrite` does. If it does not fit
+    /// into the rest of the chunk, that rest is skipped.
     ///
     /// # Errors
-    /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if it fits into no chunk,
-    /// [`OnlyKeyval`](striae_core::sion::Error::OnlyKeyval); the operating system's. Nothing of it
-    /// is in the stream then.
+    /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if it is longer than a chunk;
+    /// [`OnlyKeyval`](striae_core::sion::Error::OnlyKeyval) if the streams are key-value records;
+    /// an error of the operating system. After an error, nothing of the record is in the stream.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), Error> {
         self.check_mode(false)?;
         self.accept(record.len(), |stream, part| stream.write_record(part, record))
@@ -168,18 +169,18 @@ impl TaskWriter {
     /// does.
     ///
     /// # Errors
-    /// As [`TaskWriter::write_record`].
+    /// The errors of [`TaskWriter::write_record`].
     pub fn ensure_free_space(&mut self, len: u64) -> Result<(), Error> {
         self.check_mode(false)?;
         self.strands()
             .try_for_each(|strand| lock(&strand.stream).ensure_free_space(&strand.part, len))
     }
 
-    /// Writes a key-value record; it flows over as many chunks as it takes.
+    /// Writes a key-value record, which may span several chunks.
     ///
     /// # Errors
-    /// [`NoKeyval`](striae_core::sion::Error::NoKeyval) if the streams are plain; the operating
-    /// system's. Nothing of it is in the stream then.
+    /// [`NoKeyval`](striae_core::sion::Error::NoKeyval) if the streams are plain; an error of the
+    /// operating system. After an error, nothing of the record is in the stream.
     pub fn write_key(&mut self, key: u64, value: &[u8]) -> Result<(), Error> {
         self.check_mode(true)?;
         let header = self.header(key, usize_to_u64(value.len()));
@@ -187,14 +188,15 @@ impl TaskWriter {
         self.accept(len, |stream, part| stream.write_key(part, header.as_bytes(), value))
     }
 
-    /// Writes the bytes of `span` in the file `from`, whose name is `path`: in the kernel where it
-    /// can, and without filling holes. `progress` is told the length of each piece.
+    /// Copies the bytes of `span` in the file `from`, whose path is `path`, into the stream: in the
+    /// kernel where possible, and without filling holes. `progress` gets the length of each piece.
     ///
-    /// In a file with key-value records they must be such records.
+    /// In a file with key-value records, the bytes must be such records.
     ///
     /// # Errors
-    /// The operating system's, of the file that is to blame; `from` may end before. What was copied
-    /// before stays in the stream, chunk by chunk.
+    /// An error of the operating system, with the path of the file that it is about; an error if
+    /// `from` ends before the end of `span`. Bytes that were copied before the error stay in the
+    /// stream, chunk by chunk.
     pub fn copy_from(
         &mut self,
         copier: &mut Copier,
@@ -219,7 +221,7 @@ impl TaskWriter {
         })
     }
 
-    /// Writes the header of a key-value record, whose value must follow.
+    /// Writes the header of a key-value record; the value must follow.
     pub(crate) fn begin_key(&mut self, key: u64, len: u64) -> Result<(), Error> {
         self.check_mode(true)?;
         let header = self.header(key, len);
@@ -255,7 +257,7 @@ impl TaskWriter {
         }
     }
 
-    /// Lets the stream accept something, and commits it if each record is to be.
+    /// Runs `work` on the stream, and commits the result if each record is to be committed.
     #[inline]
     fn accept_alone<T>(
         &self,
@@ -267,7 +269,7 @@ impl TaskWriter {
         }
     }
 
-    /// Accepts bytes and commits them. If that fails, nothing was accepted.
+    /// Accepts bytes and commits them. If the commit fails, nothing was accepted.
     #[cold]
     fn accept_and_commit<T>(
         &self,
@@ -329,7 +331,7 @@ impl Write for TaskWriter {
         Ok(bytes.len())
     }
 
-    /// Hands the buffer to the operating system. Only a commit makes it part of the file.
+    /// Passes the buffer to the operating system. Only a commit makes the bytes part of the file.
     fn flush(&mut self) -> io::Result<()> {
         let flushed =
             self.strands().try_for_each(|strand| lock(&strand.stream).flush(&strand.part));

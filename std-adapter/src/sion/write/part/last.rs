@@ -1,4 +1,4 @@
-//! What the last commit says of a task: where its stream goes on.
+//! The end of a task's stream, as the last commit states it.
 
 use super::{Part, WINDOW, lock};
 use crate::error::{Error, ErrorKind};
@@ -14,7 +14,7 @@ use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
 impl Part {
-    /// The stream of task `local`, where the last commit or the last writer left it.
+    /// The stream of task `local`, in the state of the last commit or the last writer.
     pub(in crate::sion::write) fn stream(&self, local: u32) -> Result<Arc<Mutex<Stream>>, Error> {
         if self.is_closed() {
             return Err(Error::new(&self.path, ErrorKind::Closed));
@@ -31,8 +31,8 @@ impl Part {
         Ok(stream)
     }
 
-    /// Takes all chunks of task `local`, as the last commit has them, for new ones, so that the
-    /// next commit seals them. Reads them once.
+    /// Treats all committed chunks of task `local` as new, so that the next commit seals them.
+    /// Reads them once.
     pub(in crate::sion::write) fn renew(&self, local: u32) -> Result<(), Error> {
         let chunks = self.chunks(local)?;
         let cursor = *self.end_of(local)?.cursor();
@@ -63,7 +63,7 @@ impl Part {
         Ok(())
     }
 
-    /// Where the last commit says that task `local` stopped.
+    /// The end of task `local`, as the last commit states it.
     fn end_of(&self, local: u32) -> Result<Pen, Error> {
         let chunks = self.chunks(local)?;
         let book = lock(&self.book); // META2 stays where it is until all is read
@@ -80,7 +80,7 @@ impl Part {
         Ok(Pen::resume(local, cursor, crc))
     }
 
-    /// Bytes that the last commit says are used of a chunk.
+    /// Number of used bytes of a chunk, as the last commit states it.
     fn used_of(
         &self,
         old: &Varheader,

@@ -1,4 +1,4 @@
-//! Publishing META2, on a disk that may fail or be too small.
+//! Publishes META2; handles a disk that fails or is full.
 
 use super::{Part, WINDOW};
 use crate::error::Error;
@@ -12,12 +12,12 @@ use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 impl Part {
-    /// That the disk still says the truth.
+    /// Fails if an earlier sync of this file failed.
     pub(in crate::sion::write) fn check_disk(&self) -> Result<(), Error> {
         self.file.check_syncs().map_err(|error| Error::new(&self.path, error))
     }
 
-    /// That somebody will find what is committed.
+    /// Fails if the file was removed, because then nobody could find the commit.
     pub(super) fn check_name(&self) -> Result<(), Error> {
         let at = |error: io::Error| Error::new(&self.path, error);
         if self.file.is_removed().map_err(at)? {
@@ -27,7 +27,8 @@ impl Part {
         Ok(())
     }
 
-    /// Publishes what `begin` begins, with blocks ahead if the file may be so long.
+    /// Runs the publication that `begin` starts; writes blocks ahead if the file may become that
+    /// long.
     pub(super) fn publish<T: Written>(
         &self,
         book: &mut Book,
