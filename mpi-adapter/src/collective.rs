@@ -1,24 +1,25 @@
-//! Ranks that agree.
+//! Collective operations of the ranks of a parallel program.
 //!
-//! A collective takes what a rank has, or why it has nothing. So no rank returns between two
-//! collectives because of an error of its own: the error is an argument of the next one and reaches
-//! all ranks alike.
+//! Each rank passes its value, or the reason why it has none, to a collective. So no rank returns
+//! between two collectives because of its own error: the error is an argument of the next
+//! collective, and all ranks get it.
 
-/// A rank's own reason for having nothing, as a number.
+/// The reason of a rank for having no value, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub u32);
 
-/// Why a collective has no result.
+/// The reason why a collective has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The lowest rank that had a reason, and its reason. All ranks are in step and may go on.
+    /// A rank had no value: the lowest such rank and its reason. All ranks are in step and may
+    /// continue.
     Rank {
         /// The rank.
         rank: u32,
-        /// Its reason.
+        /// The reason.
         code: Code,
     },
-    /// A rank is gone. No collective will succeed from now on.
+    /// A rank is gone. All later collectives fail.
     Lost {
         /// The rank.
         rank: u32,
@@ -38,17 +39,17 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What a rank has.
+/// The value that a rank passes to a collective.
 pub type Mine<const N: usize> = Result<[u64; N], Code>;
 
-/// What all ranks get.
+/// The result of a collective on all ranks.
 pub type All<const N: usize> = Result<[u64; N], Fault>;
 
-/// How the values of all ranks become one: maximum, sum, exclusive or.
+/// The function that combines the values of all ranks: maximum, sum, exclusive or.
 pub type Fold = fn(u64, u64) -> u64;
 
-/// The ranks of a parallel program, as one of them sees them. All call the same methods in the same
-/// order, and all get the same fault.
+/// The ranks of a parallel program, as seen by one of them. All ranks call the same methods in the
+/// same order, and all get the same fault.
 pub trait Collective {
     /// This rank, counted from 0.
     fn rank(&self) -> u32;
@@ -56,23 +57,23 @@ pub trait Collective {
     /// Number of ranks.
     fn size(&self) -> u32;
 
-    /// The values of all ranks, folded.
+    /// The combined values of all ranks.
     ///
     /// # Errors
-    /// [`Fault`].
+    /// [`Fault`] if a rank had no value or is gone.
     fn agree<const N: usize>(&self, mine: Mine<N>, fold: Fold) -> All<N>;
 
-    /// The sum of the values of all lower ranks, and that of all.
+    /// The sum of the values of all lower ranks, and the sum of all.
     ///
     /// # Errors
-    /// [`Fault`]; a sum that is no `u64` is the fault of the rank where it overflows.
+    /// [`Fault`]; if a sum overflows `u64`, the fault names the rank where it overflows.
     fn exscan(&self, mine: Result<u64, Code>) -> Result<(u64, u64), Fault>;
 
-    /// Agrees, then rank 0 alone does `work`, and all get its answer. After a fault nothing is
-    /// done.
+    /// Agrees on the values, then rank 0 alone runs `work`, and all ranks get its result. After a
+    /// fault `work` is not run.
     ///
     /// # Errors
-    /// [`Fault`].
+    /// [`Fault`] if a rank had no value or is gone.
     fn decide<const N: usize, const M: usize>(
         &self,
         mine: Mine<N>,

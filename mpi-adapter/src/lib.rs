@@ -1,12 +1,12 @@
-//! Collective writing of striae's formats: ranks that share a file, and agree.
+//! Collective writing of striae's formats by ranks that share a file.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`collective`] | what ranks do together, and the one error that all of them get |
+//! | [`collective`] | the operations of all ranks, and the error that all of them get |
 //! | [`threads`] | ranks that are threads of one process |
 //! | [`sion`] | a SIONlib file that all ranks write |
 //!
-//! Ranks over MPI are not there yet.
+//! There is no implementation of [`collective::Collective`] for MPI yet.
 #![forbid(unsafe_code)]
 
 pub mod collective;

@@ -1,9 +1,8 @@
-//! A SIONlib file that the ranks of a parallel program write, a task each.
+//! A SIONlib file that the ranks of a parallel program write, one task for each rank.
 //!
 //! Every rank holds a copy of the file's [`Book`] and the [`Pen`] of its own task. The copies stay
-//! equal, since a Book changes by nothing but what all ranks agreed on. Ranks share the file and a
-//! [`Collective`], nothing else: each writes its own bytes of the tables, and rank 0 makes them
-//! visible.
+//! equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
+//! and a [`Collective`]: each writes its own bytes of the tables, and rank 0 makes them visible.
 
 use crate::collective::{Code, Collective, Fault};
 use std::io;
@@ -20,13 +19,13 @@ use striae_core::sion::{Attributes, Blocks, Chunks, Error, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
-/// Bytes of the windows that tables are read and written in.
+/// Length in bytes of the windows in which tables are read and written.
 const WINDOW: usize = 1 << 16;
 
 impl Code {
-    /// A number that no rank can go on with.
+    /// A number overflowed.
     pub const OVERFLOW: Self = Self(1 << 16);
-    /// The file has no place for what is to be written.
+    /// The file has no place for the data.
     pub const FILE_FULL: Self = Self(1 << 17);
 
     fn of_io(error: &io::Error) -> Self {
@@ -41,18 +40,18 @@ impl Code {
     }
 }
 
-/// A file that is written by all ranks: each has its own handle, `F`.
+/// A file that all ranks write; each rank has its own file handle, `F`.
 #[derive(Debug)]
 pub struct FileWriter<C, F = PosixFile> {
     comm: C,
     file: F,
     book: Book,
     mine: Mine,
-    /// Why this rank failed, until the others know.
+    /// The reason why this rank failed, until the other ranks get it.
     untold: Option<Code>,
 }
 
-/// A rank's own task.
+/// The task of this rank.
 #[derive(Debug)]
 struct Mine {
     pen: Pen,
@@ -88,7 +87,7 @@ impl Pens for &Mine {
     }
 }
 
-/// The only task that a rank knows.
+/// The task table of a rank, which knows only the size of its own task.
 struct OneTask {
     ntasks: u64,
     chunksize: u64,
@@ -109,11 +108,11 @@ impl TaskTable for OneTask {
 }
 
 impl<C: Collective> FileWriter<C> {
-    /// Makes a file with a task for each rank, whose chunks have `chunksize` bytes, already rounded
-    /// to `fsblksize`. It takes two collectives.
+    /// Makes a file with a task for each rank. Chunks have `chunksize` bytes, already rounded to
+    /// `fsblksize`. This takes two collectives.
     ///
     /// # Errors
-    /// [`Fault`]; there may be no file then.
+    /// [`Fault`]; the file may not exist then.
     pub fn create(
         comm: C,
         path: &Path,
@@ -134,11 +133,12 @@ impl<C: Collective, F> FileWriter<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// As [`create`](FileWriter::create), in any file: rank 0 makes it empty, by `open(true)`,
-    /// before any other rank opens it. `name` is what SIONlib is to take for the name of the set.
+    /// Makes a file like [`create`](FileWriter::create), with any file type. Rank 0 empties it with
+    /// `open(true)` before any other rank opens it. `name` is the name of the set that is stored
+    /// for SIONlib.
     ///
     /// # Errors
-    /// As [`create`](FileWriter::create).
+    /// The errors of [`create`](FileWriter::create).
     pub fn create_in(
         comm: C,
         open: impl Fn(bool) -> io::Result<F>,
@@ -199,13 +199,13 @@ where
         Ok(Self { comm, file, book, mine, untold: None })
     }
 
-    /// Writes `bytes` to this rank's stream, without the other ranks. What it writes is part of the
-    /// next commit.
+    /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
+    /// the next commit.
     ///
     /// # Errors
-    /// The operating system's; the next collective tells it to all ranks, and this rank's stream is
-    /// what it was. [`io::ErrorKind::WouldBlock`] if all ranks must [`advance`](Self::advance)
-    /// first, after which this can be tried again.
+    /// An error of the operating system; the next collective reports it to all ranks, and the
+    /// stream of this rank is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
+    /// [`advance`](Self::advance) first; then the write can be tried again.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mark = self.mine.pen;
         while !bytes.is_empty() {
@@ -241,11 +241,11 @@ where
         Ok(bytes.len())
     }
 
-    /// Makes room for `len` more bytes of this rank: META2 is moved behind the blocks that they
-    /// need. All ranks call it, each with what it wants. It takes one collective.
+    /// Makes room for `len` more bytes of this rank: META2 is moved after the blocks that they
+    /// need. All ranks call this, each with its own `len`. This takes one collective.
     ///
     /// # Errors
-    /// [`Fault`]. The file is as the last commit left it.
+    /// [`Fault`]. The file stays as the last commit left it.
     pub fn advance(&mut self, len: u64) -> Result<(), Fault> {
         self.settle()?;
         let cursor = self.mine.pen.cursor();
@@ -274,10 +274,12 @@ where
         entering(&mut self.book, block).map(drop).map_err(|_| FULL)
     }
 
-    /// Makes all that all ranks wrote part of the file, or nothing of it. It takes two collectives.
+    /// Makes all data that all ranks wrote part of the file, or none of it. This takes two
+    /// collectives.
     ///
     /// # Errors
-    /// [`Fault`]. All ranks may go on; what could not be committed is part of the next commit.
+    /// [`Fault`]. All ranks may continue; data that could not be committed is part of the next
+    /// commit.
     pub fn commit(&mut self) -> Result<(), Fault> {
         let maxchunks = self.maxchunks()?;
         let seen = self.mine.pen;
@@ -288,11 +290,11 @@ where
         Ok(())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it. It takes two collectives, or
-    /// three if the last commit is in the way.
+    /// Commits for the last time, with META2 where SIONlib puts it. This takes two collectives, or
+    /// three if the META2 of the last commit is in the way.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// The errors of [`commit`](Self::commit).
     pub fn close(mut self) -> Result<(), Fault> {
         let maxchunks = self.maxchunks()?;
         let plan = self.book.close(maxchunks).map_err(|_| FULL)?;
@@ -302,7 +304,7 @@ where
         self.publish(self.publication(plan.last), true)
     }
 
-    /// Chunks of the longest stream, once nothing is unsettled.
+    /// Number of chunks of the longest stream, after pending publications are settled.
     fn maxchunks(&mut self) -> Result<u32, Fault> {
         self.settle()?;
         let chunks = u64::from(self.mine.pen.chunk()).saturating_add(1);
@@ -311,7 +313,7 @@ where
         u32::try_from(chunks).map_err(|_| FULL)
     }
 
-    /// What an earlier publication may have made visible is made so for sure. All ranks know of it.
+    /// Makes sure that a publication which may be visible is visible. All ranks know of it.
     fn settle(&mut self) -> Result<(), Fault> {
         let Some(new) = self.book.unsettled().copied() else { return Ok(()) };
         let (file, mut settle) = (&self.file, Visible::settle(self.book.meta1(), new));
@@ -323,7 +325,7 @@ where
         Ok(())
     }
 
-    /// Writes this rank's entries; rank 0 makes those of all visible.
+    /// Writes the table entries of this rank; rank 0 then makes the entries of all ranks visible.
     fn publish(&mut self, publication: Publication, cut: bool) -> Result<(), Fault> {
         let (rank, file) = (self.comm.rank(), &self.file);
         let (mut window, mut buf) = ([0; 8], [0; 8]);
@@ -357,10 +359,10 @@ where
 
 const CHECKSUM: Checksum = crc32c;
 
-/// The fault of a file that is full, which all Books find alike.
+/// The fault of a full file, which every Book finds equally.
 const FULL: Fault = Fault::Rank { rank: 0, code: Code::FILE_FULL };
 
-/// Opens `block` to writing; if META2 must be moved for that, what is to be published.
+/// Opens `block` for writing; returns the publication if META2 must be moved for it.
 fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Code> {
     let block = u32::try_from(block).map_err(|_| Code::FILE_FULL)?;
     match book.enter(block, Ahead::Blocks(1)).map_err(|_| Code::FILE_FULL)? {
@@ -369,7 +371,8 @@ fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Code> {
     }
 }
 
-/// What rank 0 does for all once their tables are written: why it failed, and what the file is.
+/// The work of rank 0 after the tables of all ranks are written: returns its error code and the
+/// outcome of the publication.
 fn make_visible<F>(
     mut publication: Publication,
     sums: &TableSums,
@@ -410,7 +413,7 @@ fn failure(code: Option<Code>) -> u64 {
     code.map_or(0, |Code(code)| u64::from(code))
 }
 
-/// That rank 0 did not fail.
+/// Fails if rank 0 failed.
 fn told(code: u64) -> Result<(), Fault> {
     match u32::try_from(code) {
         Ok(0) => Ok(()),

@@ -1,17 +1,17 @@
-//! The ranks of one process, a thread each.
+//! Ranks that are threads of one process.
 
 use crate::collective::{All, Code, Collective, Fault, Fold, Mine};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a rank has said in a round.
+/// The values that a rank passed in a round.
 type Words = Result<Vec<u64>, Code>;
 
 #[derive(Debug)]
 struct Round {
     number: u64,
     arrived: Vec<Option<Words>>,
-    /// Of the last full round. It stays until all ranks have come to the next one.
+    /// The result of the last full round. It stays until all ranks have entered the next one.
     result: Arc<Vec<Words>>,
     gone: Vec<bool>,
     lost: Option<u32>,
@@ -24,7 +24,7 @@ struct World {
     deadline: Duration,
 }
 
-/// One rank of a process. Once it is dropped, the others cannot agree any more.
+/// One rank of a process. After it is dropped, the collectives of the other ranks fail.
 #[derive(Debug)]
 pub struct Member {
     world: Arc<World>,
@@ -32,7 +32,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// So many ranks, in order. A rank that is absent from a collective for `deadline` is lost.
+    /// Makes `size` ranks, in order. A rank that misses a collective for `deadline` counts as lost.
     #[must_use]
     pub fn of(size: u32, deadline: Duration) -> Vec<Self> {
         let round = Round {
@@ -51,7 +51,7 @@ impl Member {
         self.world.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What every rank says, or the fault of the lowest.
+    /// The values of all ranks, or the fault of the lowest rank that has one.
     fn meet<const N: usize>(&self, mine: Mine<N>) -> Result<Vec<[u64; N]>, Fault> {
         let end = Instant::now().checked_add(self.world.deadline);
         let mut round = self.lock();
@@ -84,7 +84,7 @@ impl Member {
 }
 
 impl Round {
-    /// A rank without which this round cannot end. Once there is one, there always is.
+    /// A rank without which this round cannot end. Once there is one, there always is one.
     fn find_lost(&mut self, is_late: bool) -> Option<u32> {
         let absent = self.arrived.iter().zip(&self.gone).zip(0..);
         let mut absent = absent.filter(|((words, _), _)| words.is_none());

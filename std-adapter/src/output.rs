@@ -1,4 +1,4 @@
-//! How output files are made: what packing, converting, extracting and recovering have in common.
+//! Options for output files, common to packing, converting, extracting and recovering.
 
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
@@ -8,7 +8,7 @@ use crate::publish::Publish;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 
-/// How the files that a verb makes are made.
+/// Options for the output files of a verb.
 ///
 /// ```
 /// use striae::{Output, sion};
@@ -24,28 +24,28 @@ pub struct Output {
 }
 
 impl Output {
-    /// Replaces nothing, goes through the page cache, uses all processors.
+    /// Replaces no file, goes through the page cache, uses all processors.
     #[must_use]
     pub const fn new() -> Self {
         Self { force: false, direct: None, threads: None }
     }
 
-    /// Replaces files that exist already. What is replaced is gone only when the disk has the new
-    /// files.
+    /// Replaces existing files. A replaced file is removed only after the new files are on the
+    /// disk.
     #[must_use]
     pub const fn force(mut self, force: bool) -> Self {
         self.force = force;
         self
     }
 
-    /// Reads and writes past the page cache, as far as that can be, if there are options for that.
+    /// With `Some` options, reads and writes past the page cache where possible.
     #[must_use]
     pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.direct = options;
         self
     }
 
-    /// Copies with so many threads, where a format's files can be filled by more than one.
+    /// Copies with this number of threads, if more than one thread can fill files of the format.
     #[must_use]
     pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
@@ -56,18 +56,18 @@ impl Output {
         self.threads.unwrap_or_else(all_processors)
     }
 
-    /// What copies data of a file into the output. `opened` says how the file is read past the page
-    /// cache, if it is opened for that.
+    /// Makes the copier that copies data of a file into the output. `opened` has the options with
+    /// which that file was opened for direct reading, if it was.
     pub(crate) fn copier(&self, opened: Option<OpenOptions>) -> Copier {
         Copier::new().direct(self.direct.or(opened))
     }
 
-    /// Lets `make` write the `nfiles` files of `out` out of sight, and gives them their names when
-    /// all of them are whole: see [`Publish`]. New files are for those to whom the file `like` is.
-    /// Errors name the files by the names that they were to get.
+    /// Runs `make`, which writes the `nfiles` files of `out` under hidden names, and gives them
+    /// their names when all of them are complete: see [`Publish`]. New files get the permissions of
+    /// the file `like`. Errors have the final paths.
     ///
     /// # Errors
-    /// Those of `make` and of [`Publish`].
+    /// The errors of `make` and of [`Publish`].
     pub(crate) fn make<T>(
         &self,
         out: &Path,

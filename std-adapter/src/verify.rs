@@ -1,9 +1,9 @@
-//! How a file is verified: what the formats have in common.
+//! Options for verifying a file, common to all formats.
 
 use crate::direct::OpenOptions;
 use std::fmt;
 
-/// How a file is verified. Each format adds a method that does it: [`sion`](Self::sion),
+/// Options for verifying a file. Each format adds a method that verifies: [`sion`](Self::sion),
 /// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord).
 ///
 /// ```
@@ -21,22 +21,22 @@ pub struct Verify<'a> {
 }
 
 impl<'a> Verify<'a> {
-    /// Reads through the page cache and tells nobody how far it is.
+    /// Reads through the page cache and reports no progress.
     #[must_use]
     pub const fn new() -> Self {
         Self { direct: None, progress: &|_| {} }
     }
 
-    /// Reads data past the page cache, as far as that can be, if there are options for that. What
-    /// is found is the same.
+    /// With `Some` options, reads data past the page cache where possible. The findings do not
+    /// change.
     #[must_use]
     pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.direct = options;
         self
     }
 
-    /// Tells `progress` the length of each piece of data that was checked. The format's module
-    /// says of how many bytes.
+    /// Reports the length of each piece of data that was checked to `progress`. The module of each
+    /// format gives the total.
     #[must_use]
     pub const fn progress(mut self, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
         self.progress = progress;

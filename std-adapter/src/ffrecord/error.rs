@@ -1,19 +1,20 @@
-//! What can be wrong with an ffrecord file.
+//! Errors of ffrecord files.
 
 use std::io;
 use striae_core::ffrecord::Error;
 
-/// What is wrong with an ffrecord file, besides what is wrong with any file.
+/// The kind of an error of an ffrecord file, beyond the errors that any file can have.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file is no ffrecord file, or a damaged one; or the caller asked for what is not there.
+    /// The file is not an ffrecord file, or it is damaged, or the caller asked for a part it does
+    /// not have.
     Format(Error),
-    /// A sample is damaged, or where it should start or end.
+    /// A sample is damaged, or its start or end in the offset table.
     Sample {
-        /// Its number.
+        /// The number of the sample.
         number: u64,
-        /// What is wrong with it.
+        /// The damage.
         error: Error,
     },
 }

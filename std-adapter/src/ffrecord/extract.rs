@@ -1,4 +1,4 @@
-//! Every sample into a file of its own.
+//! Extracts every sample into its own file.
 
 use super::crc32;
 use super::file::File;
@@ -12,37 +12,37 @@ use std::fs;
 use std::path::Path;
 use striae_core::ffrecord::Sample;
 
-/// How to extract all samples into a folder: `sample_00000` and so on, with as many digits as the
-/// last number has, but at least five.
+/// Extracts all samples into a folder: `sample_00000` and so on, with as many digits as the last
+/// number has, but at least five.
 ///
 /// Tables and samples are compared with their checksums. All files are made in a hidden folder
-/// inside the target, and renamed when all of them are whole. If anything fails, the target is as
-/// it was. A kill leaves the hidden folder.
+/// inside the target folder and renamed when all of them are complete. If anything fails, the
+/// target folder stays unchanged. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extract {
     output: Output,
 }
 
 impl Extract {
-    /// Replaces nothing.
+    /// Replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output files are made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Extracts all samples of `file` into the folder `dir`, which is made if it is not there.
-    /// `progress` is told the length of each piece that was copied.
+    /// Extracts all samples of `file` into the folder `dir`, which is made if it does not exist.
+    /// `progress` gets the length of each copied piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already; a damaged file
-    /// or sample; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error for a
+    /// damaged file or sample; an error of the operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let bytes = Cell::new(0u64);
         let count = |n| {
@@ -66,8 +66,8 @@ impl Extract {
     }
 }
 
-/// Refuses early, before anything is copied. What is in the folder is looked at, and not every name
-/// that a file claims to need.
+/// Checks the names before anything is copied. It lists the folder, because a file may claim any
+/// number of samples.
 fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
     let at = |error| Error::new(dir, error);
     for entry in fs::read_dir(dir).map_err(at)? {
@@ -83,7 +83,7 @@ fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the file of a sample, by its hidden name and by the one that it will have.
+/// Makes the file of a sample in the hidden folder; errors get its final path.
 fn extract(
     file: &File,
     sample: &Sample,

@@ -1,4 +1,4 @@
-//! A file that is read, by many threads at once.
+//! An ffrecord file, read by many threads at once.
 
 use super::crc32;
 use crate::direct::OpenOptions;
@@ -12,17 +12,17 @@ use striae_core::ffrecord::{self as core_ffrecord, Head, ReadError, Reader, Samp
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-/// Bytes of the tables that a list reads at once.
+/// Bytes of the tables that [`Samples`] reads at once.
 const LIST: usize = 1 << 16;
 
-/// Bytes of the tables or of a sample that checking reads at once.
+/// Bytes of the tables or of a sample that a check reads at once.
 const PIECE: usize = 1 << 20;
 
-/// An ffrecord file.
+/// An ffrecord file, open for reading.
 ///
-/// The tables stay on the disk: a sample by its number takes two small reads to find, and a list of
-/// them one of 64 KiB for each 5000. Whoever reads samples in random order lists them once and
-/// keeps what [`samples`](Self::samples) gave.
+/// The tables stay on the disk. To find one sample takes two small reads; to list the samples takes
+/// one read of 64 KiB for each 5000 samples. To read samples in random order, list them once and
+/// keep the result of [`samples`](Self::samples).
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
@@ -30,20 +30,20 @@ pub struct File {
 }
 
 impl File {
-    /// Opens the file at `path`. Nothing is believed of it but that its tables fit:
+    /// Opens the file at `path`. This checks only that the tables fit into the file;
     /// [`check_meta`](Self::check_meta) compares them with their checksum.
     ///
     /// # Errors
-    /// [`core_ffrecord::Error`] if it cannot be an ffrecord file; the operating system's.
+    /// [`core_ffrecord::Error`] if it cannot be an ffrecord file; an error of the operating system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_direct(path, None)
     }
 
-    /// Opens a file whose samples are read past the page cache, as far as that can be, if there are
-    /// options for that; its tables are read through the cache.
+    /// Opens the file at `path`. With `Some` options, samples are read past the page cache where
+    /// possible; tables are always read through the cache.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_direct(path: impl AsRef<Path>, direct: Option<OpenOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
         let store = Bulk::open(path, direct)?;
@@ -53,13 +53,13 @@ impl File {
         Ok(Self { path: path.into(), reader })
     }
 
-    /// The path that it was opened by.
+    /// The path that the file was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What opening learned.
+    /// The parsed header and the size of the tables.
     #[must_use]
     pub const fn head(&self) -> &Head {
         self.reader.head()
@@ -71,22 +71,23 @@ impl File {
         self.reader.n()
     }
 
-    /// Sample `number`: its checksum, and where its bytes are.
+    /// The checksum and the place of sample `number`.
     ///
     /// # Errors
-    /// [`core_ffrecord::Error::NoSample`]; [`Sample`](super::ErrorKind::Sample) if its offset, or
-    /// that of the next one, is damaged; the operating system's.
+    /// [`core_ffrecord::Error::NoSample`] if there is no such sample;
+    /// [`Sample`](super::ErrorKind::Sample) if its offset or the offset of the next sample is
+    /// damaged; an error of the operating system.
     pub fn sample(&self, number: u64) -> Result<Sample, Error> {
         self.reader.sample(number, &mut [0; 16]).map_err(|error| self.error_of(number, error))
     }
 
-    /// All samples, found while they are asked for.
+    /// All samples in order; their table entries are read as the iterator advances.
     #[must_use]
     pub fn samples(&self) -> Samples<'_> {
         self.samples_of(0..self.n())
     }
 
-    /// Samples by their numbers; none of those that there are not.
+    /// The samples with these numbers; numbers that the file does not have are left out.
     #[must_use]
     pub fn samples_of(&self, numbers: Range<u64>) -> Samples<'_> {
         let count = numbers.end.min(self.n()).saturating_sub(numbers.start);
@@ -95,19 +96,19 @@ impl File {
         Samples { file: self, samples: self.reader.samples(numbers, window) }
     }
 
-    /// The bytes of sample `number`, whatever its checksum.
+    /// The bytes of sample `number`; its checksum is not compared.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample); an [`io::ErrorKind::OutOfMemory`].
+    /// The errors of [`sample`](Self::sample); [`io::ErrorKind::OutOfMemory`].
     pub fn read(&self, number: u64) -> Result<Vec<u8>, Error> {
         self.bytes(&self.sample(number)?)
     }
 
-    /// The bytes of sample `number`, which are those that its checksum was made of.
+    /// The bytes of sample `number`, after a comparison with its checksum.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Sample`](super::ErrorKind::Sample) with
-    /// [`core_ffrecord::Error::Checksum`].
+    /// The errors of [`read`](Self::read); [`Sample`](super::ErrorKind::Sample) with
+    /// [`core_ffrecord::Error::Checksum`] if the checksum differs.
     pub fn read_checked(&self, number: u64) -> Result<Vec<u8>, Error> {
         let sample = self.sample(number)?;
         let bytes = self.bytes(&sample)?;
@@ -115,21 +116,23 @@ impl File {
         Ok(bytes)
     }
 
-    /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
+    /// Reads the first bytes of a span of the file, as many as `buf` has room for; returns their
+    /// number.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
+    /// [`ErrorKind::Ended`] if the file has become shorter; an error of the operating system.
     pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(buf.len());
         let read = self.bulk().read_into(span.offset(), buf.get_mut(..len).unwrap_or_default());
         read.map(|()| len).map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no
-    /// more. Pieces are of any length; what is read [directly](Self::open_direct) is read ahead.
+    /// Passes all bytes of a span of the file to `each`, piece by piece, until `each` returns
+    /// `false`. Pieces have any length. With [direct](Self::open_direct) reading, the next bytes
+    /// are read ahead.
     ///
     /// # Errors
-    /// As [`read_span`](Self::read_span).
+    /// The errors of [`read_span`](Self::read_span).
     pub fn read_pieces(
         &self,
         span: Span,
@@ -139,11 +142,12 @@ impl File {
         read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// Compares the tables with the checksum that the file has of them; a file of an old version
-    /// has none, and [`Head::checksum_meta`] is 0.
+    /// Compares the tables with their checksum. A file of an old version has no checksum; its
+    /// [`Head::checksum_meta`] is 0.
     ///
     /// # Errors
-    /// [`core_ffrecord::Error::Checksum`]; the operating system's.
+    /// [`core_ffrecord::Error::Checksum`] if the checksum differs; an error of the operating
+    /// system.
     pub fn check_meta(&self) -> Result<(), Error> {
         let len = self.head().layout.summed().len();
         let mut window = vec![0; usize::try_from(len).unwrap_or(PIECE).min(PIECE)];
@@ -153,8 +157,8 @@ impl File {
     /// Compares the bytes of a sample with its checksum, piece by piece.
     ///
     /// # Errors
-    /// [`Sample`](super::ErrorKind::Sample) with [`core_ffrecord::Error::Checksum`]; the operating
-    /// system's.
+    /// [`Sample`](super::ErrorKind::Sample) with [`core_ffrecord::Error::Checksum`] if the checksum
+    /// differs; an error of the operating system.
     pub fn check(&self, sample: &Sample) -> Result<(), Error> {
         let mut crc = 0;
         self.read_pieces(sample.span, &mut |bytes| {
@@ -179,17 +183,17 @@ impl File {
         self.bulk().file()
     }
 
-    /// The file, for samples.
+    /// The store that reads the samples.
     pub(super) const fn bulk(&self) -> &Bulk {
         self.reader.store()
     }
 
-    /// An error of this file.
+    /// Makes an error about this file.
     pub(super) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
         Error::new(&self.path, kind)
     }
 
-    /// The error with the number of the sample, if the file is to blame.
+    /// Adds the number of the sample to an error of the format.
     pub(super) fn in_sample(&self, number: u64, error: core_ffrecord::Error) -> Error {
         match error.blames_caller() {
             true => self.error(error),
@@ -205,10 +209,10 @@ impl File {
     }
 }
 
-/// Some samples of a file in the order of their numbers.
+/// An iterator over some samples of a file, in order of their numbers.
 ///
-/// A sample whose offset, or that of the next one, is damaged is an error in its place, and those
-/// behind it follow; an error of the operating system is the last item.
+/// If the offset of a sample or of the next sample is damaged, its item is an error, and the later
+/// samples follow. An error of the operating system is the last item.
 #[derive(Debug)]
 pub struct Samples<'a> {
     file: &'a File,
@@ -216,7 +220,7 @@ pub struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// Number of the sample that comes next, if there is one.
+    /// Number of the next sample, if there is one.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.samples.number()

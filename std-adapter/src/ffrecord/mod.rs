@@ -1,4 +1,4 @@
-//! ffrecord files: open, list, read samples and check them; write, pack, extract, verify.
+//! ffrecord files: opens, lists, reads and checks samples; writes, packs, extracts, verifies.
 //!
 //! ```
 //! use striae::ffrecord::{Builder, File};

@@ -1,4 +1,4 @@
-//! Files into a file of samples: what [`Extract`](super::Extract) takes apart.
+//! Packs files into an ffrecord file; the reverse of [`Extract`](super::Extract).
 
 use super::write::{Builder, Written};
 use crate::error::Error;
@@ -8,41 +8,42 @@ use std::path::{Path, PathBuf};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// How to make a file of samples of other files, one sample a file.
+/// Options for packing files into an ffrecord file, one sample for each file.
 ///
-/// The new file appears when it is whole. What it replaces is gone only when the disk has it.
+/// The new file gets its name when it is complete. A replaced file is removed only after the new
+/// one is on the disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pack {
     output: Output,
 }
 
 impl Pack {
-    /// Replaces nothing.
+    /// Replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the output file is made. By default no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Bytes of the files; those that cannot be asked count as empty.
+    /// Bytes of all files; a file whose length cannot be read counts as empty.
     #[must_use]
     pub fn bytes(files: &[PathBuf]) -> u64 {
         let len = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
         files.iter().map(len).fold(0, u64::saturating_add)
     }
 
-    /// Makes the file `out` of `files`, in this order. `progress` is told the length of each piece
-    /// that was copied.
+    /// Makes the file `out` of `files`, in this order. `progress` gets the length of each copied
+    /// piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists); the operating system's, also for a file that is
-    /// no regular one.
+    /// [`Exists`](crate::error::ErrorKind::Exists) if `out` exists already; an error of the
+    /// operating system, also for a file that is not a regular file.
     pub fn run(
         &self,
         files: &[PathBuf],

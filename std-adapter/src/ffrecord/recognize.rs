@@ -1,4 +1,4 @@
-//! Whether a file is an ffrecord file: the format has no magic.
+//! Recognizes ffrecord files, which have no magic.
 
 use super::crc32;
 use crate::posix::PosixFile;
@@ -6,8 +6,8 @@ use std::io;
 use striae_core::ffrecord::{Head, Reader};
 use striae_core::step::DriveError;
 
-/// Whether the file, which starts as none of another format, is an ffrecord file by what its tables
-/// say of each other (`spec/ffrecord.md#recognizing-a-file`).
+/// Whether the file is an ffrecord file, by the consistency of its tables
+/// (`spec/ffrecord.md#recognizing-a-file`). The caller has excluded all other formats.
 pub(crate) fn is_ffrecord(file: &PosixFile) -> io::Result<bool> {
     let mut window = vec![0; 1 << 16];
     let reader = Reader::open(file, window.get_mut(..Head::LEN).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The tables of a file that is written: row by row, in little memory, however many there are.
+//! The tables of a file that is being written, row by row, in a small constant amount of memory.
 
 use crate::posix::PosixFile;
 use crate::store::Run;
@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 /// Bytes of a table that are written at once.
 const PIECE: usize = 1 << 16;
 
-/// A table whose entries come one after another.
+/// A table whose entries are added in order.
 #[derive(Debug)]
 struct Table {
     waiting: Run,
@@ -23,7 +23,8 @@ impl Table {
         Self { waiting: Run::at(at), sum: crc32fast::Hasher::new() }
     }
 
-    /// Writes what waits, if that is enough or all. If it fails, it can be tried again.
+    /// Writes the waiting bytes if there are at least `least`. After a failure it can be tried
+    /// again.
     fn flush(&mut self, file: &PosixFile, least: usize) -> io::Result<()> {
         if self.waiting.len() >= least { self.waiting.write(file) } else { Ok(()) }
     }
@@ -34,7 +35,7 @@ impl Table {
     }
 }
 
-/// Both tables, and the header that has their checksum.
+/// Both tables, and the header with their checksum.
 #[derive(Debug)]
 pub(super) struct Tables {
     layout: Layout,
@@ -53,25 +54,25 @@ impl Tables {
         self.layout
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub(super) const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Makes room for a row, so that adding it cannot fail.
+    /// Makes room for a row, so that [`push`](Self::push) cannot fail.
     pub(super) fn reserve(&mut self, file: &PosixFile) -> io::Result<()> {
         self.checksums.flush(file, PIECE)?;
         self.offsets.flush(file, PIECE)
     }
 
-    /// Adds a row; the caller has seen to it that it belongs there.
+    /// Adds a row; the caller has checked that it may follow.
     pub(super) fn push(&mut self, crc: u32, offset: i64) {
         self.checksums.push(&crc.to_le_bytes());
         self.offsets.push(&offset.to_le_bytes());
         self.rows = self.rows.saturating_add(1);
     }
 
-    /// Writes what is left, and the header.
+    /// Writes the remaining rows and the header.
     pub(super) fn finish(mut self, file: &PosixFile) -> io::Result<()> {
         self.checksums.flush(file, 1)?;
         self.offsets.flush(file, 1)?;

@@ -1,5 +1,5 @@
-//! Checks all that can be checked of a file, and reports everything that it finds: what
-//! [`striae_inspect::ffrecord`] has, by all processors.
+//! Runs all checks of [`striae_inspect::ffrecord`] on a file, on all processors, and reports every
+//! finding.
 
 use crate::error::Error;
 use crate::finding;
@@ -13,15 +13,16 @@ use striae_core::span::Span;
 pub use crate::finding::{Coverage, Facts, Value};
 pub use striae_inspect::ffrecord::{FindingKind, Summary};
 
-/// Something that is wrong or unusual.
+/// A problem or an unusual fact in an ffrecord file.
 pub type Finding = finding::Finding<FindingKind>;
 
 impl Verify<'_> {
-    /// Checks the ffrecord file at `path`, and hands over what it finds, one after another.
-    /// Progress is told of [`checked_bytes`] in all, or at most twice that if samples share bytes.
+    /// Checks the ffrecord file at `path` and passes each finding to the callback. The lengths that
+    /// `progress` gets add up to [`checked_bytes`], or to at most twice that if samples share
+    /// bytes.
     ///
     /// # Errors
-    /// The operating system's. Whatever is wrong with the contents of the file is a finding.
+    /// An error of the operating system. Any problem in the contents of the file is a finding.
     pub fn ffrecord(
         &self,
         path: impl AsRef<Path>,
@@ -36,7 +37,7 @@ impl Verify<'_> {
     }
 }
 
-/// Bytes behind the tables of the file at `path`; 0 if it cannot be read.
+/// Number of bytes after the tables of the file at `path`; 0 if the file cannot be read.
 #[must_use]
 pub fn checked_bytes(path: &Path) -> u64 {
     let Ok(file) = super::File::open(path) else { return 0 };

@@ -1,4 +1,4 @@
-//! A file that is written, and gets its name when it is whole.
+//! Writes an ffrecord file, which gets its name when it is complete.
 
 use super::crc32;
 use super::tables::Tables;
@@ -17,7 +17,7 @@ use striae_core::store::usize_to_u64;
 /// Bytes of samples that are written at once.
 const PIECE: usize = 1 << 20;
 
-/// How to write a file.
+/// Options for writing a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Builder {
     samples: Option<u64>,
@@ -32,28 +32,28 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Writes as many samples as there will be, replaces nothing, and makes the file durable.
+    /// Writes any number of samples, replaces no file, and makes the file durable.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Writes so many samples. If that is not said, samples are copied behind the tables when their
-    /// number is known, and 16 bytes of memory are kept for each.
+    /// Announces the number of samples. Without it, samples are copied to their place after the
+    /// tables when their number is known, and 16 bytes of memory are kept for each sample.
     #[must_use]
     pub const fn samples(mut self, n: u64) -> Self {
         self.samples = Some(n);
         self
     }
 
-    /// Replaces a file that exists already.
+    /// Replaces an existing file.
     #[must_use]
     pub const fn force(mut self, force: bool) -> Self {
         self.force = force;
         self
     }
 
-    /// Whether the disk has the file when [`Writer::finish`] returns.
+    /// Sets whether the file is on the disk when [`Writer::finish`] returns.
     #[must_use]
     pub const fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
@@ -63,8 +63,9 @@ impl Builder {
     /// Begins a file that will get the name `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists); [`Wrong::TooManySamples`]; the
-    /// operating system's.
+    /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists) if `path` exists already;
+    /// [`Wrong::TooManySamples`] if the announced number is too large; an error of the operating
+    /// system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
         let at = |error: io::Error| Error::new(path, error);
@@ -89,17 +90,18 @@ fn layout(path: &Path, n: u64) -> Result<Layout, Error> {
     Layout::new(n).ok_or_else(|| Error::new(path, Wrong::TooManySamples { n, max }))
 }
 
-/// What is known of the samples so far.
+/// The table rows so far.
 #[derive(Debug)]
 enum Rows {
-    /// How many there will be.
+    /// The number of samples was announced: the tables are written as samples come.
     Known(Tables),
-    /// Nothing: their checksums, and where they start in the file that has nothing but samples.
+    /// The number is unknown: checksum of each sample, and its start in a file that has only
+    /// samples.
     Counted(Vec<(u32, u64)>),
 }
 
 impl Rows {
-    /// Number of the hidden file that samples go to.
+    /// Number of the hidden file that gets the samples.
     const fn file(&self) -> u32 {
         match self {
             Self::Known(_) => 0,
@@ -108,17 +110,17 @@ impl Rows {
     }
 }
 
-/// What was written.
+/// The size of a file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Samples of the file.
+    /// Number of samples.
     pub samples: u64,
-    /// Their bytes.
+    /// Bytes of all samples.
     pub bytes: u64,
 }
 
-/// A file that is being written. Without [`finish`](Self::finish) nothing is left of it.
+/// Writes an ffrecord file. If it is dropped without [`finish`](Self::finish), no file remains.
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
@@ -130,7 +132,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Samples so far.
+    /// Number of samples so far.
     #[must_use]
     pub fn n(&self) -> u64 {
         match &self.rows {
@@ -139,11 +141,12 @@ impl Writer {
         }
     }
 
-    /// Adds a sample, and says which number it has.
+    /// Adds a sample and returns its number.
     ///
     /// # Errors
-    /// [`Wrong::TooManySamples`] if it is one more than were announced; [`Wrong::FileFull`]; the
-    /// operating system's. The sample is not part of the file then, and the writer can go on.
+    /// [`Wrong::TooManySamples`] if more samples come than were announced; [`Wrong::FileFull`] if
+    /// the file has no place for it; an error of the operating system. After an error the sample is
+    /// not part of the file, and the next sample can be written.
     pub fn write(&mut self, sample: &[u8]) -> Result<u64, Error> {
         let place = self.place(usize_to_u64(sample.len()))?;
         if self.waiting.len().saturating_add(sample.len()) > PIECE {
@@ -161,12 +164,11 @@ impl Writer {
         Ok(self.push(crc32(0, sample), place))
     }
 
-    /// Adds the bytes of a span of another file as a sample, and says which number it has. `from`
-    /// is that file with its name in errors; `progress` is told the length of each piece that was
-    /// copied.
+    /// Adds the bytes of a span of another file as a sample, and returns its number. `from` is that
+    /// file with its path for errors; `progress` gets the length of each copied piece.
     ///
     /// # Errors
-    /// As [`write`](Self::write); the other file's.
+    /// The errors of [`write`](Self::write); an error of the other file.
     pub fn copy_from(
         &mut self,
         copier: &mut Copier,
@@ -186,10 +188,10 @@ impl Writer {
         Ok(self.push(crc, new))
     }
 
-    /// Gives the file its name, and makes it durable before that if it was asked to.
+    /// Makes the file durable, if asked to, and gives it its name.
     ///
     /// # Errors
-    /// [`Wrong::TooFewSamples`] if more were announced; as [`Publish::finish`].
+    /// [`Wrong::TooFewSamples`] if more samples were announced; the errors of [`Publish::finish`].
     pub fn finish(mut self) -> Result<Written, Error> {
         let samples = self.n();
         self.flush()?;
@@ -215,7 +217,7 @@ impl Writer {
         Ok(Written { samples, bytes })
     }
 
-    /// Where a sample of this length will be; refuses it if there is no place for it.
+    /// The place of a sample of this length; fails if the file has no place for it.
     fn place(&mut self, len: u64) -> Result<Span, Error> {
         let offset = self.waiting.end();
         let (n, mut tables) = (self.n(), 0);
@@ -238,7 +240,7 @@ impl Writer {
         place.ok_or_else(|| self.error(Wrong::FileFull { file_len: offset, len }))
     }
 
-    /// Adds the row of a sample whose bytes are written, or wait.
+    /// Adds the row of a sample whose bytes are written or wait to be written.
     fn push(&mut self, crc: u32, place: Span) -> u64 {
         let (number, offset) = (self.n(), place.offset());
         match &mut self.rows {
@@ -248,12 +250,12 @@ impl Writer {
         number
     }
 
-    /// Writes the bytes that wait. If it fails, it can be tried again.
+    /// Writes the waiting bytes. After a failure it can be tried again.
     fn flush(&mut self) -> Result<(), Error> {
         self.waiting.write(&self.file).map_err(|error| Error::new(&self.path, error))
     }
 
-    /// Whether nothing was written at `offset` or behind: a sample that failed may have left bytes.
+    /// Whether nothing was written at or after `offset`: a failed sample may have left bytes there.
     fn is_new(&self, offset: u64) -> Result<bool, Error> {
         use striae_core::store::ReadAt;
         let len = self.file.size().map_err(|error| self.error(error))?;
@@ -265,7 +267,7 @@ impl Writer {
     }
 }
 
-/// Makes the file of samples, `data`, whose rows are known at last.
+/// Makes the final file from `data`, the file of samples, when all rows are known.
 fn put_together(
     path: &Path,
     publish: &Publish,

@@ -1,4 +1,4 @@
-//! A file whose tables are read through the page cache, and its data past it, if that is wanted.
+//! A file whose tables are read through the page cache and whose data may be read past it.
 
 use crate::direct::{self, DirectFile, Order};
 use crate::error::{Error, ErrorKind};
@@ -12,7 +12,7 @@ use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_inspect::subject::{read, read_pieces};
 
-/// A file, which is opened for direct reading as soon as that is asked of it. Clones share it.
+/// A file that is opened for direct reading when this is first needed. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Bulk {
     path: Arc<Path>,
@@ -22,14 +22,13 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// Opens the file at `path`, whose data are read directly if there are `options` for that.
+    /// Opens the file at `path`. With `Some` options, its data is read directly.
     pub(crate) fn open(path: &Path, options: Option<direct::OpenOptions>) -> Result<Self, Error> {
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         Ok(Self::new(path, file, options))
     }
 
-    /// The file at `path`, open already, whose data are read directly if there are `options` for
-    /// that.
+    /// Wraps an open file with the path `path`. With `Some` options, its data is read directly.
     pub(crate) fn new(
         path: impl Into<Arc<Path>>,
         file: PosixFile,
@@ -38,25 +37,25 @@ impl Bulk {
         Self { path: path.into(), file: Arc::new(file), options, direct: Arc::default() }
     }
 
-    /// The file, through the page cache.
+    /// The file, for reading through the page cache.
     pub(crate) const fn file(&self) -> &Arc<PosixFile> {
         &self.file
     }
 
-    /// How data are read past the page cache, if they are.
+    /// The options for direct reading, if data is read directly.
     pub(crate) const fn options(&self) -> Option<direct::OpenOptions> {
         self.options
     }
 
-    /// Whether data are to be read past the page cache, if that can be.
+    /// Whether data is to be read past the page cache where possible.
     pub(crate) const fn is_direct(&self) -> bool {
         self.options.is_some()
     }
 
-    /// The file for direct reading, if it is to be read so.
+    /// The file for direct reading, if data is read directly.
     ///
     /// # Errors
-    /// As [`direct::OpenOptions::open`].
+    /// The errors of [`direct::OpenOptions::open`].
     pub(crate) fn direct(&self) -> Result<Option<&DirectFile>, Error> {
         let Some(options) = &self.options else { return Ok(None) };
         if let Some(direct) = self.direct.get() {
@@ -72,7 +71,7 @@ impl Bulk {
     /// Fills `buf` with data of the file.
     ///
     /// # Errors
-    /// [`DriveError::Ended`]; the operating system's.
+    /// [`DriveError::Ended`] if the file is shorter; an error of the operating system.
     pub(crate) fn read_into<F>(
         &self,
         offset: u64,
@@ -85,11 +84,11 @@ impl Bulk {
         }
     }
 
-    /// Hands all bytes of `spans` to `each`, a piece after another, until it wants no more. Pieces
-    /// are of any length; what is read directly is read ahead.
+    /// Passes all bytes of `spans` to `each`, piece by piece, until `each` returns `false`. Pieces
+    /// have any length. With direct reading, the next bytes are read ahead.
     ///
     /// # Errors
-    /// [`DriveError::Ended`]; the operating system's.
+    /// [`DriveError::Ended`] if the file is shorter; an error of the operating system.
     pub(crate) fn read_pieces<F>(
         &self,
         spans: impl IntoIterator<Item = Span>,
@@ -132,28 +131,28 @@ impl ReadAt for Bulk {
     }
 }
 
-/// Reads data of a file that are asked for in its order, mostly: each with what follows it.
+/// Reads data that is asked for mostly in file order: each read also fetches the data that follows.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     window: Vec<u8>,
-    /// Where the bytes in the window are in the file.
+    /// Offset in the file of the bytes in the window.
     at: u64,
-    /// Where the last span ended.
+    /// End of the last span.
     last: u64,
-    /// How much was read for it.
+    /// Length of the last read.
     len: u64,
-    /// Where long spans pass through.
+    /// Buffer for long spans.
     long: Vec<u8>,
 }
 
 impl Ahead {
-    /// Bytes of the longest gap between spans that belong together.
+    /// The longest gap in bytes between spans that are read together.
     const GAP: u64 = 1 << 16;
 
-    /// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+    /// Passes all bytes of `span` to `each`, piece by piece, until `each` returns `false`.
     ///
     /// # Errors
-    /// As [`Bulk::read_pieces`].
+    /// The errors of [`Bulk::read_pieces`].
     pub(crate) fn read_pieces<F>(
         &mut self,
         bulk: &Bulk,
@@ -172,10 +171,11 @@ impl Ahead {
         Ok(())
     }
 
-    /// Brings bytes that will be asked for in another order, if they are not too many.
+    /// Reads bytes into the window that will be asked for in another order, if they are not too
+    /// many.
     ///
     /// # Errors
-    /// As [`Bulk::read_pieces`].
+    /// The errors of [`Bulk::read_pieces`].
     pub(crate) fn bring<F>(
         &mut self,
         bulk: &Bulk,
@@ -196,7 +196,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// Bytes that are read at once, at most.
+    /// The most bytes that are read at once.
     const fn most(bulk: &Bulk) -> u64 {
         if bulk.is_direct() { 4 << 20 } else { 1 << 20 }
     }
@@ -217,7 +217,7 @@ impl Ahead {
     }
 }
 
-/// What reading directly fails with, as reading through the page cache has it.
+/// Converts an error of direct reading to the error type of reading through the page cache.
 fn failed<F>(error: Error) -> DriveError<io::Error, F> {
     match error.into_kind() {
         ErrorKind::Io(error) => DriveError::Store(error),

@@ -1,4 +1,4 @@
-//! A set of files, opened when needed, a bounded number at a time.
+//! A set of files, opened when needed, with a limit on the open files.
 
 use crate::direct;
 use crate::error::Error;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use striae_core::store::ReadAt;
 
-/// Files of a set that are kept open at once, unless it is told otherwise: 128, or a quarter of the
-/// descriptors that the process may have, if that is less.
+/// The default number of files of a set that are kept open at once: 128, or a quarter of the
+/// process's limit of descriptors if that is less.
 #[must_use]
 pub fn max_open_files() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -19,41 +19,42 @@ pub fn max_open_files() -> usize {
     usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, 128)
 }
 
-/// The files of a set: opened when they are read, closed again when too many are open.
+/// The files of a set: each is opened when it is read, and closed again when too many are open.
 #[derive(Debug)]
 pub struct Files {
     slots: Vec<Slot>,
-    /// Numbers of the files that are open, in the order in which they were opened.
+    /// Numbers of the open files, in the order in which they were opened.
     open: Mutex<VecDeque<usize>>,
     max_open: usize,
-    /// How their data are read past the page cache, if they are.
+    /// The options for direct reading, if data is read directly.
     direct: Option<direct::OpenOptions>,
 }
 
 #[derive(Debug)]
 struct Slot {
     path: PathBuf,
-    /// Of the file that was found first, so that another one under its name is noticed.
+    /// Device and inode of the file when it was first opened, so that a replacement is noticed.
     identity: (u64, u64),
     file: RwLock<Option<Arc<Bulk>>>,
 }
 
 impl Files {
-    /// Opens each of `paths` once; keeps at most `max_open` of them open, but at least one.
+    /// Opens each of `paths` once; keeps at most `max_open` of them open (at least one).
     ///
-    /// Asks for a path only when the one before it was found: how many there are may be a claim.
+    /// Takes the next path only after the file before it was found, because the number of paths may
+    /// be a false claim of a file.
     ///
     /// # Errors
-    /// The first path that cannot be opened, and why.
+    /// An error for the first path that cannot be opened.
     pub fn new(paths: impl Iterator<Item = PathBuf>, max_open: usize) -> Result<Arc<Self>, Error> {
         Self::direct(paths, max_open, None)
     }
 
-    /// Opens files whose data are read past the page cache, if there are options for that. A file
-    /// is opened for it when its data are asked for first.
+    /// Makes a set of files. With `Some` options, data is read past the page cache where possible;
+    /// each file is opened for this when its data is first read.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn direct(
         paths: impl Iterator<Item = PathBuf>,
         max_open: usize,
@@ -129,31 +130,31 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Name of the file.
+    /// Path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.files.slots.get(self.number).map_or(Path::new(""), |slot| &slot.path)
     }
 
-    /// The file, open.
+    /// The open file.
     ///
     /// # Errors
-    /// The operating system's, if it had to be opened again.
+    /// An error of the operating system, if the file had to be opened again.
     pub fn file(&self) -> io::Result<Arc<PosixFile>> {
         Ok(Arc::clone(self.bulk()?.file()))
     }
 
-    /// The file, open, for its data.
+    /// The open file, for reading its data.
     pub(crate) fn bulk(&self) -> io::Result<Arc<Bulk>> {
         self.files.get(self.number)
     }
 
-    /// How its data are read past the page cache, if they are.
+    /// The options for direct reading, if data is read directly.
     pub(crate) fn direct_options(&self) -> Option<direct::OpenOptions> {
         self.files.direct
     }
 
-    /// Whether they are, if that can be.
+    /// Whether data is read past the page cache where possible.
     pub(crate) fn is_direct(&self) -> bool {
         self.files.direct.is_some()
     }

@@ -13,39 +13,39 @@ use std::ops::{Deref, Range};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
-/// What is as long as this is not copied into the buffer first.
+/// Writes of at least this length are not copied into the buffer first.
 const LONG: usize = 1 << 16;
 
-/// Long pieces end at multiples of this, if there is room for so much: at the end of a page, and of
+/// Long pieces end at multiples of this, if the buffer is long enough: at the end of a page, or of
 /// several, as file systems keep them.
 const PIECE: usize = 1 << 16;
 
-/// The longest gap in front of a write behind the end of the file that is filled with zeros, so
-/// that what comes in front of it and behind it is written at once.
+/// The longest gap before a write after the end of the file that is filled with zeros, so that the
+/// bytes on both sides are written at once.
 const GAP: u64 = 1 << 12;
 
-/// Bytes at the front of the file that are kept in memory, where formats have what they change
-/// most.
+/// Bytes at the start of the file that are kept in memory; formats change these most often.
 const FRONT: usize = 256;
 
-/// A file that is written in long pieces, by nobody else meanwhile.
+/// A file that is written in long pieces; nothing else may write to it in the meantime.
 ///
-/// Writes that follow one another are gathered; what was gathered is written when something comes
-/// that does not belong behind it, and when writes are to be ordered or synced. Whoever reads by
-/// this sees it as if it were in the file. What cannot be written stays here and is tried again.
+/// Consecutive writes are gathered. The gathered bytes are written when other bytes come that do
+/// not follow them, and when writes are to be ordered or synced. Reads through this see the
+/// gathered bytes as part of the file. Bytes that cannot be written stay in memory and are tried
+/// again.
 #[derive(Debug)]
 pub(crate) struct Gatherer<F> {
     file: F,
-    /// Most bytes that are gathered.
+    /// The most bytes that are gathered.
     capacity: usize,
-    /// What was gathered.
+    /// The gathered bytes.
     run: Run,
-    /// The front of the file as the writer sees it, if it is known: changes that are near each
-    /// other there are written at once, with what is in between.
+    /// The start of the file as the writer sees it, if known. Changes that are close to each other
+    /// there are written in one piece, with the bytes between them.
     front: Option<[u8; FRONT]>,
-    /// Length of the file as the writer sees it, with what was gathered.
+    /// Length of the file as the writer sees it, with the gathered bytes.
     len: u64,
-    /// Length of the file. Behind `len`, it has zeros.
+    /// Length of the file on disk. From `len` on, it has zeros.
     file_len: u64,
     ahead: Ahead,
 }
@@ -61,12 +61,12 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         Ok(Self { file, capacity, run, front, len, file_len, ahead })
     }
 
-    /// The file, which has what was not gathered.
+    /// The file, without the gathered bytes.
     pub(crate) fn file(&self) -> &PosixFile {
         &self.file
     }
 
-    /// Cuts off what was written ahead.
+    /// Cuts off the zeros that were written ahead.
     pub(crate) fn trim(&mut self) -> io::Result<()> {
         if self.file_len > self.len {
             self.file.set_size(self.len)?;
@@ -75,7 +75,8 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         Ok(())
     }
 
-    /// Lets `copy` bring `len` bytes to `offset` of the file itself, of which nothing was gathered.
+    /// Runs `copy`, which puts `len` bytes at `offset` of the file itself; nothing may be gathered
+    /// there.
     pub(crate) fn put<T>(
         &mut self,
         offset: u64,
@@ -95,7 +96,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         Ok(copied)
     }
 
-    /// Drops what was gathered for `offset` and behind it, which nobody needs any more.
+    /// Drops the gathered bytes at and after `offset`, which are not needed any more.
     pub(crate) fn forget(&mut self, offset: u64) {
         let kept = usize::try_from(offset.saturating_sub(self.run.start)).unwrap_or(usize::MAX);
         self.run.bytes.truncate(kept);
@@ -103,7 +104,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         self.len = self.len.min(self.file_len.max(gathered));
     }
 
-    /// How much can be gathered where the run starts.
+    /// Number of bytes that can be gathered from the start of the run.
     fn room(&self) -> usize {
         if self.capacity < PIECE {
             return self.capacity;
@@ -112,14 +113,14 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         self.capacity.saturating_sub(usize::try_from(past).unwrap_or(0))
     }
 
-    /// Adds bytes that belong right behind the others.
+    /// Adds bytes that follow the gathered ones.
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.run.push(bytes);
         self.len = self.len.max(self.run.end());
     }
 
-    /// Gathers bytes that belong right behind the others, if there is room.
+    /// Gathers bytes that follow the others, if there is room.
     #[inline]
     fn append(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let free = self.room().saturating_sub(self.run.len());
@@ -131,7 +132,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         fits
     }
 
-    /// Gathers bytes that replace some of the others, or stand a little behind them.
+    /// Gathers bytes that replace some of the gathered ones, or that follow after a short gap.
     fn merge(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let end = self.run.end();
         let skip = offset.checked_sub(self.run.start).and_then(|skip| usize::try_from(skip).ok());
@@ -158,7 +159,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         true
     }
 
-    /// The front of the file, and the range from `end` to `offset` of it, if that is known.
+    /// The start of the file, and the range from `end` to `offset` in it, if known.
     fn front_between(&self, end: u64, offset: u64) -> Option<([u8; FRONT], Range<usize>)> {
         let (from, to) = (usize::try_from(end).ok()?, usize::try_from(offset).ok()?);
         self.front.filter(|_| to <= FRONT).map(|front| (front, from..to))
@@ -205,7 +206,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         Ok(())
     }
 
-    /// Writes bytes to the file at once.
+    /// Writes bytes to the file immediately.
     fn write_through(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let n = self.file.write_some_at(offset, bytes)?;
@@ -217,7 +218,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         Ok(())
     }
 
-    /// Writes what was gathered. What fails stays.
+    /// Writes the gathered bytes. Bytes that cannot be written stay.
     fn flush(&mut self) -> io::Result<()> {
         if self.run.is_empty() {
             return Ok(());
@@ -230,8 +231,8 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         written
     }
 
-    /// If the file grows and is to grow further, writes what was gathered with zeros behind it. If
-    /// that fails, there is nothing but less room.
+    /// If the file has grown and is expected to grow further, writes the gathered bytes with zeros
+    /// after them. A failure is ignored: there is only less room.
     fn write_ahead(&mut self) {
         let (len, end) = (self.run.len(), self.run.end());
         if end <= self.file_len || end != self.len {

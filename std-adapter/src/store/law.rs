@@ -1,4 +1,4 @@
-//! A disk that failed is not believed again, whatever writes to it.
+//! Tests that no store reports success after a failed sync.
 #![allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
 
 use super::Gatherer;
@@ -45,7 +45,8 @@ fn is_lost(result: io::Result<()>) -> bool {
     result.is_err_and(|error| error.get_ref().is_some_and(|error| error.is::<SyncFailed>()))
 }
 
-/// The law of [`WriteAt::sync`] for stores whose next success would not cover what a failure lost.
+/// Checks the contract of [`WriteAt::sync`] for stores whose next success would not cover lost
+/// data.
 #[test]
 fn a_store_goes_on_failing_after_a_failed_sync() {
     with_store(true, |file, store| {
@@ -88,7 +89,7 @@ fn a_store_that_is_not_durable_does_not_ask_the_disk() {
     });
 }
 
-/// What `code` implements [`WriteAt`] for, without parameters.
+/// The types for which `code` implements [`WriteAt`], without parameters.
 fn implementors(code: &str) -> impl Iterator<Item = &str> {
     let lines = code.lines().filter(|line| line.starts_with("impl"));
     let names = lines.filter_map(|line| line.split_once(" WriteAt for ")).map(|(_, name)| name);

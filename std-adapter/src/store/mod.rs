@@ -1,19 +1,19 @@
-//! Where the bytes of files are: the only place that reads, writes and syncs them, but for
-//! [`direct`](crate::direct). Nothing here knows a format.
+//! Stores of bytes: the only modules that read, write and sync files, except
+//! [`direct`](crate::direct). They know no format.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`posix`] | one file, and whether its syncs ask the disk |
-//! | `syncs` | what the disk said: a failed sync stays failed |
-//! | `run` | bytes that wait to be written, and where they belong |
+//! | [`posix`] | one file, and whether its syncs reach the disk |
+//! | `syncs` | remembers a failed sync: it stays failed |
+//! | `run` | bytes that wait to be written, and their offset |
 //! | `gatherer` | a file whose small writes are gathered into long ones |
 //! | [`files`] | a set of files, opened when needed |
-//! | `bulk` | a file whose data are read past the page cache, if that is wanted |
+//! | `bulk` | a file whose data may be read past the page cache |
 //! | `sparse` | a file whose holes are known |
 //!
-//! What writes is a [`PosixFile`](posix::PosixFile), a gatherer of one, or a
-//! [`direct::Writer`](crate::direct::Writer), which gathers in memory that a device takes: `law`
-//! has all of them, and finds out if there is another one.
+//! Three types write: [`PosixFile`](posix::PosixFile), a gatherer around one, and
+//! [`direct::Writer`](crate::direct::Writer), which gathers in aligned memory. The test module
+//! `law` covers all of them and fails if another one is added.
 
 pub(crate) mod bulk;
 pub mod files;

@@ -17,31 +17,31 @@ use striae_core::store::{ReadAt, WriteAt};
 
 pub use super::syncs::SyncFailed;
 
-/// No file is longer: `off_t` has a sign.
+/// The longest possible file: `off_t` is signed.
 pub(super) const MAX_LEN: u64 = i64::MAX.cast_unsigned();
 
 /// A regular file, read and written by offset; many threads may do both at once.
 ///
-/// All methods take `&self`, and `&PosixFile` is a store as well as `PosixFile`: threads that write
-/// different ranges of a file need no lock. There is no cursor that they could disturb.
+/// All methods take `&self`, and `&PosixFile` is a store like `PosixFile`: threads that write
+/// different ranges of a file need no lock. There is no shared cursor.
 ///
 /// # A limit of the file's size
-/// A write behind the limit that `ulimit -f` sets (`RLIMIT_FSIZE`) makes the kernel send SIGXFSZ,
-/// which ends the process. How signals are handled is the program's business and not a library's,
-/// so a file reads the limit when it is opened for writing, writes up to it, looks whether it was
-/// raised, and fails with [`io::ErrorKind::FileTooLarge`] without asking the kernel. Only a limit
-/// that is lowered later still raises the signal.
+/// A write past the limit that `ulimit -f` sets (`RLIMIT_FSIZE`) makes the kernel send SIGXFSZ,
+/// which ends the process. Signal handling belongs to the program, not to a library. So this type
+/// reads the limit when the file is opened for writing and writes up to it. A write past it checks
+/// whether the limit was raised, and if not, fails with [`io::ErrorKind::FileTooLarge`] without a
+/// call to the kernel. Only a limit that is lowered later still raises the signal.
 #[derive(Debug)]
 pub struct PosixFile {
     fd: OwnedFd,
     /// Device and inode.
     identity: (u64, u64),
-    /// Where writing must stop, at most [`MAX_LEN`]; that if the file is only read, as the kernel
-    /// refuses to write.
+    /// The offset at which writing must stop, at most [`MAX_LEN`]. It is [`MAX_LEN`] for a file
+    /// that is only read, because the kernel refuses writes.
     limit: AtomicU64,
-    /// Whether a sync asks the disk.
+    /// Whether [`sync`](Self::sync) syncs to the disk.
     durable: bool,
-    /// Shared by all descriptors that were made from one another.
+    /// The sync state; all descriptors that were made from one another share it.
     syncs: Arc<Syncs>,
 }
 
@@ -49,30 +49,32 @@ impl PosixFile {
     /// Opens the file at `path` for reading.
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
+    /// An error of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular
+    /// file.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::opened(path, OFlags::RDONLY, MAX_LEN)
     }
 
-    /// Opens the file at `path` for reading and writing, and leaves its contents alone.
+    /// Opens the file at `path` for reading and writing, without a change of its contents.
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::InvalidInput`] if it is no regular file.
+    /// An error of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular
+    /// file.
     pub fn open_rw(path: &Path) -> io::Result<Self> {
         Self::opened(path, OFlags::RDWR, size_limit())
     }
 
     /// Makes an empty file at `path` and opens it for reading and writing.
     ///
-    /// Whatever has the name already is refused, a symbolic link too, unless `overwrite` is set:
-    /// then a regular file is emptied, and a symbolic link is followed to one as `cp` does, so that
-    /// a link that points to another disk goes on doing that. A link to nothing is refused also
-    /// then, as `cp` refuses it: a file would appear in a place that nobody named.
-    /// Anything but a regular file is refused untouched.
+    /// An existing file or symbolic link is refused unless `overwrite` is set. With `overwrite`, a
+    /// regular file is emptied, and a symbolic link to one is followed, as `cp` does, so a link to
+    /// another disk keeps working. A link to nothing is still refused, as by `cp`, because a file
+    /// would appear at a place that the caller did not name. Anything that is not a regular file is
+    /// refused and not changed.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`]; [`io::ErrorKind::InvalidInput`] if it is no regular file;
-    /// the operating system's.
+    /// [`io::ErrorKind::AlreadyExists`] if the name is taken; [`io::ErrorKind::InvalidInput`] if it
+    /// is not a regular file; an error of the operating system.
     pub fn create(path: &Path, overwrite: bool) -> io::Result<Self> {
         if overwrite {
             // Not O_TRUNC: what it is has to be known before it is emptied.
@@ -88,26 +90,26 @@ impl PosixFile {
         Self::opened(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, size_limit())
     }
 
-    /// A regular file that is open already.
+    /// Wraps a regular file that is open already.
     #[cfg(test)]
     pub(crate) fn of(file: std::fs::File) -> Self {
         let (identity, limit) = ((0, 0), AtomicU64::new(MAX_LEN));
         Self { fd: file.into(), identity, limit, durable: true, syncs: Arc::default() }
     }
 
-    /// Whether a [`sync`](Self::sync) asks the disk, as it does unless told. What it does not ask
-    /// for survives the end of the process, and not that of the machine.
+    /// Sets whether [`sync`](Self::sync) syncs to the disk (default: yes). Without it, written data
+    /// survives the end of the process, but not a crash of the machine.
     pub(crate) const fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
     }
 
-    /// Whether a [`sync`](Self::sync) asks the disk.
+    /// Whether [`sync`](Self::sync) syncs to the disk.
     pub(crate) const fn is_durable(&self) -> bool {
         self.durable
     }
 
-    /// Opens what must be a regular file, without waiting for anything.
+    /// Opens a file, which must be regular, without blocking.
     fn opened(path: &Path, flags: OFlags, limit: u64) -> io::Result<Self> {
         // NONBLOCK: a pipe without a writer would make open(2) wait for one.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -135,43 +137,43 @@ impl PosixFile {
         Self::opened(path, OFlags::RDONLY | OFlags::DIRECT, MAX_LEN)
     }
 
-    /// Opens the same file once more, whatever name it has by now, or none.
+    /// Opens the same file again, even if it was renamed or removed.
     ///
     /// # Errors
-    /// The operating system's, also where there is no `/proc`.
+    /// An error of the operating system, also if there is no `/proc`.
     pub(crate) fn reopen(&self, flags: OFlags) -> io::Result<Self> {
         let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { MAX_LEN };
         let reopened = Self::opened(&self.proc_path(), flags, limit)?;
         Ok(Self { durable: self.durable, syncs: Arc::clone(&self.syncs), ..reopened })
     }
 
-    /// One more descriptor of this file, which may do what this one may.
+    /// Another descriptor of this file with the same access rights.
     pub(crate) fn same(&self) -> io::Result<Self> {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
         let (fd, syncs) = (self.fd.try_clone()?, Arc::clone(&self.syncs));
         Ok(Self { fd, identity: self.identity, limit, durable: self.durable, syncs })
     }
 
-    /// A name of the open file itself.
+    /// The path of the open file in `/proc`.
     fn proc_path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
     }
 
-    /// The name that it has, as far as the kernel knows; for messages.
+    /// The path of the file as far as the kernel knows it, for messages.
     pub(crate) fn some_path(&self) -> PathBuf {
         let path = self.proc_path();
         std::fs::read_link(&path).unwrap_or(path)
     }
 
-    /// Writes some of `bytes` at `offset` and returns how many: at least one, unless there are
-    /// none.
+    /// Writes some of `bytes` at `offset` and returns their number: at least one, unless `bytes` is
+    /// empty.
     ///
-    /// For callers that count what was written before a disk was full; others want
+    /// This is for callers that must know how much was written before a disk was full; others use
     /// [`write_all_at`](Self::write_all_at).
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::WriteZero`] if it takes no byte and gives no
-    /// reason.
+    /// An error of the operating system; [`io::ErrorKind::WriteZero`] if the write takes no byte
+    /// and gives no reason.
     pub fn write_some_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -183,10 +185,11 @@ impl PosixFile {
         }
     }
 
-    /// Writes all of `bytes` at `offset`; behind the end the file grows, with a hole in the gap.
+    /// Writes all of `bytes` at `offset`. A write past the end makes the file longer, with a hole
+    /// in the gap.
     ///
     /// # Errors
-    /// As [`write_some_at`](Self::write_some_at). Some of the bytes may have been written.
+    /// The errors of [`write_some_at`](Self::write_some_at). Some bytes may have been written.
     pub fn write_all_at(&self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let n = self.write_some_at(offset, bytes)?;
@@ -196,11 +199,11 @@ impl PosixFile {
         Ok(())
     }
 
-    /// Sees to it that `len` bytes from `offset` on need no more room on the disk when they are
-    /// written. The length of the file is as before.
+    /// Reserves disk space for `len` bytes from `offset` on. The length of the file does not
+    /// change.
     ///
     /// # Errors
-    /// The operating system's, also where the file system cannot do that.
+    /// An error of the operating system, also if the file system does not support this.
     pub(crate) fn preallocate(&self, offset: u64, len: u64) -> io::Result<()> {
         // Some file systems send the signal for room that nobody has written to, too.
         if u64::try_from(self.room_at(offset)?).is_ok_and(|room| room < len) {
@@ -210,10 +213,10 @@ impl PosixFile {
         Ok(retry_on_intr(|| rustix::fs::fallocate(&self.fd, keep, offset, len))?)
     }
 
-    /// Cuts the file to `len` bytes, or grows it by a hole.
+    /// Cuts the file to `len` bytes, or extends it with a hole.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn set_size(&self, len: u64) -> io::Result<()> {
         // Only growing is limited, and only then the size matters.
         if self.below_limit(len).is_none() && len > self.size()? {
@@ -222,36 +225,36 @@ impl PosixFile {
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))?)
     }
 
-    /// Makes all earlier writes of all threads durable, and the file's length with them.
+    /// Makes all earlier writes of all threads durable, and the length of the file.
     ///
     /// The name of a new file is durable only after [`sync_parent`].
     ///
     /// # Errors
-    /// The operating system's. What was written since the last success may be durable or lost, and
-    /// nothing can tell: so from then on the error is [`SyncFailed`], until the file is opened
-    /// anew.
+    /// An error of the operating system. Data written since the last success may be durable or
+    /// lost, which cannot be found out. So from then on the error is [`SyncFailed`], until the file
+    /// is opened again.
     pub fn sync(&self) -> io::Result<()> {
         if self.durable { self.syncs.ask(self.fd.as_fd()) } else { self.syncs.check() }
     }
 
-    /// That the disk has not failed yet to make the file durable.
+    /// Fails if an earlier sync of the file failed.
     pub(crate) fn check_syncs(&self) -> io::Result<()> {
         self.syncs.check()
     }
 
-    /// Length of the blocks in which the file system likes to be written, at least 1.
+    /// The file system's preferred block size for writing, at least 1.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn block_size(&self) -> io::Result<u64> {
         Ok(u64::try_from(self.stat()?.st_blksize).unwrap_or(0).max(1))
     }
 
-    /// Its length in bytes, which it must say if it has some: some files of the kernel's own do
-    /// not.
+    /// The length of the file in bytes. Some files of the kernel have bytes but state the length 0;
+    /// this refuses them.
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::InvalidInput`].
+    /// An error of the operating system; [`io::ErrorKind::InvalidInput`] for such a file.
     pub(crate) fn honest_size(&self) -> io::Result<u64> {
         match self.size()? {
             0 if self.read_at(0, &mut [0])? > 0 => {
@@ -262,12 +265,12 @@ impl PosixFile {
         }
     }
 
-    /// What tells the file apart from one that replaced it: device, inode.
+    /// Device and inode, by which a replacement of the file is noticed.
     pub(crate) const fn identity(&self) -> (u64, u64) {
         self.identity
     }
 
-    /// How many bytes may be written at `offset`, at least one.
+    /// The number of bytes that may be written at `offset`, at least one.
     pub(crate) fn room_at(&self, offset: u64) -> io::Result<usize> {
         match self.below_limit(offset) {
             None | Some(0) => Err(io::Error::from(Errno::FBIG)),
@@ -275,7 +278,7 @@ impl PosixFile {
         }
     }
 
-    /// Bytes from `offset` to the limit, or `None` behind it.
+    /// The number of bytes from `offset` to the limit, or `None` past it.
     fn below_limit(&self, offset: u64) -> Option<u64> {
         let limit = self.limit.load(Ordering::Relaxed);
         if offset < limit {
@@ -286,7 +289,7 @@ impl PosixFile {
         limit.checked_sub(offset)
     }
 
-    /// Whether it has no name any more, so that nobody will find it.
+    /// Whether the file has no name any more, so that it cannot be found.
     pub(crate) fn is_removed(&self) -> io::Result<bool> {
         Ok(self.stat()?.st_nlink == 0)
     }
@@ -299,7 +302,7 @@ impl PosixFile {
 /// Makes the name of a file that was created, renamed or removed at `path` durable.
 ///
 /// # Errors
-/// The operating system's.
+/// An error of the operating system.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => sync_folder(folder),
@@ -311,7 +314,7 @@ pub fn sync_parent(path: &Path) -> io::Result<()> {
 /// Makes the names in a folder durable.
 ///
 /// # Errors
-/// The operating system's. A file system that cannot do it for folders says so, which is no error.
+/// An error of the operating system. It is not an error if the file system cannot sync folders.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = retry_on_intr(|| rustix::fs::open(folder, flags, Mode::empty()))?;
@@ -322,7 +325,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// How long this process may make a file.
+/// The file size limit of this process.
 fn size_limit() -> u64 {
     getrlimit(Resource::Fsize).current.unwrap_or(MAX_LEN).min(MAX_LEN)
 }

@@ -1,25 +1,25 @@
-//! Bytes that wait to be written, and where they belong.
+//! Bytes that wait to be written, and their offset.
 
 use super::posix::PosixFile;
 use std::io;
 use striae_core::store::usize_to_u64;
 
-/// Bytes that follow one another and wait to be written. What cannot be written stays, and is tried
+/// Consecutive bytes that wait to be written. Bytes that cannot be written stay and are tried
 /// again.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// At most [`MAX_LEN`](super::posix::MAX_LEN), or it is never written.
+    /// Offset of the first byte. Above [`MAX_LEN`](super::posix::MAX_LEN), it is never written.
     pub(super) start: u64,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Run {
-    /// Nothing yet, which belongs at `start`.
+    /// An empty run at `start`.
     pub(crate) const fn at(start: u64) -> Self {
         Self { start, bytes: Vec::new() }
     }
 
-    /// Bytes that wait.
+    /// Number of waiting bytes.
     pub(crate) const fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -28,7 +28,7 @@ impl Run {
         self.bytes.is_empty()
     }
 
-    /// Where bytes that follow belong.
+    /// Offset of the bytes that would follow.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
         // Exact: neither a file nor memory is longer than `i64::MAX`.
@@ -41,12 +41,12 @@ impl Run {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What comes next belongs at `start`. Nothing waits.
+    /// Moves the empty run to `start`.
     pub(crate) const fn go_to(&mut self, start: u64) {
         self.start = start;
     }
 
-    /// Writes what waits.
+    /// Writes the waiting bytes.
     pub(crate) fn write(&mut self, file: &PosixFile) -> io::Result<()> {
         let mut done = 0;
         let mut failed = Ok(());
@@ -64,7 +64,7 @@ impl Run {
         failed
     }
 
-    /// The first `done` bytes are in the file.
+    /// Removes the first `done` bytes, which are in the file now.
     pub(super) fn written(&mut self, done: usize) {
         let done = done.min(self.bytes.len());
         self.bytes.drain(..done);

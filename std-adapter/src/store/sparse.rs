@@ -1,4 +1,4 @@
-//! A file whose holes are known, and not read.
+//! A file whose holes are known and not read.
 
 use super::posix::PosixFile;
 use rustix::fs::SeekFrom;
@@ -10,7 +10,7 @@ use striae_core::sion::recover::Sparse;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
-/// A file whose holes are asked for once, when they are first of interest.
+/// A file whose holes are looked up once, when they are first needed.
 #[derive(Debug)]
 pub(crate) struct SparseFile {
     file: Arc<PosixFile>,
@@ -36,7 +36,7 @@ impl SparseFile {
     }
 }
 
-/// What `span` and `data` share, if that is something.
+/// The intersection of `span` and `data`, if it is not empty.
 fn shared(span: Span, data: &Span) -> Option<Span> {
     let start = span.offset().max(data.offset());
     let end = span.end().min(data.end());
@@ -70,7 +70,7 @@ impl Sparse for SparseFile {
     }
 }
 
-/// All parts of a file that are no holes; the whole file if the file system does not know.
+/// All parts of a file that are not holes; the whole file if the file system cannot tell.
 fn parts_with_data(file: &PosixFile) -> io::Result<Vec<Span>> {
     let size = file.size()?;
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! A file that is inspected: its data are read ahead, by many threads, or past the page cache.
+//! A file under inspection: its data is read ahead, by many threads, or past the page cache.
 
 use super::bulk::{Ahead, Bulk};
 use crate::each::{all_processors, for_each};
@@ -16,22 +16,23 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::subject::{Subject, Sum, WINDOW};
 
-/// A shorter span is read without asking for holes: that takes as long as reading it.
+/// Spans shorter than this are read without a search for holes, which takes as long as reading.
 const SHORTEST_HOLE: u64 = 1 << 16;
 
-/// Bytes that are worth a thread of their own: it takes longer to start than a window to be summed.
+/// The number of bytes for which another thread pays: to start one takes longer than the checksum
+/// of a window.
 const WORTH: u64 = 1 << 20;
 
 type Unread = DriveError<io::Error, Infallible>;
 
-/// A file, how its data are read, and who is told of them.
+/// A file, how its data is read, and the progress callback.
 pub(crate) struct Inspected<'a, B> {
     bulk: B,
     progress: &'a (dyn Fn(u64) + Sync),
     ahead: RefCell<Reader>,
 }
 
-/// What a thread reads with.
+/// The buffers and the file that one thread reads with.
 #[derive(Default)]
 struct Reader {
     ahead: Ahead,
@@ -39,12 +40,12 @@ struct Reader {
 }
 
 impl<'a, B: Borrow<Bulk>> Inspected<'a, B> {
-    /// The file, and who is told the length of each piece of data that was summed up.
+    /// Wraps the file; `progress` gets the length of each piece of data that was checksummed.
     pub(crate) fn new(bulk: B, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
         Self { bulk, progress, ahead: RefCell::default() }
     }
 
-    /// So many threads as pay for themselves.
+    /// The number of threads that pay for these spans.
     fn threads(&self, spans: &[Span]) -> NonZeroUsize {
         let bytes = spans.iter().map(|span| span.len()).fold(0, u64::saturating_add);
         let worth = usize::try_from(bytes.checked_div(WORTH).unwrap_or(0)).unwrap_or(usize::MAX);
@@ -161,8 +162,8 @@ impl Reader {
     }
 }
 
-/// Start and end of the next data at or behind `at`, in a part of the file that ends at `last`;
-/// both are its end if only a hole follows.
+/// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
+/// are `last` if only a hole follows.
 fn next_data(bulk: &Bulk, at: u64, last: u64) -> (u64, u64) {
     let start = match rustix::fs::seek(bulk.file(), SeekFrom::Data(at)) {
         Ok(start) => start.clamp(at, last),

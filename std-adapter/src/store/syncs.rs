@@ -1,4 +1,4 @@
-//! What the disk said when it was asked to make a file durable.
+//! The syncs of a file, with a memory of failures.
 
 use rustix::fd::BorrowedFd;
 use rustix::io::retry_on_intr;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The error of every [`PosixFile::sync`](super::posix::PosixFile::sync) after one that failed.
 ///
-/// The kernel reports a write that failed once, and takes the bytes for written from then on:
-/// whether they are on the disk, no later call can say.
+/// The kernel reports a failed write only once and then treats the bytes as written: no later call
+/// can tell whether they are on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncFailed;
 
@@ -21,17 +21,17 @@ impl std::fmt::Display for SyncFailed {
 
 impl std::error::Error for SyncFailed {}
 
-/// The syncs of an open file, by whichever of its descriptors: the one place that asks the disk,
-/// and that remembers that it failed.
+/// The syncs of an open file, shared by all its descriptors: the only place that syncs the file,
+/// and that remembers a failure.
 #[derive(Debug, Default)]
 pub(super) struct Syncs {
     failed: AtomicBool,
-    /// Held while it is asked: of two calls at once, the kernel tells only one of a failure.
+    /// Locked during a sync: of two concurrent syncs, the kernel reports a failure to only one.
     asking: Mutex<()>,
 }
 
 impl Syncs {
-    /// Asks the disk, unless it failed before.
+    /// Syncs the file, unless a sync failed before.
     pub(super) fn ask(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
         let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         self.check()?;
@@ -40,7 +40,7 @@ impl Syncs {
         Ok(synced?)
     }
 
-    /// That the disk has not failed yet.
+    /// Fails if a sync failed before.
     pub(super) fn check(&self) -> io::Result<()> {
         match self.failed.load(Ordering::Acquire) {
             true => Err(io::Error::other(SyncFailed)),

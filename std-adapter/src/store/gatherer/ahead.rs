@@ -1,35 +1,36 @@
 //! How far ahead a file is written with zeros.
 //!
-//! fdatasync(2) of a file that has grown makes the file system commit its journal, since length and
-//! place of the new bytes must survive, too. Where zeros were written before, bytes are all that
-//! must. So a file of short commits grows in steps that are some commits long.
+//! fdatasync(2) of a file that has grown makes the file system commit its journal, because the
+//! length and the place of the new bytes must be durable, too. If zeros were written there before,
+//! only the bytes must be. So a file with short commits grows in steps that are several commits
+//! long.
 
-/// Commits between two steps.
+/// Number of commits between two steps.
 const COMMITS: u64 = 64;
 
 /// Shortest and longest step, in bytes.
 const STEP: std::ops::RangeInclusive<u64> = (1 << 16)..=(1 << 20);
 
-/// Short commits in a row after which more of them are expected.
+/// Number of consecutive short commits after which more are expected.
 const ENOUGH: u32 = 2;
 
-/// How a file has grown from commit to commit.
+/// The growth of a file from commit to commit.
 #[derive(Debug)]
 pub(super) struct Ahead {
     /// Length at the last sync.
     synced: u64,
-    /// Short commits in a row.
+    /// Number of consecutive short commits.
     short: u32,
     step: u64,
 }
 
 impl Ahead {
-    /// Nothing is known about a file of `len` bytes.
+    /// A new state for a file of `len` bytes.
     pub(super) const fn new(len: u64) -> Self {
         Self { synced: len, short: 0, step: 0 }
     }
 
-    /// A sync of a file of `len` bytes.
+    /// Records a sync of a file of `len` bytes.
     pub(super) fn synced(&mut self, len: u64) {
         let grown = len.saturating_sub(self.synced);
         self.synced = len;
@@ -41,13 +42,13 @@ impl Ahead {
         self.step = if self.short < ENOUGH { 0 } else { step.max(*STEP.start()) };
     }
 
-    /// How many zeros should follow, if the file ends at `end`.
+    /// Number of zeros to write after `end`, the end of the file.
     pub(super) fn behind(&self, end: u64) -> Option<usize> {
         let to = end.checked_add(self.step)?.checked_next_multiple_of(4096)?;
         usize::try_from(to.saturating_sub(end)).ok().filter(|_| self.step > 0)
     }
 
-    /// There is no room for that.
+    /// Stops writing ahead, because there is no room.
     pub(super) const fn stop(&mut self) {
         (self.short, self.step) = (0, 0);
     }

@@ -1,18 +1,18 @@
-//! Paths that must go on meaning the file that they meant.
+//! Paths that must keep naming the file that they named.
 
 use super::PosixFile;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Path, device and inode of the files of all pins that live.
+/// Path, device and inode of the files of all live pins.
 static PINS: Mutex<Vec<(PathBuf, (u64, u64))>> = Mutex::new(Vec::new());
 
 fn pins() -> MutexGuard<'static, Vec<(PathBuf, (u64, u64))>> {
     PINS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An open file: while this lives, its path opens it and no other one.
+/// An open file with its path: while this lives, opening the path gives this file or an error.
 #[derive(Debug)]
 pub(crate) struct Pin {
     path: PathBuf,
@@ -41,7 +41,7 @@ impl Drop for Pin {
     }
 }
 
-/// That a file which was opened by this path is the one that the path is pinned to, if it is.
+/// Checks that a file that was opened by this path is the one that the path is pinned to, if any.
 pub(super) fn check(path: &Path, identity: (u64, u64)) -> io::Result<()> {
     let is_other = |(pinned, id): &(PathBuf, _)| pinned == path && *id != identity;
     match pins().iter().any(is_other) {

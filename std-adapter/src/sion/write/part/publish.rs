@@ -27,8 +27,8 @@ impl Part {
         Ok(())
     }
 
-    /// Runs the publication that `begin` starts; writes blocks ahead if the file may become that
-    /// long.
+    /// Runs the publication that `begin` starts. META2 is put after twice the blocks in use, if the
+    /// file may become that long.
     pub(super) fn publish<T: Written>(
         &self,
         book: &mut Book,
