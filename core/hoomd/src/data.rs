@@ -1,4 +1,4 @@
-//! Frames in memory, as they are written.
+//! Frames in memory, in the form in which they are written.
 
 use crate::error::Error;
 use crate::frame::{Bonds, Frame};
@@ -14,8 +14,8 @@ use core::slice::from_ref;
 
 /// A frame in memory.
 ///
-/// What is `None` is not written, so that a reader takes frame 0's value or the default.
-/// Arrays hold their rows one behind the other.
+/// A field that is `None` is not written, so a reader takes the value of frame 0 or the default.
+/// Arrays hold their rows one after another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrameData {
     /// Step, dimensions, box.
@@ -30,7 +30,7 @@ pub struct FrameData {
     pub dihedrals: BondData,
     /// Impropers of four.
     pub impropers: BondData,
-    /// Distances that are kept.
+    /// Distances that are constrained.
     pub constraints: ConstraintData,
     /// Special pairs.
     pub pairs: BondData,
@@ -38,7 +38,7 @@ pub struct FrameData {
     pub log: Vec<(String, Quantity)>,
 }
 
-/// Where and when a frame is.
+/// The step, the dimensions and the box of a frame.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConfigurationData {
     /// Step of the simulation.
@@ -53,11 +53,11 @@ pub struct ConfigurationData {
 /// Particles in memory, `n` rows each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ParticleData {
-    /// How many there are.
+    /// Number of particles.
     pub n: u32,
     /// Names of the types.
     pub types: Option<Vec<String>>,
-    /// Number of each particle's type.
+    /// Type number of each particle.
     pub typeid: Option<Vec<u32>>,
     /// Shapes of the types, as JSON.
     pub type_shapes: Option<Vec<String>>,
@@ -67,48 +67,48 @@ pub struct ParticleData {
     pub charge: Option<Floats>,
     /// Diameters.
     pub diameter: Option<Floats>,
-    /// The body that each belongs to, or -1.
+    /// The body of each particle, or -1.
     pub body: Option<Vec<i32>>,
-    /// Moments of inertia, three of each.
+    /// Moments of inertia, three per particle.
     pub moment_inertia: Option<Floats>,
-    /// Positions, three of each.
+    /// Positions, three per particle.
     pub position: Option<Floats>,
-    /// Quaternions of the orientations, four of each.
+    /// Quaternions of the orientations, four per particle.
     pub orientation: Option<Floats>,
-    /// Velocities, three of each.
+    /// Velocities, three per particle.
     pub velocity: Option<Floats>,
-    /// Quaternions of the angular momenta, four of each.
+    /// Quaternions of the angular momenta, four per particle.
     pub angmom: Option<Floats>,
-    /// How often each went through the box, three of each.
+    /// Box image of each particle (how often it has crossed the box), three per particle.
     pub image: Option<Vec<i32>>,
 }
 
 /// Bonds, angles, dihedrals, impropers or special pairs in memory, `n` rows each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BondData {
-    /// How many there are.
+    /// Number of members.
     pub n: u32,
     /// Names of their types.
     pub types: Option<Vec<String>>,
-    /// Number of the type of each.
+    /// Type number of each member.
     pub typeid: Option<Vec<u32>>,
-    /// Tags of the particles of each: two, three or four.
+    /// Tags of the particles of each member: two, three or four.
     pub group: Option<Vec<u32>>,
 }
 
 /// Constraints in memory, `n` rows each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConstraintData {
-    /// How many there are.
+    /// Number of constraints.
     pub n: u32,
     /// The distances.
     pub value: Option<Floats>,
-    /// Tags of the particles of each, two.
+    /// Tags of the two particles of each constraint.
     pub group: Option<Vec<u32>>,
 }
 
 impl ConfigurationData {
-    /// The box, and two dimensions if its lz is 0, else three.
+    /// Sets the box, and the dimensions: two if `lz` is 0, else three.
     #[must_use]
     pub fn with_box(mut self, lengths: [f64; 6]) -> Self {
         let [_, _, lz, ..] = lengths;
@@ -201,7 +201,7 @@ fn floats(values: &Option<Floats>) -> Option<Value<'_>> {
 }
 
 impl FrameData {
-    /// All values that are there, in the order in which gsd writes them.
+    /// All values that are set, in the order in which gsd writes them.
     pub(crate) fn values(&self) -> Vec<(&'static Field, Value<'_>)> {
         let mut values = Vec::new();
         self.configuration.values(&mut values);
@@ -215,7 +215,7 @@ impl FrameData {
         values
     }
 
-    /// How many members the group of a field has, if it is in one.
+    /// Number of members of the group of a field, if it belongs to one.
     pub(crate) const fn count(&self, group: schema::Group) -> u32 {
         use schema::Group;
         match group {
@@ -229,12 +229,12 @@ impl FrameData {
         }
     }
 
-    /// Refuses what no reader could read as it is here: rows that are not N, texts with a NUL, two
-    /// types or two logged quantities of one name.
+    /// Checks the frame for values that no reader could read back.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Nul`], [`Error::SameType`],
-    /// [`Error::SameName`].
+    /// [`Error::Length`] if the number of rows is not N; [`Error::Nul`] for a text with a NUL;
+    /// [`Error::SameType`] for two types of one name; [`Error::SameName`] for two logged quantities
+    /// of one name.
     pub fn check(&self) -> Result<(), Error> {
         for (field, value) in self.values() {
             value.check(field, |group| self.count(group))?;
@@ -250,17 +250,17 @@ impl FrameData {
     }
 }
 
-/// A quantity's name in the file.
+/// The name of a quantity in the file.
 pub(crate) fn log_name(name: &str) -> Box<[u8]> {
     [b"log/", name.as_bytes()].concat().into()
 }
 
 impl<F: Source> Frame<'_, F> {
-    /// All that the frame has and takes from frame 0, with defaults; state alone is left out.
+    /// All values of the frame, including those from frame 0 and defaults, but without `state/`.
     ///
     /// # Errors
-    /// [`Shared`](striae_core::gsd::Error::Shared) if that is more than the file has; see
-    /// [`Frame`].
+    /// [`Shared`](striae_core::gsd::Error::Shared) if they have more bytes than the file; the
+    /// errors of [`Frame`].
     pub fn read(&self) -> Result<FrameData, F::Error> {
         self.check_room()?;
         let configuration = ConfigurationData {
@@ -292,7 +292,7 @@ impl<F: Source> Frame<'_, F> {
         })
     }
 
-    /// Refuses chunks that share bytes and would be more than the file in memory.
+    /// Refuses chunks that share bytes and would need more memory than the file has bytes.
     fn check_room(&self) -> Result<(), F::Error> {
         let (trajectory, mut room) = (self.trajectory(), self.trajectory().room());
         let first = if self.number() == 0 { &[] } else { trajectory.first()? };

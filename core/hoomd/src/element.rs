@@ -5,21 +5,21 @@ use sealed::Stored;
 use striae_core::gsd::ChunkType;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A type of values as a program has them: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
+/// A type of values in memory: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
 ///
-/// Files are little-endian; values are of the host's byte order as soon as they are read.
+/// Files are little-endian; values in memory are in the byte order of the host.
 pub trait Element: Stored {
-    /// Its type in a file.
+    /// The type of such values in a file.
     const KIND: ChunkType;
 }
 
 mod sealed {
     use super::{FromBytes, Immutable, IntoBytes};
 
-    /// What a value needs to be read from a file and written to one.
+    /// The conversions between a value and its bytes in a file.
     #[allow(unnameable_types, reason = "sealed: no other types are elements")]
     pub trait Stored: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static {
-        /// The value of bytes that were read as if they were of the host's order.
+        /// Converts a value whose bytes are little-endian to the byte order of the host.
         fn of_little_endian(self) -> Self;
     }
 }
@@ -55,7 +55,7 @@ macro_rules! floats {
 integers!(u8 = U8, u16 = U16, u32 = U32, u64 = U64, i8 = I8, i16 = I16, i32 = I32, i64 = I64);
 floats!(f32 = F32 of u32, f64 = F64 of u64);
 
-/// Makes values that were read of them, in place.
+/// Converts values from the byte order of the file to that of the host, in place.
 pub fn to_host<T: Element>(values: &mut [T]) {
     if cfg!(target_endian = "big") {
         for value in values {
@@ -64,7 +64,7 @@ pub fn to_host<T: Element>(values: &mut [T]) {
     }
 }
 
-/// The bytes of values as they stand in a file.
+/// The bytes of values in the byte order of a file.
 pub fn little_endian<T: Element>(values: &[T]) -> Vec<u8> {
     let mut values = values.to_vec();
     to_host(&mut values); // swaps, or does not, both ways

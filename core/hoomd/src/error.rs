@@ -1,4 +1,4 @@
-//! What can be wrong with the chunks of a schema, or with what was asked of them.
+//! Errors of the schema, and of requests to readers and writers.
 
 use crate::names::Name;
 use crate::schema;
@@ -9,129 +9,130 @@ use alloc::string::String;
 use core::fmt;
 use striae_core::gsd::{self, ChunkType, Label, Version};
 
-/// Why a file is none of the schema, one of its chunks cannot be read, or a frame not be written.
+/// The reason why a file does not follow the schema, a chunk cannot be read, or a frame cannot be
+/// written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file: it has another schema.
+    /// The file has another schema.
     Schema {
-        /// What its header says.
+        /// The schema in its header.
         schema: Label,
     },
-    /// The file: neither 1.x nor 2.x.
+    /// The file's schema version is neither 1.x nor 2.x.
     Version {
-        /// What its header says.
+        /// The version in its header.
         version: Version,
     },
-    /// The file: the values of a chunk are of a type that they cannot have.
+    /// The file: the values of a chunk have a type that the schema does not allow.
     Type {
         /// The chunk's name.
         name: Box<[u8]>,
-        /// The frame that it stands in, which may be frame 0 for all frames without it.
+        /// The frame of the chunk; it may be frame 0 for all frames that take the chunk from it.
         frame: u64,
         /// The type found.
         found: ChunkType,
-        /// The right ones.
+        /// The allowed types.
         want: &'static [ChunkType],
     },
-    /// The file: a chunk has rows or columns that it cannot have.
+    /// The file: a chunk has a number of rows or columns that the schema does not allow.
     Shape {
         /// The chunk's name.
         name: Box<[u8]>,
-        /// The frame that it stands in, which may be frame 0 for all frames without it.
+        /// The frame of the chunk; it may be frame 0 for all frames that take the chunk from it.
         frame: u64,
         /// Rows and columns found.
         found: (u64, u32),
-        /// The right ones; `None`: any.
+        /// The required rows and columns; `None`: any.
         want: (Option<u64>, Option<u32>),
     },
     /// The file: a text is not UTF-8.
     NotText {
         /// The chunk's name.
         name: Box<[u8]>,
-        /// The frame that it stands in.
+        /// The frame of the chunk.
         frame: u64,
         /// The row.
         row: u64,
-        /// The first byte of the row that is none.
+        /// Offset in the row of the first byte that is not UTF-8.
         at: u64,
     },
-    /// The file: it claims more members of a group than a file of its length would, and they have
-    /// default values, which need no place in it.
+    /// The file claims more members of a group than its length allows. Members with default values
+    /// need no bytes in the file.
     Members {
-        /// The name of the chunk that says how many.
+        /// The name of the chunk that states the number.
         name: Box<[u8]>,
         /// The frame that was asked for.
         frame: u64,
-        /// How many.
+        /// The number.
         value: u64,
-        /// Most that are believed.
+        /// The largest number that is accepted.
         max: u64,
     },
-    /// The file: a logged quantity is not in frame 0, so that frames without it have no value.
+    /// The file: a logged quantity is not in frame 0, so frames without it have no value.
     Late {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The first frame that has it.
         frame: u64,
     },
-    /// The file: a number is none of a type, or of a particle.
+    /// The file: a number is not a type number, or not the tag of a particle.
     Number {
-        /// The name of its chunk.
+        /// The name of the chunk.
         name: Box<[u8]>,
-        /// The frame that has it, be it from frame 0.
+        /// The frame that has it, possibly from frame 0.
         frame: u64,
         /// The number.
         value: u32,
-        /// Types or particles of the frame.
+        /// Number of types or particles of the frame.
         end: u64,
     },
-    /// The file: space has neither 2 nor 3 dimensions.
+    /// The file: the dimensions are neither 2 nor 3.
     Dimensions {
         /// The frame.
         frame: u64,
-        /// What it has.
+        /// The dimensions.
         value: u8,
     },
-    /// The file: it claims more frames than a file of its length would, most of them empty.
+    /// The file claims more frames than its length allows; most of them are empty.
     Frames {
-        /// How many.
+        /// The number of frames.
         frames: u64,
-        /// Most that are believed.
+        /// The largest number that is accepted.
         max: u64,
     },
-    /// The file: its frame 0 logs so much, and it claims so many frames which repeat that without a
-    /// place in it, that series of them would take more memory than a file of its length would.
-    /// Fewer frames or names at once may be read.
+    /// The file: frame 0 logs large values, and many frames repeat them without any bytes in the
+    /// file. Series of these frames would need more memory than the length of the file allows.
+    /// Reading fewer frames or names at once may work.
     Series {
-        /// How many frames were asked for.
+        /// The number of frames that were asked for.
         frames: u64,
         /// The bytes of their values.
         bytes: u64,
-        /// Most that are believed.
+        /// The largest number of bytes that is accepted.
         max: u64,
     },
-    /// The file: frames that are to be copied without frame 0 take so much from it, or from the
-    /// defaults, that they would need more room than a file of its length would. Fewer frames at
-    /// once may be copied.
+    /// The file: frames that are to be copied without frame 0 take so many values from it, or from
+    /// the defaults, that the copy would be larger than the length of the file allows. Copying
+    /// fewer frames at once may work.
     Part {
-        /// The bytes of what they take.
+        /// The bytes of these values.
         bytes: u64,
-        /// Most that are believed.
+        /// The largest number of bytes that is accepted.
         max: u64,
     },
-    /// The file: a logged quantity is not in frame 0, but in the first frame that is to be copied,
-    /// and not in this one, which could only have it as well in a file that starts with the other.
+    /// The file: a logged quantity is in the first frame that is copied, but neither in frame 0 nor
+    /// in this frame. In the copy, this frame would get the value of the first one.
     Gap {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The frame without it.
         frame: u64,
-        /// The first frame that is to be copied.
+        /// The first frame that is copied.
         first: u64,
     },
-    /// The file: a logged quantity has one type and shape here and another in frame 0, so that it
-    /// is no series.
+    /// The file: a logged quantity has another type or shape in this frame than in frame 0, so it
+    /// is not a series.
     Varies {
         /// The chunk's name.
         name: Box<[u8]>,
@@ -139,58 +140,58 @@ pub enum Error {
         frame: u64,
         /// Type, rows and columns found.
         found: (ChunkType, u64, u32),
-        /// Those of frame 0.
+        /// Type, rows and columns in frame 0.
         want: (ChunkType, u64, u32),
     },
-    /// The caller: values that are not N rows of the chunk.
+    /// The caller: the number of values does not fit the rows of the chunk.
     Length {
         /// The chunk's name.
         name: Box<[u8]>,
-        /// Values that were given.
+        /// The number of values given.
         found: u64,
-        /// Values that it has.
+        /// The number of values required.
         want: u64,
     },
-    /// The caller: a text that a chunk of texts cannot hold, as it has a NUL.
+    /// The caller: a text has a NUL, which a chunk of texts cannot hold.
     Nul {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The text.
         text: String,
     },
-    /// The caller: two types of one name.
+    /// The caller: two types have the same name.
     SameType {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The type's name.
         text: String,
     },
-    /// The caller: a quantity that frame 0 does not have, so that frames without it have no value.
+    /// The caller: frame 0 does not have this quantity, so frames without it would have no value.
     NotInFrame0 {
         /// The chunk's name.
         name: Box<[u8]>,
     },
-    /// The caller: two quantities of one name.
+    /// The caller: two quantities have the same name.
     SameName {
         /// The chunk's name.
         name: Box<[u8]>,
     },
-    /// The caller: a part of the frame is written already, and had other values.
+    /// The caller: a part of the frame was written before with other values.
     OtherFrame {
         /// The frame.
         frame: u64,
     },
-    /// The caller: a file of this version cannot have numbers of this precision.
+    /// The caller: a file of this version cannot have values of this precision.
     Precision {
         /// The file's version.
         version: Version,
-        /// What was asked for.
+        /// The requested precision.
         precision: Precision,
     },
 }
 
 impl Error {
-    /// Whether the caller is to blame, and not the file.
+    /// Whether the error is the caller's and not the file's.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         matches!(
@@ -310,33 +311,33 @@ impl Error {
     }
 }
 
-/// What a reader or writer of trajectories finds wrong with a file, or with what was asked of it. A
-/// [`Source`](crate::Source) or a [`Sink`](crate::Sink) makes its own error of it.
+/// An error that a reader or writer of trajectories found. A [`Source`](crate::Source) or a
+/// [`Sink`](crate::Sink) converts it to its own error type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It is none of the schema, or something in it is not as the schema wants it.
+    /// The file does not follow the schema, or the request is wrong.
     Hoomd(Error),
-    /// It is a damaged GSD file, or does not have what was asked for.
+    /// The GSD file is damaged, or it does not have the requested part.
     Gsd(gsd::Error),
-    /// A chunk is damaged, or does not have what was asked for.
+    /// A chunk is damaged, or it does not have the requested part.
     Chunk {
-        /// Its frame.
+        /// The frame of the chunk.
         frame: u64,
-        /// Its name.
+        /// The name of the chunk.
         name: Box<[u8]>,
-        /// What is wrong with it.
+        /// The error.
         error: gsd::Error,
     },
     /// The bytes of a chunk of text are not UTF-8.
     NotText {
-        /// Its frame.
+        /// The frame of the chunk.
         frame: u64,
-        /// Its name.
+        /// The name of the chunk.
         name: Box<[u8]>,
-        /// The first byte that is none, counted from the chunk's start.
+        /// Offset in the chunk of the first byte that is not UTF-8.
         at: u64,
     },
-    /// There is no memory for the values.
+    /// The memory for the values could not be allocated.
     Memory,
 }
 
@@ -368,7 +369,7 @@ impl From<gsd::Error> for Fault {
     }
 }
 
-/// A chunk as error texts name it.
+/// A chunk, as error texts name it.
 struct Chunk<'a>(&'a [u8], u64);
 
 impl fmt::Display for Chunk<'_> {
@@ -377,7 +378,7 @@ impl fmt::Display for Chunk<'_> {
     }
 }
 
-/// Types: `float32 or float64`.
+/// A list of types, as error texts show it: `float32 or float64`.
 struct Types(&'static [ChunkType]);
 
 impl fmt::Display for Types {
@@ -390,7 +391,7 @@ impl fmt::Display for Types {
     }
 }
 
-/// Type and shape: `1 row of 3 float32`.
+/// A type and shape, as error texts show it: `1 row of 3 float32`.
 struct Form((ChunkType, u64, u32));
 
 impl fmt::Display for Form {

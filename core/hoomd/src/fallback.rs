@@ -1,68 +1,69 @@
-//! What frames take from frame 0, and what they need when another frame becomes frame 0
-//! (`spec/gsd-hoomd.md#parts`).
+//! The values that frames take from frame 0, and the chunks that they need if another frame becomes
+//! frame 0 (`spec/gsd-hoomd.md#parts`).
 //!
-//! Nothing here reads or writes: chunks and numbers of members go in, what must be written comes
-//! out.
+//! Nothing here reads or writes: the input is chunks and numbers of members, the output is the
+//! chunks that must be written.
 
 use crate::schema::{Field, Group, Initial, by_name};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use striae_core::gsd::Chunk;
 
-/// Names of logged quantities start with it.
+/// Prefix of the names of logged quantities.
 const LOG: &[u8] = b"log/";
 
-/// What starts with it stands where it is meant.
+/// Prefix of the names of state, which no frame takes from frame 0.
 const STATE: &[u8] = b"state/";
 
-/// Frames that were written with one frame 0 and are to be read with another.
+/// Frames that were written with one frame 0 and will be read with another.
 ///
-/// With the one that they were written with they need nothing: that is the default.
+/// With their original frame 0 they need nothing; that is the default.
 #[derive(Debug, Clone, Default)]
 pub struct Fallback {
     shared: Vec<Shared>,
 }
 
-/// A chunk of the old frame 0 or of the new one: what it means for frames without it.
+/// A chunk of the old or the new frame 0, and its effect on frames without it.
 #[derive(Debug, Clone)]
 struct Shared {
     id: u16,
     field: Option<&'static Field>,
     is_log: bool,
-    /// Only frames with as many members of this group take it from frame 0.
+    /// If set, only frames with the number of members that frame 0 has in this group take it from
+    /// frame 0.
     each: Option<Group>,
     old: Option<Chunk>,
-    /// Whether nobody knows its values any more.
+    /// Whether its values are lost.
     is_lost: bool,
     old_n: u64,
     new: New,
     new_n: u64,
 }
 
-/// What the new frame 0 has.
+/// The value in the new frame 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum New {
     None,
-    /// What the old one had.
+    /// The value of the old frame 0.
     Old,
     Other,
 }
 
-/// What a frame must have besides its own chunks, to be read as it was.
+/// A value that a frame needs besides its own chunks, so that it reads as before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A chunk of the old frame 0.
+    /// Copy this chunk of the old frame 0.
     Copy(Chunk),
-    /// So many rows, all of them the default one.
+    /// Write this number of rows, all with the default value.
     Default(&'static Field, u64),
-    /// That it has no logged quantity of this id, which no chunk can say.
+    /// The frame has no logged quantity with this id, which no chunk can express.
     Absence(u16),
-    /// A chunk of the old frame 0 that is lost.
+    /// The value was in a chunk of the old frame 0 that is lost.
     Lost,
 }
 
 impl Need {
-    /// The chunk that is to be copied.
+    /// The chunk to be copied.
     #[must_use]
     pub const fn chunk(&self) -> Option<&Chunk> {
         match self {
@@ -71,7 +72,7 @@ impl Need {
         }
     }
 
-    /// Bytes of the chunk that it is.
+    /// Bytes of the chunk to be written.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         match self {
@@ -87,11 +88,11 @@ impl Need {
 }
 
 impl Fallback {
-    /// For frames whose frame 0 had these chunks, without its checksums. `name` gives names by id,
+    /// The fallback for frames whose frame 0 had these chunks. `name` gives the name for an id,
     /// `members` the N of frame 0.
     ///
     /// # Errors
-    /// Those of `members`.
+    /// The errors of `members`.
     pub fn new<'n, E>(
         first: &[Chunk],
         name: impl Fn(u16) -> &'n [u8],
@@ -110,7 +111,7 @@ impl Fallback {
         Ok(Self { shared })
     }
 
-    /// With some chunks of the old frame 0 lost, and with them what their members were.
+    /// Marks some chunks of the old frame 0 as lost, and the numbers of members that they stated.
     #[must_use]
     pub fn without<'n>(
         mut self,
@@ -132,10 +133,10 @@ impl Fallback {
         self
     }
 
-    /// What a frame with these chunks must have besides them. `members` gives its N.
+    /// The values that a frame with these chunks needs besides them. `members` gives its N.
     ///
     /// # Errors
-    /// Those of `members`.
+    /// The errors of `members`.
     pub fn needs<E>(
         &self,
         own: &[Chunk],
@@ -148,11 +149,11 @@ impl Fallback {
         Ok(needs)
     }
 
-    /// The frames to come have this frame as their frame 0: with these chunks, and what it
-    /// [needs](Self::needs) besides.
+    /// Makes this frame the frame 0 of all following frames, with these chunks and its own
+    /// [needs](Self::needs).
     ///
     /// # Errors
-    /// Those of `members`.
+    /// The errors of `members`.
     pub fn set_first<'n, E>(
         &mut self,
         own: &[Chunk],
@@ -185,7 +186,7 @@ fn ids_of(chunks: &[Chunk]) -> BTreeSet<u16> {
     chunks.iter().map(|chunk| chunk.id).collect()
 }
 
-/// `members`, asked once for each group, since it may read a file; 0 for what has no group.
+/// Calls `members` once for each group, because it may read the file; 0 for chunks without a group.
 fn once<E>(
     mut members: impl FnMut(Group) -> Result<u64, E>,
 ) -> impl FnMut(Option<Group>) -> Result<u64, E> {
@@ -202,7 +203,7 @@ fn once<E>(
 }
 
 impl Shared {
-    /// That of a name; `None` if no frame takes it from frame 0.
+    /// The entry for a chunk name; `None` if no frame takes such a chunk from frame 0.
     fn of(id: u16, name: &[u8]) -> Option<Self> {
         if name.starts_with(STATE) {
             return None;
@@ -217,7 +218,7 @@ impl Shared {
         Some(Self { id, field, is_log, each, old, is_lost, old_n: 0, new, new_n: 0 })
     }
 
-    /// What a frame of `n` members must have if it does not have this.
+    /// The value that a frame of `n` members needs if it does not have this chunk.
     fn need(&self, n: u64) -> Option<Need> {
         let is_alike = |of: u64| self.each.is_none() || of == n;
         let old = self.old.filter(|_| is_alike(self.old_n));

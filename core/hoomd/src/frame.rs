@@ -1,4 +1,4 @@
-//! A frame of a trajectory, of which each quantity is read when it is asked for.
+//! A frame of a trajectory; each quantity is read when it is asked for.
 
 use crate::element::Element;
 use crate::error::{Error, Fault};
@@ -14,8 +14,8 @@ use striae_core::store::usize_to_u64;
 
 /// A frame of a [`Trajectory`].
 ///
-/// Errors of all methods: [`Error`] if a chunk is not as the schema wants it; the
-/// [source](Source)'s own.
+/// All methods return an [`Error`] if a chunk does not follow the schema, or an error of the
+/// [source](Source).
 #[derive(Debug)]
 pub struct Frame<'a, F> {
     trajectory: &'a Trajectory<F>,
@@ -38,19 +38,19 @@ impl<'a, F: Source> Frame<'a, F> {
         Self { trajectory, number, chunks }
     }
 
-    /// Which one it is, from 0 on.
+    /// The number of the frame, from 0.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The trajectory.
+    /// The trajectory of the frame.
     #[must_use]
     pub const fn trajectory(&self) -> &'a Trajectory<F> {
         self.trajectory
     }
 
-    /// What the frame itself has, without what it takes from frame 0.
+    /// The chunks of this frame itself, without those from frame 0.
     #[must_use]
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
@@ -72,8 +72,8 @@ impl<'a, F: Source> Frame<'a, F> {
         Ok(self.numbers::<u8>(&schema::DIMENSIONS)?.first().copied().unwrap_or(0))
     }
 
-    /// The box: lengths lx, ly, lz, then tilt factors xy, xz, yz. Numbers of 32 bits are widened,
-    /// so that nothing is lost. `box` in the schema, which Rust reserves.
+    /// The box: lengths lx, ly, lz, then tilt factors xy, xz, yz. 32-bit numbers are widened
+    /// without loss. The schema calls it `box`, which is a reserved word in Rust.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -122,7 +122,7 @@ impl<'a, F: Source> Frame<'a, F> {
         Bonds { frame: self, fields: &schema::PAIRS }
     }
 
-    /// Distances that are kept.
+    /// Distances that are constrained.
     #[must_use]
     pub const fn constraints(&self) -> Constraints<'_, F> {
         Constraints { frame: self }
@@ -153,8 +153,8 @@ impl<'a, F: Source> Frame<'a, F> {
         self.names_behind(b"log/", |id| self.chunks.iter().chain(first).any(|chunk| chunk.id == id))
     }
 
-    /// State of an integrator, by its name without `state/`; `None` if this frame does not have it,
-    /// as state has no defaults. Versions 1.2 to 1.4 of the schema name some.
+    /// A state of an integrator, by its name without `state/`; `None` if this frame does not have
+    /// it, because state has no defaults. Versions 1.2 to 1.4 of the schema define some names.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -167,7 +167,7 @@ impl<'a, F: Source> Frame<'a, F> {
         self.quantity(chunk).map(Some)
     }
 
-    /// The names of its state without `state/`, in the order of their ids.
+    /// The names of this frame's state without `state/`, in the order of their ids.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -190,12 +190,12 @@ impl<'a, F: Source> Frame<'a, F> {
         Ok(Quantity { n: chunk.n, m: chunk.m, values })
     }
 
-    /// The chunk of a name that this frame has.
+    /// The chunk with this name that the frame itself has.
     pub(crate) fn own(&self, name: impl AsRef<[u8]>) -> Result<Option<&Chunk>, F::Error> {
         self.trajectory.named(&self.chunks, name)
     }
 
-    /// N of a group as it stands in the file.
+    /// N of a group, as a `u32`.
     fn members(&self, group: Group) -> Result<u32, F::Error> {
         self.count(group).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
@@ -205,8 +205,8 @@ impl<'a, F: Source> Frame<'a, F> {
         self.trajectory.members(&self.chunks, group)
     }
 
-    /// Where the values of a field are, checked; and how many rows it has, unless a chunk alone
-    /// says so. No chunk: its rows are all the default one.
+    /// The chunk that holds the values of a field, after a check, and the number of its rows (or 0
+    /// if only the chunk tells). Without a chunk, all rows have the default value.
     pub(crate) fn find(&self, field: &Field) -> Result<(u64, Option<Chunk>), F::Error> {
         let group = field.rows.group();
         let n = match field.rows {
@@ -229,7 +229,7 @@ impl<'a, F: Source> Frame<'a, F> {
         Ok((n, chunk.copied()))
     }
 
-    /// Refuses members by the billion that have no place in the file.
+    /// Refuses a number of members that the length of the file does not allow.
     fn check_claim(&self, n: u64, group: Group) -> Result<(), F::Error> {
         let max = self.trajectory.most();
         if n <= max {
@@ -240,7 +240,7 @@ impl<'a, F: Source> Frame<'a, F> {
         Err(self.trajectory.error(members))
     }
 
-    /// The values of a field of whole numbers.
+    /// The values of a field of integers.
     pub(crate) fn numbers<T: Element + TryFrom<i8>>(
         &self,
         field: &Field,
@@ -260,7 +260,7 @@ impl<'a, F: Source> Frame<'a, F> {
         }
     }
 
-    /// Tags; those that were written as `int32` have the same bits.
+    /// Particle tags; tags that were written as `int32` have the same bits.
     pub(crate) fn tags(&self, field: &Field) -> Result<Vec<u32>, F::Error> {
         match self.find(field)? {
             (_, Some(chunk)) if chunk.kind == ChunkType::I32 => {
@@ -340,7 +340,7 @@ pub struct Particles<'a, F> {
 }
 
 impl<F: Source> Particles<'_, F> {
-    /// How many there are.
+    /// Number of particles.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -351,7 +351,7 @@ impl<F: Source> Particles<'_, F> {
     quantities! {
         /// Names of the types.
         types: texts(TYPES) -> Vec<String>;
-        /// Number of each particle's type.
+        /// Type number of each particle.
         typeid: numbers(TYPEID) -> Vec<u32>;
         /// Shapes of the types, for drawing: JSON as it stands in the file.
         type_shapes: texts(TYPE_SHAPES) -> Vec<String>;
@@ -361,19 +361,19 @@ impl<F: Source> Particles<'_, F> {
         charge: floats(CHARGE) -> Floats;
         /// Diameters.
         diameter: floats(DIAMETER) -> Floats;
-        /// The body that each belongs to, or -1.
+        /// The body of each particle, or -1.
         body: numbers(BODY) -> Vec<i32>;
-        /// Moments of inertia, three of each: Ixx, Iyy, Izz.
+        /// Moments of inertia, three per particle: Ixx, Iyy, Izz.
         moment_inertia: floats(MOMENT_INERTIA) -> Floats;
-        /// Positions: x, y, z of each.
+        /// Positions: x, y, z of each particle.
         position: floats(POSITION) -> Floats;
-        /// Quaternions of the orientations: r, ax, ay, az of each.
+        /// Quaternions of the orientations: r, ax, ay, az of each particle.
         orientation: floats(ORIENTATION) -> Floats;
-        /// Velocities: three of each.
+        /// Velocities: three per particle.
         velocity: floats(VELOCITY) -> Floats;
-        /// Quaternions of the angular momenta: four of each.
+        /// Quaternions of the angular momenta: four per particle.
         angmom: floats(ANGMOM) -> Floats;
-        /// How often each went through the box: in x, y, z.
+        /// Box image of each particle (how often it has crossed the box): in x, y, z.
         image: numbers(IMAGE) -> Vec<i32>;
     }
 }
@@ -386,13 +386,13 @@ pub struct Bonds<'a, F> {
 }
 
 impl<F: Source> Bonds<'_, F> {
-    /// Particles of each.
+    /// Number of particles of each member.
     #[must_use]
     pub const fn columns(&self) -> u32 {
         self.fields.columns
     }
 
-    /// How many there are.
+    /// Number of members.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -408,7 +408,7 @@ impl<F: Source> Bonds<'_, F> {
         self.frame.texts(&self.fields.types)
     }
 
-    /// Number of the type of each.
+    /// Type number of each member.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -416,7 +416,7 @@ impl<F: Source> Bonds<'_, F> {
         self.frame.numbers(&self.fields.typeid)
     }
 
-    /// Tags of the particles of each, [`columns`](Self::columns) of them.
+    /// Tags of the particles of each member, [`columns`](Self::columns) per member.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -425,14 +425,14 @@ impl<F: Source> Bonds<'_, F> {
     }
 }
 
-/// Constraints of a [`Frame`]: distances of two particles that are kept.
+/// Constraints of a [`Frame`]: fixed distances of two particles.
 #[derive(Debug)]
 pub struct Constraints<'a, F> {
     frame: &'a Frame<'a, F>,
 }
 
 impl<F: Source> Constraints<'_, F> {
-    /// How many there are.
+    /// Number of constraints.
     ///
     /// # Errors
     /// See [`Frame`].
@@ -443,7 +443,7 @@ impl<F: Source> Constraints<'_, F> {
     quantities! {
         /// The distances.
         value: floats(VALUE) -> Floats;
-        /// Tags of the two particles of each.
+        /// Tags of the two particles of each constraint.
         group: tags(CONSTRAINTS_GROUP) -> Vec<u32>;
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Matches one character; what is left of pattern and name.
+/// Matches one character; returns the rest of the pattern and of the name.
 fn one<'p, 'n>(first: char, pattern: &'p str, name: &'n str) -> Option<(&'p str, &'n str)> {
     let mut chars = name.chars();
     let found = chars.next()?;
@@ -43,8 +43,8 @@ fn one<'p, 'n>(first: char, pattern: &'p str, name: &'n str) -> Option<(&'p str,
     is_match.then_some((pattern, chars.as_str()))
 }
 
-/// Whether a set has a character, and the pattern behind it; `None` if the set does not end. A `]`
-/// that comes first is one of its characters.
+/// Whether a set has a character, and the pattern after the set; `None` if the set does not end. A
+/// `]` that comes first is one of its characters.
 fn set(pattern: &str, found: char) -> Option<(bool, &str)> {
     let (is_other, set) = match pattern.strip_prefix('!') {
         Some(set) => (true, set),

@@ -1,9 +1,9 @@
-//! Trajectories of particles in GSD files: the schema `hoomd`, as HOOMD-blue and many other
-//! programs write and read it (`spec/gsd-hoomd.md`).
+//! Trajectories of particles in GSD files: reads and writes the schema `hoomd` of HOOMD-blue and
+//! many other programs (`spec/gsd-hoomd.md`).
 //!
-//! Nothing here opens a file. A trajectory is read from a [`Source`] and written to a [`Sink`]: an
-//! open GSD file, wherever its bytes are. [`File`] is one in any store, and so is
-//! [`striae_core::gsd::Writer`]; the crate `striae` brings files of a disk.
+//! This crate opens no file. It reads a trajectory from a [`Source`] and writes one to a [`Sink`];
+//! both are open GSD files. [`File`] is a source in any store, and [`striae_core::gsd::Writer`] is
+//! a sink; the crate `striae` adds files on a disk.
 //!
 //! ```
 //! use striae_hoomd::{File, Trajectory};
@@ -22,27 +22,27 @@
 //! |---|---|
 //! | [`schema`] | the chunks: names, types, shapes, defaults |
 //! | [`trajectory`], [`frame`] | reading: [`Trajectory`], [`Frame`] |
-//! | [`fallback`] | what frames take from frame 0 |
+//! | [`fallback`] | the values that frames take from frame 0 |
 //! | [`logs`] | logged quantities over many frames ([`Logs`]) |
 //! | [`data`] | frames in memory ([`FrameData`]) |
 //! | [`writer`] | writing: [`Writer`] |
 //! | [`values`] | values whose types differ from file to file |
 //! | [`source`], [`sink`] | open files that are read and written ([`Source`], [`Sink`]) |
-//! | [`error`] | what can be wrong |
+//! | [`error`] | errors |
 //!
-//! What any GSD file needs in memory, whatever its schema:
+//! Parts for any GSD file, whatever its schema:
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`names`], [`shown`] | its names; names in messages |
+//! | [`names`], [`shown`] | the names of a file; names in messages |
 //! | [`element`] | types of values in memory |
-//! | [`room`] | how many bytes its chunks can have |
+//! | [`room`] | a limit for the bytes of chunks |
 //!
 //! # Promises
 //!
 //! - `#![no_std]`, `#![forbid(unsafe_code)]`; it needs an allocator.
-//! - A file may hold any bytes: the answer is a correct reading or a typed error, never a panic,
-//!   and memory is bounded by the length of the file.
+//! - A file may hold any bytes: the result is a correct value or a typed error, never a panic. The
+//!   length of the file bounds the memory.
 #![no_std]
 #![forbid(unsafe_code)]
 

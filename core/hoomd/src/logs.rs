@@ -13,7 +13,7 @@ use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 
-/// Which logged quantities to read, of which frames.
+/// Selects the logged quantities and frames to read.
 #[derive(Debug)]
 pub struct Logs<'a, F> {
     trajectory: &'a Trajectory<F>,
@@ -29,19 +29,19 @@ impl<F> Clone for Logs<'_, F> {
     }
 }
 
-/// A quantity in many frames: of each as many rows and columns.
+/// A quantity in many frames, with the same rows and columns in each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name, with `log/`; bytes that are not UTF-8 as `\xc3`.
+    /// Its name, with `log/`; bytes that are not UTF-8 are shown as `\xc3`.
     pub name: String,
-    /// How many frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Rows and columns of a frame, and all values, frame by frame.
+    /// Rows and columns of one frame, and all values, frame by frame.
     pub quantity: Quantity,
 }
 
 impl<F: Source> Trajectory<F> {
-    /// Logged quantities over many frames; all of all frames, if no more is said.
+    /// Selects logged quantities over many frames; by default all quantities of all frames.
     #[must_use]
     pub fn logs(&self) -> Logs<'_, F> {
         Logs { trajectory: self, pattern: "*".into(), scalars: false, frames: 0..self.len() }
@@ -52,39 +52,41 @@ impl<F: Source> Trajectory<F> {
 struct Wanted {
     series: Series,
     id: u16,
-    /// Values of a frame.
+    /// Number of values of one frame.
     stride: usize,
 }
 
 impl<F: Source> Logs<'_, F> {
-    /// Only those whose whole name, as `log/md/energy`, matches: `*` stands for anything, `?` for a
-    /// character, `[a-z]` for one of those, `[!a-z]` for another.
+    /// Keeps only the quantities whose whole name, such as `log/md/energy`, matches: `*` stands for
+    /// any characters, `?` for one character, `[a-z]` for one of a set, `[!a-z]` for one outside a
+    /// set.
     #[must_use]
     pub fn matching(mut self, pattern: impl Into<String>) -> Self {
         self.pattern = pattern.into();
         self
     }
 
-    /// Only those of one value a frame.
+    /// Keeps only the quantities with one value per frame.
     #[must_use]
     pub const fn scalars(mut self) -> Self {
         self.scalars = true;
         self
     }
 
-    /// Only these frames, of those that there are.
+    /// Keeps only these frames; numbers past the last frame are ignored.
     #[must_use]
     pub fn frames(mut self, frames: Range<u64>) -> Self {
         self.frames = frames.start..frames.end.min(self.trajectory.len());
         self
     }
 
-    /// Reads them: first `configuration/step`, then all that frame 0 has, in the order of their
-    /// ids. Where a frame does not have one, frame 0's value stands.
+    /// Reads the series: first `configuration/step`, then all logged quantities of frame 0 in the
+    /// order of their ids. A frame without a quantity has the value of frame 0.
     ///
     /// # Errors
-    /// [`Error::Varies`] if a quantity changes its type or shape; [`Error::Frames`];
-    /// [`Error::Series`]; [`Shared`](striae_core::gsd::Error::Shared); those of
+    /// [`Error::Varies`] if a quantity changes its type or shape; [`Error::Frames`] or
+    /// [`Error::Series`] if the series would be larger than the length of the file allows;
+    /// [`Shared`](striae_core::gsd::Error::Shared) if chunks share bytes; the errors of
     /// [`Frame`](super::Frame).
     pub fn read(self) -> Result<Vec<Series>, F::Error> {
         let max = self.trajectory.most();
@@ -107,7 +109,7 @@ impl<F: Source> Logs<'_, F> {
         self.frames.end.saturating_sub(self.frames.start)
     }
 
-    /// The series as they are if only frame 0 says something.
+    /// The selected series, with the values of frame 0 only.
     fn wanted(&self) -> Result<Vec<Wanted>, F::Error> {
         let (trajectory, mut wanted) = (self.trajectory, Vec::new());
         if trajectory.is_empty() {
@@ -137,7 +139,7 @@ impl<F: Source> Logs<'_, F> {
         Ok(wanted)
     }
 
-    /// Refuses series of these chunks of frame 0 that would take memory by the terabyte.
+    /// Refuses series of these chunks of frame 0 that would need too much memory.
     fn check_bytes<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) -> Result<(), F::Error> {
         let row = chunks.fold(0_u64, |sum, chunk| sum.saturating_add(memory_of(chunk)));
         let (frames, max) = (self.len().max(1), self.trajectory.most_of_taken());
@@ -173,12 +175,12 @@ impl<F: Source> Logs<'_, F> {
     }
 }
 
-/// Whether a frame has one value of it, as it has of a text.
+/// Whether the chunk has one value per frame; a text counts as one.
 const fn is_scalar(chunk: &Chunk) -> bool {
     matches!(chunk.kind, ChunkType::Character) || (chunk.n == 1 && chunk.m == 1)
 }
 
-/// Bytes of memory that a frame's values take.
+/// Bytes of memory for the values of one frame.
 fn memory_of(chunk: &Chunk) -> u64 {
     let text = match chunk.kind {
         ChunkType::Character => usize_to_u64(size_of::<String>()),

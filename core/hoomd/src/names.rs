@@ -9,18 +9,18 @@ use striae_core::gsd::{ReadError, Reader};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
-/// Bytes in which a name list is read; a longer name makes it more.
+/// Bytes of the window in which a name list is read; a longer name enlarges it.
 const WINDOW: usize = 1 << 14;
 
-/// A chunk's name: bytes that are most often UTF-8.
+/// The name of a chunk: bytes that are usually UTF-8.
 ///
-/// gsd's layer 1 cuts names after 63 bytes, also inside a character. It prints as text, with bytes
-/// that are none as `\xc3`.
+/// gsd's layer 1 cuts names after 63 bytes, possibly inside a character. `Display` prints the name
+/// as text; bytes that are not UTF-8 appear as `\xc3`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name<'a>(pub &'a [u8]);
 
 impl<'a> Name<'a> {
-    /// Its bytes, without a NUL.
+    /// The bytes, without a NUL.
     #[must_use]
     pub const fn as_bytes(self) -> &'a [u8] {
         self.0
@@ -57,11 +57,11 @@ impl fmt::Debug for Name<'_> {
 /// All names of a file, by id and by name.
 #[derive(Clone, Default)]
 pub struct NameList {
-    /// All names, one behind the other.
+    /// All names, one after another.
     bytes: Vec<u8>,
-    /// Where each ends, by id.
+    /// The end of each name, by id.
     ends: Vec<usize>,
-    /// The ids in the order of their names, equal ones in that of the ids.
+    /// The ids in the order of their names; equal names are in the order of their ids.
     sorted: Vec<u16>,
 }
 
@@ -69,7 +69,7 @@ impl NameList {
     /// Reads the names of a file.
     ///
     /// # Errors
-    /// The store's own.
+    /// An error for a damaged list; an error of the store.
     pub fn read<S: ReadAt>(reader: &Reader<S>) -> Result<Self, ReadError<S>> {
         let mut window = WINDOW;
         loop {
@@ -97,13 +97,13 @@ impl NameList {
         Ok(list)
     }
 
-    /// How many there are.
+    /// Number of names.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -116,7 +116,7 @@ impl NameList {
         self.bytes.get(start..end).map(Name)
     }
 
-    /// The id of a name; of one that stands there twice, the first.
+    /// The id of a name; if the name occurs twice, the first id.
     #[must_use]
     pub fn id(&self, name: impl AsRef<[u8]>) -> Option<u16> {
         let name = Name(name.as_ref());
@@ -124,13 +124,13 @@ impl NameList {
         self.sorted.get(place).copied().filter(|&id| self.name(id) == name)
     }
 
-    /// All of them in the order of their ids.
+    /// All names in the order of their ids.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Name<'_>> {
         (0..self.len()).map(|id| u16::try_from(id).map_or(Name(&[]), |id| self.name(id)))
     }
 
-    /// Ids and names of those that start with `prefix`, in the order of their ids.
+    /// Ids and names of the names that start with `prefix`, in the order of their ids.
     pub fn with_prefix<'a>(
         &'a self,
         prefix: impl AsRef<[u8]> + 'a,
@@ -150,8 +150,8 @@ impl NameList {
     }
 }
 
-/// Leaves of the chunks of a frame of layer 1, in the order of the index, those that readers find:
-/// of two of a name the last. They are in the order of their ids then.
+/// Keeps the chunks of a frame of layer 1 that readers find: if two have the same name, the last.
+/// `chunks` are in the order of the index; the result is in the order of the ids.
 pub fn last_of_each<T>(chunks: &mut Vec<T>, id: impl Fn(&T) -> u16) {
     chunks.reverse();
     chunks.sort_by_key(&id); // stable

@@ -1,16 +1,16 @@
-//! How many bytes the chunks of a file can have.
+//! A limit for the bytes of chunks that are read or written together.
 
 use striae_core::gsd::{Chunk, Error};
 
-/// Lengths of a file that chunks have room for if some may be damaged: a wrong bit makes a chunk as
-/// long as the file at most.
+/// The limit for a possibly damaged file, in lengths of the file: one wrong bit makes a chunk at
+/// most as long as the file.
 const DAMAGED: u64 = 16;
 
-/// The bytes of chunks that are read or written, one after another.
+/// Counts the bytes of chunks that are read or written one after another, up to a limit.
 ///
-/// No two chunks of a sound file share bytes, so all together are no longer than the file. Those of
-/// another one may all lie in the same place, and what is done with them would be as large as their
-/// number makes it.
+/// No two chunks of a sound file share bytes, so all of them together are not longer than the file.
+/// In a damaged file, many chunks may claim the same bytes, and the output could grow without
+/// limit.
 #[derive(Debug)]
 pub struct Room {
     file_len: u64,
@@ -20,29 +20,29 @@ pub struct Room {
 }
 
 impl Room {
-    /// That of a file of this length.
+    /// The limit for a file of this length.
     #[must_use]
     pub const fn new(file_len: u64) -> Self {
         Self { file_len, most: file_len, bytes: 0, last: None }
     }
 
-    /// The room for a search for damage: sound chunks should still find room next to a few that
-    /// are not.
+    /// The limit for a search for damage: sound chunks should still fit next to a few damaged ones.
     #[must_use]
     pub const fn damaged(file_len: u64) -> Self {
         Self { most: file_len.saturating_mul(DAMAGED), ..Self::new(file_len) }
     }
 
-    /// Sets the number of bytes that there is room for.
+    /// Sets the limit in bytes.
     #[must_use]
     pub const fn most(self, bytes: u64) -> Self {
         Self { most: bytes, ..self }
     }
 
-    /// Counts a chunk, unless it is a copy of the one before it, as they fill an index.
+    /// Counts a chunk, unless it is a copy of the chunk before it, such as the entries that fill an
+    /// index.
     ///
     /// # Errors
-    /// [`Error::Shared`].
+    /// [`Error::Shared`] if the limit is exceeded.
     pub fn take(&mut self, chunk: &Chunk) -> Result<(), Error> {
         if self.last != Some(*chunk) {
             self.bytes = self.bytes.saturating_add(chunk.span.len());

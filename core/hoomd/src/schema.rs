@@ -4,16 +4,16 @@ use crate::error::Error;
 use alloc::boxed::Box;
 use striae_core::gsd::{Chunk, ChunkType, Version};
 
-/// The name that a header has for the schema.
+/// The schema name in the header of a file.
 pub const NAME: &str = "hoomd";
 
-/// The version that new files have, unless they are to be read by programs that know only 1.x.
+/// The schema version of new files, unless programs that know only 1.x must read them.
 pub const VERSION: Version = version(2, 0);
 
 /// The last version of 1.x, which all readers of the schema know.
 pub const VERSION_1: Version = version(1, 4);
 
-/// Whether files of this version of the schema can be read: 1.x and 2.x, as gsd does it.
+/// Whether files with this version of the schema can be read: 1.x and 2.x, as in gsd.
 #[must_use]
 pub const fn is_readable(version: Version) -> bool {
     matches!(version.major, 1 | 2)
@@ -28,21 +28,21 @@ const fn version(major: u16, minor: u16) -> Version {
 pub struct Field {
     /// Its name in the file.
     pub name: &'static str,
-    /// Types that its values can have.
+    /// The types that its values may have.
     pub kind: Kind,
-    /// How many rows it has.
+    /// The number of its rows.
     pub rows: Rows,
-    /// How many columns; `None`: as the longest text needs, with its NUL.
+    /// The number of its columns; `None`: as many as the longest text needs, with its NUL.
     pub columns: Option<u32>,
-    /// What stands where neither its frame nor frame 0 has it.
+    /// The value if neither the frame nor frame 0 has the chunk.
     pub default: Initial,
     /// The first version of the schema that has it.
     pub since: Version,
-    /// The last one, if it was given up.
+    /// The last version of the schema that has it, if it was removed.
     pub until: Option<Version>,
 }
 
-/// Types that the values of a chunk can have.
+/// The types that the values of a chunk may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `uint8`.
@@ -53,21 +53,21 @@ pub enum Kind {
     U64,
     /// `int32`.
     I32,
-    /// `float64`, never less.
+    /// Always `float64`.
     F64,
-    /// `float32` or `float64`, chunk by chunk.
+    /// `float32` or `float64`, chosen for each chunk.
     Float,
     /// Tags of particles: `uint32`, or `int32` as gsd's Python package wrote them up to 4.x.
     Tag,
-    /// Texts of one width, padded with NULs: `int8` or `uint8`.
+    /// Texts of equal width, padded with NULs: `int8` or `uint8`.
     Text,
 }
 
 impl Field {
-    /// Refuses a chunk of another type or shape; `n` are its rows, if they are known.
+    /// Checks type and shape of a chunk; `n` is the number of its rows, if known.
     ///
     /// # Errors
-    /// [`Error::Type`], [`Error::Shape`].
+    /// [`Error::Type`] for another type; [`Error::Shape`] for another number of rows or columns.
     pub fn check(&self, chunk: &Chunk, n: Option<u64>) -> Result<(), Error> {
         let (name, frame) = (Box::from(self.name.as_bytes()), chunk.frame);
         let want = self.kind.types();
@@ -88,8 +88,8 @@ impl Field {
 }
 
 impl Kind {
-    /// The types; the first is the one that is written, for [`Float`](Self::Float) if nothing
-    /// else is asked for.
+    /// The allowed types. The first one is written by default; for [`Float`](Self::Float) the
+    /// writer may choose another.
     #[must_use]
     pub const fn types(self) -> &'static [ChunkType] {
         match self {
@@ -105,21 +105,21 @@ impl Kind {
     }
 }
 
-/// How many rows a chunk has.
+/// The number of rows of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// Always as many.
+    /// A fixed number.
     Fixed(u64),
     /// One for each member of a group: N.
     Each(Group),
-    /// One for each type: NT. The names of the types say how many types there are.
+    /// One for each type: NT, the number of names in the chunk of type names.
     Types,
     /// The sum of another chunk's values.
     Sum,
 }
 
 impl Rows {
-    /// The group whose N says how many rows there are.
+    /// The group whose N is the number of rows.
     #[must_use]
     pub const fn group(self) -> Option<Group> {
         match self {
@@ -129,7 +129,7 @@ impl Rows {
     }
 }
 
-/// What has an N of its own.
+/// A group of members, which has its own N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Group {
     /// `particles/`.
@@ -148,19 +148,19 @@ pub enum Group {
     Pairs,
 }
 
-/// What stands where nothing was written.
+/// The value of a chunk that was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initial {
-    /// A row, or all rows of a chunk that always has as many.
+    /// One row, or all rows of a chunk with a fixed number of rows.
     Values(&'static [i8]),
     /// A text for each row.
     Texts(&'static [&'static str]),
-    /// Nothing: the value is not known.
+    /// No default: the value is unknown.
     None,
 }
 
 impl Group {
-    /// All of them, in the order in which gsd writes them.
+    /// All groups, in the order in which gsd writes them.
     pub const ALL: [Self; 7] = [
         Self::Particles,
         Self::Bonds,
@@ -171,7 +171,7 @@ impl Group {
         Self::Pairs,
     ];
 
-    /// The chunk that says how many members it has.
+    /// The chunk that states the number of members.
     #[must_use]
     pub const fn count(self) -> &'static Field {
         match self {
@@ -191,7 +191,7 @@ impl Group {
         Self::ALL.iter().position(|&group| group == self).unwrap_or_default()
     }
 
-    /// The group that a chunk of this name is of.
+    /// The group to which a chunk of this name belongs.
     #[must_use]
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let folder = name.split_inclusive(|&byte| byte == b'/').next()?;
@@ -203,20 +203,20 @@ impl Group {
     }
 }
 
-/// The chunks of bonds, or of what is made like them.
+/// The chunks of bonds, or of another group with the same chunks.
 #[derive(Debug, Clone, Copy)]
 pub struct Topology {
-    /// What they describe.
+    /// The group.
     pub members: Group,
-    /// Particles of each.
+    /// Number of particles of each member.
     pub columns: u32,
-    /// How many there are.
+    /// Number of members.
     pub n: Field,
     /// Names of their types.
     pub types: Field,
-    /// The type of each.
+    /// Type number of each member.
     pub typeid: Field,
-    /// The particles of each.
+    /// Particles of each member.
     pub group: Field,
 }
 
@@ -323,13 +323,13 @@ pub const IMPROPERS: Topology = topology!(Impropers, "impropers", 4, &[0, 0, 0, 
 /// Special pairs.
 pub const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
 
-/// The chunk of this name, if the schema names it.
+/// The chunk of this name, if the schema defines it.
 #[must_use]
 pub fn by_name(name: &[u8]) -> Option<&'static Field> {
     FIELDS.iter().find(|field| field.name.as_bytes() == name)
 }
 
-/// All chunks that the schema names; those of logs are the user's.
+/// All chunks that the schema defines; logged quantities are defined by the user.
 pub const FIELDS: &[Field] = &[
     STEP,
     DIMENSIONS,

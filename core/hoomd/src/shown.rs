@@ -2,19 +2,19 @@
 
 use core::fmt::{self, Write};
 
-/// Bytes of a name that a message shows in full.
+/// The longest name in bytes that a message shows in full.
 const MOST: usize = 512;
 
-/// Bytes that are shown of the start, and of the end, of a longer one.
+/// Bytes shown of the start and of the end of a longer name.
 const EACH: usize = 200;
 
-/// A name as messages show it, in one line: start, end and length of one that has more than 512
-/// bytes. Bytes that are no UTF-8 stand there as `\xc3`, control characters as `\n`, `\u{1b}`.
+/// A name as messages show it, on one line. Of a name longer than 512 bytes it shows start, end and
+/// length. Bytes that are not UTF-8 are shown as `\xc3`, control characters as `\n`, `\u{1b}`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(&'a [u8]);
 
 impl<'a> Shown<'a> {
-    /// A name of any kind.
+    /// Wraps a name of any type.
     #[must_use]
     pub fn new(name: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         Self(name.as_ref())
@@ -38,7 +38,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Text without control characters, which would end a message or make it another one.
+/// Text with escaped control characters, which could otherwise break or fake a message.
 struct OneLine<'a>(&'a [u8]);
 
 impl fmt::Display for OneLine<'_> {
@@ -58,12 +58,12 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// Whether these bytes start a character that needs more of them.
+/// Whether these bytes are the start of a character that is cut.
 fn is_cut(bytes: &[u8]) -> bool {
     core::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Whether a byte of UTF-8 is not the first one of its character.
+/// Whether a byte is a continuation byte of UTF-8.
 const fn is_rest(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }

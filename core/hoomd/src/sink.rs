@@ -1,4 +1,4 @@
-//! What a trajectory is written to.
+//! Files to which a trajectory is written.
 
 use crate::error::Fault;
 use crate::source::fault;
@@ -6,22 +6,22 @@ use striae_core::gsd::{ChunkType, Slot, Version, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
 
-/// A GSD file that a [`Writer`](crate::Writer) writes frames to.
+/// A GSD file to which a [`Writer`](crate::Writer) writes frames.
 ///
-/// Errors of all methods are the sink's own; what failed is not in the file, and can be tried
-/// again.
+/// All methods return the sink's own error. The data of a failed call is not in the file, and the
+/// call can be repeated.
 #[allow(clippy::missing_errors_doc, reason = "above")]
 pub trait Sink {
-    /// Why it cannot be written.
+    /// The error of the sink.
     type Error;
 
-    /// Layer of the file.
+    /// Version of the GSD layer of the file.
     fn version(&self) -> Version;
 
-    /// Frames that have ended, also such that are not committed.
+    /// Number of frames that have ended, including uncommitted ones.
     fn frames(&self) -> u64;
 
-    /// Adds a chunk to the frame that is being written: rows of `m` values, little-endian.
+    /// Adds a chunk to the current frame: rows of `m` little-endian values.
     fn write_chunk(
         &mut self,
         name: &[u8],
@@ -36,17 +36,17 @@ pub trait Sink {
     /// Makes all frames that have ended part of the file.
     fn commit(&mut self) -> Result<(), Self::Error>;
 
-    /// Commits for the last time, and ends the file where the last chunk does.
+    /// Commits for the last time and cuts the file after its last chunk.
     fn close(&mut self) -> Result<(), Self::Error>;
 
     /// Removes all frames.
     fn truncate(&mut self) -> Result<(), Self::Error>;
 
-    /// What a writer of trajectories refuses, as an error of this file.
+    /// Converts an error of the writer of trajectories to an error of this file.
     fn error(&self, fault: Fault) -> Self::Error;
 }
 
-/// Core's writer looks a name up in the file's list for each chunk.
+/// Core's writer searches the file's name list for the name of each chunk.
 impl<S: WriteAt, B: AsMut<[Slot]>> Sink for Writer<S, B> {
     type Error = DriveError<S::Error, Fault>;
 

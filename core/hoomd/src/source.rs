@@ -1,4 +1,4 @@
-//! What a trajectory is read from.
+//! Files from which a trajectory is read.
 
 use crate::element::{Element, to_host};
 use crate::error::Fault;
@@ -17,60 +17,61 @@ use zerocopy::IntoBytes;
 /// Bytes of the index that are read at once.
 const WINDOW: usize = 1 << 13;
 
-/// An open GSD file that a [`Trajectory`](crate::Trajectory) is read from.
+/// An open GSD file from which a [`Trajectory`](crate::Trajectory) is read.
 pub trait Source {
-    /// Why it cannot be read.
+    /// The error of the source.
     type Error;
 
-    /// What opening learned.
+    /// The parsed header and the sizes of the tables.
     fn head(&self) -> &Head;
 
-    /// All names.
+    /// All names of the file.
     ///
     /// # Errors
-    /// If they cannot be read.
+    /// An error if the names cannot be read.
     fn names(&self) -> Result<&NameList, Self::Error>;
 
-    /// The chunks of some frames in the order of the index, read while they are asked for.
+    /// The chunks of some frames in the order of the index; they are read as the iterator advances.
     ///
     /// # Errors
-    /// If the index cannot be read; a damaged entry is an error in its place.
+    /// An error if the index cannot be read. A damaged entry is an error item.
     fn chunks_of_frames(
         &self,
         frames: Range<u64>,
     ) -> Result<impl Iterator<Item = Result<Chunk, Self::Error>>, Self::Error>;
 
-    /// Fills `bytes`, which are as many as the chunk has, with those as they stand in the file.
+    /// Reads the bytes of a chunk into `bytes`, which has the length of the chunk. The bytes stay
+    /// in the byte order of the file.
     ///
     /// # Errors
-    /// If they cannot be read, or are not as a checksum says.
+    /// An error if the bytes cannot be read, or differ from a checksum.
     fn read_chunk(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// What reading a trajectory found, as an error of this file.
+    /// Converts an error of the reader of trajectories to an error of this file.
     fn error(&self, fault: Fault) -> Self::Error;
 }
 
-/// A source that is opened by what `P` is: a path, a store.
+/// A source that is opened from a `P`, such as a path or a store.
 pub trait Open<P>: Source + Sized {
     /// Opens the file at `place`.
     ///
     /// # Errors
-    /// If it is no GSD file, or cannot be read.
+    /// An error if it is not a GSD file or cannot be read.
     fn open(place: P) -> Result<Self, Self::Error>;
 }
 
-/// A source that can be looked at again, while somebody writes to it.
+/// A source that can be read again while another program writes to the file.
 pub trait Refresh: Source {
-    /// Looks again at what the file holds; says whether it has changed.
+    /// Reads the state of the file again; returns whether it has changed.
     ///
     /// # Errors
-    /// As for opening. What was known before is kept then.
+    /// The errors of opening. The earlier state is kept then.
     fn refresh(&mut self) -> Result<bool, Self::Error>;
 }
 
-/// A GSD file in any store: a block of memory, a card, whatever is a [`ReadAt`].
+/// A GSD file in any [`ReadAt`] store, such as memory or a memory card.
 ///
-/// Index and data stay in the store; names are kept in memory.
+/// Index and data stay in the store; the names are kept in memory.
 #[derive(Debug, Clone)]
 pub struct File<S> {
     reader: Reader<S>,
@@ -78,13 +79,13 @@ pub struct File<S> {
 }
 
 impl<S> File<S> {
-    /// The file as core reads it.
+    /// The file, as the core crate reads it.
     #[must_use]
     pub const fn reader(&self) -> &Reader<S> {
         &self.reader
     }
 
-    /// The store, given back.
+    /// Returns the store.
     #[must_use]
     pub fn into_store(self) -> S {
         self.reader.into_store()
@@ -140,18 +141,18 @@ impl<S: ReadAt + Clone> Refresh for File<S> {
     }
 }
 
-/// An error of core's, told as a fault.
+/// Converts an error of the core crate to a fault.
 pub(crate) fn fault<S>(error: DriveError<S, gsd::Error>) -> DriveError<S, Fault> {
     error.map_format(Fault::Gsd)
 }
 
-/// A chunk's name for an error; a number if that is unknown.
+/// The name of a chunk for an error; its id if the name is unknown.
 pub fn name_of(file: &impl Source, id: u16) -> Box<[u8]> {
     let name = file.names().ok().and_then(|names| names.get(id));
     name.map_or_else(|| format!("number {id}").into_bytes().into(), |name| name.0.into())
 }
 
-/// All values of a chunk, which is of their type.
+/// All values of a chunk whose type is `T`.
 pub(crate) fn read<T: Element, F: Source>(file: &F, chunk: &Chunk) -> Result<Vec<T>, F::Error> {
     let count = chunk.span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
     let values = usize::try_from(count).ok().and_then(|count| T::new_vec_zeroed(count).ok());
@@ -160,7 +161,7 @@ pub(crate) fn read<T: Element, F: Source>(file: &F, chunk: &Chunk) -> Result<Vec
     Ok(values)
 }
 
-/// All values of a chunk into `values`, which must have room for just these.
+/// Reads all values of a chunk into `values`, which has just that length.
 pub(crate) fn read_into<T: Element, F: Source>(
     file: &F,
     chunk: &Chunk,
@@ -177,10 +178,11 @@ pub(crate) fn read_into<T: Element, F: Source>(
     Ok(())
 }
 
-/// The text of a chunk of text, without NULs at its end.
+/// The text of a chunk of text, without the NULs at its end.
 ///
 /// # Errors
-/// [`Fault::NotText`] if it is not UTF-8, [`Fault::Memory`]; the source's own.
+/// [`Fault::NotText`] if it is not UTF-8; [`Fault::Memory`] if it cannot be allocated; an error of
+/// the source.
 pub fn read_text<F: Source>(file: &F, chunk: &Chunk) -> Result<String, F::Error> {
     let mut bytes = read::<u8, F>(file, chunk)?;
     let len = bytes.iter().rposition(|&byte| byte != 0);

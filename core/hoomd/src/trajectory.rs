@@ -1,4 +1,4 @@
-//! A file of the schema, open for reading.
+//! A trajectory, open for reading.
 
 use crate::error::{Error, Fault};
 use crate::frame::Frame;
@@ -13,22 +13,23 @@ use core::slice;
 use once_cell::race::OnceBox;
 use striae_core::gsd::{self, Chunk, Version};
 
-/// Members and frames that are believed whatever the length of the file.
+/// Number of members and frames that are accepted in a file of any length.
 const BELIEVED: u64 = 1 << 20;
 
-/// Bytes of taken values that are believed for each byte of the file: a value that is as in frame 0
-/// takes none of it, and the chunk of a step, which most frames have, takes 40.
+/// Bytes of values taken from frame 0 that are accepted for each byte of the file. A value that is
+/// taken from frame 0 needs no bytes in the frame; the chunk of a step, which most frames have,
+/// needs 40.
 const TAKEN: u64 = 16;
 
-/// Bytes of a file that are believed whatever its length, when it is about taken values.
+/// File length in bytes that is assumed at least for this limit.
 const SHORT: u64 = 1 << 24;
 
-/// A file of the schema `hoomd`, open for reading. All of its methods may be called by many threads
-/// at once.
+/// A file of the schema `hoomd`, open for reading. Many threads may call all of its methods at
+/// once.
 ///
-/// Nothing is read but what is asked for: [`frame`](Self::frame) looks up the frame's part of the
-/// index, and each quantity is read when its method is called. What a frame does not say is as in
-/// frame 0, or a default (`spec/gsd-hoomd.md#values`).
+/// Data is read only when it is asked for: [`frame`](Self::frame) looks up the frame in the index,
+/// and each method of the frame reads one quantity. A value that a frame does not have is taken
+/// from frame 0, or it is a default (`spec/gsd-hoomd.md#values`).
 ///
 /// ```
 /// # use striae_hoomd::{File, Trajectory};
@@ -51,10 +52,10 @@ pub struct Trajectory<F> {
 }
 
 impl<F: Source> Trajectory<F> {
-    /// Opens the file at `place`: where that is, the [source](Open) says.
+    /// Opens the file at `place`; the [source](Open) defines what a place is.
     ///
     /// # Errors
-    /// As [`new`](Self::new); what [`Open::open`] says.
+    /// The errors of [`new`](Self::new) and of [`Open::open`].
     pub fn open<P>(place: P) -> Result<Self, F::Error>
     where
         F: Open<P>,
@@ -65,7 +66,8 @@ impl<F: Source> Trajectory<F> {
     /// The trajectory in an open file.
     ///
     /// # Errors
-    /// [`Error::Schema`], [`Error::Version`].
+    /// [`Error::Schema`] if the file has another schema; [`Error::Version`] if its schema version
+    /// cannot be read.
     pub fn new(file: F) -> Result<Self, F::Error> {
         let header = &file.head().header;
         let (schema, version) = (header.schema, header.schema_version);
@@ -84,7 +86,7 @@ impl<F: Source> Trajectory<F> {
         &self.file
     }
 
-    /// The file, given back.
+    /// Returns the file.
     #[must_use]
     pub fn into_file(self) -> F {
         self.file
@@ -96,23 +98,23 @@ impl<F: Source> Trajectory<F> {
         self.file.head().header.schema_version
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.file.head().frames
     }
 
-    /// Whether there are none.
+    /// Whether there are no frames.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Looks again at what the file holds, as a writer may have committed more; says whether it has
-    /// changed.
+    /// Reads the state of the file again, because a writer may have committed more frames; returns
+    /// whether it has changed.
     ///
     /// # Errors
-    /// As [`Refresh::refresh`]. What was known before is kept then.
+    /// The errors of [`Refresh::refresh`]. The earlier state is kept then.
     pub fn refresh(&mut self) -> Result<bool, F::Error>
     where
         F: Refresh,
@@ -125,10 +127,11 @@ impl<F: Source> Trajectory<F> {
         Ok(is_new)
     }
 
-    /// A frame.
+    /// The frame with this number.
     ///
     /// # Errors
-    /// [`gsd::Error::NoFrame`]; a damaged entry of the index; the source's own.
+    /// [`gsd::Error::NoFrame`] if there is no such frame; an error for a damaged index entry; an
+    /// error of the source.
     pub fn frame(&self, number: u64) -> Result<Frame<'_, F>, F::Error> {
         let frames = self.len();
         if number >= frames {
@@ -137,8 +140,9 @@ impl<F: Source> Trajectory<F> {
         Ok(Frame::new(self, number, self.chunks_of(number)?))
     }
 
-    /// Some frames, looked up while they are asked for; of those that there are not, none.
-    /// [`Iterator::step_by`] and [`Iterator::rev`] look up only what they give.
+    /// Some frames, each looked up when the iterator reaches it; numbers past the last frame are
+    /// ignored. [`Iterator::step_by`] and [`Iterator::rev`] look up only the frames that they
+    /// return.
     pub fn frames(&self, numbers: impl RangeBounds<u64>) -> Frames<'_, F> {
         let start = match numbers.start_bound() {
             Bound::Included(&start) => start,
@@ -153,7 +157,7 @@ impl<F: Source> Trajectory<F> {
         Frames { trajectory: self, numbers: start..end.min(self.len()) }
     }
 
-    /// An error of this file.
+    /// Makes an error about this file.
     pub(crate) fn error(&self, fault: impl Into<Fault>) -> F::Error {
         self.file.error(fault.into())
     }
@@ -170,7 +174,7 @@ impl<F: Source> Trajectory<F> {
     /// The chunks of frame 0.
     ///
     /// # Errors
-    /// As [`frame`](Self::frame).
+    /// The errors of [`frame`](Self::frame).
     pub fn first(&self) -> Result<&[Chunk], F::Error> {
         if let Some(chunks) = self.first.get() {
             return Ok(chunks);
@@ -185,10 +189,10 @@ impl<F: Source> Trajectory<F> {
         self.file.names()?.get(id).ok_or_else(|| self.error(gsd::Error::NoName { id, names }))
     }
 
-    /// The chunk of a name among those of a frame.
+    /// The chunk with this name among the chunks of a frame.
     ///
     /// # Errors
-    /// If the names cannot be read.
+    /// An error if the names cannot be read.
     pub fn named<'a>(
         &self,
         chunks: &'a [Chunk],
@@ -222,7 +226,7 @@ impl<F: Source> Trajectory<F> {
         Ok(cell.map_or(count, |cell| *cell.get_or_init(|| Box::new(count))))
     }
 
-    /// N of a group if it is among the chunks of a frame.
+    /// N of a group, if one of these chunks states it.
     pub(crate) fn count_of(&self, chunks: &[Chunk], group: Group) -> Result<Option<u64>, F::Error> {
         let field = group.count();
         let Some(chunk) = self.named(chunks, field.name)? else { return Ok(None) };
@@ -232,25 +236,25 @@ impl<F: Source> Trajectory<F> {
         Ok(Some(value.into()))
     }
 
-    /// Refuses a chunk of another type or shape than the schema's; `n` are its rows unless they are
-    /// as many as there are types.
+    /// Checks type and shape of a chunk against the schema; `n` is the number of its rows, unless
+    /// that is the number of types.
     pub(crate) fn check(&self, chunk: &Chunk, field: &Field, n: u64) -> Result<(), F::Error> {
         field.check(chunk, Some(n)).map_err(|error| self.error(error))
     }
 
-    /// Most members of a group, and most frames, that are believed without a place in the file for
-    /// each: memory that they need is not bounded by the file's length.
+    /// The largest number of members of a group, and of frames, that is accepted although they may
+    /// need no bytes in the file.
     pub fn most(&self) -> u64 {
         self.file_len().max(BELIEVED)
     }
 
-    /// Most bytes that are believed of values which frames take from elsewhere, for the same
+    /// The most bytes of values taken from frame 0 or the defaults that are accepted, for the same
     /// reason.
     pub fn most_of_taken(&self) -> u64 {
         self.file_len().max(SHORT).saturating_mul(TAKEN)
     }
 
-    /// What the chunks that are read together have room for.
+    /// The limit for chunks that are read together.
     pub(crate) fn room(&self) -> Room {
         Room::new(self.file_len())
     }
@@ -260,7 +264,7 @@ impl<F: Source> Trajectory<F> {
     }
 }
 
-/// Some frames of a trajectory.
+/// An iterator over some frames of a trajectory.
 #[derive(Debug)]
 pub struct Frames<'a, F> {
     trajectory: &'a Trajectory<F>,

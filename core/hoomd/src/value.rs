@@ -1,4 +1,4 @@
-//! A quantity of the schema that is to be written, whatever its type.
+//! A value of the schema of any type, ready to be written.
 
 use crate::element::{Element, little_endian};
 use crate::error::Error;
@@ -13,7 +13,7 @@ use striae_core::gsd::ChunkType;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// Values of a [`Field`].
+/// The values of a [`Field`].
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     U8(Cow<'a, [u8]>),
@@ -25,8 +25,8 @@ pub(crate) enum Value<'a> {
 }
 
 impl Field {
-    /// The default as it stands in a file, if there is one: type, columns, and bytes of one row, or
-    /// of all rows of a chunk that has a number of rows of its own.
+    /// The default value as it is stored in a file, if there is one: type, columns, and the bytes
+    /// of one row (or of all rows, if their number is fixed).
     #[must_use]
     pub fn default_row(&self) -> Option<(ChunkType, u32, Vec<u8>)> {
         let (value, m) = Value::of_default(self)?;
@@ -61,13 +61,13 @@ impl Value<'static> {
     }
 }
 
-/// As numbers of a type that has them all.
+/// Converts the numbers to another type that can hold all of them.
 fn converted<T: TryFrom<i8>>(row: &[i8]) -> Vec<T> {
     row.iter().filter_map(|&value| T::try_from(value).ok()).collect()
 }
 
 impl Value<'_> {
-    /// The value with memory of its own.
+    /// Copies the value into its own memory.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::U8(values) => Value::U8(Cow::Owned(values.into_owned())),
@@ -79,7 +79,7 @@ impl Value<'_> {
         }
     }
 
-    /// The value with numbers of this precision.
+    /// Converts the numbers to this precision.
     pub(crate) fn of_precision(self, precision: Precision) -> Self {
         match self {
             Self::Floats(values) if values.precision() != precision => {
@@ -89,7 +89,7 @@ impl Value<'_> {
         }
     }
 
-    /// Their type and bytes in a file; texts are [`padded`].
+    /// The type and bytes in a file; texts are [`padded`].
     pub(crate) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
         match self {
             Self::U8(values) => (ChunkType::U8, raw(values)),
@@ -152,7 +152,8 @@ impl Value<'_> {
         }
     }
 
-    /// Refuses what a chunk of this field cannot hold. `count` says how many members groups have.
+    /// Checks that a chunk of this field can hold the value. `count` gives the number of members of
+    /// a group.
     pub(crate) fn check(&self, field: &Field, count: impl Fn(Group) -> u32) -> Result<(), Error> {
         let name = || field.name.as_bytes().into();
         let rows = match field.rows {
@@ -190,8 +191,8 @@ fn is_repeated<T: TryFrom<i8> + PartialEq>(values: &[T], row: &[i8]) -> bool {
 }
 
 impl Quantity {
-    /// Refuses one that is not `n` rows of `m` values, and a text that would be read without its
-    /// last character.
+    /// Checks that there are `n` rows of `m` values, and that no text would lose its last
+    /// character.
     pub(crate) fn check(&self, name: impl Fn() -> Box<[u8]>) -> Result<(), Error> {
         let found = usize_to_u64(self.values.len());
         let want = match &self.values {
@@ -207,7 +208,7 @@ impl Quantity {
     }
 }
 
-/// Values as they stand in a file.
+/// The bytes of values in a file.
 pub(crate) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
     match cfg!(target_endian = "little") {
         true => Cow::Borrowed(values.as_bytes()),
@@ -215,8 +216,8 @@ pub(crate) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Texts as rows of one width, and the width: each with at least one NUL. Two columns at least, as
-/// gsd's Python package cannot read texts of one.
+/// Pads texts with NULs to rows of one width, at least one NUL each; returns the bytes and the
+/// width. The width is at least two, because gsd's Python package cannot read texts of width one.
 pub(crate) fn padded(texts: &[String]) -> (Vec<u8>, u32) {
     let longest = texts.iter().map(String::len).max().unwrap_or(0);
     let width = longest.saturating_add(1).max(2);

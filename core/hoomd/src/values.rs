@@ -14,18 +14,18 @@ use striae_core::gsd::{Chunk, ChunkType, Version};
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// Bits of the numbers that a schema calls float.
+/// The precision of the numbers that the schema calls float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Precision {
-    /// 32.
+    /// 32 bits.
     #[default]
     Single,
-    /// 64.
+    /// 64 bits.
     Double,
 }
 
 impl Precision {
-    /// Refuses this one for a file of a version of the schema that cannot have it.
+    /// Fails if a file with this version of the schema cannot have this precision.
     pub(crate) fn check(self, version: Version) -> Result<(), Error> {
         match self {
             Self::Double if version < schema::VERSION => {
@@ -45,7 +45,7 @@ impl fmt::Display for Precision {
     }
 }
 
-/// Numbers of 32 or of 64 bits, as they stand in the file.
+/// Numbers of 32 or 64 bits, with the precision of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Floats {
     /// `float32`.
@@ -55,7 +55,7 @@ pub enum Floats {
 }
 
 impl Floats {
-    /// How many there are.
+    /// Number of values.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -64,13 +64,13 @@ impl Floats {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bits they have.
+    /// The precision of the values.
     #[must_use]
     pub const fn precision(&self) -> Precision {
         match self {
@@ -79,7 +79,7 @@ impl Floats {
         }
     }
 
-    /// One of them; nothing is lost if it has 32 bits.
+    /// One value; 32-bit values are widened without loss.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<f64> {
         match self {
@@ -88,7 +88,7 @@ impl Floats {
         }
     }
 
-    /// All of them; nothing is lost if they have 32 bits.
+    /// All values; 32-bit values are widened without loss.
     #[must_use]
     pub fn into_f64(self) -> Vec<f64> {
         match self {
@@ -97,7 +97,7 @@ impl Floats {
         }
     }
 
-    /// All of them, rounded to the nearest if they have 64 bits.
+    /// All values; 64-bit values are rounded to the nearest.
     #[must_use]
     pub fn into_f32(self) -> Vec<f32> {
         match self {
@@ -106,7 +106,7 @@ impl Floats {
         }
     }
 
-    /// All of them with as many bits.
+    /// All values, converted to this precision.
     #[must_use]
     pub fn into_precision(self, precision: Precision) -> Self {
         match precision {
@@ -115,7 +115,7 @@ impl Floats {
         }
     }
 
-    /// Whether both are the same numbers bit for bit, those of 32 bits widened.
+    /// Whether both have the same numbers bit for bit, after 32-bit numbers are widened.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::F32(these), Self::F32(those)) => these.as_bytes() == those.as_bytes(),
@@ -145,19 +145,19 @@ const fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// A chunk as it stands in the file: `n` rows of `m` values.
+/// The values of a chunk: `n` rows of `m` values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
-    /// Rows; bytes if it is text.
+    /// Number of rows; for text, number of bytes.
     pub n: u64,
-    /// Columns.
+    /// Number of columns.
     pub m: u32,
     /// All values, row by row.
     pub values: Values,
 }
 
 impl Quantity {
-    /// Rows of `m` values, one row behind the other.
+    /// Makes rows of `m` values, one row after another.
     #[must_use]
     pub fn rows(values: impl Into<Values>, m: u32) -> Self {
         let values = values.into();
@@ -165,7 +165,7 @@ impl Quantity {
         Self { n: len.checked_div(m.into()).unwrap_or(0), m, values }
     }
 
-    /// A text.
+    /// Makes a text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -185,12 +185,12 @@ macro_rules! values {
         #[derive(Debug, Clone, PartialEq)]
         pub enum Values {
             $($(#[$doc])* $Kind(Vec<$T>),)+
-            /// `character`: a text of each frame, without the NULs at its end.
+            /// `character`: one text per frame, without the NULs at its end.
             Text(Vec<String>),
         }
 
         impl Values {
-            /// The type that they have in a file.
+            /// The type of the values in a file.
             #[must_use]
             pub const fn kind(&self) -> ChunkType {
                 match self {
@@ -199,7 +199,7 @@ macro_rules! values {
                 }
             }
 
-            /// How many there are.
+            /// Number of values.
             #[must_use]
             pub const fn len(&self) -> usize {
                 match self {
@@ -215,7 +215,7 @@ macro_rules! values {
                 })
             }
 
-            /// As many copies, one behind the other; `None` if there is no memory for them.
+            /// This number of copies, one after another; `None` if the memory cannot be allocated.
             pub(crate) fn repeated(&self, times: usize) -> Option<Self> {
                 Some(match self {
                     $(Self::$Kind(values) => Self::$Kind(repeated(values, times)?),)+
@@ -223,7 +223,8 @@ macro_rules! values {
                 })
             }
 
-            /// Their bytes in a file. An empty text has a NUL, as gsd cannot read one of no bytes.
+            /// The bytes in a file. An empty text gets a NUL, because gsd cannot read a text of no
+            /// bytes.
             pub(crate) fn bytes(&self) -> Cow<'_, [u8]> {
                 match self {
                     $(Self::$Kind(values) => raw(values),)+
@@ -234,7 +235,8 @@ macro_rules! values {
                 }
             }
 
-            /// Puts those of a chunk into a part of these, which are of the chunk's type.
+            /// Reads the values of a chunk into a part of these values, which have the type of the
+            /// chunk.
             pub(crate) fn put<F: Source>(
                 &mut self,
                 file: &F,
@@ -286,7 +288,7 @@ values! {
 }
 
 impl Values {
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0

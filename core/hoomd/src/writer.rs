@@ -1,4 +1,4 @@
-//! A file of the schema that is written.
+//! Writes a file of the schema.
 
 use crate::data::{FrameData, log_name};
 use crate::error::{Error, Fault};
@@ -16,11 +16,11 @@ use striae_core::gsd::error::BadName;
 use striae_core::gsd::{self, ChunkType, Version};
 use striae_core::integrity::crc32c;
 
-/// A trajectory that is written, frame by frame.
+/// Writes a trajectory, frame by frame.
 ///
-/// A chunk is left out if frame 0 has the same value, or if it is the default and frame 0 has no
-/// such chunk, so that readers get the value all the same (`spec/gsd-hoomd.md#writing`). The values
-/// of frame 0 are kept in memory for that.
+/// A chunk is left out if frame 0 has the same value, or if the value is the default and frame 0
+/// has no such chunk: readers still get the right value (`spec/gsd-hoomd.md#writing`). For this,
+/// the values of frame 0 are kept in memory.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, Slot};
@@ -46,19 +46,18 @@ use striae_core::integrity::crc32c;
 pub struct Writer<W> {
     file: W,
     start: Start,
-    /// Chunks of a frame that could not be written to its end: name and checksum.
+    /// The chunks already written of a frame that failed: name and checksum.
     begun: Vec<(Box<[u8]>, u32)>,
 }
 
-/// What a writer must know of a file before it adds frames: of what precision they are, and what
-/// stands in frame 0.
+/// The state of a file that a writer must know before it adds frames: precision and frame 0.
 #[derive(Debug)]
 pub struct Start {
     precision: Precision,
     first: Option<First>,
 }
 
-/// What stands in frame 0.
+/// The contents of frame 0.
 #[derive(Debug)]
 struct First {
     values: Vec<(&'static str, Value<'static>)>,
@@ -66,28 +65,29 @@ struct First {
     logs: Vec<Box<[u8]>>,
 }
 
-/// A chunk that is to be written.
+/// A chunk to be written.
 enum Item<'a> {
     Value(&'static Field, Value<'a>),
     Log(Box<[u8]>, &'a Quantity),
 }
 
 impl Start {
-    /// For a new file, whose header says the schema's [name](schema::NAME) and this version, with
-    /// numbers of this precision.
+    /// The start of a new file, whose header has the schema's [name](schema::NAME) and this
+    /// version; its numbers have this precision.
     ///
     /// # Errors
-    /// [`Error::Precision`].
+    /// [`Error::Precision`] if the version does not allow this precision.
     pub fn new(version: Version, precision: Precision) -> Result<Self, Error> {
         precision.check(version)?;
         Ok(Self { precision, first: None })
     }
 
-    /// For a file that has the frames of this trajectory, be they ours or those of any other
-    /// program. Reads frame 0.
+    /// The start of a file that has the frames of this trajectory, written by any program. Reads
+    /// frame 0.
     ///
     /// # Errors
-    /// [`Error::Precision`]; those of frame 0.
+    /// [`Error::Precision`] if the version does not allow this precision; the errors of reading
+    /// frame 0.
     pub fn of<F: Source>(
         trajectory: &Trajectory<F>,
         precision: Precision,
@@ -102,7 +102,7 @@ impl Start {
 }
 
 impl<W: Sink> Writer<W> {
-    /// Adds frames to `file`, which has those that `start` knows.
+    /// Makes a writer that adds frames to `file`, whose state is `start`.
     #[must_use]
     pub const fn new(file: W, start: Start) -> Self {
         Self { file, start, begun: Vec::new() }
@@ -114,31 +114,32 @@ impl<W: Sink> Writer<W> {
         &self.file
     }
 
-    /// The file, given back; it is not closed.
+    /// Returns the file, which is not closed.
     #[must_use]
     pub fn into_file(self) -> W {
         self.file
     }
 
-    /// Frames, also such that are not committed.
+    /// Number of frames, including uncommitted ones.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.file.frames()
     }
 
-    /// Bits of the numbers that are written.
+    /// Precision of the numbers that are written.
     #[must_use]
     pub const fn precision(&self) -> Precision {
         self.start.precision
     }
 
-    /// Adds a frame and returns its number. It is in the file with the next
-    /// [`commit`](Self::commit).
+    /// Adds a frame and returns its number. The next [`commit`](Self::commit) makes it part of the
+    /// file.
     ///
     /// # Errors
-    /// What [`FrameData::check`] says, [`Error::NotInFrame0`], a name or text that the file cannot
-    /// have: nothing of the frame is written then. What the [sink](Sink) says of its store: call it
-    /// again then with the same frame ([`Error::OtherFrame`]).
+    /// The errors of [`FrameData::check`]; [`Error::NotInFrame0`] for a quantity that frame 0 does
+    /// not have; an error for a name or text that the file cannot hold. Then nothing of the frame
+    /// is written. After an error of the [sink](Sink), call this again with the same frame,
+    /// otherwise it returns [`Error::OtherFrame`].
     pub fn append(&mut self, frame: &FrameData) -> Result<u64, W::Error> {
         let items = self.items(frame)?;
         let mut is_begun = self.begun.iter();
@@ -172,18 +173,18 @@ impl<W: Sink> Writer<W> {
         Ok(number)
     }
 
-    /// Makes all frames part of the file, as durable as was asked for.
+    /// Makes all frames part of the file, with the durability of the sink.
     ///
     /// # Errors
-    /// As [`Sink::commit`].
+    /// The errors of [`Sink::commit`].
     pub fn commit(&mut self) -> Result<(), W::Error> {
         self.file.commit()
     }
 
-    /// Commits for the last time, and ends the file where the last chunk does.
+    /// Commits for the last time and cuts the file after its last chunk.
     ///
     /// # Errors
-    /// As [`Sink::close`].
+    /// The errors of [`Sink::close`].
     pub fn close(&mut self) -> Result<(), W::Error> {
         self.file.close()
     }
@@ -191,7 +192,7 @@ impl<W: Sink> Writer<W> {
     /// Removes all frames.
     ///
     /// # Errors
-    /// As [`Sink::truncate`].
+    /// The errors of [`Sink::truncate`].
     pub fn truncate(&mut self) -> Result<(), W::Error> {
         self.file.truncate()?;
         self.start.first = None;
@@ -203,7 +204,7 @@ impl<W: Sink> Writer<W> {
         self.file.error(fault.into())
     }
 
-    /// The chunks that the frame needs, of which all can be written.
+    /// The chunks that the frame needs, after a check that all can be written.
     fn items<'a>(&self, frame: &'a FrameData) -> Result<Vec<Item<'a>>, W::Error> {
         frame.check().map_err(|error| self.error(error))?;
         let mut items = Vec::new();
@@ -233,7 +234,7 @@ impl<W: Sink> Writer<W> {
         Ok(items)
     }
 
-    /// What frame 0 has of a field.
+    /// The value of a field in frame 0.
     fn first_value(&self, field: &Field) -> Option<&Value<'static>> {
         let first = self.start.first.as_ref()?;
         first.values.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value)
@@ -247,7 +248,7 @@ impl<W: Sink> Writer<W> {
         }
     }
 
-    /// Refuses a quantity that the file cannot have, before anything of its frame is written.
+    /// Checks that the file can hold a quantity, before anything of its frame is written.
     fn check_log(&self, name: &[u8], quantity: &Quantity) -> Result<(), W::Error> {
         if self
             .start
@@ -274,7 +275,7 @@ impl<W: Sink> Writer<W> {
     }
 }
 
-/// Bytes of a name in a file of layer 1.
+/// The longest name in bytes in a file of layer 1.
 const SLOT: u32 = 63;
 
 impl First {
@@ -303,7 +304,7 @@ impl First {
 }
 
 impl<F: Source> Frame<'_, F> {
-    /// The values of a field that is written.
+    /// The value of a field, in the form that the writer compares.
     fn value(&self, field: &Field) -> Result<Value<'static>, F::Error> {
         Ok(match field.kind {
             Kind::U8 => Value::U8(Cow::Owned(self.numbers(field)?)),
@@ -317,7 +318,7 @@ impl<F: Source> Frame<'_, F> {
     }
 }
 
-/// A chunk as it is to stand in the file.
+/// A chunk in the form in which it is written.
 struct Raw<'a> {
     name: &'a [u8],
     kind: ChunkType,
@@ -350,7 +351,8 @@ impl Item<'_> {
         }
     }
 
-    /// What tells it from another of its name.
+    /// A checksum of its type, columns and bytes, to compare it with another chunk of the same
+    /// name.
     fn checksum(&self) -> u32 {
         let Raw { kind, m, bytes, .. } = self.raw();
         let crc = crc32c(0, &bytes);
