@@ -1,4 +1,4 @@
-//! Lines of a dump: every metadata field of a file, with its place, its bytes and its value.
+//! The lines of a dump: every metadata field of a file, with its offset, bytes and value.
 
 use crate::subject::{Failed, read};
 use alloc::format;
@@ -10,43 +10,43 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
-/// Bytes of a window that tables are read in.
+/// Length in bytes of the window in which tables are read.
 pub(crate) const WINDOW: usize = 1 << 16;
 
 /// A line of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// A field as it stands in the file.
+    /// A field that the file has.
     Field {
         /// The part of the file, a dot, the specification's name, and in a table the index:
         /// `META1.ntasks`, `META2.blocksize[chunk][task]`, `index.frame[slot]`.
         name: String,
-        /// Where its first byte is in the physical file.
+        /// Offset of its first byte in the physical file.
         offset: u64,
-        /// Bytes that it has in the file. Those of a SIONlib record may go on in the task's next
-        /// chunk.
+        /// Its length in bytes. The header of a SIONlib record may continue in the next chunk of
+        /// the task.
         len: u64,
-        /// The bytes; of SIONlib's filenameprefix without the zeros at its end.
+        /// Its bytes; for SIONlib's filenameprefix, without the zeros at the end.
         bytes: Vec<u8>,
-        /// What they mean.
+        /// Its value in words.
         value: String,
-        /// Position in the task's stream, for a SIONlib record's fields.
+        /// Position in the task's stream, for the fields of a SIONlib record.
         position: Option<u64>,
     },
-    /// What follows from the fields, and is not in the file.
+    /// A value that follows from the fields and is not in the file.
     Derived {
-        /// The specification's name, or what it is.
+        /// The name in the specification, or a description.
         name: &'static str,
         /// The value.
         value: String,
     },
 }
 
-/// Who takes the lines. It fails as the store does: what is read and what takes lines are mostly of
-/// one operating system.
+/// A callback that gets the lines. It returns the store's error type, because reading and printing
+/// mostly use one operating system.
 pub type Each<'a, S> = dyn FnMut(Line) -> Result<(), <S as ReadAt>::Error> + 'a;
 
-/// Reads a file of a format whose errors are `F` from front to back, and hands over lines.
+/// Reads a file of a format whose error type is `F` from front to back, and passes lines on.
 pub(crate) struct Lines<'a, S: ReadAt, F> {
     pub(crate) store: &'a S,
     pub(crate) file_len: u64,
@@ -75,7 +75,7 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
         self.line(Line::Derived { name, value: value.to_string() })
     }
 
-    /// `len` bytes of the file, which has them; at most [`WINDOW`].
+    /// Reads `len` bytes, at most [`WINDOW`], which the file must have.
     pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], Failed<S, F>> {
         if self.in_window(offset, len).is_none() {
             let left = Span::between(offset, self.file_len).map_or(0, Span::len);
@@ -95,7 +95,7 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
     }
 }
 
-/// The name as error texts have it, with the index of a table's entry.
+/// The name as in error texts, with the index of the table entry.
 pub(crate) fn name_of(table: &Table, field: &Field, index: &[u64]) -> String {
     let index: String = index.iter().map(|index| format!("[{index}]")).collect();
     format!("{}.{}{index}", table.part, field.name)

@@ -1,7 +1,7 @@
-//! What inspecting a file finds, as values with stable names: for programs, whatever the format.
+//! Findings of every format, as values with stable names.
 //!
-//! The findings of a format are one table, given to the macro `findings`: a row is a kind with its
-//! severity, fields, values and text, out of which come the enum, its `Display`, its [`Facts`], and
+//! The findings of a format are one table, given to the macro `findings`. Each row has a kind, its
+//! severity, fields, values and text. The macro makes the enum, its `Display`, its [`Facts`], and
 //! the list of [`Kind`]s that the specification prints.
 
 use alloc::borrow::ToOwned;
@@ -12,12 +12,12 @@ use striae_core::field::Table;
 
 pub use striae_core::field::FieldId;
 
-/// How bad it is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Unusual, and no reader minds: all that was written can be read.
+    /// Unusual, but harmless: all that was written can be read.
     Note,
-    /// A reader refuses the file or a part of it, or gets something else than was written.
+    /// A reader refuses the file or a part of it, or gets other data than was written.
     Damage,
 }
 
@@ -34,11 +34,12 @@ impl fmt::Display for Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kind {
-    /// Its name: `too_large`, or nothing if it is that of an error. Names do not change.
+    /// Its name, such as `too_large`; empty if the kind is that of the error inside. Names never
+    /// change.
     pub name: &'static str,
-    /// How bad such findings are.
+    /// The severity of such findings.
     pub severity: Severity,
-    /// What it means, in lines.
+    /// Its meaning, in lines.
     pub meaning: &'static [&'static str],
 }
 
@@ -54,37 +55,38 @@ impl Kind {
     }
 }
 
-/// A finding of any format. Its `Display` is one line, without file and severity.
+/// A finding of any format. `Display` prints it on one line, without file and severity.
 pub trait Found: fmt::Display {
-    /// How bad it is.
+    /// How severe it is.
     fn severity(&self) -> Severity;
 
-    /// What it says, as values.
+    /// The finding as a list of named values.
     fn facts(&self) -> Facts;
 }
 
-/// How much of a file's data was compared with checksums. Its `Display` says so.
+/// The amount of a file's data that was compared with checksums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
-    /// Bytes of streams, chunks or samples, as far as tables tell.
+    /// Bytes of streams, chunks or samples, as stated by the tables.
     pub bytes: u64,
-    /// Bytes of these that were compared with a checksum, whatever that came to.
+    /// Number of these bytes that were compared with a checksum, whatever the result.
     pub checked: u64,
 }
 
 impl Coverage {
-    /// There are `bytes` more.
+    /// Adds `bytes` to the total.
     pub const fn add(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Of these, `bytes` were compared.
+    /// Adds `bytes` to the compared bytes.
     pub const fn add_checked(&mut self, bytes: u64) {
         self.checked = self.checked.saturating_add(bytes);
     }
 
-    /// What verifying a file came to, in words: only one whose data were all checked is just sound.
+    /// The result of verifying a file in words: only a file whose data was all compared is called
+    /// just sound.
     #[must_use]
     pub const fn verdict(self, damage: u64) -> &'static str {
         match (damage, self.checked) {
@@ -102,7 +104,7 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// A value that stands in a file.
+/// A value in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// An integer of any field.
@@ -114,18 +116,19 @@ pub enum Value {
 /// Values of a finding, each with its name, its type and what it means.
 macro_rules! facts {
     ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty => $value:expr,)*) => {
-        /// What a finding says; what does not apply is `None`. Names of kinds and fields do not
-        /// change.
+        /// The values of a finding; a value that does not apply is `None`. Names of kinds and
+        /// fields never change.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Facts {
-            /// What kind of finding it is: `too_large`, `checksum`.
+            /// The kind of finding: `too_large`, `checksum`.
             pub kind: &'static str,
             $($(#[doc = $meaning])+ pub $name: Option<$type>,)*
         }
 
         impl Facts {
-            /// All that apply but the kind, by name, in the order that lists have.
+            /// Calls `each` with all values that apply except the kind, by name, in the order of
+            /// printed lists.
             pub fn each(&self, mut each: impl FnMut(&'static str, Value)) {
                 $(if let Some(value) = &self.$name {
                     let to_value: fn(&$type) -> Value = $value;
@@ -177,7 +180,7 @@ impl<I: Into<i128>> From<I> for Value {
     }
 }
 
-/// A field as core's errors name it: `META1.ntasks`.
+/// A field as the core crate's errors name it: `META1.ntasks`.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldName(pub &'static [&'static Table], pub FieldId);
 
@@ -190,14 +193,14 @@ impl fmt::Display for FieldName {
     }
 }
 
-/// Whether a file begins with most bytes of a format's magic: a damaged one is still of that
-/// format.
+/// Whether most of the first bytes agree with a format's magic: a file with a damaged magic still
+/// belongs to that format.
 #[must_use]
 pub fn is_mostly(magic: &[u8], bytes: &[u8]) -> bool {
     magic.iter().zip(bytes).filter(|(a, b)| a == b).count() > magic.len() / 2
 }
 
-/// A number of things: `1 name`, `2 names`.
+/// A count with its noun: `1 name`, `2 names`.
 #[derive(Debug, Clone, Copy)]
 pub struct Count(pub u64, pub &'static str);
 
@@ -209,26 +212,26 @@ impl fmt::Display for Count {
 }
 
 impl Facts {
-    /// A finding of this kind, and nothing else yet.
+    /// Makes facts of this kind, without values.
     #[must_use]
     pub fn of(kind: &'static str) -> Self {
         Self { kind, ..Self::default() }
     }
 
-    /// It is about this field, which is there. `tables` are those of the format.
+    /// Sets the field and its offset. `tables` are those of the format.
     #[must_use]
     pub fn field(self, tables: &'static [&'static Table], field: FieldId, offset: u64) -> Self {
         let name = field.find(tables).map(|_| format!("{}", FieldName(tables, field)));
         Self { field: name, offset: Some(offset), ..self }
     }
 
-    /// This stands there.
+    /// Sets the value found.
     #[must_use]
     pub fn value(self, value: impl Into<i128>) -> Self {
         Self { value: Some(Value::Integer(value.into())), ..self }
     }
 
-    /// This stands there: a number, or any other text.
+    /// Sets the value found: a number, or any other text.
     #[must_use]
     pub fn text(self, value: &str) -> Self {
         let value = match value.parse() {
@@ -238,54 +241,55 @@ impl Facts {
         Self { value: Some(value), ..self }
     }
 
-    /// These bytes stand there, as text.
+    /// Sets the bytes found, as text.
     #[must_use]
     pub fn bytes(self, value: &[u8]) -> Self {
         self.text(&format!("{}", value.escape_ascii()))
     }
 
-    /// These bytes are meant.
+    /// Sets the bytes that the finding is about.
     #[must_use]
     pub fn span(self, offset: u64, len: u64) -> Self {
         Self { offset: Some(offset), len: Some(len), ..self }
     }
 
-    /// A checksum that is not right.
+    /// Sets the stored and the computed checksum.
     #[must_use]
     pub fn crcs(self, stored: u32, computed: u32) -> Self {
         Self { stored: Some(stored), computed: Some(computed), ..self }
     }
 
-    /// The smallest right value.
+    /// Sets the smallest allowed value.
     #[must_use]
     pub fn min(self, min: impl Into<i128>) -> Self {
         Self { min: Some(min.into()), ..self }
     }
 
-    /// The largest right value.
+    /// Sets the largest allowed value.
     #[must_use]
     pub fn max(self, max: impl Into<i128>) -> Self {
         Self { max: Some(max.into()), ..self }
     }
 
-    /// The only right value.
+    /// Sets the only allowed value.
     #[must_use]
     pub fn expected(self, expected: impl Into<i128>) -> Self {
         Self { expected: Some(expected.into()), ..self }
     }
 
-    /// So many of them are told at once.
+    /// Sets the number of cases that this finding stands for.
     #[must_use]
     pub fn count(self, count: u64) -> Self {
         Self { count: Some(count), ..self }
     }
 }
 
-/// The findings of a format, a row each: severity, name of the kind, variant with its fields, what
-/// they come to as [`Facts`], and as text.
+/// Defines the findings of a format, one row each: severity, name of the kind, variant with its
+/// fields, its [`Facts`], and its text.
 ///
-/// A row without a kind has that of the error in it. Rows behind `also` are errors of core, or
-/// findings of another table: they bring a function that gives their facts, their own `Display`,
+/// A row without a kind has the kind of the error inside. Rows after `also` are errors of the core
+/// crate, or findings of another table: they name a function that returns their facts, their own
+/// `Display`, and the list of their kinds; `kinds` is the list for errors in rows without a kind.
 /// and the list of their kinds; `kinds` is that of errors in rows without one.
 macro_rules! findings {
     (
@@ -374,9 +378,8 @@ macro_rules! findings {
     };
 }
 
-/// What errors of core say as [`Facts`]: a row each of meaning, kind, variant with its fields, and
-/// values.
-/// Errors that have none blame the caller, and nobody finds them in a file.
+/// Defines the [`Facts`] of core's errors, one row each: meaning, kind, variant with its fields,
+/// and values. Errors without a row blame the caller and are never found in a file.
 macro_rules! error_facts {
     (
         $(#[$meta:meta])*

@@ -1,23 +1,23 @@
-//! Verifies, recovers and dumps SIONlib, GSD and ffrecord files, wherever their bytes are.
+//! Verifies, recovers and dumps SIONlib, GSD and ffrecord files in any store.
 //!
-//! Opening a file stops at the first thing that is wrong. Inspecting goes on after it, and tells
-//! all that it finds. What a file *is* gets decided in `striae-core`, once, for both.
+//! Opening a file stops at the first error. Inspecting a file continues after an error and reports
+//! everything that it finds. `striae-core` decides what a valid file is, for both.
 //!
-//! A file to be inspected is a [`Subject`](subject::Subject): a store, and how its data are read
-//! and summed up. A byte slice is one; adapters bring files that are read by many threads, or past
+//! A file to be inspected is a [`Subject`](subject::Subject): a store, with methods that read and
+//! checksum its data. A byte slice is one; adapters add files that are read by many threads or past
 //! the page cache.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`dump`] | every metadata field of a file, as a line |
-//! | [`finding`] | what is found, as values and as text, whatever the format |
-//! | [`subject`] | what is inspected |
+//! | [`finding`] | what was found, as values and as text, for every format |
+//! | [`subject`] | the file that is inspected |
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
 #![cfg_attr(feature = "gsd", doc = "| [`gsd`] | GSD files |")]
 #![cfg_attr(feature = "ffrecord", doc = "| [`ffrecord`] | ffrecord files |")]
 //!
-//! It needs an allocator, and nothing of an operating system. Memory is bounded by the length of
-//! the file, whatever the file says; the module of a format says by how much.
+//! It needs an allocator, but no operating system. The length of the file bounds the memory; the
+//! module of each format states the bound.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! What is inspected: a store, and how its data are read.
+//! The file that is inspected: a store, and how its data is read.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -9,17 +9,17 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
-/// Bytes that are read at once: whole entries of tables.
+/// Bytes that are read at once; a multiple of the length of every table entry.
 pub const WINDOW: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
 
-/// Why inspecting a store `S` could not go on: the store failed or became shorter, or the format's
-/// own error.
+/// The error of an inspection that cannot continue: the store failed or became shorter, or an error
+/// of the format.
 pub type Failed<S, F> = DriveError<<S as ReadAt>::Error, F>;
 
-/// Why data of a store `S` cannot be read.
+/// The error of reading data of a store `S`.
 pub type Unread<S> = DriveError<<S as ReadAt>::Error, Infallible>;
 
-/// Which checksum data have.
+/// The kind of a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sum {
     /// CRC-32C, of SION and GSD files.
@@ -30,11 +30,11 @@ pub enum Sum {
 
 /// A file to be inspected.
 ///
-/// Tables are read through [`ReadAt`], in the order in which they are needed. Data, which are most
-/// of a file, are asked for by their places, and whoever has the file reads them as it can best: by
-/// many threads, ahead, past a page cache. What it does not say is done in a plain way.
+/// Tables are read through [`ReadAt`] in the order in which they are needed. Data is most of a
+/// file; it is requested by offset, and an implementation may read it with many threads, ahead, or
+/// past a page cache. The default methods read it in a plain way.
 pub trait Subject: ReadAt {
-    /// Computes checksums, be it in software.
+    /// The function that computes such a checksum; the default is in software.
     #[must_use]
     fn checksum(&self, sum: Sum) -> Checksum {
         match sum {
@@ -43,15 +43,15 @@ pub trait Subject: ReadAt {
         }
     }
 
-    /// Data in this span will be asked for soon, in parts and in any order.
+    /// A hint: data in this span will be read soon, in parts and in any order.
     fn bring(&self, span: Span) {
         let _ = span;
     }
 
-    /// Hands all bytes of `span`, which are data, to `each`, a piece after another.
+    /// Passes all bytes of `span`, which are data, to `each`, piece by piece.
     ///
     /// # Errors
-    /// [`DriveError::Ended`]; the store's.
+    /// [`DriveError::Ended`] if the file is shorter; an error of the store.
     fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread<Self>> {
         read_pieces(self, span, &mut Vec::new(), &mut |bytes| {
             each(bytes);
@@ -59,8 +59,8 @@ pub trait Subject: ReadAt {
         })
     }
 
-    /// Computes the checksum of the data in each of `spans`, and hands them to `each` in the order
-    /// of the spans, or why they cannot be read.
+    /// Computes the checksum of the data in each of `spans`, and passes each checksum, or the error
+    /// of reading the data, to `each` in the order of the spans.
     fn sums(&self, sum: Sum, spans: &[Span], each: &mut dyn FnMut(Result<u32, Unread<Self>>)) {
         let checksum = self.checksum(sum);
         for &span in spans {
@@ -94,7 +94,7 @@ impl<S: Subject + ?Sized> Subject for &S {
 /// Fills `buf` from `store`.
 ///
 /// # Errors
-/// [`DriveError::Ended`]; the store's.
+/// [`DriveError::Ended`] if the file is shorter; an error of the store.
 pub fn read<S, F>(store: &S, offset: u64, buf: &mut [u8]) -> Result<(), Failed<S, F>>
 where
     S: ReadAt + ?Sized,
@@ -105,10 +105,10 @@ where
     })
 }
 
-/// Hands all bytes of `span` to `each`, a piece after another, until it wants no more.
+/// Passes all bytes of `span` to `each`, piece by piece, until `each` returns `false`.
 ///
 /// # Errors
-/// [`DriveError::Ended`]; the store's.
+/// [`DriveError::Ended`] if the file is shorter; an error of the store.
 pub fn read_pieces<S, F>(
     store: &S,
     span: Span,
@@ -121,11 +121,11 @@ where
     read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
 }
 
-/// Hands all bytes of `span` to `each`, in pieces of `len` bytes and a shorter one, and where they
-/// are, until it wants no more. No more memory is taken than the longest piece needs.
+/// Passes all bytes of `span` to `each` with their offset, in pieces of `len` bytes and a shorter
+/// last one, until `each` returns `Ok(false)`. The memory is that of the longest piece.
 ///
 /// # Errors
-/// What `each` fails with; [`DriveError::Ended`]; the store's.
+/// An error of `each`; [`DriveError::Ended`] if the file is shorter; an error of the store.
 pub fn read_windows<S, F>(
     store: &S,
     span: Span,

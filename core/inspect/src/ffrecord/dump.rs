@@ -1,4 +1,4 @@
-//! Every metadata field of a file, with its place, its bytes and its value.
+//! Lists every metadata field of a file, with its offset, bytes and value.
 
 use crate::dump::{Each, Line, Lines, name_of};
 use crate::subject;
@@ -14,11 +14,11 @@ use zerocopy::FromBytes;
 type Failed<S> = subject::Failed<S, Error>;
 type Dump<'a, S> = Lines<'a, S, Error>;
 
-/// Hands over each field of a file's header and its tables.
+/// Passes each field of a file's header and tables to `each`.
 ///
 /// # Errors
-/// [`Error`] where the file ends, or the number of samples is none that it can have, behind the
-/// lines in front of it; the store's; those of `each`.
+/// [`Error`] if the file ends early or if its number of samples is impossible; the fields before
+/// that are passed first. An error of the store; an error of `each`.
 pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<(), Failed<S>> {
     let lines = &mut Dump::new(store, each)?;
     let file_len = lines.file_len;

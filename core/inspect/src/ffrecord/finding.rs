@@ -1,4 +1,4 @@
-//! What verifying finds.
+//! The findings of verifying an ffrecord file.
 
 use crate::finding::{Facts, error_facts, findings};
 use alloc::string::String;
@@ -6,7 +6,7 @@ use striae_core::ffrecord::{Error, raw};
 use striae_core::span::Span;
 
 findings! {
-    /// Something that is wrong or unusual.
+    /// A problem or an unusual fact in an ffrecord file.
     pub enum FindingKind;
 
     /// A sample is damaged, or where it should start or end.

@@ -1,8 +1,8 @@
-//! Checks all that can be checked of a file, and reports everything that it finds.
+//! Runs all checks of an ffrecord file, and reports everything that it finds.
 //!
-//! Opening a file looks at nothing but the number of samples. Verifying compares the tables with
-//! their checksum, looks at every offset, and compares every sample that has a place with its
-//! checksum. It keeps at most [`BATCH`] samples in memory.
+//! Opening a file checks only the number of samples. Verifying compares the tables with their
+//! checksum, checks every offset, and compares every sample whose place is known with its checksum.
+//! It keeps at most [`BATCH`] samples in memory.
 
 use super::finding::FindingKind;
 use crate::finding::{Coverage, Found as _, Severity};
@@ -15,40 +15,40 @@ use striae_core::ffrecord::{Error, Reader, Sample};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-/// Samples whose data are read together, at most.
+/// The most samples whose data is read together.
 const BATCH: usize = 1 << 14;
 
-/// Bytes that tables are read in.
+/// Length in bytes of the window in which tables are read.
 const WINDOW: usize = 1 << 17;
 
-/// What was verified, and how much was found.
+/// The size of the verified file, and the number of findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Samples; 0 if the header is damaged.
+    /// Number of samples; 0 if the header is damaged.
     pub samples: u64,
-    /// Samples whose bytes were compared with their checksums.
+    /// Number of samples whose bytes were compared with their checksums.
     pub checked: u64,
-    /// How much of the bytes of samples was compared with checksums.
+    /// The amount of sample bytes that was compared with checksums.
     pub data: Coverage,
-    /// Findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`].
     pub damage: u64,
-    /// Findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`].
     pub notes: u64,
 }
 
 impl Summary {
-    /// Whether no damage was found; in what was checked: see [`Coverage`].
+    /// Whether no damage was found in what was checked; see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0
     }
 }
 
-/// Checks a file, and hands over what it finds, one after another.
+/// Checks a file and passes each finding to the callback.
 ///
 /// # Errors
-/// The store's. Whatever is wrong with the contents of the file is a finding.
+/// An error of the store. Any problem in the contents of the file is a finding.
 pub fn verify<S: Subject>(
     subject: &S,
     each: &mut dyn FnMut(FindingKind),
@@ -67,7 +67,7 @@ pub fn verify<S: Subject>(
 struct Report<'a> {
     each: &'a mut dyn FnMut(FindingKind),
     summary: Summary,
-    /// Where the offset stands that was told last: of two samples, one ends and one starts there.
+    /// Place of the last reported offset entry: one sample ends there and the next one starts.
     told: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ impl Report<'_> {
         (self.each)(what);
     }
 
-    /// The row of this sample is wrong.
+    /// Reports the error of a sample's table row.
     fn row(&mut self, number: u64, error: Error) {
         let place = place_of(&error);
         if self.told.replace(place) != Some(place) {
@@ -140,7 +140,7 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     }
 }
 
-/// What lies between the tables and the first sample.
+/// Reports bytes between the tables and the first sample.
 fn gap(tables: u64, first: u64, report: &mut Report<'_>) {
     if let Some(span) = Span::between(tables, first).filter(|span| !span.is_empty()) {
         report.add(FindingKind::Gap { span });
@@ -170,7 +170,7 @@ fn check_data<S: Subject>(
     failed
 }
 
-/// Where the field stands that an error of the tables is about.
+/// The offset in the file of the field that an error of the tables is about.
 const fn place_of(error: &Error) -> u64 {
     match *error {
         Error::TooSmall { offset, .. } | Error::TooLarge { offset, .. } => offset,

@@ -1,9 +1,9 @@
-//! Every metadata field of a physical file, with its place, its bytes and its value.
+//! Lists every metadata field of a physical file, with its offset, bytes and value.
 //!
-//! The fields are those of core's tables ([`striae_core::sion::raw`]), which are also those of
-//! `spec/sion.md`. Lines come in file order: META1, META2, what stands behind it, a seal. Headers
-//! of key-value records come last, task by task, as they lie scattered between META1 and META2.
-//! Data are not shown.
+//! The fields are those of core's tables ([`striae_core::sion::raw`]), which are also in
+//! `spec/sion.md`. Lines come in file order: META1, META2, the mapping, a seal. Headers of
+//! key-value records come last, task by task, because they are scattered between META1 and META2.
+//! Data is not shown.
 
 use super::verify::{Behind, Failed, Fixed, look_behind, look_for_seal};
 use crate::dump::{Each, Line, Lines, WINDOW, name_of};
@@ -24,19 +24,19 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use zerocopy::FromBytes;
 
-/// Hands over every metadata field of a physical file, which may be damaged, cut, or not closed: as
-/// many as can be found.
+/// Passes every metadata field of a physical file to `each`. The file may be damaged, cut, or not
+/// closed; as many fields as possible are found.
 ///
 /// # Errors
-/// What kept it from finding more, or the first thing that a reader would refuse; the store's;
-/// whatever `each` returned.
+/// The reason why no more fields were found, or the first error that a reader of the file would
+/// return; an error of the store; an error that `each` returned.
 pub fn dump<'a, S: Subject>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<(), Failed<S>> {
     let order = ByteOrder::Little; // until the field is read that says it
     Dump { order, out: Lines::new(store, each)? }.file()?;
     first_refusal(store)
 }
 
-/// What a reader of all tasks would stop at.
+/// The first error that a reader of all tasks would return.
 fn first_refusal<S: Subject>(store: &S) -> Result<(), Failed<S>> {
     match Physical::open(store, &mut [0; Meta1::MAX_LEN])? {
         Opened::Closed(file) => file.tasks(vec![0; WINDOW])?.try_for_each(|task| {
@@ -151,7 +151,7 @@ impl<S: Subject> Dump<'_, S> {
         })
     }
 
-    /// The mapping, or what else stands behind META2.
+    /// The mapping, or the other bytes after META2.
     fn behind(&mut self, head: &Head) -> Result<(), Failed<S>> {
         let Some(meta2) = head.meta2 else { return Ok(()) };
         let behind = look_behind(self.out.store, head)?;
@@ -211,7 +211,7 @@ impl<S: Subject> Dump<'_, S> {
         Ok(())
     }
 
-    /// The headers of one task's records. A header of which the value is cut is shown.
+    /// The headers of one task's records. A header is shown even if its value is cut.
     fn records_of(
         &mut self,
         file: &Physical<&S>,
@@ -249,7 +249,7 @@ impl<S: Subject> Dump<'_, S> {
         Ok(())
     }
 
-    /// `count` structures one behind the other. Ends where the file ends, whatever `count` claims.
+    /// `count` consecutive structures. Ends at the end of the file, whatever `count` claims.
     fn table(
         &mut self,
         table: &'static Table,
@@ -267,7 +267,7 @@ impl<S: Subject> Dump<'_, S> {
         Ok(())
     }
 
-    /// The fields of the structure at `base`, and those of structures in it.
+    /// The fields of the structure at `base`, including those of nested structures.
     fn structure(
         &mut self,
         table: &'static Table,
@@ -325,7 +325,7 @@ fn not_closed<E>(meta1: &Meta1) -> DriveError<E, Error> {
     DriveError::Format(Error::NotClosed { offset })
 }
 
-/// The structure that a field is, if it is one.
+/// The nested structure that a field holds, if any.
 fn structure_of(field: &Field) -> Option<&'static Table> {
     raw::TABLES.iter().find(|table| table.name == field.ty).copied()
 }

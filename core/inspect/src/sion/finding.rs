@@ -1,4 +1,4 @@
-//! What verifying finds.
+//! The findings of verifying a SIONlib set.
 
 use crate::finding::{Facts, FieldName, error_facts, findings};
 use alloc::format;
@@ -10,7 +10,7 @@ use striae_core::sion::{Error, raw};
 use striae_core::span::Span;
 
 findings! {
-    /// What was found.
+    /// A problem or an unusual fact in a SIONlib set.
     pub enum FindingKind;
 
     /// A field has a value that no known writer puts there, and that nothing suffers from.

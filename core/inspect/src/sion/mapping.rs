@@ -1,17 +1,17 @@
-//! The mapping of a set that is written: where each global rank is.
+//! The mapping of a set that is being written: the file and local rank of each global rank.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
-/// Physical file and rank in it.
+/// Number of a physical file, and a local rank in it.
 pub type Address = (u32, u32);
 
 /// The mapping of tasks with these global ranks.
 ///
-/// SIONlib lists the tasks of a set by its mapping, and ends by a signal if that is empty, so each
-/// task has an entry: at the index that is its rank, if it is the first one with such a rank, else
-/// where there is room.
+/// SIONlib lists the tasks of a set by its mapping, and its programs crash if the mapping is empty.
+/// So each task has an entry: at the index of its global rank, if it is the first task with that
+/// rank, else at a free index.
 #[must_use]
 pub fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
     let mut mapping = vec![None; tasks.len()];
@@ -27,7 +27,7 @@ pub fn mapping_of(tasks: &[(i64, Address)]) -> Vec<Address> {
     mapping.into_iter().filter_map(|entry| entry.or_else(|| others.next())).collect()
 }
 
-/// Whether these ranks are all numbers from 0 on, each once: what parallel readers of SIONlib need.
+/// Whether these ranks are all numbers from 0 on, each once. Parallel readers of SIONlib need that.
 #[must_use]
 pub fn are_all_ranks(mut ranks: impl Iterator<Item = i64> + Clone) -> bool {
     let mut seen = vec![false; ranks.clone().count()];

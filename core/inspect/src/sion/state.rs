@@ -1,4 +1,4 @@
-//! What can be said of a physical file without checking it: how it was left, whether it is sealed.
+//! The state of a physical file without a check: how it was left, and whether it is sealed.
 
 use super::verify::{Failed, each_entry, look_behind, look_for_seal};
 use crate::subject::Subject;
@@ -9,28 +9,28 @@ use striae_core::sion::{Meta1, Physical};
 /// How a physical file was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// Neither closed nor committed: how much was written is not known.
+    /// Neither closed nor committed: the amount of data written is unknown.
     Unclosed,
-    /// Committed: META2 is where a commit puts it, and what was written later is not in the file.
+    /// Committed: META2 is where a commit puts it; later data is not part of the file.
     Committed,
-    /// Closed: META2 is right behind the last block.
+    /// Closed: META2 follows the last block.
     Closed,
 }
 
 /// Whether a physical file is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sealing {
-    /// It has a seal that is damaged, or that its tables contradict.
+    /// It has a damaged seal, or one that its tables contradict.
     Damaged,
-    /// It has one of an older state: it was changed later, and not sealed again.
+    /// It has a seal of an older state: the file was changed later and not sealed again.
     Stale,
-    /// It has none.
+    /// It has no seal.
     None,
-    /// It has one. Whether the file is still as it was sealed, [`verify`](super::verify()) checks.
+    /// It has a seal. [`verify`](super::verify()) checks whether the file is unchanged since.
     Sealed,
 }
 
-/// How a physical file was left.
+/// The state of a physical file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// Whether it was closed.
@@ -39,10 +39,10 @@ pub struct State {
     pub sealing: Sealing,
 }
 
-/// Looks how a physical file was left. Nothing is checked that does not matter to that.
+/// Finds how a physical file was left. Checks only what decides this.
 ///
 /// # Errors
-/// What is wrong with its head; the store's.
+/// An error for a damaged head; an error of the store.
 pub fn state<S: Subject>(store: &S) -> Result<State, Failed<S>> {
     let opened = Physical::open(store, &mut [0; Meta1::MAX_LEN])?;
     let head = opened.head();

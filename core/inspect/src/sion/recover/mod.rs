@@ -1,8 +1,8 @@
-//! Recovering sets that were never closed, or whose META2 is damaged: how long streams are, and
-//! what is written of them.
+//! Recovers sets that were never closed, or whose META2 is damaged: finds the lengths of streams
+//! and writes a new set.
 //!
-//! What proves a stream's length, and what is a guess, is said in [`striae_core::sion::recover`].
-//! Memory is 16 bytes for each chunk with data, and some for each task.
+//! [`striae_core::sion::recover`] says what proves the length of a stream and what is a guess.
+//! Memory: 16 bytes for each chunk with data, and a few bytes for each task.
 
 mod part;
 mod write;
@@ -19,20 +19,20 @@ use striae_core::sion::recover::{Recovered, Sparse};
 use striae_core::sion::{Error, check_set};
 use striae_core::step::DriveError;
 
-/// Bytes of windows.
+/// Length of windows in bytes.
 const WINDOW: usize = 1 << 18;
 
-/// Why a set cannot be recovered.
+/// The reason why a set cannot be recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused<E> {
     /// The store failed or became shorter, or META1 is damaged.
     Failed(DriveError<E, Error>),
-    /// A physical file has more than 2^25 chunks with data, or its META2 would have more than 4
+    /// A physical file has more than 2^25 chunks with data, or its META2 would be longer than 4
     /// GiB.
     TooManyChunks {
-        /// So many.
+        /// The number of chunks.
         blockcount: u64,
-        /// The most that a task may have.
+        /// The largest number that a task may have.
         limit: u64,
     },
 }
@@ -43,8 +43,8 @@ impl<E> From<DriveError<E, Error>> for Refused<E> {
     }
 }
 
-/// What can be recovered of a set. It holds no stores: those that are given to it must be the files
-/// that it was made from.
+/// The part of a set that can be recovered. It holds no stores: the caller must pass the same files
+/// to all methods.
 #[derive(Debug)]
 pub struct Recovery {
     parts: Vec<Part>,
@@ -58,22 +58,22 @@ pub struct RecoveredTask {
     pub task: u64,
     /// Number of its physical file in the set.
     pub file: u32,
-    /// The number that the writer gave it.
+    /// The global rank that the writer gave it.
     pub globalrank: i64,
-    /// Its stream.
+    /// The result for its stream.
     pub recovered: Recovered,
 }
 
 impl Recovery {
-    /// Looks at META1 of the first file of a set.
+    /// Reads META1 of the first file of a set.
     ///
     /// # Errors
-    /// What is wrong with META1; the store's.
+    /// An error for a damaged META1; an error of the store.
     pub fn of<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
         Ok(Self { parts: vec![Part::read(store, checksum)?] })
     }
 
-    /// Files of the set: 1 if this is not the first of several.
+    /// Number of files of the set; 1 if this is not the first of several.
     #[must_use]
     pub fn nfiles(&self) -> u32 {
         let first = self.parts.first().map(|part| part.remains().head().meta1);
@@ -83,24 +83,24 @@ impl Recovery {
     /// Adds the next file of the set.
     ///
     /// # Errors
-    /// What is wrong with META1; the store's.
+    /// An error for a damaged META1; an error of the store.
     pub fn add<S: Sparse>(&mut self, store: &S, checksum: Checksum) -> Result<(), Failed<S>> {
         self.parts.push(Part::read(store, checksum)?);
         Ok(())
     }
 
-    /// Whether the files are one set, if they are to be one.
+    /// Checks that the files belong to one set, if there are several.
     ///
     /// # Errors
-    /// What keeps them from that.
+    /// The first contradiction between the files.
     pub fn check_set(&self) -> Result<(), Error> {
         check_set(self.parts.iter().map(|part| part.remains().head()))
     }
 
-    /// Judges all streams of file `number`, which is in `store`.
+    /// Finds the lengths of all streams of file `number`, which is in `store`.
     ///
     /// # Errors
-    /// See [`Refused`].
+    /// [`Refused`], if the file has too many chunks or cannot be read.
     pub fn examine<S: Sparse>(
         &mut self,
         number: usize,
@@ -128,14 +128,14 @@ impl Recovery {
         self.tasks().fold(0, |sum, task| sum.saturating_add(task.recovered.bytes))
     }
 
-    /// Which file of a set of several this is, if it is recovered without the others.
+    /// The number of this file in its set, if it is recovered without the other files.
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {
         let [part] = self.parts.as_slice() else { return None };
         PartOfSet::of(&part.remains().head().meta1)
     }
 
-    /// Whether no stream is a guess.
+    /// Whether no length of a stream is a guess.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.tasks().all(|task| task.recovered.certainty.is_exact())

@@ -1,4 +1,4 @@
-//! One physical file that is recovered: how much of which chunks is used.
+//! One physical file that is recovered: the used bytes of its chunks.
 
 use super::{Refused, WINDOW};
 use crate::sion::verify::Failed;
@@ -12,13 +12,13 @@ use striae_core::sion::recover::{Recovered, Remains, Scratch, Sparse};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
-/// Most chunks with data of one physical file; each takes 16 bytes of memory.
+/// The most chunks with data of one physical file; each takes 16 bytes of memory.
 const MAX_USED: usize = 1 << 25;
 
-/// Most block sizes of a META2: 4 GiB of them.
+/// The most block sizes of a META2, which is 4 GiB then.
 const MAX_BLOCKSIZES: u64 = 1 << 29;
 
-/// A chunk with data, or one of a sealed file that had some.
+/// A chunk with data, or a chunk of a sealed file that had data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Used {
     pub(super) chunk: u32,
@@ -26,33 +26,33 @@ pub(super) struct Used {
     pub(super) len: u64,
 }
 
-/// What was found out about a task.
+/// The result for a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskPart {
     pub(super) globalrank: i64,
-    /// Where its first chunk starts.
+    /// The start of its first chunk.
     pub(super) start: u64,
     pub(super) recovered: Recovered,
 }
 
-/// A physical file that is recovered. It holds no store: whoever brings that sees to it that it is
-/// the same one each time.
+/// A physical file that is recovered. It holds no store: the caller must pass the same file each
+/// time.
 #[derive(Debug)]
 pub(super) struct Part {
     remains: Remains,
     tasks: Vec<TaskPart>,
-    /// In the order in which they stand in the file.
+    /// The used chunks, in file order.
     used: Vec<Used>,
 }
 
 impl Part {
-    /// Looks at META1, and what else says how long streams are.
+    /// Reads META1 and everything else that helps to find the lengths of streams.
     pub(super) fn read<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
         let remains = Remains::read(store, checksum, &mut vec![0; WINDOW])?;
         Ok(Self { remains, tasks: Vec::new(), used: Vec::new() })
     }
 
-    /// What is known of the file.
+    /// The state of the file.
     pub(super) const fn remains(&self) -> &Remains {
         &self.remains
     }
@@ -65,19 +65,19 @@ impl Part {
         &self.used
     }
 
-    /// The place of the used bytes of a chunk.
+    /// The span of the used bytes of a chunk.
     pub(super) fn place(&self, used: &Used) -> Option<Span> {
         let task = self.tasks.get(usize::try_from(used.local).ok()?)?;
         let skip = u64::from(used.chunk).checked_mul(self.remains.blocks().globalskip)?;
         Span::new(task.start.checked_add(skip)?, used.len)
     }
 
-    /// Most chunks that a task used.
+    /// The largest number of chunks of a task.
     pub(super) fn maxchunks(&self) -> u64 {
         self.tasks.iter().map(|task| task.recovered.blockcount).max().unwrap_or(1).max(1)
     }
 
-    /// Judges all tasks.
+    /// Finds the lengths of all streams.
     pub(super) fn examine<S: Sparse>(&mut self, store: &S) -> Result<(), Refused<S::Error>> {
         let (mut tables, mut window) = (vec![0; WINDOW], vec![0; WINDOW]);
         let mut scratch = Scratch::new(&mut window);
@@ -109,7 +109,7 @@ impl Part {
         if rows > limit { Err(self.too_many(rows)) } else { Ok(()) }
     }
 
-    /// Most chunks of a task.
+    /// The largest allowed number of chunks of a task.
     fn limit(&self) -> u64 {
         let ntasks = u64::from(self.remains.head().meta1.ntasks());
         let rows = MAX_BLOCKSIZES.checked_div(ntasks).unwrap_or(0);
@@ -120,7 +120,7 @@ impl Part {
         Refused::TooManyChunks { blockcount, limit: self.limit() }
     }
 
-    /// The checksums that the used chunks were sealed with; none if the file has no sound ones.
+    /// The sealed checksums of the used chunks; empty if the file has no sound ones.
     pub(super) fn sealed_crcs<S: ReadAt>(&self, store: &S) -> Result<Vec<u32>, Failed<S>> {
         let mut crcs = Vec::new();
         let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());

@@ -1,4 +1,4 @@
-//! Writing what was recovered.
+//! Writes a recovered set.
 
 use super::part::{Part, TaskPart, Used};
 use super::{Recovery, WINDOW};
@@ -18,7 +18,7 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
-/// Why a physical file was not written, and whose fault it is.
+/// The reason why a physical file was not written, with the side that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unwritten<R, W> {
     /// The old file cannot be read.
@@ -27,25 +27,25 @@ pub enum Unwritten<R, W> {
     Write(DriveError<W, Error>),
 }
 
-/// Why the file in `S` was not written to `T`.
+/// The error of copying from a store `S` to a store `T`.
 pub type CopyFailed<S, T> = Unwritten<<S as ReadAt>::Error, <T as ReadAt>::Error>;
 
 /// Copies a span from `S` to the same place of `T`.
 pub type CopySpan<'c, S, T> = dyn FnMut(&mut T, Span, Bytes) -> Result<(), CopyFailed<S, T>> + 'c;
 
-/// What bytes are that are copied.
+/// The kind of bytes that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     /// Tables of META1.
     Tables,
-    /// Those of streams.
+    /// Bytes of streams.
     Data,
 }
 
-/// Copies a span of a file to the same place of another.
+/// Copies a span of a file to the same offset of another file.
 ///
 /// # Errors
-/// Those of the stores.
+/// The errors of both stores.
 pub fn copy<S: ReadAt, T: WriteAt>(
     from: &S,
     to: &mut T,
@@ -61,21 +61,21 @@ pub fn copy<S: ReadAt, T: WriteAt>(
 }
 
 impl Recovery {
-    /// The mapping of the set that is written, for all calls of [`write`](Self::write).
+    /// The mapping of the new set, for all calls of [`write`](Self::write).
     #[must_use]
     pub fn mapping(&self) -> Vec<Address> {
         mapping(&self.parts)
     }
 
-    /// Writes file `number` of a closed set, which is in `from`, to `to`, which is empty. `copy`
-    /// copies a span of the one to the same place of the other; [`copy`] does so.
+    /// Writes file `number` of a closed set from the old file `from` to the empty file `to`. `copy`
+    /// copies a span to the same offset; the function [`copy`] does this.
     ///
-    /// It has the same META1, chunks and data at the same places; bytes that are in no stream are
-    /// left out. A file whose seal has sound checksums of its chunks is sealed with these, and not
-    /// with those of the bytes that are there now: they would hide what was altered since.
+    /// META1, chunks and data keep their offsets; bytes that are in no stream are not copied. If
+    /// the seal of the old file has sound checksums of its chunks, the new file is sealed with
+    /// these checksums. Checksums of the present bytes would hide later changes.
     ///
     /// # Errors
-    /// See [`Unwritten`].
+    /// [`Unwritten`], with the side that failed.
     pub fn write<S: ReadAt, T: WriteAt>(
         &self,
         (number, mapping): (usize, &[Address]),
@@ -123,7 +123,7 @@ fn close<T: WriteAt>(
     close.map_err(DriveError::Format)?.run(to, &mut buf)
 }
 
-/// All used bytes of chunks; those of chunks that are full with what follows them.
+/// Calls `each` with the used bytes of all chunks; adjacent full chunks are joined.
 fn each_run<E>(part: &Part, mut each: impl FnMut(Span) -> Result<(), E>) -> Result<(), E> {
     let mut next = Span::ZERO;
     for place in part.used().iter().filter_map(|used| part.place(used)) {
@@ -138,8 +138,8 @@ fn each_run<E>(part: &Part, mut each: impl FnMut(Span) -> Result<(), E>) -> Resu
     each(next)
 }
 
-/// Where each global rank of the set is. Collectors of a buddy set have negative ones, no data and
-/// no entry.
+/// The file and local rank of each global rank of the set. Collectors of a buddy set have negative
+/// global ranks, no data and no entry.
 fn mapping(parts: &[Part]) -> Vec<Address> {
     if parts.len() < 2 {
         return Vec::new();
@@ -156,8 +156,8 @@ fn mapping(parts: &[Part]) -> Vec<Address> {
     mapping_of(if is_buddy { &others } else { &all })
 }
 
-/// Makes a first file of several that was recovered alone the only one: the others will not be next
-/// to it. Returns its META1.
+/// Turns the first file of a set that was recovered alone into a set of one file, because its other
+/// files will not be next to it. Returns its META1.
 fn without_others<T: WriteAt>(
     to: &mut T,
     meta1: &Meta1,
@@ -172,10 +172,10 @@ fn without_others<T: WriteAt>(
     Meta1::parse(fixed, len).map_err(DriveError::Format)
 }
 
-/// What META2 shall say.
+/// The block sizes for the new META2.
 struct Lengths<'a> {
     part: &'a Part,
-    /// Of each used chunk, if the file is sealed: those of the old seal.
+    /// The old sealed checksum of each used chunk, if the file is sealed.
     crcs: Vec<u32>,
     mapping: &'a [Address],
 }
@@ -211,7 +211,7 @@ impl Written for Lengths<'_> {
 }
 
 impl Lengths<'_> {
-    /// Those of these tasks that used a chunk, and the checksum of it.
+    /// Calls `each` with the used chunks of these tasks in this block and their checksums.
     fn each(&self, chunk: u32, tasks: Range<u32>, mut each: impl FnMut(&Used, u32)) {
         let used = self.part.used();
         let place = |local: u32| used.partition_point(|u| (u.chunk, u.local) < (chunk, local));

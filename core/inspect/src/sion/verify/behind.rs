@@ -1,4 +1,4 @@
-//! What stands behind META2: a mapping, the head of one, or bytes that nobody reads.
+//! The bytes after META2: a mapping, its size, or bytes that no reader reads.
 
 use super::{Failed, FindingKind, Report};
 use crate::subject::{WINDOW, read, read_windows};
@@ -10,20 +10,20 @@ use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
 
-/// What stands behind META2.
+/// The part of the format after META2.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Behind {
-    /// Nothing of the format's.
+    /// Nothing.
     Nothing,
-    /// A file that was written serially: `mapping_size`, which should be 0, and no entries.
+    /// `mapping_size` of a file that was written serially, which should be 0, without entries.
     Size(i32),
     /// The mapping.
     Mapping(Mapping),
-    /// A set of several has a mapping, but not this one.
+    /// A damaged mapping in the first file of several.
     Wrong(Error),
 }
 
-/// Looks behind META2 of the file that `head` was read from.
+/// Reads what follows META2 of the file that `head` was read from.
 pub(crate) fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, Failed<S>> {
     let Some(meta2) = head.meta2 else { return Ok(Behind::Nothing) };
     let left = Span::between(meta2.end(), head.file_len).map_or(0, Span::len);
@@ -51,7 +51,7 @@ pub(crate) fn look_behind<S: ReadAt>(store: &S, head: &Head) -> Result<Behind, F
 }
 
 impl Behind {
-    /// Where the part of the file that is read ends.
+    /// The end of the part of the file that readers read.
     pub(crate) fn end(&self, head: &Head) -> u64 {
         let end = head.meta2.map_or(0, |meta2| meta2.end());
         match self {
@@ -62,7 +62,7 @@ impl Behind {
     }
 }
 
-/// Whether a mapping of one file leads to each of its tasks once, or at least as often.
+/// Whether the mapping of a single file names each of its tasks at least once.
 fn is_sensible<S: ReadAt>(store: &S, mapping: &Mapping, head: &Head) -> Result<bool, Failed<S>> {
     let ntasks = head.meta1.ntasks();
     if mapping.len() != u64::from(ntasks) {
@@ -81,7 +81,8 @@ fn table_of(mapping: &Mapping) -> Span {
     Span::of_table(first.offset(), mapping.len(), first.len()).unwrap_or(Span::ZERO) // in the file
 }
 
-/// Reads a mapping in windows: calls `each` with an entry's index, its offset, and its two fields.
+/// Reads a mapping in windows: calls `each` with the index, the offset and the two fields of an
+/// entry.
 pub(super) fn each_entry<S: ReadAt>(
     store: &S,
     mapping: &Mapping,
@@ -99,8 +100,8 @@ pub(super) fn each_entry<S: ReadAt>(
     })
 }
 
-/// Reports what is unusual behind META2, or wrong. Entries are checked when the set is known. What
-/// is read ends at `end`: that of the seal, if there is one.
+/// Reports unusual or wrong bytes after META2. Entries of the mapping are checked later, when the
+/// whole set is known. The part that is read ends at `end`, the end of the seal if there is one.
 pub(super) fn check(
     behind: &Behind,
     head: &Head,

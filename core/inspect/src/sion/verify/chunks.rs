@@ -1,4 +1,4 @@
-//! Checksums of data: the used bytes of every chunk of a sealed file.
+//! Checks the checksums of data: the used bytes of every chunk of a sealed file.
 
 use super::meta2::{Place, State, entries};
 use super::{Failed, FindingKind, Report, kind_of};
@@ -20,8 +20,8 @@ struct Job {
     stored: u32,
 }
 
-/// Checks the data of a file whose seal has its table where `varheader` says. Chunks of which META2
-/// says something wrong are left out, as that was reported.
+/// Checks the data of a file with a seal, whose table is where `varheader` says. Chunks with a
+/// wrong entry in META2 were reported before and are skipped.
 pub(super) fn check<S: Subject>(
     store: &S,
     place: &Place,

@@ -1,4 +1,4 @@
-//! The physical files of a set, wherever they are.
+//! Access to the physical files of a set.
 
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
@@ -6,25 +6,25 @@ use core::fmt;
 use striae_core::sion::Meta1;
 use striae_core::store::ReadAt;
 
-/// The physical files of a set, by their numbers. Byte slices in a slice are one.
+/// The physical files of a set, by number. A slice of byte slices implements it.
 pub trait Files {
     /// A physical file.
     type Subject: Subject;
 
-    /// Opens a file: the first one, number 0, or one that is there.
+    /// Opens a file: the first one (number 0), or an existing one.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     fn open(&self, number: u32) -> Result<Self::Subject, <Self::Subject as ReadAt>::Error>;
 
-    /// Numbers of the files that are there, however many the set claims to have: the time that
-    /// this takes must not depend on that.
+    /// The numbers of the existing files. The time must not depend on the number of files that the
+    /// set claims.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     fn there(&self) -> Result<BTreeSet<u32>, <Self::Subject as ReadAt>::Error>;
 
-    /// The number of the first file by its name; `None` if files have no names.
+    /// The number in the name of the first file; `None` if files have no names.
     fn named(&self) -> Option<u32> {
         None
     }
@@ -43,18 +43,19 @@ impl<'a> Files for [&'a [u8]] {
     }
 }
 
-/// Which one of the files of a set was opened without the others.
+/// The number of a file of a set that was opened without the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartOfSet {
     /// Number of the file, from 0.
     pub file: u32,
-    /// Files of the set.
+    /// Number of files of the set.
     pub files: u32,
 }
 
 impl PartOfSet {
-    /// What a file says of itself; `None` if it is the only one of its set, or does not say which.
+    /// Reads it from META1; `None` if the file is the only one of its set or does not state its
+    /// number.
     #[must_use]
     pub fn of(meta1: &Meta1) -> Option<Self> {
         let (file, files) = (meta1.filenumber()?, meta1.files_in_set());

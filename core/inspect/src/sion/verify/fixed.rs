@@ -1,4 +1,4 @@
-//! The fixed part of META1.
+//! Checks the fixed part of META1.
 
 use super::{Failed, Report};
 use crate::subject::read;
@@ -11,22 +11,22 @@ use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The fixed part of META1, also if some of its fields are wrong.
+/// The fixed part of META1, even if some of its fields are wrong.
 #[derive(Debug)]
 pub(crate) struct Fixed {
-    /// Its bytes as they stand in the file, and as many as there are.
+    /// Its bytes in the file, as many as there are.
     pub(crate) bytes: Vec<u8>,
     /// Length of the file.
     pub(crate) file_len: u64,
-    /// What they say, where a wrong field reads as the smallest right value; `None` if the rest
-    /// cannot be found without knowing what is wrong.
+    /// The parsed META1, in which a wrong field has its smallest allowed value; `None` if the rest
+    /// of the file cannot be found because of an error.
     pub(crate) meta1: Option<Meta1>,
-    /// All that is wrong with them.
+    /// All errors in it.
     pub(crate) errors: Vec<Error>,
 }
 
 impl Fixed {
-    /// Reads it, and goes on reading behind a wrong field by mending a copy of it.
+    /// Reads the fixed part; continues after a wrong field with a corrected copy.
     pub(super) fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
@@ -36,7 +36,7 @@ impl Fixed {
         Ok(Self::parse(bytes, file_len))
     }
 
-    /// Goes on in the first `bytes` of a file of `file_len` bytes.
+    /// Parses the first `bytes` of a file of `file_len` bytes.
     pub(crate) fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
         let mut copy = bytes.clone();
         let mut errors = Vec::new();
@@ -61,7 +61,7 @@ impl Fixed {
         self.errors.iter().any(is_it)
     }
 
-    /// Reports what is wrong, and what is unusual.
+    /// Reports errors and unusual values.
     pub(super) fn check(&self, report: &mut Report<'_>) {
         for error in &self.errors {
             report.wrong(*error);
@@ -105,8 +105,8 @@ impl Fixed {
     }
 }
 
-/// Puts the smallest right value where `error` found one that is too small. Not for ntasks: what
-/// follows could not be told from what it claims.
+/// Replaces a value that is too small, as `error` says, with the smallest allowed one. It does not
+/// do so for ntasks, because the place of everything after it depends on ntasks.
 fn mend(bytes: &mut [u8], error: Error) -> bool {
     let Error::TooSmall { field, offset, min, .. } = error else { return false };
     if field == raw::Meta1::ntasks {
@@ -120,7 +120,8 @@ fn mend(bytes: &mut [u8], error: Error) -> bool {
     true
 }
 
-/// The only file of a set is number 1 if it was written serially, else 0; nothing looks at it.
+/// Checks filenumber of the only file of a set: 1 if it was written serially, else 0. No reader
+/// uses it.
 fn check_filenumber(meta1: &Meta1, report: &mut Report<'_>) {
     let (Some(number), nfiles) = (meta1.filenumber(), meta1.nfiles()) else { return };
     let field = raw::Meta1::filenumber;
@@ -132,7 +133,7 @@ fn check_filenumber(meta1: &Meta1, report: &mut Report<'_>) {
     }
 }
 
-/// The flags mean something in fileformat_version 5 only, and flag2 nothing at all.
+/// Checks the flags: flag1 has a meaning only in fileformat_version 5, flag2 never.
 fn check_flags(meta1: &Meta1, report: &mut Report<'_>) {
     let (flag1, flag2) = meta1.flags();
     if meta1.fileformat_version() == FormatVersion::V5 {

@@ -1,4 +1,4 @@
-//! META2: block counts and block sizes, and the chunks that they are about.
+//! Checks META2: block counts, block sizes, and the chunks that they describe.
 
 use super::part::add_or_skip;
 use super::{Failed, FindingKind, Report, records};
@@ -13,34 +13,34 @@ use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
-/// Entries of a table that are checked at once, at most.
+/// The most entries of a table that are checked at once.
 const ENTRIES: u32 = 1 << 14;
 
-/// Where the tables of a closed file are.
+/// The places of the tables of a closed file.
 pub(super) struct Place {
     pub(super) head: Head,
     pub(super) meta2: Meta2,
-    /// `None` if places of chunks are not known.
+    /// `None` if the places of chunks are unknown.
     pub(super) globalskip: Option<u64>,
-    /// End of META2, the mapping and the seal.
+    /// The end of META2, the mapping and the seal.
     pub(super) end: u64,
 }
 
-/// What is known of a task when its block sizes are read.
+/// The state of a task when its block sizes are read.
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) task: Task,
-    /// What is wrong with its block count.
+    /// The error of its block count, if any.
     of_count: Option<Error>,
-    /// Whether its chunk size and its block count are right.
+    /// Whether its chunk size and its block count are allowed.
     is_known: bool,
-    /// Whether nothing was wrong with its entries so far.
+    /// Whether no error was found in its entries so far.
     is_sound: bool,
 }
 
 impl Place {
-    /// Calls `each` with some consecutive tasks after another. Those whose block count is wrong
-    /// have no chunks, those whose chunk size is wrong have chunks of no bytes.
+    /// Calls `each` with one group of consecutive tasks after another. A task with a wrong block
+    /// count has no chunks; a task with a wrong chunk size has chunks of no bytes.
     pub(super) fn each_tasks<S: ReadAt>(
         &self,
         store: &S,
@@ -68,7 +68,7 @@ impl Place {
         Ok(())
     }
 
-    /// Task `local`, of this chunk size and block count.
+    /// The state of task `local` with this chunk size and block count.
     fn state_of(&self, local: u32, (size, count): (i64, i64), sum: &mut ChunkSum) -> State {
         let start = self.head.meta1.layout().first_chunk().saturating_add(sum.sum());
         let chunksize = add_or_skip(sum, size);
@@ -82,7 +82,7 @@ impl Place {
     }
 
     /// Calls `each` with the first `end` rows of block sizes of `count` tasks from `first` on, and
-    /// which row the first one is; of few tasks, with many rows at once.
+    /// the index of the first row passed. If there are few tasks, many rows are passed at once.
     pub(super) fn each_rows<S: ReadAt>(
         &self,
         store: &S,
@@ -157,7 +157,7 @@ fn check_sizes<S: ReadAt>(
     })
 }
 
-/// Checks a block size: that of chunk `chunk` of a task, the `value` at `offset`.
+/// Checks the block size `value` at `offset`, of chunk `chunk` of a task.
 fn check_size(
     place: &Place,
     state: &mut State,
@@ -199,7 +199,7 @@ fn check_size(
     }
 }
 
-/// The stored integers of a table.
+/// The integers of a table.
 pub(super) fn entries(table: &[u8], order: ByteOrder) -> impl Iterator<Item = i64> {
     let entries = <[I64]>::ref_from_bytes(table).unwrap_or_default();
     entries.iter().map(move |entry| entry.get(order))

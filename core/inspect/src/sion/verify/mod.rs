@@ -1,8 +1,8 @@
-//! Checks all that can be checked of a set, and reports everything that it finds.
+//! Runs all checks of a set, and reports everything that it finds.
 //!
-//! Opening a set stops at the first thing that is wrong. Verifying goes on after it, and looks at
-//! all of the fixed fields, at every entry of every table, at every key-value record's header, and
-//! at what the files of the set say about each other. It follows the files from front to back:
+//! Opening a set stops at the first error. Verifying continues after an error and checks all fixed
+//! fields, every entry of every table, the header of every key-value record, and the consistency of
+//! the files of the set. It reads the files from front to back:
 //!
 //! | module | what it checks |
 //! |---|---|
@@ -10,15 +10,15 @@
 //! | `part` | one physical file as a whole, the tables of META1, where META2 is |
 //! | `meta2` | block counts and block sizes: chunks inside the file, and outside the tables |
 //! | `records` | key-value streams |
-//! | `behind` | what stands behind META2: a mapping, or what else |
+//! | `behind` | the bytes after META2: a mapping, or others |
 //! | `seal` | the seal, and the checksums of META1, META2 and the mapping in it |
 //! | `chunks` | the checksums of data in the seal |
 //! | `set` | the files of a set against each other, the mapping, global ranks |
 //!
-//! Tables pass through windows of 1 MiB. Only global ranks are kept, 8 bytes each, to compare them,
-//! and not if there are more than [`MAX_COMPARED_RANKS`]. Time is bounded by the files' sizes,
-//! whatever they claim. Data are read if the file is sealed; otherwise nothing in it tells right
-//! ones from wrong.
+//! Tables are read in windows of 1 MiB. Only global ranks are kept, 8 bytes each, to compare them;
+//! if there are more than [`MAX_COMPARED_RANKS`], they are not compared. The sizes of the files
+//! bound the time, whatever they claim. Data is read only if the file is sealed; otherwise nothing
+//! in the file proves the data.
 
 mod behind;
 mod chunks;
@@ -47,47 +47,47 @@ use striae_core::sion::Error;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
-/// Tasks of a set whose global ranks are compared with each other and with the mapping, at most.
+/// The most tasks of a set whose global ranks are compared with each other and with the mapping.
 pub const MAX_COMPARED_RANKS: u64 = 1 << 24;
 
-/// Bytes of a window that tables are read in.
+/// Length in bytes of the window in which tables are read.
 const WINDOW: usize = 1 << 20;
 
-/// Why the check of a file could not go on: the store, or a file that shrank.
+/// The error that ends the check of a file: the store failed, or the file became shorter.
 pub(super) type Failed<S> = subject::Failed<S, Error>;
 
-/// What was verified, and how much was found.
+/// The size of the verified set, and the number of findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Physical files that could be opened.
+    /// Number of physical files that could be opened.
     pub files: u32,
-    /// Tasks in them, as far as their META1 could be read.
+    /// Number of tasks in them, as far as their META1 could be read.
     pub tasks: u64,
-    /// How much of the used bytes of chunks was compared with checksums.
+    /// The amount of used bytes of chunks that was compared with checksums.
     pub data: Coverage,
-    /// Which file of a set this is, if it was checked without the others.
+    /// The number of the file in its set, if it was checked without the others.
     pub part_of_set: Option<PartOfSet>,
-    /// Findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`].
     pub damage: u64,
-    /// Findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`].
     pub notes: u64,
 }
 
 impl Summary {
-    /// Whether no damage was found; in what was checked: see [`Coverage`].
+    /// Whether no damage was found in what was checked; see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0
     }
 }
 
-/// Checks a set, and hands over what it finds with the number of the file, one after another. A
-/// later file of a set that is given as the first is checked alone.
+/// Checks a set and passes each finding to the callback, with the number of the file. If the first
+/// file given is a later file of a set, it is checked alone.
 ///
 /// # Errors
-/// The store's, for the first file. Whatever is wrong with the contents of that file, or with other
-/// files of the set, is a finding.
+/// An error of the store for the first file. Any problem in the contents of that file, or with
+/// other files of the set, is a finding.
 pub fn verify<F: Files + ?Sized>(
     files: &F,
     each: &mut dyn FnMut(u32, FindingKind),
@@ -104,7 +104,7 @@ pub fn verify<F: Files + ?Sized>(
     Ok(report.summary)
 }
 
-/// Where findings go.
+/// Receives the findings.
 struct Report<'a> {
     /// Number of the physical file that is being checked.
     file: u32,
@@ -131,7 +131,7 @@ impl Report<'_> {
         self.add(FindingKind::Unusual { field, offset, value, usual });
     }
 
-    /// The check of a file ends here.
+    /// Reports the error that ends the check of a file.
     fn failed<E: embedded_io::Error>(&mut self, error: DriveError<E, Error>) {
         self.add(match error {
             DriveError::Format(error) => FindingKind::Wrong(error),

@@ -1,4 +1,4 @@
-//! One physical file, from front to back.
+//! Checks one physical file, from front to back.
 
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
@@ -15,18 +15,18 @@ use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use zerocopy::FromBytes;
 
-/// What the checks of the set need to know of a physical file.
+/// The data of a physical file that the checks of the set need.
 pub(super) struct Part {
     pub(super) fixed: Fixed,
-    /// What is known of it; without META2 if that is damaged.
+    /// The parsed metadata; without META2 if that is damaged.
     pub(super) head: Head,
-    /// Global ranks of its tasks; `None` if they are too many to be kept.
+    /// Global ranks of its tasks; `None` if there are too many to keep.
     pub(super) ranks: Option<Vec<i64>>,
     pub(super) mapping: Option<Mapping>,
 }
 
-/// Checks the file in `store`, as if it were alone. `None` if not even its tasks are known. `kept`
-/// is how many global ranks of other files are kept already.
+/// Checks the file in `store` by itself. `None` if not even its tasks are known. `kept` is the
+/// number of global ranks of other files that are already kept.
 pub(super) fn check<S: Subject>(
     store: &S,
     kept: u64,
@@ -66,7 +66,8 @@ pub(super) fn check<S: Subject>(
     Ok(Some(Part { fixed, head, ranks, mapping }))
 }
 
-/// Reads a table with one entry a task in windows: calls `each` with an entry's offset and value.
+/// Reads a table with one entry per task in windows: calls `each` with the offset and the value of
+/// an entry.
 pub(in super::super) fn each_entry<S: ReadAt>(
     store: &S,
     table: Span,
@@ -98,7 +99,7 @@ fn global_ranks<S: ReadAt>(
     Ok(Some(ranks))
 }
 
-/// Returns where blocks are, if all chunk sizes are right.
+/// Returns the places of the blocks, if all chunk sizes are allowed.
 fn check_chunksizes<S: ReadAt>(
     store: &S,
     meta1: &Meta1,
@@ -115,14 +116,14 @@ fn check_chunksizes<S: ReadAt>(
     Ok(is_right.then_some(sum.blocks()))
 }
 
-/// Adds the next task; if its chunk size is wrong, as one with chunks of no bytes.
+/// Adds the next task; if its chunk size is wrong, with chunks of no bytes.
 pub(super) fn add_or_skip(sum: &mut ChunkSum, value: i64) -> Result<u64, Error> {
     sum.add(value).inspect_err(|_| {
         let _added = sum.add(0); // fits anywhere
     })
 }
 
-/// Returns where META2 is, if it is in the file.
+/// Returns the place of META2, if it is in the file.
 fn check_commit_fields<S: ReadAt>(
     store: &S,
     head: &Head,

@@ -1,4 +1,4 @@
-//! Key-value streams: whole records, and nothing else.
+//! Checks key-value streams: they must consist of whole records.
 
 use super::{Failed, FindingKind, Report};
 use striae_core::sion::{Meta1, Opened, Physical, Records, Task};

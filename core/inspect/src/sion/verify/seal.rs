@@ -1,4 +1,4 @@
-//! The seal, and whether the tables are as it says. What it is, core judges.
+//! Checks the seal, and compares the tables with it. The core crate decides what a seal is.
 
 use super::{Failed, FindingKind, Report, WINDOW};
 use crate::subject::{Subject, Sum};
@@ -9,7 +9,7 @@ use striae_core::sion::verdict::{FoundTrailer, Verdict};
 use striae_core::sion::{Head, Varheader};
 use striae_core::step::drive_read;
 
-/// Looks for a seal of a file whose tables end at `end`.
+/// Searches for a seal of a file whose tables end at `end`.
 pub(crate) fn look_for_seal<S: Subject>(
     store: &S,
     head: &Head,
@@ -19,8 +19,8 @@ pub(crate) fn look_for_seal<S: Subject>(
     drive_read(&mut find, store, &mut vec![0; WINDOW])
 }
 
-/// Reports what the seal says about itself and about the tables. Returns where its own table is, if
-/// what stands there can be trusted.
+/// Reports problems of the seal and of the tables that it covers. Returns the place of the seal's
+/// own table, if its contents can be trusted.
 pub(super) fn check<S: Subject>(
     store: &S,
     head: &Head,

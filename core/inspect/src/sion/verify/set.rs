@@ -1,4 +1,4 @@
-//! The files of a set against each other, the mapping, and global ranks.
+//! Checks the files of a set against each other, the mapping, and global ranks.
 
 use super::behind;
 use super::files::{Files, PartOfSet};
@@ -15,10 +15,10 @@ use striae_core::sion::{Error, Head, Meta1, raw};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 
-/// The tasks of the files that could be read, by the files' numbers.
+/// The tasks of the files that could be read, by file number.
 struct Tasks {
     files: BTreeMap<u32, FileTasks>,
-    /// Files that there should be.
+    /// The number of files that the set should have.
     nfiles: u32,
     /// Tasks of all of them.
     ntasks: u64,
@@ -26,11 +26,11 @@ struct Tasks {
 
 struct FileTasks {
     ntasks: u32,
-    /// `None` if there are too many to be kept.
+    /// `None` if there are too many to keep.
     ranks: Option<Vec<i64>>,
 }
 
-/// Checks the first of `files`, and the set that it is of.
+/// Checks the first of `files`, and the set to which it belongs.
 pub(super) fn check<F: Files + ?Sized>(
     files: &F,
     report: &mut Report<'_>,
@@ -58,7 +58,8 @@ pub(super) fn check<F: Files + ?Sized>(
     Ok(())
 }
 
-/// A later file of a set, opened alone, has its number in its name; a reader asks for it by that.
+/// A later file of a set that was opened alone has its number in its name, by which readers find
+/// it.
 fn check_name(named: u32, meta1: &Meta1, report: &mut Report<'_>) {
     let Some(number) = meta1.filenumber().filter(|_| meta1.nfiles() > 1) else { return };
     if number != 0 && number != named {
@@ -97,7 +98,7 @@ fn check_siblings<F: Files + ?Sized>(
     report_missing(next, tasks.nfiles, report);
 }
 
-/// Files `first` to `end`, without that, are missing, if there are any.
+/// Reports that the files from `first` to before `end` are missing, if there are any.
 fn report_missing(first: u32, end: u32, report: &mut Report<'_>) {
     if first < end {
         report.file = first;
@@ -105,7 +106,8 @@ fn report_missing(first: u32, end: u32, report: &mut Report<'_>) {
     }
 }
 
-/// What keeps `part` from being file `number` of the set, and what else is not as in the first one.
+/// Reports why `part` cannot be file `number` of the set, and other differences from the first
+/// file.
 fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
     if first.fixed.errors.is_empty() && part.fixed.errors.is_empty() {
         for error in differences(&first.head.meta1, number, &part.head.meta1) {
@@ -139,9 +141,9 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
     }
 }
 
-/// The mapping names no more tasks than there are, and all that have a global rank. Those who only
-/// collected the data of a buddy set have a negative one, and no entry. SIONlib's programs end by a
-/// segmentation fault if it names none.
+/// Checks that the mapping has no more entries than there are tasks, and one for each task with a
+/// global rank. Tasks that only collected the data of a buddy set have a negative global rank and
+/// no entry. SIONlib's programs crash if the mapping is empty.
 fn check_mapping_size(head: &Head, mapping: &Mapping, tasks: &Tasks, report: &mut Report<'_>) {
     let field = raw::MappingSize::mapping_size;
     let offset = head.meta2.map_or(0, |meta2| meta2.end());
@@ -161,7 +163,7 @@ fn check_mapping_size(head: &Head, mapping: &Mapping, tasks: &Tasks, report: &mu
     }
 }
 
-/// Each entry leads to a task that there is, and that has the entry's global rank, if any has.
+/// Checks that each entry names an existing task with the entry's global rank, if any task has it.
 fn check_mapping<S: ReadAt>(
     store: &S,
     head: &Head,
@@ -188,7 +190,7 @@ fn check_mapping<S: ReadAt>(
     })
 }
 
-/// Global ranks are unique, but for serial writers, which may store any number.
+/// Checks that global ranks are unique, except from serial writers, which may store any number.
 fn check_ranks(tasks: Tasks, report: &mut Report<'_>) {
     let (ntasks, limit) = (tasks.ntasks, MAX_COMPARED_RANKS);
     let mut all = Vec::new();
@@ -223,7 +225,7 @@ impl Tasks {
         u32::try_from(self.files.len()) == Ok(self.nfiles)
     }
 
-    /// Tasks with a global rank that is not negative, if all are known.
+    /// Number of tasks with a global rank that is not negative, if all are known.
     fn ranked(&self) -> Option<u64> {
         let mut ranked = 0usize;
         for file in self.files.values() {
@@ -233,7 +235,7 @@ impl Tasks {
         u64::try_from(ranked).ok()
     }
 
-    /// The global ranks that are known, in order.
+    /// The known global ranks, sorted.
     fn sorted_ranks(&self) -> Vec<i64> {
         let known = self.files.values().filter_map(|file| file.ranks.as_ref());
         let mut ranks: Vec<_> = known.flatten().copied().collect();
@@ -241,8 +243,8 @@ impl Tasks {
         ranks
     }
 
-    /// The task that the mapping's entry at `offset` names, and its global rank; `None` if nothing
-    /// is known of it, as its file is damaged.
+    /// The task that the mapping's entry at `offset` names, and its global rank; `None` if the task
+    /// is unknown because its file is damaged.
     fn find(&self, entry: (i32, i32), offset: u64) -> Result<Option<(u32, u32, i64)>, Error> {
         let (filenumber, lrank) = (raw::MappingEntry::filenumber, raw::MappingEntry::lrank);
         let number = below(entry.0, self.nfiles, filenumber, offset)?;
@@ -256,7 +258,7 @@ impl Tasks {
     }
 }
 
-/// `value`, if it is from 0 to below `end`.
+/// `value`, if it is at least 0 and below `end`.
 fn below(value: i32, end: u32, field: FieldId, offset: u64) -> Result<u32, Error> {
     let found = i64::from(value);
     match u32::try_from(value) {
