@@ -19,8 +19,8 @@ findings! {
     |facts| Facts { sample: Some(*number), ..error_facts(error) },
     |f| write!(f, "sample {number}: {error}");
 
-    /// The header has no checksum of the tables, as in files of old versions: nobody can say
-    /// whether a number of them changed.
+    /// The header has no checksum of the tables, as in files of old versions: a changed number in
+    /// them cannot be detected.
     Note "no_checksum" Unsummed {}
     |facts| facts.field(raw::TABLES, raw::Header::checksum_meta, 0).value(0),
     |f| f.write_str(
@@ -28,7 +28,7 @@ findings! {
          versions",
     );
 
-    /// Bytes between the tables and the first sample, which belong to none.
+    /// There are bytes between the tables and the first sample.
     Note "gap" Gap {
         /// These.
         span: Span,
@@ -41,8 +41,8 @@ findings! {
         span.offset()
     );
 
-    /// Samples have more than twice the bytes of the file together, so that many share some: those
-    /// from this one on were not compared with their checksums.
+    /// All samples together have more than twice the bytes of the file, so many share bytes:
+    /// samples from this one on were not compared with their checksums.
     Damage "shared" Shared {
         /// The first of them.
         number: u64,
@@ -54,7 +54,7 @@ findings! {
          on were not compared with their checksums"
     );
 
-    /// The store refused or failed.
+    /// The store could not be read.
     Damage "unreadable" Unreadable {
         /// What it says.
         message: String,
@@ -81,13 +81,13 @@ error_facts! {
 
     /// The file ends inside a part that must be there.
     "cut" Cut { file_len } |facts| facts.span(0, file_len);
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
-    /// A number is above its largest right value.
+    /// A number is above the largest allowed value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
-    /// A checksum is not that of the bytes that it covers.
+    /// The stored checksum differs from the checksum of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
 }

@@ -32,7 +32,7 @@ findings! {
     /// What was found.
     pub enum FindingKind;
 
-    /// A field has a value that no known writer puts there, and that nothing suffers from.
+    /// A field has a harmless value that no known writer stores.
     Note "unusual" Unusual {
         /// The field.
         field: FieldId,
@@ -46,7 +46,7 @@ findings! {
     |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) },
     |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name_of(*field));
 
-    /// A field has another value than what else is known of the file demands.
+    /// A field contradicts the rest of the file.
     Damage "differs" Differs {
         /// The field.
         field: FieldId,
@@ -65,7 +65,7 @@ findings! {
         write!(f, "{field} at offset {offset} is {value}, must be {expected} {by}")
     };
 
-    /// A text of the header has no NUL, so that readers in C run into what follows.
+    /// A text of the header has no NUL, so readers in C continue into the next field.
     Damage "not_terminated" NotTerminated {
         /// The field.
         field: FieldId,
@@ -75,19 +75,20 @@ findings! {
     |facts| at(facts, *field, *offset),
     |f| write!(f, "{} at offset {offset} has no NUL, must end with one", name_of(*field));
 
-    /// A commit was being published, and the header is half that of the commit before.
+    /// A commit was interrupted while the header was written: a part of the header is of the commit
+    /// before.
     Damage "torn" Torn {}
     |facts| at(facts, Commit::commit_crc, 252),
     |f| write!(f, "{TORN}, and gsd may refuse it or see other frames");
 
-    /// A commit was being published, and the header is half that of the commit before, but has all
-    /// that gsd looks at.
+    /// A commit was interrupted while the header was written: a part of the header is of the commit
+    /// before, but all fields that gsd reads are sound.
     Note "torn" TornBehind {}
     |facts| at(facts, Commit::commit_crc, 252),
     |f| write!(f, "{TORN}, and gsd does, too");
 
-    /// A shadow proves a commit that the header does not show yet, as after a power cut where
-    /// commits take one sync.
+    /// A shadow proves a commit that the header does not show yet, as after a power cut with one
+    /// sync per commit.
     Note "ahead" Ahead {
         /// Where the shadow is.
         offset: u64,
@@ -105,8 +106,9 @@ findings! {
         name_of(Commit::sequence)
     );
 
-    /// A shadow has a commit that the header does not show yet, and not all of it is in the file.
-    /// Commits take one sync: the power went before that was done, or what it had was lost later.
+    /// A shadow has a commit that the header does not show yet, and a part of its data is missing.
+    /// Commits take one sync: the power failed before that sync was done, or the data was lost
+    /// later.
     Note "unproven" Unproven {
         /// Where the shadow is.
         offset: u64,
@@ -119,8 +121,8 @@ findings! {
     },
     |f| write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged");
 
-    /// gsd has appended since the last commit: all up to the first empty slot counts, and nobody
-    /// goes on with what the stale commit record says of alignment and checksums.
+    /// gsd has appended since the last commit: all entries up to the first empty slot count. The
+    /// commit record is stale, so its alignment and checksums are not used any more.
     Note "appended" Appended {
         /// What that was, if it was anything.
         stale: Option<Stale>,
@@ -156,7 +158,7 @@ findings! {
         write!(f, "overlap {first} from {} to {}", first_span.offset(), first_span.end())
     };
 
-    /// An empty slot in front of used ones: some readers see these, others do not.
+    /// An empty slot comes before used ones: some readers see the used ones, others do not.
     Damage "hole" Hole {
         /// Where the first empty slot is.
         offset: u64,
@@ -172,8 +174,8 @@ findings! {
         f.write_str("are not: the end of the index must be its only hole")
     };
 
-    /// A slot behind the last entry has no location, and is not empty all the same: an entry was
-    /// cut off while it was written, and its frame lacks it.
+    /// A slot after the last entry has no location but is not empty: the write of an entry was cut
+    /// off, and its frame lacks that chunk.
     Damage "half_entry" HalfEntry {
         /// Where the slot is.
         offset: u64,
@@ -203,7 +205,7 @@ findings! {
         f.write_str("already")
     };
 
-    /// A chunk lies behind what the commit record says is in use: the next append overwrites it.
+    /// A chunk is after the end that the commit record states: the next append overwrites it.
     Damage "behind_end" BehindEnd {
         /// Where its location stands.
         offset: u64,
@@ -222,8 +224,8 @@ findings! {
         write!(f, "where the chunk ends at {end}, must end at {data_end} at most")
     };
 
-    /// Frames that are not below the number of slots, as of a file with many frames without chunks:
-    /// gsd refuses such a file, though it may have written it.
+    /// A frame number is not below the number of slots, as in a file with many frames without
+    /// chunks: gsd refuses such a file, although it may have written it.
     Note "many_frames" ManyFrames {
         /// Where the frame of the first such entry is.
         offset: u64,
@@ -244,7 +246,7 @@ findings! {
         write!(f, "{frame} at offset {offset}: gsd refuses the file")
     };
 
-    /// Chunks without rows: gsd's C library refuses to read them.
+    /// Chunks have no rows: gsd's C library refuses to read them.
     Note "no_rows" NoRows {
         /// Where the `N` of the first one is.
         offset: u64,
@@ -258,7 +260,8 @@ findings! {
         f.write_str("read such")
     };
 
-    /// Chunks of text in a file of a layer that has none: readers of that layer refuse the file.
+    /// The file has chunks of text, which its layer version does not have: readers of that layer
+    /// refuse the file.
     Note "early_text" EarlyText {
         /// Where the type of the first one is.
         offset: u64,
@@ -272,7 +275,7 @@ findings! {
         f.write_str("layer 2.1 or later")
     };
 
-    /// A name stands twice: readers take one or the other, or refuse the file.
+    /// A name occurs twice: readers take one of them, or refuse the file.
     Damage "name_repeated" NameRepeated {
         /// Where the second one starts.
         offset: u64,
@@ -299,7 +302,7 @@ findings! {
     |facts| name_facts(facts, *offset, *id, name),
     |f| name_not_text(f, *offset, *id, name);
 
-    /// A name of layer 1 is not UTF-8, since gsd has cut it inside a character.
+    /// A name of layer 1 is not UTF-8, because gsd has cut it inside a character.
     Note "name_not_text" NameCut {
         /// Where it starts.
         offset: u64,
@@ -311,7 +314,7 @@ findings! {
     |facts| name_facts(facts, *offset, *id, name),
     |f| name_not_text(f, *offset, *id, name);
 
-    /// A name of layer 1 fills its slot, so that readers in C run into the next one.
+    /// A name of layer 1 fills its slot without a NUL, so readers in C continue into the next name.
     Damage "name_not_terminated" NameNotTerminated {
         /// Where it starts.
         offset: u64,
@@ -324,7 +327,7 @@ findings! {
         write!(f, "{name} {id} at offset {offset} has no NUL, must end with one")
     };
 
-    /// Bytes behind the names, or in layer 1 behind the end of one, that are not zero.
+    /// Bytes after the names, or in layer 1 after the end of a name, are not zero.
     Note "name_junk" NameJunk {
         /// Where the first one is.
         offset: u64,
@@ -353,7 +356,7 @@ findings! {
         write!(f, "{names} no chunk has, the first is {id} at offset {offset}")
     };
 
-    /// The bytes of a chunk, or its entry, are not those that the checksum of it was made of.
+    /// The bytes of a chunk, or its entry, differ from its checksum.
     Damage "chunk_checksum" Chunk {
         /// The frame.
         frame: u64,
@@ -377,7 +380,7 @@ findings! {
         write!(f, "{bytes} at offset {offset} and its entry have {computed:#010x}")
     };
 
-    /// A frame has a checksum of a chunk that it does not have.
+    /// A frame has a checksum for a chunk that it does not have.
     Damage "chunk_lost" ChunkLost {
         /// Where the checksum's row is.
         offset: u64,
@@ -392,7 +395,7 @@ findings! {
         write!(f, "{field} at offset {offset} is {id}, but frame {frame} has no chunk of that name")
     };
 
-    /// A frame with checksums has none of one of its chunks.
+    /// A frame with checksums has no checksum for one of its chunks.
     Damage "chunk_unsealed" ChunkUnsealed {
         /// The frame.
         frame: u64,
@@ -407,7 +410,7 @@ findings! {
         f.write_str("checksum among those of its frame, must have one")
     };
 
-    /// Frames without checksums in a file that others of have them.
+    /// Some frames have no checksums, although other frames of the file have them.
     Note "frames_unsealed" FramesUnsealed {
         /// The first one.
         frame: u64,
@@ -420,7 +423,7 @@ findings! {
         write!(f, "{frames} {have} no checksums, the first is {frame}; others do")
     };
 
-    /// The bytes of a chunk cannot be read, although they are in the file.
+    /// The bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
         /// The frame.
         frame: u64,
@@ -458,7 +461,7 @@ findings! {
     |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) },
     |f| write!(f, "{error}, says offset {offset}");
 
-    /// Bytes that no part of the file uses: index blocks and name lists of before, most often.
+    /// Bytes that no part of the file uses, most often old index blocks and name lists.
     Note "unused" Unused {
         /// Where the first of them are.
         offset: u64,
@@ -473,7 +476,7 @@ findings! {
         write!(f, "{bytes} in {places} are not used, the first at offset {offset}")
     };
 
-    /// Bytes behind all that is used, up to the end of the file.
+    /// Bytes from the end of the used part to the end of the file.
     Note "trailing" Trailing {
         /// Where they start.
         offset: u64,
@@ -486,7 +489,7 @@ findings! {
         write!(f, "{bytes} at offset {offset} are behind all that is read, usually 0")
     };
 
-    /// The store refused or failed.
+    /// The store could not be read.
     Damage "unreadable" Unreadable {
         /// Its kind of error.
         kind: ErrorKind,
@@ -530,14 +533,14 @@ error_facts! {
     /// What an error of a file says, as values.
     pub fn error_facts(Error), Damage ERRORS;
 
-    /// The file does not begin as a GSD file.
+    /// The file does not start with the magic of GSD files.
     "not_gsd" NotGsd { magic } |facts| at(facts, raw::Header::magic, 0).bytes(&magic);
-    /// The version of the file layer is none that can be read.
+    /// The version of the file layer is not supported.
     "version" Version { gsd_version }
         |facts| at(facts, raw::Header::gsd_version, 44).value(gsd_version);
     /// The file ends inside a part that must be there.
     "cut" Cut { file_len } |facts| facts.span(0, file_len);
-    /// A part of the file lies, or ends, outside of it.
+    /// A part of the file starts or ends past the end of the file.
     "outside" Outside { field, start, len, file_len } |facts| {
         let facts = match header_offset(field) {
             Some(offset) => at(facts, field, offset),
@@ -545,36 +548,36 @@ error_facts! {
         };
         Facts { len: Some(len), ..facts.value(start).max(file_len) }
     };
-    /// A part of the file lies, or ends, outside of it.
+    /// A part of the file starts or ends past the end of the file.
     "outside" ChunkCut { offset, end, file_len }
         |facts| at(facts, IndexEntry::location, offset).value(end).max(file_len);
-    /// Chunks have more bytes than the file together, so that they share some.
+    /// All chunks together have more bytes than the file, so some share bytes.
     "shared" Shared { bytes, file_len } |facts| facts.value(bytes).max(file_len);
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| at(facts, field, offset).value(value).min(min);
-    /// A number is above its largest right value.
+    /// A number is above the largest allowed value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| at(facts, field, offset).value(value).max(max);
-    /// A type is none that there is.
+    /// A type number has no meaning.
     "no_type" NoType { offset, kind }
         |facts| at(facts, IndexEntry::kind, offset).value(kind).min(1).max(11);
-    /// Rows, columns and type make a chunk longer than any file.
+    /// Rows, columns and type give a chunk that is longer than any file can be.
     "extent" Extent { offset, n, .. } |facts| at(facts, IndexEntry::n, offset).value(n);
     /// The name list does not end with a NUL.
     "names_not_terminated" NotTerminated { offset, value }
         |facts| at(facts, NameSlot::name, offset).value(value).expected(0);
-    /// A checksum is not that of the bytes that it covers.
+    /// The stored checksum differs from the checksum of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| at(facts, field, offset).crcs(stored, computed);
-    /// The chunk with the checksums of a frame is not one, or is missing.
+    /// The chunk with the checksums of a frame is damaged or missing.
     "no_checksums" NoChecksums { frame, id } |facts| of_chunk(facts, frame, id);
-    /// A chunk has an id that is no name.
+    /// A chunk has an id without a name.
     "unnamed" Unnamed { offset, id, names } |facts| {
         let max = i64::from(names).saturating_sub(1);
         at(facts, IndexEntry::id, offset).value(id).max(max)
     };
-    /// An entry is of an earlier frame than the one before it.
+    /// An entry has a lower frame number than the entry before it.
     "order" Order { offset, frame, before } |facts| {
         let facts = at(facts, IndexEntry::frame, offset).value(frame).min(before);
         Facts { frame: Some(frame), ..facts }
@@ -585,35 +588,35 @@ error_facts! {
     /// What a finding about an entry says, as values.
     fn entry_facts(Entry), Damage ENTRIES;
 
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" Location { location, .. } |facts| facts.value(location).min(256);
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" Empty { .. } |facts| facts.value(0).min(256);
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" Columns { .. } |facts| facts.value(0).min(1);
-    /// A part of the file lies, or ends, outside of it.
+    /// A part of the file starts or ends past the end of the file.
     "outside" Outside { start, len, file_len, .. }
         |facts| Facts { len: Some(len), ..facts.value(start).max(file_len) };
     /// A chunk shares bytes with a block of the file.
     "overlap" Overlap { start, len, .. } |facts| Facts { len: Some(len), ..facts.value(start) };
-    /// Rows, columns and type make a chunk longer than any file.
+    /// Rows, columns and type give a chunk that is longer than any file can be.
     "extent" Extent { n, .. } |facts| facts.value(n);
-    /// A type is none that there is.
+    /// A type number has no meaning.
     "no_type" Kind { kind, .. } |facts| facts.value(kind).min(1).max(11);
-    /// A number is above its largest right value.
+    /// A number is above the largest allowed value.
     "too_large" Flags { flags, .. } |facts| facts.value(flags).max(0);
-    /// A chunk has an id that is no name.
+    /// A chunk has an id without a name.
     "unnamed" Unnamed { id, names, .. }
         |facts| facts.value(id).max(i64::from(names).saturating_sub(1));
-    /// A number is above its largest right value.
+    /// A number is above the largest allowed value.
     "too_large" Frame { frame, slots, .. } |facts| Facts {
         frame: Some(frame),
         ..facts.value(frame).max(slots.saturating_sub(1))
     };
-    /// An entry is of an earlier frame than the one before it.
+    /// An entry has a lower frame number than the entry before it.
     "order" Order { frame, before, .. }
         |facts| Facts { frame: Some(frame), ..facts.value(frame).min(before) };
-    /// An entry is of an earlier name than the one before it in its frame.
+    /// An entry has a lower id than the entry before it in its frame.
     "unsorted" Unsorted { frame, id, before, .. } |facts| {
         of_chunk(facts.value(id).min(u32::from(before).saturating_add(1)), frame, id)
     };
@@ -630,9 +633,9 @@ error_facts! {
     /// What an error of the schema hoomd says, as values.
     fn hoomd_facts(Hoomd), Damage HOOMD;
 
-    /// A chunk of the schema is of another type than it must be.
+    /// A chunk of the schema has a wrong type.
     "hoomd_type" Type { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
-    /// A chunk of the schema has other rows or columns than it must.
+    /// A chunk of the schema has a wrong number of rows or columns.
     "hoomd_shape" Shape { frame, found: (n, _), want: (want, _), .. } |facts| {
         let facts = Facts { frame: Some(frame), ..facts };
         match want {
@@ -642,7 +645,7 @@ error_facts! {
     };
     /// The name of a type is not UTF-8.
     "hoomd_text" NotText { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
-    /// A logged quantity is not in frame 0, so that readers leave it out.
+    /// A logged quantity is not in frame 0, so readers leave it out.
     "hoomd_late" Late { frame, .. } |facts| Facts { frame: Some(frame), ..facts };
 }
 
@@ -650,12 +653,12 @@ error_facts! {
     /// What a wrong value of the schema hoomd says, as values.
     fn hoomd_value_facts(Hoomd), Note HOOMD_VALUES;
 
-    /// A number of a type or of a particle is none that the frame has.
+    /// A number is not a type number of the frame, or not the tag of a particle.
     "hoomd_number" Number { frame, value, end, .. } |facts| Facts {
         frame: Some(frame),
         ..facts.value(value).max(end.saturating_sub(1))
     };
-    /// Dimensions are neither 2 nor 3.
+    /// The dimensions are neither 2 nor 3.
     "hoomd_dimensions" Dimensions { frame, value, .. }
         |facts| Facts { frame: Some(frame), ..facts.value(value).min(2).max(3) };
 }

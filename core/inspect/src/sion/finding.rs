@@ -13,7 +13,7 @@ findings! {
     /// A problem or an unusual fact in a SIONlib set.
     pub enum FindingKind;
 
-    /// A field has a value that no known writer puts there, and that nothing suffers from.
+    /// A field has a harmless value that no known writer stores.
     Note "unusual" Unusual {
         /// The field.
         field: FieldId,
@@ -30,7 +30,7 @@ findings! {
     },
     |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name(*field));
 
-    /// The bytes that a task used of a chunk are also bytes of META2 or the mapping.
+    /// The used bytes of a chunk overlap META2 or the mapping.
     Damage "overlap" Overlap {
         /// Where META2 says how much of the chunk is used.
         offset: u64,
@@ -72,7 +72,8 @@ findings! {
         write!(f, "{field} behind offset {offset}, in the stream of task {task}: {error}")
     };
 
-    /// The mapping leads to a task that has another global rank, and another task has this one.
+    /// An entry of the mapping names a task with another global rank, although a task with this
+    /// rank exists.
     Damage "misled" Misled {
         /// Where the entry is.
         offset: u64,
@@ -88,8 +89,8 @@ findings! {
     |facts| misled(facts, (*offset, *entry, *globalrank)),
     |f| write_misled(f, *offset, (*filenumber, *lrank), (*globalrank, *entry));
 
-    /// The mapping leads to a task that has another global rank, and no task has this one.
-    /// SIONlib's programs list such a task all the same.
+    /// An entry of the mapping names a task with another global rank, and no task has this rank.
+    /// SIONlib's programs list such a task nevertheless.
     Note "misled" Unranked {
         /// Where the entry is.
         offset: u64,
@@ -121,7 +122,7 @@ findings! {
         write!(f, "{field} of {tasks} tasks is {globalrank}, usually that of one")
     };
 
-    /// Bytes behind all that is read, up to the end of the file.
+    /// Bytes from the end of the part that readers read to the end of the file.
     Note "trailing" Trailing {
         /// Where they start.
         offset: u64,
@@ -131,7 +132,7 @@ findings! {
     |facts| facts.span(*offset, *len),
     |f| write!(f, "{len} bytes at offset {offset} are behind all that is read, usually 0");
 
-    /// The bytes that a task used of a chunk are not those that were sealed.
+    /// The used bytes of a chunk differ from the checksum in the seal.
     Damage "chunk_checksum" Chunk {
         /// The task's local rank.
         task: u32,
@@ -155,7 +156,7 @@ findings! {
         write!(f, "the {len} bytes at offset {offset} that it seals have {computed:#010x}")
     };
 
-    /// The bytes that a task used of a chunk cannot be read, although they are in the file.
+    /// The used bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
         /// The task's local rank.
         task: u32,
@@ -171,7 +172,7 @@ findings! {
     |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk),
     |f| write!(f, "chunk {chunk} of task {task}, at offset {}: {message}", used.offset());
 
-    /// A seal is that of another state of the file.
+    /// The seal belongs to another state of the file.
     Note "stale_seal" StaleSeal {
         /// Where its trailer is.
         offset: u64,
@@ -184,7 +185,7 @@ findings! {
         raw::SealTrailer::TABLE.len
     );
 
-    /// Files of the set are not there: this one, up to number `last`.
+    /// Files of the set are missing, from this one up to number `last`.
     Damage "missing" Missing {
         /// Number of this file.
         first: u32,
@@ -197,7 +198,7 @@ findings! {
         _ => write!(f, "files {first} to {last} of the set are missing"),
     };
 
-    /// The store refused or failed.
+    /// The store could not be read.
     Damage "unreadable" Unreadable {
         /// Its kind of error.
         kind: ErrorKind,
@@ -263,14 +264,14 @@ error_facts! {
     /// What an error of a file says, as values.
     pub fn error_facts(Error), Damage ERRORS;
 
-    /// The file does not begin as a SIONlib file.
+    /// The file does not start with the magic of SIONlib files.
     "not_sion" NotSion { magic } |facts| {
         facts.field(raw::TABLES, raw::Ident::magic, 0).text(&format!("{}", magic.escape_ascii()))
     };
-    /// The file is one of SIONlib 2, which nobody but that reads.
+    /// The file was written by SIONlib 2, which uses another format.
     "sionlib2" Sionlib2 { version }
         |facts| facts.field(raw::TABLES, raw::Ident::version, 8).value(version).max(1999);
-    /// The version of the format is none that can be read.
+    /// The format version is not supported.
     "format_version" FormatVersion { fileformat_version } |facts| {
         let facts = facts.field(raw::TABLES, raw::Ident::fileformat_version, 16);
         facts.value(fileformat_version).min(2).max(5)
@@ -279,13 +280,13 @@ error_facts! {
     "cut" Cut { field, offset, file_len, .. } |facts| {
         facts.field(raw::TABLES, field, offset).span(offset, file_len.saturating_sub(offset))
     };
-    /// A number is below its smallest right value.
+    /// A number is below the smallest allowed value.
     "too_small" TooSmall { field, offset, value, min }
         |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
-    /// A number is above its largest right value.
+    /// A number is above the largest allowed value.
     "too_large" TooLarge { field, offset, value, max }
         |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
-    /// A field has another value than the rest of the file, or of the set, demands.
+    /// A field contradicts the rest of the file or of the set.
     "differs" Differs { field, value, expected, .. } |facts| {
         facts.field(raw::TABLES, field, field.offset().into()).value(value).expected(expected)
     };
@@ -295,13 +296,13 @@ error_facts! {
     "not_closed" NotClosed { offset } |facts| {
         facts.field(raw::TABLES, raw::CommitFields::start_of_varheader, offset).value(0)
     };
-    /// A checksum is not that of the bytes that it covers.
+    /// The stored checksum differs from the checksum of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
         |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
-    /// A field has another value than the seal, with which all other bytes of its table agree.
+    /// A field differs from the seal, but all other bytes of its table agree with the seal.
     "not_as_sealed" NotAsSealed { field, offset, value, sealed }
         |facts| facts.field(raw::TABLES, field, offset).value(value).expected(sealed);
-    /// A seal does not end as seals do, and is one by its checksum.
+    /// The magic of a seal is wrong, but its checksum is right.
     "seal_magic" SealMagic { offset, magic } |facts| {
         let facts = facts.field(raw::TABLES, raw::SealTrailer::magic, offset);
         facts.text(&format!("{}", magic.escape_ascii()))
