@@ -1,9 +1,8 @@
-//! Every metadata field of a GSD file, with its place, its bytes and its value.
+//! Lists every metadata field of a GSD file, with its offset, bytes and value.
 //!
-//! The fields are those of core's tables ([`striae_core::gsd::raw`]), which are also those of
-//! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Slots
-//! of the index that hold nothing are not shown, others are, also behind those that count. Data are
-//! not shown.
+//! The fields are those of core's tables ([`striae_core::gsd::raw`]), which are also in
+//! `spec/gsd.md`. Lines come in this order: header, commit record, shadow, index, name list. Empty
+//! slots of the index are not shown; other slots are, even if they do not count. Data is not shown.
 
 use crate::dump::{Each, Line, Lines, WINDOW, name_of};
 use crate::subject;
@@ -21,15 +20,16 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
-/// Where the part of a header that commits change starts and ends, without the commit record.
+/// The range of the header that commits change, without the commit record.
 const CHANGED: core::ops::Range<u16> = 8..48;
 
 type Failed<S> = subject::Failed<S, Error>;
 
-/// Hands over every metadata field of a file, which may be damaged or cut: as many as can be found.
+/// Passes every metadata field of a file to `each`. The file may be damaged or cut; as many fields
+/// as possible are found.
 ///
 /// # Errors
-/// What kept it from finding more; the store's; whatever `each` returned.
+/// The reason why no more fields were found; an error of the store; an error that `each` returned.
 pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<(), Failed<S>> {
     let head = Reader::open(store, &mut [0; Open::WINDOW]).ok().map(|reader| *reader.head());
     Dump { out: Lines::new(store, each)?, head }.file()
@@ -37,7 +37,7 @@ pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<()
 
 struct Dump<'a, S: ReadAt> {
     out: Lines<'a, S, Error>,
-    /// What a reader makes of the file, if it can read it.
+    /// The head of the file as a reader sees it, if a reader can open it.
     head: Option<Head>,
 }
 
@@ -59,7 +59,7 @@ impl<S: ReadAt> Dump<'_, S> {
         self.names(image.name_block(), Version::from_number(image.gsd_version.get()))
     }
 
-    /// The header, as much of it as the file has, and the commit record in it.
+    /// The header, as far as the file goes, with its commit record.
     fn header(&mut self) -> Result<raw::Header, Failed<S>> {
         use Error::{NotGsd, Version};
         let file_len = self.out.file_len;
@@ -101,7 +101,7 @@ impl<S: ReadAt> Dump<'_, S> {
         Ok(())
     }
 
-    /// All slots of the index that hold something, as far as the file goes.
+    /// All slots of the index that are not empty, as far as the file goes.
     fn index(&mut self, shown: IndexBlock) -> Result<(), Failed<S>> {
         let record = self.head.as_ref().and_then(|head| head.state.record());
         let block = record.and_then(|record| record.index(shown)).unwrap_or(shown);
@@ -159,7 +159,7 @@ impl<S: ReadAt> Dump<'_, S> {
         Ok(self.out.bytes(left.offset(), len)?.to_vec())
     }
 
-    /// The bytes up to a NUL and with it, or all that are left.
+    /// The bytes up to and including a NUL, or all that are left.
     fn packed_name(&mut self, left: Span) -> Result<Vec<u8>, Failed<S>> {
         const PIECE: NonZeroU64 = NonZeroU64::new(256).unwrap();
         const { assert!(WINDOW >= 256) };

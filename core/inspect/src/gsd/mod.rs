@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`verify`] | checks all that can be checked of a file |
-//! | [`recover`] | judges what is left of a damaged one, frame by frame |
+//! | [`recover`] | finds what can be saved of a damaged file, frame by frame |
 //! | `dump` | its structures, as lists of fields |
 //! | `finding` | the findings |
-//! | `stale` | what a commit record says that is older than what gsd has appended |
+//! | `stale` | the properties in a commit record that is older than gsd's last append |
 
 mod dump;
 mod finding;
@@ -29,13 +29,13 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use zerocopy::FromBytes;
 
-/// Why the check of a file could not go on: the store, or a file that shrank.
+/// The error that ends the check of a file: the store failed, or the file became shorter.
 pub(crate) type Failed<S> = subject::Failed<S, Error>;
 
-/// Is told of entries by their slots, and says whether it wants more.
+/// A callback that gets entries with their slots, and returns whether it wants more.
 pub(crate) type EachEntry<'a, S> = &'a mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>;
 
-/// Hands the entries in some slots to `each`, with their numbers, until it wants no more.
+/// Passes the entries in some slots to `each`, with their numbers, until `each` returns `false`.
 pub(crate) fn each_entry<S: Subject>(
     subject: &S,
     index: IndexBlock,

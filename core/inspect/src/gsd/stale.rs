@@ -1,30 +1,31 @@
-//! What a commit record says that is older than what gsd has appended.
+//! The properties in a commit record that is older than gsd's last append.
 
 use core::fmt;
 use striae_core::gsd::raw::Image;
 use striae_core::gsd::{Head, State};
 
-/// What frames had before gsd appended to a file, and those that come behind have no more: gsd
-/// knows neither, and striae goes on as with any file of gsd (`spec/gsd.md#adopting-a-file`).
+/// The properties that frames had before gsd appended to a file. Later frames do not have them: gsd
+/// knows neither, and striae continues as with any file of gsd (`spec/gsd.md#adopting-a-file`).
 ///
-/// Its `Display` is `checksums and alignment to 4096`, or one of both.
+/// `Display` prints `checksums and alignment to 4096`, or one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stale {
-    /// Chunks started at multiples of this, in bytes; 1 if anywhere.
+    /// The alignment of chunks in bytes; 1 if they may start anywhere.
     pub align: u64,
-    /// Whether frames were given checksums.
+    /// Whether frames had checksums.
     pub checksums: bool,
 }
 
 impl Stale {
-    /// What the stale record in a header says; `None` if there is none, or it says neither.
+    /// The properties in the stale record of a header; `None` if there is no such record or it has
+    /// none.
     #[must_use]
     pub fn of(head: &Head) -> Option<Self> {
         matches!(head.state, State::Appended).then(|| Self::in_image(&head.image))?
     }
 
-    /// What the record in a header says that is stale.
+    /// The properties in the stale record of a header image.
     #[must_use]
     pub fn in_image(image: &Image) -> Option<Self> {
         // More than a record can have, which nothing proves any more, is damage.

@@ -1,4 +1,4 @@
-//! What is left: header, commit record and shadow, and the index that is believed.
+//! The evidence in a damaged file: header, commit record, shadow, and the index that is used.
 
 use super::of_gsd::OfGsd;
 use super::scan::{self, Block};
@@ -20,44 +20,44 @@ use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// Most entries that are taken from other index blocks than the one that is believed.
+/// The most entries that are taken from other index blocks than the chosen one.
 const MAX_PATCHES: usize = 1 << 21;
 
-/// Is told of entries, and says whether it wants more.
+/// A callback that gets entries, and returns whether it wants more.
 type EachEntry<'a, S> = &'a mut dyn FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed<S>>;
 
-/// The index that is believed.
+/// The index that is used for recovery.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// As far as it lies in the file.
+    /// The block, as far as it is inside the file.
     pub(super) block: IndexBlock,
-    /// Entries that there are, or were.
+    /// The number of entries that there are, or were.
     pub(super) entries: u64,
-    /// Whether that is known, or only that the file ends there.
+    /// Whether this number is known; otherwise the file ends there.
     is_counted: bool,
-    /// Whether the first slot is the first of the block, and not what is left of it.
+    /// Whether the first slot is the first slot of the block, and not of a part of it.
     pub(super) has_start: bool,
-    /// Whether all slots up to the last entry, and the one behind it, are as they were written.
+    /// Whether the last entries and the slot after them are as they were written.
     pub(super) has_end: bool,
-    /// Entries that other blocks have and this one lost.
+    /// Entries that this block has lost and other blocks have.
     pub(super) patches: BTreeMap<u64, IndexEntry>,
-    /// Slots that no frame goes on in: where blocks of before end.
+    /// Slots at which no frame continues, because an older block ends there.
     pub(super) ends: BTreeSet<u64>,
-    /// Whether nothing is left of the one that the header shows: this one may be of a file that was
-    /// truncated since.
+    /// Whether nothing is left of the index that the header shows: this one may be from before a
+    /// truncation.
     pub(super) is_unrelated: bool,
     /// Entries from this one on are proven.
     pub(super) proven_from: Option<u64>,
-    /// Whether which commit the file is of is guessed: a later one may have truncated it, and a
-    /// shadow may be of one that was cut off.
+    /// Whether the commit of the file is a guess: a later commit may have truncated the file, and a
+    /// shadow may be of a commit that was cut off.
     is_guess: bool,
-    /// What its slots are, if gsd has added to them, one after another, and nothing proves them.
+    /// The state of its slots, if gsd has added to them and no checksum proves them.
     pub(super) of_gsd: Option<OfGsd>,
-    /// What else is to be said of entries, if they are not just as found.
+    /// Another doubt about entries, if they are not just as found.
     pub(super) doubt: Option<Doubt>,
 }
 
-/// What is left of a file, but for its frames.
+/// The evidence in a file, without its frames.
 #[derive(Debug)]
 pub(super) struct Evidence {
     pub(super) file_len: u64,
@@ -66,23 +66,24 @@ pub(super) struct Evidence {
     pub(super) application: String,
     pub(super) schema: String,
     pub(super) record: Option<Record>,
-    /// What frames had before gsd appended.
+    /// The properties that frames had before gsd appended.
     pub(super) stale: Option<Stale>,
-    /// The record that says so.
+    /// The record with these properties.
     pub(super) stale_commit: Option<raw::Commit>,
-    /// The name list that the header shows, as far as it lies in the file.
+    /// The name list that the header shows, as far as it is inside the file.
     pub(super) names: NameBlock,
-    /// Whether all of it does.
+    /// Whether the whole list is inside the file.
     pub(super) names_are_whole: bool,
-    /// Other places where name lists may be.
+    /// Other possible places of name lists.
     pub(super) more_names: Vec<NameBlock>,
-    /// Slots that the header claims, or frames if the index says throughout that there are more.
+    /// The number of slots that the header states, or the number of frames if the whole index shows
+    /// that there are more.
     pub(super) allocated: u64,
     pub(super) index: Index,
 }
 
 impl Evidence {
-    /// Reads the header and what explains it.
+    /// Reads the header, the commit record and the shadows.
     pub(super) fn gather<S: Subject>(subject: &S) -> Result<Self, Failed<S>> {
         let file_len = subject.size().map_err(DriveError::Store)?;
         let judged = Judged::read(subject, file_len)?;
@@ -126,7 +127,7 @@ impl Evidence {
         })
     }
 
-    /// Finds out whether the index is whole, and looks for other blocks if it is not.
+    /// Checks whether the index is whole, and searches for other blocks if it is not.
     pub(super) fn complete<S: Subject>(&mut self, subject: &S) -> Result<(), Failed<S>> {
         if self.prove(subject)? {
             return Ok(());
@@ -145,7 +146,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Entries that are known to have been there, and are not.
+    /// The number of entries that were there and are lost, if known.
     pub(super) const fn lost_entries(&self) -> Option<u64> {
         match self.index.is_counted {
             true => Some(self.index.entries.saturating_sub(self.index.known())),
@@ -153,7 +154,7 @@ impl Evidence {
         }
     }
 
-    /// Frames that there can be are fewer than this.
+    /// An upper bound: all frame numbers are below this.
     pub(super) fn max_frames(&self) -> u64 {
         self.allocated.min(self.file_len).max(self.index.entries.min(self.file_len)).max(128)
     }
@@ -176,7 +177,7 @@ impl Evidence {
         Ok(crc == record.index_crc)
     }
 
-    /// Whether every entry can be what was written, as far as it says itself.
+    /// Whether every entry is plausible by itself.
     fn lacks_nothing<S: Subject>(&self, subject: &S) -> Result<bool, Failed<S>> {
         let mut is_whole = true;
         let mut before = 0;
@@ -189,7 +190,7 @@ impl Evidence {
         Ok(is_whole)
     }
 
-    /// Sets a single wrong bit of the index right, if that is all.
+    /// Corrects a single wrong bit of the index, if there is no other error.
     fn correct<S: Subject>(&mut self, subject: &S) -> Result<bool, Failed<S>> {
         let Some(record) = self.record else { return Ok(false) };
         let count = record.entries.saturating_sub(record.crc_from);
@@ -214,7 +215,7 @@ impl Evidence {
         Ok(true)
     }
 
-    /// Believes the block that knows most, and lets the others say what it lacks.
+    /// Chooses the block with most entries, and fills its gaps from the others.
     fn take_blocks<S: Subject>(&mut self, subject: &S, blocks: &[Block]) -> Result<(), Failed<S>> {
         let (present, shown) = (self.count_plausible(subject)?, self.index.block.location);
         let most = blocks.iter().max_by_key(|block| block.entries);
@@ -250,7 +251,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// How many slots from the first one on have what can be an entry.
+    /// The number of slots from the first one on that hold plausible entries.
     fn count_plausible<S: Subject>(&self, subject: &S) -> Result<u64, Failed<S>> {
         let mut count = 0;
         self.index.each(subject, 0..self.index.known(), &mut |_, entry| {
@@ -261,7 +262,7 @@ impl Evidence {
         Ok(count)
     }
 
-    /// Whether a block has the same entries as far as both have some.
+    /// Whether a block has equal entries where both have entries.
     fn agrees<S: Subject>(&self, subject: &S, block: &Block) -> Result<bool, Failed<S>> {
         let (mut same, mut others) = (0_u64, 0_u64);
         let other = IndexBlock { location: block.location, slots: block.entries };
@@ -286,7 +287,7 @@ impl Evidence {
         Ok(same > 0 && others <= same / 8)
     }
 
-    /// Takes from another block what the present one lacks.
+    /// Takes entries from another block that the present one lacks.
     fn patch<S: Subject>(&mut self, subject: &S, other: IndexBlock) -> Result<(), Failed<S>> {
         let max_frames = self.max_frames();
         let mut found = Vec::new();
@@ -314,7 +315,7 @@ impl Evidence {
     }
 }
 
-/// The version of a file that says one which there is not. Files of layer 1 have room for 128
+/// Guesses the version of a file whose version field is invalid. Files of layer 1 have room for 128
 /// names, or twice as many, and so on; in others that is rare.
 fn guess_version(raw: &raw::Header) -> u32 {
     let units = raw.namelist_allocated_entries.get();
@@ -323,7 +324,7 @@ fn guess_version(raw: &raw::Header) -> u32 {
     version.number()
 }
 
-/// The text before the first NUL, at most 63 bytes of it.
+/// The text before the first NUL, at most 63 bytes.
 fn label(bytes: &[u8; 64]) -> String {
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     let mut text = String::from_utf8_lossy(text).into_owned();
@@ -368,8 +369,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Frames, if the index is whole and in order: gsd does not keep a file from having more of
-    /// them than slots. As many as the file has bytes are too many.
+    /// The number of frames, if the index is whole and in order: gsd allows more frames than slots.
+    /// A number above the bytes of the file is not accepted.
     fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
         self.each(subject, 0..self.entries, &mut |_, entry| {
@@ -381,18 +382,18 @@ impl Index {
         Ok(if in_order { before.saturating_add(1) } else { 0 })
     }
 
-    /// Slots of which anything is known, counted from the first.
+    /// The number of slots of which anything is known, from the first one.
     pub(super) const fn known(&self) -> u64 {
         self.block.slots
     }
 
-    /// The slot behind the last of which anything is known.
+    /// The slot after the last one of which anything is known.
     pub(super) fn end(&self) -> u64 {
         let patched = self.patches.last_key_value().map_or(0, |(slot, _)| slot.saturating_add(1));
         self.block.slots.max(patched).min(self.entries)
     }
 
-    /// Hands the entries in some slots to `each`, with patches; `None` for one that is not there.
+    /// Passes the entries in some slots to `each`, with patches; `None` for a missing entry.
     pub(super) fn each<S: Subject>(
         &self,
         subject: &S,
@@ -413,7 +414,7 @@ impl Index {
         Ok(())
     }
 
-    /// Why the entries in these slots are to be believed, or not.
+    /// How certain the entries in these slots are, and why.
     pub(super) fn belief(&self, slots: core::ops::Range<u64>) -> Certainty {
         if self.is_guess {
             return Certainty::Guess(Doubt::Header);
@@ -438,7 +439,7 @@ impl Index {
         IndexBlock { slots, ..self.block }.span()
     }
 
-    /// All blocks of the index are chunks' neighbours.
+    /// The span of the index block, which chunks must not overlap.
     pub(super) fn span(&self) -> Span {
         self.block.span().unwrap_or(Span::ZERO)
     }

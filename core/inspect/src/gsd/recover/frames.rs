@@ -1,4 +1,4 @@
-//! The entries of one frame after another, and what is doubtful about them.
+//! Collects the entries of one frame after another, and the doubts about them.
 
 use super::evidence::Evidence;
 use super::scan::is_plausible;
@@ -21,47 +21,47 @@ pub(super) struct Entries {
     pub(super) frame: u64,
     pub(super) chunks: Vec<Chunk>,
     pub(super) slots: Range<u64>,
-    /// Whether an entry that was its is damaged.
+    /// Whether one of its entries is damaged.
     pub(super) has_lost: bool,
-    /// Whether entries in front of its own are damaged, whose frame is not known.
+    /// Whether entries before its own are damaged and their frame is unknown.
     pub(super) lost_before: bool,
-    /// Whether entries after its own are damaged, whose frame is not known.
+    /// Whether entries after its own are damaged and their frame is unknown.
     pub(super) lost_after: bool,
-    /// Whether they are not in order, or two are of one name.
+    /// Whether they are out of order, or two have the same name.
     pub(super) is_disordered: bool,
-    /// How a crash of gsd may have cut it.
+    /// How a crash of gsd may have cut the frame.
     pub(super) torn: Option<Torn>,
 }
 
 /// How a crash of gsd may have cut a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Torn {
-    /// Entries behind its own are lost, with all others to the end of the index.
+    /// Entries after its own are lost, up to the end of the index.
     End,
-    /// Entries behind its own are lost, and others are not.
+    /// Entries after its own are lost, but later ones are not.
     Hole,
-    /// The front of an entry is lost, so that it may be of the next frame.
+    /// The front of an entry is lost, so it may belong to the next frame.
     Front,
 }
 
-/// What a slot has.
+/// The contents of a slot.
 enum Slot {
-    /// An entry; and how many bytes of its front, which another sector has, are nothing but zeros.
+    /// An entry, and the number of zero bytes at its front if they are in another sector.
     Entry(IndexEntry, Chunk, Option<u64>),
-    /// Its frame, as far as that can be believed.
+    /// A damaged entry, with its frame as far as it is plausible.
     Damaged(Option<u64>),
-    /// What a crash of gsd leaves, and what it says of the frame in front of it.
+    /// The remains of a crash of gsd, and what they mean for the frame before.
     Crash(Option<Torn>),
 }
 
-/// An entry that waits for the next one to be known.
+/// An entry that waits until the next one is known.
 struct Waiting {
     slot: u64,
     chunk: Chunk,
     front: Option<u64>,
 }
 
-/// Puts entries together to frames.
+/// Collects entries into frames.
 struct Collect<'e, S: Subject> {
     is_sorted: bool,
     ends: &'e BTreeSet<u64>,
@@ -70,14 +70,14 @@ struct Collect<'e, S: Subject> {
     /// Frames of damaged entries since the last sound one.
     damaged: Vec<Option<u64>>,
     many_damaged: bool,
-    /// What follows the last sound one, if a crash of gsd leaves such.
+    /// The remains of a crash of gsd after the last sound entry, if any.
     crash: Option<Option<Torn>>,
-    /// Whether the last entry may be of the next frame.
+    /// Whether the last entry may belong to the next frame.
     is_last_doubtful: bool,
     waiting: Option<Waiting>,
 }
 
-/// Hands the frames that the index knows of to `each`, in order.
+/// Passes the frames that the index knows to `each`, in order.
 pub(super) fn each_frame<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -157,15 +157,15 @@ fn read(entry: &IndexEntry, slot: u64, block: IndexBlock, max_frames: u64) -> Sl
 }
 
 impl Entries {
-    /// Sorts them by their names, and keeps the last one of each, as readers of layer 1 do.
+    /// Sorts the entries by name, and keeps the last one of each, as readers of layer 1 do.
     fn keep_last(&mut self) {
         self.chunks.reverse();
         self.chunks.sort_by_key(|chunk| chunk.id); // stable
         self.chunks.dedup_by_key(|chunk| chunk.id);
     }
 
-    /// Whether all entries of the frame are known, if it had those of the names 0 to `total` at
-    /// most.
+    /// Whether all entries of the frame are known, if its names were at most the names 0 to
+    /// `total`.
     pub(super) fn are_all(&self, total: Option<u32>, is_sorted: bool) -> bool {
         let first = self.chunks.first().map(|chunk| u32::from(chunk.id));
         let last = self.chunks.last().map(|chunk| u32::from(chunk.id).saturating_add(1));
@@ -186,14 +186,14 @@ impl<S: Subject> Collect<'_, S> {
         self.waiting.as_ref().map(|waiting| &waiting.chunk).or_else(present)
     }
 
-    /// Whether the last frame can go on in the slot at `offset`, which is empty.
+    /// Whether the last frame can continue in the empty slot at `offset`.
     fn may_go_on(&self, offset: u64) -> bool {
         self.last().is_some_and(|last| torn::may_have_been(last.frame, offset))
     }
 
-    /// What the slot at `offset` has, if a crash of gsd can have left it so; else what was read.
-    /// `side` says on which side of the end of those it is that were durable before the index
-    /// moved.
+    /// The contents of the slot at `offset`: the remains of a crash of gsd if a crash can have left
+    /// it so, else what was read. `side` says on which side it is of the end of the entries that
+    /// were durable before the index moved.
     fn look_for_crash(&self, read: Slot, entry: &IndexEntry, side: Ordering, offset: u64) -> Slot {
         let bytes = entry.as_bytes();
         if bytes.iter().all(|&byte| byte == 0) {
@@ -227,8 +227,8 @@ impl<S: Subject> Collect<'_, S> {
         }
     }
 
-    /// An entry. One whose frame is after those of its neighbours waits until the next one is
-    /// known.
+    /// Adds an entry. If its frame is above the frames of its neighbours, it waits until the next
+    /// entry is known.
     fn order(&mut self, next: Waiting) -> Result<(), Failed<S>> {
         let frame = next.chunk.frame;
         match &self.waiting {
@@ -252,7 +252,8 @@ impl<S: Subject> Collect<'_, S> {
         Ok(())
     }
 
-    /// The entry that waits is one of its frame; `next` is that of the next entry, if there is one.
+    /// Assigns the waiting entry to its frame; `next` is the frame of the next entry, if there is
+    /// one.
     fn release(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
         let Some(Waiting { slot, chunk, front }) = self.waiting.take() else { return Ok(()) };
         // Another one of the same frame proves the frame, and nothing else of what was lost.
@@ -265,7 +266,7 @@ impl<S: Subject> Collect<'_, S> {
         Ok(())
     }
 
-    /// What a crash of gsd leaves.
+    /// Records the remains of a crash of gsd.
     fn tear(&mut self, torn: Option<Torn>) {
         match self.crash {
             None if self.damaged.is_empty() => self.crash = Some(torn),
@@ -274,7 +275,7 @@ impl<S: Subject> Collect<'_, S> {
         }
     }
 
-    /// A damaged entry.
+    /// Records a damaged entry.
     fn lose(&mut self, frame: Option<u64>) {
         match self.damaged.len() < 64 {
             true => self.damaged.push(frame),
@@ -299,7 +300,7 @@ impl<S: Subject> Collect<'_, S> {
         Ok(())
     }
 
-    /// The present frame has no more entries; that of the next one, if there is one.
+    /// Ends the present frame; `next` is the next frame, if there is one.
     fn end(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
         let last = self.last_frame();
         let is_between = |frame: u64| {

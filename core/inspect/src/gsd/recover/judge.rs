@@ -1,4 +1,4 @@
-//! Which frames are saved, and how certain they are.
+//! Decides which frames are saved, and how certain they are.
 
 use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
@@ -16,13 +16,13 @@ use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_hoomd::room::Room;
 
-/// All that was found out about frames.
+/// The results for all frames.
 pub(super) struct Judged {
     pub(super) runs: Vec<Run>,
-    /// Bytes of chunks that are saved.
+    /// Bytes of the chunks that are saved.
     pub(super) bytes: u64,
     pub(super) has_text: bool,
-    /// What frames take of a frame 0 that is lost.
+    /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Judged {
 struct Held {
     frame: u64,
     certainty: Certainty,
-    /// Whether its checksums prove its chunks, whatever else is doubtful.
+    /// Whether its checksums prove its chunks, apart from all other doubts.
     is_right: bool,
     data: Option<Range<u64>>,
     bytes: u64,
@@ -45,14 +45,14 @@ struct Judge<'a, S> {
     names: &'a mut Names,
     judged: Judged,
     held: Option<Held>,
-    /// Where the chunks of saved frames end.
+    /// The end of the chunks of saved frames.
     data_end: u64,
-    /// What the last frame's chunks leave of the file.
+    /// The bytes of the file after the last frame's chunks.
     tail: Tail,
-    /// Ids of chunks that are saved, whose names are not known.
+    /// Ids of saved chunks whose names are unknown.
     unknown: BTreeSet<u16>,
     window: Vec<u8>,
-    /// For chunks that are compared with checksums.
+    /// The limit for chunks that are compared with checksums.
     room: Room,
 }
 
@@ -89,8 +89,8 @@ pub(super) fn judge<S: Subject>(
 }
 
 impl<S: Subject> Judge<'_, S> {
-    /// Finds out the id of the name of checksums, if that name was lost: a frame that is whole
-    /// tells.
+    /// Finds the id of the name of checksums, if that name was lost, with the help of a whole
+    /// frame.
     fn learn_sums(&mut self) -> Result<(), Failed<S>> {
         if self.names.sums.is_some() || !self.is_sealed() {
             return Ok(());
@@ -107,7 +107,7 @@ impl<S: Subject> Judge<'_, S> {
         })
     }
 
-    /// Whether frames have checksums, as far as is known.
+    /// Whether frames have checksums, as far as known.
     fn is_sealed(&self) -> bool {
         self.evidence.record.is_some_and(|record| record.checksums)
     }
@@ -150,7 +150,7 @@ impl<S: Subject> Judge<'_, S> {
         Ok(())
     }
 
-    /// Frames without chunks, if there are some in front of these entries.
+    /// Records the frames without chunks before these entries, if there are any.
     fn gap(&mut self, before: Option<(u64, bool)>, entries: &Entries) {
         let start = before.map_or(0, |(frame, _)| frame.saturating_add(1));
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
@@ -163,7 +163,7 @@ impl<S: Subject> Judge<'_, S> {
         self.push(start..entries.frame, certainty);
     }
 
-    /// What the checksums of a frame say, or why they cannot be asked.
+    /// The result of a frame's checksums, or why they cannot be used.
     fn said(&mut self, entries: &Entries) -> Result<Result<SumVerdict, Loss>, Failed<S>> {
         if entries.chunks.iter().any(|chunk| !chunk.span.fits(self.evidence.file_len)) {
             return Ok(Err(Loss::Cut));
@@ -218,7 +218,8 @@ impl<S: Subject> Judge<'_, S> {
         }
     }
 
-    /// A frame all of whose checksums are right, which prove all but its names.
+    /// The certainty of a frame whose checksums are all right; they prove everything except its
+    /// names.
     fn by_checksums(&self, entries: &Entries, belief: Certainty) -> Certainty {
         let is_named = |chunk: &Chunk| u32::from(chunk.id) < self.names.proven;
         // Frames of a file that was truncated, or that were never committed, may be left, too.
@@ -261,7 +262,7 @@ impl<S: Subject> Judge<'_, S> {
         torn::says_something_empty(&self.evidence.schema, name)
     }
 
-    /// What the index is worth, and the names.
+    /// How certain the index and the names are.
     fn belief(&self, slots: Range<u64>) -> Certainty {
         match self.evidence.index.belief(slots) {
             Certainty::Certain(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
@@ -275,7 +276,7 @@ impl<S: Subject> Judge<'_, S> {
         }
     }
 
-    /// The frame that was held is as certain as it will ever be.
+    /// Ends the wait: the held frame gets its final certainty.
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
         let certainty = match held.certainty {
@@ -308,7 +309,7 @@ impl<S: Subject> Judge<'_, S> {
     }
 }
 
-/// It shares bytes with another frame: one of them is not what was written, unless it is proven.
+/// Records that the frame shares bytes with another one: one of them is wrong, unless it is proven.
 fn doubt(certainty: &mut Certainty) {
     if matches!(
         certainty,

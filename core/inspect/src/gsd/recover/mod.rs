@@ -1,4 +1,4 @@
-//! Recovering what is left of damaged files.
+//! Recovers the frames of damaged files.
 //!
 //! ```
 //! use striae_inspect::gsd::recover::Recovery;
@@ -14,18 +14,18 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `evidence` | header, commit record and shadow; which index is believed, and what it lacks |
-//! | `of_gsd` | which slots count of an index that gsd writes to |
-//! | `scan` | looks for superseded index blocks |
-//! | `names` | the name list, or one of before |
-//! | `frames` | the entries of a frame, and what is doubtful about them |
-//! | `judge` | which frames are saved, and how certain they are |
+//! | `evidence` | header, commit record and shadow; the index that is used, and its gaps |
+//! | `of_gsd` | the slots that count in an index that gsd writes to |
+//! | `scan` | searches for superseded index blocks |
+//! | `names` | the name list, or an older one |
+//! | `frames` | the entries of a frame, and the doubts about them |
+//! | `judge` | decides which frames are saved, and how certain they are |
 //! | `trajectory` | the schema hoomd: frames take values from frame 0 |
 //! | `sums` | the checksums of a frame |
 //! | `write` | the new file |
 //!
-//! Nothing is kept of frames but runs of those that fared alike, and of entries those that another
-//! index block had to tell, so that memory grows with the damage and not with the file.
+//! Memory grows with the damage, not with the file: consecutive frames with the same result are
+//! kept as one run, and only entries that come from another index block are kept.
 
 mod evidence;
 mod frames;
@@ -54,72 +54,71 @@ use striae_core::gsd::{Attributes, Version};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Certainty {
-    /// It is, for this reason.
+    /// It is as it was written, for this reason.
     Certain(Proof),
-    /// It is saved as the index says that the header shows, and nothing speaks against it: as every
-    /// reader has it. No checksum covers it.
+    /// It is saved with the entries that the header shows, as every reader sees it, and nothing
+    /// contradicts them. No checksum covers it.
     AsFound,
-    /// It is saved, but what says what it was is not what should have said it, or is damaged.
+    /// It is saved, but the header, index or names that describe it are damaged or reconstructed.
     Guess(Doubt),
-    /// It is not saved.
+    /// It cannot be saved.
     Lost(Loss),
 }
 
-/// Why a frame is certain.
+/// The reason why a frame is certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Proof {
-    /// The checksums of the frame are those of all its chunks.
+    /// The checksums of the frame fit, and cover all its chunks.
     Checksums,
-    /// A commit record has the checksum of its entries; their bytes are there.
+    /// A commit record has a checksum that covers its entries, and their bytes are in the file.
     Committed,
 }
 
-/// Why a frame is a guess.
+/// The reason why a frame is a guess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// The header is damaged, and what it was is guessed.
+    /// The header is damaged and was reconstructed.
     Header,
-    /// Its entries are in an index that is not as it was committed, and look sound.
+    /// Its entries look sound, but their index is not as it was committed.
     Index,
-    /// One bit of the index was wrong; its checksum says which.
+    /// One bit of the index was wrong, and the checksum identified it.
     Corrected,
-    /// Its entries come from an index block of before.
+    /// Its entries come from a superseded index block.
     Superseded,
-    /// Names of its chunks are not certain, or invented.
+    /// Names of its chunks are uncertain or made from their ids.
     Names,
     /// Its entries were committed, but the chunk with its checksums is damaged.
     Checksums,
-    /// Its schema is hoomd, and what it takes from frame 0 is a guess, or lost.
+    /// Its schema is hoomd, and a value that it takes from frame 0 is a guess or lost.
     First,
-    /// Its entries are followed by such bytes as a crash of gsd leaves of a frame of which it cut
-    /// some off.
+    /// The bytes after its entries are such as a crash of gsd leaves if it cuts a frame.
     Torn,
 }
 
-/// Why a frame is lost.
+/// The reason why a frame is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Loss {
-    /// A chunk of it lies behind the end of the file.
+    /// A chunk of it is past the end of the file.
     Cut,
-    /// A chunk of it is not what its checksum was made of.
+    /// A chunk of it does not have its checksum.
     Checksum {
         /// The id of the chunk's name.
         id: u16,
     },
     /// The chunk with its checksums is damaged.
     Checksums,
-    /// The chunks that it has are not those that it has checksums of.
+    /// Its chunks and its checksums do not belong together.
     Chunks,
-    /// An entry of it is damaged, or missing.
+    /// An entry of it is damaged or missing.
     Entry,
-    /// Entries next to its own are damaged or missing, and may have been its.
+    /// Entries next to its own are damaged or missing, and may have belonged to it.
     Neighbour,
-    /// Its entries are not in order, or two have one name: which are right is not known.
+    /// Its entries are not in order, or two have the same name: it is unknown which are right.
     Order,
-    /// A chunk of it shares bytes with something else.
+    /// A chunk of it shares bytes with another part of the file.
     Overlap,
     /// The operating system cannot read it.
     Unreadable,
@@ -176,7 +175,7 @@ impl fmt::Display for Certainty {
     }
 }
 
-/// Frames that fared alike.
+/// Consecutive frames with the same result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Run {
@@ -188,29 +187,29 @@ pub struct Run {
     pub certainty: Certainty,
 }
 
-/// What can be recovered of a file, which is only read. Its header must be there, or the shadow of
-/// it; whatever else is missing, what is left is judged.
+/// The part of a file that can be recovered. The file is only read. Its header must be there, or
+/// the shadow of it; anything else may be missing.
 #[derive(Debug)]
 pub struct Recovery {
     evidence: Evidence,
     names: names::Names,
     runs: Vec<Run>,
     bytes: u64,
-    /// Whether `verify` finds no damage but in data.
+    /// Whether `verify` finds no damage except in data.
     is_whole: bool,
-    /// What it finds that the schema forbids.
+    /// A violation of the schema that `verify` finds.
     forbidden: Option<FindingKind>,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
-    /// What frames take of a frame 0 that is lost.
+    /// The values that frames take from a lost frame 0.
     taken: Option<trajectory::FirstFrame>,
 }
 
 impl Recovery {
-    /// Judges all frames of a file.
+    /// Decides for all frames of a file whether they can be saved.
     ///
     /// # Errors
-    /// If not even the header, nor its shadow, is there; the store's.
+    /// An error if neither the header nor its shadow is there; an error of the store.
     pub fn examine<S: Subject>(subject: &S) -> Result<Self, Failed<S>> {
         let mut evidence = Evidence::gather(subject)?;
         let mut names = names::Names::find(subject, &evidence)?;
@@ -229,8 +228,8 @@ impl Recovery {
         Ok(Self { evidence, names, runs, bytes, is_whole, forbidden, has_text, taken })
     }
 
-    /// What the new file says of itself, and how it is laid out: as the damaged one, as far as that
-    /// is known.
+    /// The attributes and the layout of the new file: those of the damaged file, as far as they are
+    /// known.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'_> {
         let Evidence { record, stale, version, .. } = &self.evidence;
@@ -251,13 +250,13 @@ impl Recovery {
         }
     }
 
-    /// All frames that are known of, in order.
+    /// All known frames, in order.
     #[must_use]
     pub fn runs(&self) -> impl ExactSizeIterator<Item = &Run> {
         self.runs.iter()
     }
 
-    /// Frames of the new file.
+    /// Number of frames of the new file.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.count(Certainty::is_saved)

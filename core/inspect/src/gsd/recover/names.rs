@@ -1,4 +1,4 @@
-//! The names: those of the list, those of a list of before, or invented ones.
+//! Finds the names: from the list, from an older list, or made from ids.
 
 use super::evidence::Evidence;
 use crate::gsd::Failed;
@@ -13,24 +13,24 @@ use striae_core::integrity::{Checksum, wrong_bit};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// Most bytes of a name list that are read: names of half a KiB each, or more.
+/// The most bytes of a name list that are read.
 const MAX_LEN: u64 = 1 << 26;
 
-/// Most bytes that are read of a list of before.
+/// The most bytes of an older list that are read.
 const GUESS_LEN: u64 = 1 << 20;
 
-/// Where the first name list is in files of gsd, and in those of striae.
+/// The place of the first name list in files of gsd, and in files of striae.
 const FIRST: [u64; 2] = [4352, 1024];
 
 /// Names by their ids.
 #[derive(Debug)]
 pub(super) struct Names {
     names: Vec<Box<[u8]>>,
-    /// Whether something speaks against them.
+    /// Whether there is evidence against them.
     pub(super) are_doubtful: bool,
-    /// Those of so many first ids have a checksum, which fits.
+    /// The number of first ids whose names have a fitting checksum.
     pub(super) proven: u32,
-    /// How many there were, if that is known.
+    /// The number of names in the original file, if known.
     pub(super) total: Option<u32>,
     /// The id of the chunks that hold checksums.
     pub(super) sums: Option<u16>,
@@ -59,7 +59,7 @@ impl Names {
         Ok(names)
     }
 
-    /// The names of a commit: their checksum tells where they are right.
+    /// The names of a commit; their checksum proves them.
     fn committed<S: Subject>(
         subject: &S,
         evidence: &Evidence,
@@ -127,8 +127,8 @@ impl Names {
         Ok(Self::new(best, true))
     }
 
-    /// How many names of a file that gsd has appended to are those of the last commit: it adds new
-    /// ones behind them, also where it moves the list.
+    /// The number of names of the last commit in a file that gsd has appended to: gsd adds new
+    /// names after them, even if it moves the list.
     fn proven<S: Subject>(subject: &S, evidence: &Evidence) -> Result<u32, Failed<S>> {
         let Some(commit) = evidence.stale_commit else { return Ok(0) };
         let len = u64::from(commit.names_len.get());
@@ -153,8 +153,8 @@ impl Names {
         u16::try_from(at).ok()
     }
 
-    /// Of names that stand twice, only the first counts; and none can be written again that is not
-    /// UTF-8, or fills a slot of layer 1, so that its NUL is lost.
+    /// Drops names that cannot be written again: a repeated name except its first occurrence, a
+    /// name that is not UTF-8, and a name that fills a slot of layer 1, whose NUL is lost.
     fn drop_unusable(&mut self, version: Version) {
         let mut seen = BTreeSet::new();
         let mut are_doubtful = false;
@@ -174,7 +174,7 @@ impl Names {
         self.are_doubtful |= are_doubtful;
     }
 
-    /// Invents names for those that layer 1 has cut inside a character, which layer 2 cannot have;
+    /// Replaces names that layer 1 has cut inside a character, which layer 2 cannot have; returns
     /// whether there are any.
     pub(super) fn replace_cut(&mut self) -> bool {
         let mut cut = Vec::new();
@@ -188,7 +188,7 @@ impl Names {
         !cut.is_empty()
     }
 
-    /// The name with this id, if it is known or was invented.
+    /// The name with this id, if it is known or was made from the id.
     pub(super) fn get(&self, id: u16) -> Option<&[u8]> {
         let known = self.names.get(usize::from(id)).filter(|name| !name.is_empty());
         known.map(|name| &**name).or_else(|| self.invented.get(&id).map(Vec::as_slice))
@@ -215,7 +215,7 @@ fn is_text(name: &[u8]) -> bool {
     core::str::from_utf8(name).is_ok_and(|name| !name.chars().any(char::is_control))
 }
 
-/// The names in a list, up to the first empty one, or one that does not end.
+/// The names in a list, up to the first empty or unterminated one.
 fn parse(bytes: &[u8], version: Version) -> Vec<Box<[u8]>> {
     let most = usize::try_from(MAX_NAMES).unwrap_or(usize::MAX);
     let whole = |name: &[u8]| Box::from(name);
@@ -229,7 +229,7 @@ fn parse(bytes: &[u8], version: Version) -> Vec<Box<[u8]>> {
     names.take_while(|name| !name.is_empty()).take(most).map(whole).collect()
 }
 
-/// The bytes at `place`, at most `len`, as many as there are.
+/// The bytes at `place`, at most `len`, or as many as the file has.
 fn read_some<S: Subject>(
     subject: &S,
     place: u64,
@@ -243,7 +243,7 @@ fn read_some<S: Subject>(
     Ok(bytes)
 }
 
-/// Inverts the wrong bit; whether there was one, and only one.
+/// Corrects the one wrong bit; returns whether there was exactly one.
 fn correct(bytes: &mut [u8], stored: u32, checksum: Checksum) -> bool {
     let Some((at, bit)) = wrong_bit(bytes, stored, checksum) else { return false };
     if let Some(byte) = bytes.get_mut(at) {
@@ -252,10 +252,10 @@ fn correct(bytes: &mut [u8], stored: u32, checksum: Checksum) -> bool {
     true
 }
 
-/// Most bytes of a name that it is searched by.
+/// The most bytes of a name that are used for a search.
 const SEARCHED: usize = 1 << 12;
 
-/// Where `name` may stand as the first of a list: at 64 places at most.
+/// The places where `name` may be the first name of a list, at most 64.
 fn find_all<S: Subject>(
     subject: &S,
     name: &[u8],
@@ -288,13 +288,13 @@ fn find_all<S: Subject>(
     Ok(found)
 }
 
-/// Searches in time that does not depend on what is searched, as Knuth, Morris and Pratt do.
+/// A search by Knuth, Morris and Pratt, in linear time for any input.
 struct Search<T> {
     wanted: Vec<T>,
-    /// For each front of `wanted` but the empty one, the length of the longest shorter one that it
-    /// ends with.
+    /// For each non-empty prefix of `wanted`, the length of the longest shorter prefix that it ends
+    /// with.
     shorter: Vec<usize>,
-    /// How much of it has been seen.
+    /// The length of the prefix seen so far.
     seen: usize,
 }
 
@@ -308,7 +308,7 @@ impl<T: PartialEq + Clone> Search<T> {
         Self { seen: 0, ..search }
     }
 
-    /// Whether what is wanted ends with this item.
+    /// Whether `wanted` ends with this item.
     fn is_end(&mut self, item: &T) -> bool {
         self.take(item);
         let is_end = self.seen == self.wanted.len();

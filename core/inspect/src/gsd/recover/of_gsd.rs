@@ -1,4 +1,4 @@
-//! The slots of an index that gsd has written to, where nothing proves them.
+//! The slots of an index that gsd has written to, if no checksum proves them.
 
 use super::scan::{self, Run};
 use super::torn::Kept;
@@ -10,22 +10,23 @@ use striae_core::gsd::layout::IndexBlock;
 use striae_core::span::Span;
 use zerocopy::IntoBytes;
 
-/// Where gsd has the index of a new file.
+/// The index of a new file of gsd.
 const FIRST: IndexBlock = IndexBlock { location: 256, slots: 128 };
 
-/// Which slots of such an index count.
+/// The slots of such an index that count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OfGsd {
-    /// All, as far as they lie in the file.
+    /// All slots inside the file.
     pub(super) slots: u64,
-    /// The first empty slot, or the one behind the last that goes on after a hole: where gsd has
-    /// found the end of the index behind it, frames that count are there.
+    /// The first empty slot, or the slot after the last entry that continues after a hole: if gsd
+    /// found the end of the index there, these frames count.
     pub(super) end: u64,
-    /// The first empty slot, if others go on behind it.
+    /// The first empty slot, if entries continue after it.
     pub(super) hole: Option<u64>,
-    /// Whether others are used that do not go on: what an append has left that was cut off before.
+    /// Whether later used slots do not continue the entries: an append that was cut off has left
+    /// them.
     pub(super) has_stale: bool,
-    /// Entries up to this one were durable before the index moved.
+    /// Entries before this one were durable before the index moved.
     pub(super) moved: u64,
 }
 
@@ -61,8 +62,8 @@ impl OfGsd {
     }
 }
 
-/// How many entries at the front of the index are those of the first block as well, which was
-/// written to until the index moved.
+/// The number of first entries that are equal in gsd's first block, which was written to until the
+/// index moved.
 fn moved<S: Subject>(subject: &S, shown: IndexBlock) -> Result<u64, Failed<S>> {
     let (mut first, mut count) = (Vec::new(), 0_u64);
     if shown.location < FIRST.span().map_or(0, Span::end) {

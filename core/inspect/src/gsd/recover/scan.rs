@@ -1,4 +1,4 @@
-//! Superseded index blocks: runs of what can be entries, anywhere in the file.
+//! Searches the whole file for superseded index blocks: runs of plausible entries.
 
 use super::evidence::Evidence;
 use crate::gsd::Failed;
@@ -13,31 +13,31 @@ use striae_core::gsd::raw::IndexEntry;
 use striae_core::span::Span;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Fewest entries of a block that is recognized.
+/// The smallest number of entries of a block that is recognized.
 const SHORTEST: u64 = 2;
 
-/// Slots behind a block that are looked at: 4 KiB, which is what is mostly lost at once.
+/// The number of slots after a block that are examined: 4 KiB, the most common size of a loss.
 const BEHIND: u64 = 128;
 
-/// Entries of a block that are compared with those.
+/// The number of entries of a block that are compared with those slots.
 const OWN: u64 = 1 << 12;
 
-/// Most blocks that are kept, the longest.
+/// The most blocks that are kept; the longest ones.
 const MAX_BLOCKS: usize = 64;
 
-/// Chunks are nowhere behind this.
+/// No chunk is past this offset.
 const LONGEST_FILE: u64 = 1 << 56;
 
-/// What may be an index block.
+/// A possible index block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     pub(super) location: u64,
     pub(super) entries: u64,
-    /// Whether it ends there, or goes on behind something that is no entry.
+    /// Whether it ends there, or continues after a slot that is not an entry.
     pub(super) has_end: bool,
 }
 
-/// Whether this can be an entry; its chunk may be cut off with the end of the file.
+/// Whether this can be an entry; its chunk may be past the end of the file.
 pub(super) fn is_plausible(entry: &IndexEntry, max_frames: u64) -> bool {
     let location = u64::try_from(entry.location.get()).unwrap_or(0);
     let (n, m, frame) = (entry.n.get(), entry.m.get(), entry.frame.get());
@@ -47,27 +47,27 @@ pub(super) fn is_plausible(entry: &IndexEntry, max_frames: u64) -> bool {
     frame < max_frames && location >= 256 && end.is_some_and(|end| end <= LONGEST_FILE)
 }
 
-/// A run of entries of the same place modulo 32.
+/// A run of entries whose offsets are equal modulo 32.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     start: u64,
     next: u64,
     entries: u64,
     last: IndexEntry,
-    /// The first byte that the next frame's chunks may have.
+    /// The lowest possible offset of the next frame's chunks.
     frame_start: u64,
     data_end: u64,
 }
 
 impl Run {
-    /// One that starts with `entry`.
+    /// A run that starts with `entry`.
     pub(super) fn new(start: u64, entry: &IndexEntry) -> Self {
         let (next, data_end) = (start.saturating_add(32), end_of(entry));
         Self { start, next, entries: 1, last: *entry, frame_start: 0, data_end }
     }
 
-    /// Whether `entry` can follow: in order, and its frame's chunks behind those of the frames
-    /// before.
+    /// Whether `entry` can follow: it is in order, and its frame's chunks are after those of
+    /// earlier frames.
     pub(super) fn take(&mut self, entry: &IndexEntry, is_sorted: bool) -> bool {
         let (frame, last) = (entry.frame.get(), self.last.frame.get());
         let location = u64::try_from(entry.location.get()).unwrap_or(0);
@@ -95,7 +95,7 @@ fn end_of(entry: &IndexEntry) -> u64 {
     u64::try_from(entry.location.get()).unwrap_or(0).saturating_add(len)
 }
 
-/// Looks at every place of the file.
+/// Searches every offset of the file.
 pub(super) fn find_blocks<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -131,8 +131,8 @@ pub(super) fn find_blocks<S: Subject>(
     blocks.collect()
 }
 
-/// Whether nothing behind the run goes on with it. Frames are never in two blocks, so one that
-/// ends, be it full or not, ends with a frame.
+/// Whether nothing after the run continues it. No frame is in two blocks, so a block that ends,
+/// full or not, ends with a frame.
 fn has_end<S: Subject>(subject: &S, run: &Run, evidence: &Evidence) -> Result<bool, Failed<S>> {
     let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed<S>> {
         let slots = slots.unwrap_or(Span::ZERO);

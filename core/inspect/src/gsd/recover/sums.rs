@@ -1,4 +1,4 @@
-//! The checksums of a frame, against all that it has.
+//! Compares a frame with its checksums.
 
 use super::{Loss, names::Names};
 use crate::gsd::Failed;
@@ -12,22 +12,22 @@ use striae_core::store::usize_to_u64;
 use striae_hoomd::room::Room;
 use zerocopy::FromBytes;
 
-/// Most bytes of a chunk with checksums: one of each name.
+/// The most bytes of a chunk with checksums: one row for each possible name.
 const MAX_LEN: u64 = 8 << 16;
 
-/// What the checksums of a frame say.
+/// The result of comparing a frame with its checksums.
 pub(super) enum SumVerdict {
-    /// It has none.
+    /// The frame has no checksums.
     Nothing,
-    /// All of it is right, and nothing is missing.
+    /// All chunks are right, and none is missing.
     Right,
-    /// They are damaged themselves, and all chunks are as the rest of them says.
+    /// The checksums are damaged, but all chunks agree with the undamaged rows.
     Damaged,
-    /// Something else.
+    /// Another error.
     Wrong(Loss),
 }
 
-/// Checks the frame that has these chunks, one of which, of name `id`, has checksums.
+/// Checks the frame with these chunks; the one whose name is `id` has the checksums.
 pub(super) fn check<S: Subject>(
     subject: &S,
     chunks: &[Chunk],
@@ -41,8 +41,8 @@ pub(super) fn check<S: Subject>(
     }
 }
 
-/// Learns from the frame that has these chunks, all of which lie in the file, which name is that of
-/// checksums: the bytes of such a chunk prove what they are. `room` is for what is read.
+/// Learns the name of checksums from the frame with these chunks, all of which are inside the file:
+/// the bytes of such a chunk prove what it is. `room` limits the bytes that are read.
 pub(super) fn learn<S: Subject>(
     subject: &S,
     chunks: &[Chunk],
@@ -87,7 +87,7 @@ fn read_rows<S: Subject>(subject: &S, own: &Chunk) -> Result<Vec<u8>, Failed<S>>
     Ok(bytes)
 }
 
-/// Whether the rows are those of these chunks, one each.
+/// Whether the rows are for exactly these chunks.
 fn are_of(rows: &[u8], own: &Chunk, chunks: &[Chunk]) -> bool {
     let rows = <[ChecksumRow]>::ref_from_bytes(rows).unwrap_or_default();
     let others = rows.split_last().map_or(rows, |(_, others)| others);
@@ -130,7 +130,7 @@ fn check_by<S: Subject>(
     Ok(SumVerdict::Right)
 }
 
-/// The chunks of a frame that are as its checksums say, if these are right and of these chunks.
+/// The chunks of a frame that have their checksums, if the checksums are sound and of these chunks.
 pub(super) fn right<S: Subject>(
     subject: &S,
     chunks: &[Chunk],
@@ -160,7 +160,7 @@ fn crc_of<S: Subject>(subject: &S, chunk: &Chunk, window: &mut Vec<u8>) -> Resul
     Ok(crc)
 }
 
-/// Whether all chunks have their checksums in these rows, but for one bit.
+/// Whether all chunks have their checksums in these rows, except for one bit.
 fn are_nearly_right<S: Subject>(
     subject: &S,
     chunks: &[Chunk],

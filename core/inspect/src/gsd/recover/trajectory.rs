@@ -1,4 +1,4 @@
-//! Frames of the schema hoomd: none is more certain than what it takes from frame 0.
+//! Frames of the schema hoomd: no frame is more certain than the values that it takes from frame 0.
 
 use super::evidence::Evidence;
 use super::frames::each_frame;
@@ -12,26 +12,26 @@ use striae_core::gsd::Chunk;
 use striae_hoomd::fallback::{Fallback, Need};
 use striae_hoomd::schema::{self, Group};
 
-/// Bytes for each byte of the file, and of a file of 16 MiB, that frames may take of a frame 0 that
-/// is lost.
+/// The most bytes that frames may take from a lost frame 0, for each byte of the file, or of a file
+/// of 16 MiB if the file is shorter.
 const TAKEN: u64 = 16;
 const SHORT: u64 = 1 << 24;
 
-/// What is left of a frame 0 that is lost, for the frames that take something from it.
+/// The sound part of a lost frame 0, for the frames that take values from it.
 #[derive(Debug, Clone)]
 pub(super) struct FirstFrame {
     fallback: Fallback,
     /// Its chunks that are as they were written.
     right: Vec<Chunk>,
-    /// Whether a frame was seen, which is frame 0 of the new file.
+    /// Whether a frame was seen; the first one becomes frame 0 of the new file.
     has_first: bool,
-    /// Bytes that may still be taken.
+    /// The number of bytes that may still be taken.
     left: u64,
 }
 
 impl FirstFrame {
-    /// What a frame of the new file must have besides its own chunks. Each is asked for after the
-    /// one before it.
+    /// The values that a frame of the new file needs besides its own chunks. Frames must be passed
+    /// in order.
     pub(super) fn needs<S: Subject>(
         &mut self,
         subject: &S,
@@ -55,7 +55,7 @@ impl FirstFrame {
     }
 }
 
-/// N of a group by the first of these chunks that says so; 0 if that is not known, as it may be in
+/// N of a group from the first of these chunks that states it; 0 if it is unknown, as it may be in
 /// frames that are a guess.
 fn members<S: Subject>(
     subject: &S,
@@ -74,7 +74,8 @@ fn members<S: Subject>(
     Ok(u32::from_le_bytes(bytes).into())
 }
 
-/// Judges frames of the schema hoomd by what they take from frame 0, and says what they need of it.
+/// Decides how certain frames of the schema hoomd are, from the values that they take from frame 0,
+/// and finds the values that they need from it.
 pub(super) fn judge<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -114,7 +115,7 @@ pub(super) fn judge<S: Subject>(
     Ok((runs.into_iter().map(limited).collect(), None))
 }
 
-/// The less certain of both; a frame that is lost stays so.
+/// The less certain of both; a lost frame stays lost.
 pub(super) const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
     match certainty {
         Certainty::Certain(_) | Certainty::AsFound => limit,
@@ -122,7 +123,7 @@ pub(super) const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty
     }
 }
 
-/// What is left of frame 0, if it is known which chunks it had.
+/// The sound part of frame 0, if the list of its chunks is known.
 fn left_of_first<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -151,20 +152,20 @@ fn left_of_first<S: Subject>(
     Ok(Some(FirstFrame { fallback, right, has_first: false, left }))
 }
 
-/// Runs that are made of others.
+/// Builds new runs from old ones.
 struct Weighed<'a, S> {
     subject: &'a S,
     names: &'a Names,
     taken: FirstFrame,
-    /// The run of the frame that comes next, and those after it.
+    /// The run of the next frame, and the later runs.
     old: &'a [Run],
     new: Vec<Run>,
-    /// The frame that comes next.
+    /// The next frame.
     next: u64,
 }
 
 impl<S: Subject> Weighed<'_, S> {
-    /// Frames up to number `end`, each with these chunks.
+    /// Adds the frames before number `end`, each with these chunks.
     fn until(&mut self, end: u64, chunks: &[Chunk]) -> Result<(), Failed<S>> {
         while let Some((run, rest)) =
             self.old.split_first().filter(|(run, _)| run.frames.start < end)

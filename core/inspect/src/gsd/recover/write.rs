@@ -1,4 +1,4 @@
-//! The new file.
+//! Writes the recovered file.
 
 use super::frames::each_frame;
 use super::trajectory::FirstFrame;
@@ -15,37 +15,38 @@ use striae_hoomd::fallback::Need;
 use striae_hoomd::room::Room;
 use striae_hoomd::schema::{self, Field};
 
-/// Where a chunk is copied from.
+/// The source of a copied chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copied {
-    /// It is one of the frame.
+    /// The frame itself.
     Own,
-    /// It is one of frame 0, which was lost, and the frame takes it from there: often the same one.
+    /// The lost frame 0, from which the frame takes the chunk; the same chunk often comes
+    /// repeatedly.
     First,
 }
 
-/// A file that frames are saved in, from the damaged file that is being recovered.
+/// The new file, which gets the saved frames of the damaged file.
 #[allow(clippy::missing_errors_doc, reason = "errors are the output's own")]
 pub trait Output {
-    /// Why it cannot be written.
+    /// The error of the output.
     type Error;
 
     /// Adds a copy of a chunk of the damaged file to the frame, under this name.
     fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Self::Error>;
 
-    /// Adds a chunk with so many rows of a field's default.
+    /// Adds a chunk with this number of rows, all with the field's default.
     fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Self::Error>;
 
     /// Ends the frame.
     fn end_frame(&mut self) -> Result<(), Self::Error>;
 }
 
-/// Why frames were not saved.
+/// The reason why frames were not saved.
 #[derive(Debug)]
 pub enum Unwritten<R, W> {
     /// The damaged file cannot be read.
     Read(R),
-    /// The new one cannot be written.
+    /// The new file cannot be written.
     Write(W),
 }
 
@@ -61,12 +62,11 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
 type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;
 
 impl Recovery {
-    /// Adds the frames that are saved to a new file, which was made with
-    /// [`attributes`](Self::attributes). Frames keep their order; where some are lost, those behind
-    /// them have smaller numbers.
+    /// Adds the saved frames to a new file, which was made with [`attributes`](Self::attributes).
+    /// Frames keep their order; after a lost frame, the numbers are smaller than before.
     ///
     /// # Errors
-    /// The store's; the output's.
+    /// An error of the store; an error of the output.
     pub fn save<S: Subject, O: Output>(&self, subject: &S, output: &mut O) -> Saved<S, O> {
         let mut runs = self.runs.iter().peekable();
         let mut failed = None;
@@ -101,17 +101,17 @@ struct New<'a, S, O> {
     recovery: &'a Recovery,
     subject: &'a S,
     output: &'a mut O,
-    /// The number of the next one.
+    /// The number of the next frame.
     next: u64,
-    /// What frames take of a frame 0 that is lost.
+    /// The values that frames take from a lost frame 0.
     taken: Option<FirstFrame>,
-    /// The step of the first one, if it is one of a trajectory.
+    /// The step of the first frame, in a trajectory.
     step: Option<Chunk>,
 }
 
 impl<S: Subject, O: Output> New<'_, S, O> {
-    /// Frames without chunks behind the last one with some: those of a trajectory are as good as
-    /// others.
+    /// Adds the frames without chunks after the last one with chunks; in a trajectory these are
+    /// frames like others.
     fn finish(&mut self) -> Saved<S, O> {
         let Evidence { schema, .. } = &self.recovery.evidence;
         let end = if *schema == schema::NAME { self.recovery.frames() } else { 0 };
@@ -121,7 +121,7 @@ impl<S: Subject, O: Output> New<'_, S, O> {
         Ok(())
     }
 
-    /// Copies a frame of these chunks; without any it would be lost if it is the last one.
+    /// Copies a frame with these chunks. A last frame without chunks would be lost, so it gets one.
     fn frame(&mut self, own: &[Chunk], is_last: bool) -> Saved<S, O> {
         let Self { subject, output, .. } = self;
         let names = &self.recovery.names;
@@ -153,21 +153,21 @@ impl<S: Subject, O: Output> New<'_, S, O> {
     }
 }
 
-/// Frames that are saved by core's writer, in any store.
+/// An output that writes saved frames with core's writer, in any store.
 #[derive(Debug)]
 pub struct IntoWriter<'a, S, W, B> {
     subject: &'a S,
     writer: &'a mut Writer<W, B>,
-    /// For chunks of frames.
+    /// The limit for the chunks of frames.
     room: Room,
     window: Vec<u8>,
 }
 
 impl<'a, S: Subject, W, B> IntoWriter<'a, S, W, B> {
-    /// Copies from the damaged file `subject` to `writer`.
+    /// Makes an output that copies from the damaged file `subject` to `writer`.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn new(subject: &'a S, writer: &'a mut Writer<W, B>) -> Result<Self, S::Error> {
         let room = Room::damaged(subject.size()?);
         Ok(Self { subject, writer, room, window: Vec::new() })

@@ -1,4 +1,5 @@
-//! The index: every entry alone, behind the one before it, and against the rest of the file.
+//! Checks the index: every entry by itself, after the previous one, and against the rest of the
+//! file.
 
 use super::head::{Head, compare};
 use super::names::Names;
@@ -17,7 +18,7 @@ use striae_core::gsd::{Chunk, ChunkType, Version};
 use striae_core::integrity::Checksum;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// What is known of the entries so far.
+/// The state after the entries so far.
 struct Entries<'r, 'a> {
     head: Head,
     limits: Limits,
@@ -25,13 +26,13 @@ struct Entries<'r, 'a> {
     names: Names,
     report: &'r mut Report<'a>,
     before: IndexEntry,
-    /// Which ids the present frame has, and a list of them to forget them by.
+    /// Which ids the present frame has, and a list of them to reset these flags.
     ids: Vec<bool>,
     listed: Vec<u16>,
-    /// The first entry that gsd refuses for its frame, where its frame stands, and how many there
-    /// are.
+    /// The first entry that gsd refuses because of its frame: the frame, its offset, and the number
+    /// of such entries.
     many_frames: Option<(u64, u64, u64)>,
-    /// Where the first chunk of no rows is, and how many there are.
+    /// The first chunk without rows: its offset, and the number of such chunks.
     no_rows: Option<(u64, u64)>,
     early_text: Option<(u64, u64)>,
     crc: u32,
@@ -86,7 +87,7 @@ pub(super) fn check<S: Subject>(
     overlap::check(subject, &head, entries, limits, report)
 }
 
-/// How many entries there are.
+/// Finds the number of entries.
 fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Result<u64, Failed<S>> {
     let shown = head.shown;
     // Nobody but gsd uses slots that are shown and not committed; the first of these is empty here.
@@ -114,7 +115,7 @@ fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Resul
 }
 
 impl Entries<'_, '_> {
-    /// Checks an entry; its chunk if that can be right, and is not a copy of the one before.
+    /// Checks an entry; returns its chunk if it is plausible and not a copy of the previous one.
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
         let Head { shown, record, .. } = self.head;
         if record.is_some_and(|record| slot >= record.crc_from) {
@@ -160,7 +161,7 @@ impl Entries<'_, '_> {
         Some(chunk)
     }
 
-    /// Whether the frame has a chunk of that name already, be it the one before or not.
+    /// Checks whether the frame already has a chunk of that name.
     fn check_name(&mut self, slot: u64, entry: &IndexEntry) {
         let (frame, id) = (entry.frame.get(), entry.id.get());
         if slot == 0 || frame != self.before.frame.get() {

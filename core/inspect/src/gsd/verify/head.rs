@@ -1,4 +1,4 @@
-//! The header, the commit record and its shadows: what the file is said to be.
+//! Checks the header, the commit record and its shadows.
 
 use super::{Report, shadow};
 use crate::finding::is_mostly;
@@ -18,29 +18,29 @@ use striae_core::step::drive_read;
 use striae_core::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// What the header says, or should say.
+/// The header fields as they are, or as they should be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head {
     pub(crate) file_len: u64,
     pub(crate) version: Version,
     pub(crate) basis: Basis,
-    /// The commit record, if it or its shadow is to be believed.
+    /// The commit record, if it or its shadow is sound.
     pub(crate) record: Option<Record>,
-    /// The index block that all see, as far as it lies in the file.
+    /// The index block that the header shows, as far as it is inside the file.
     pub(crate) shown: IndexBlock,
-    /// All of it.
+    /// The whole index block.
     pub(crate) index: IndexBlock,
-    /// The name list, as far as it lies in the file.
+    /// The name list, as far as it is inside the file.
     pub(crate) names: NameBlock,
     /// Whether the file ends inside the name list.
     pub(crate) are_names_cut: bool,
-    /// Slots that the header claims.
+    /// The number of slots that the header states.
     pub(crate) allocated: u64,
-    /// Bytes of the header's image that are not as they should be, if damage has changed it.
+    /// The number of wrong bytes in the header's image, if it was damaged.
     pub(crate) wrong_bytes: usize,
 }
 
-/// A header as it stands in the file, and what it was judged to be.
+/// A header as it is in the file, and the verdict on it.
 pub(crate) struct Judged {
     pub(crate) header: raw::Header,
     judge: Judge<true>,
@@ -48,8 +48,8 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Reads a header, whatever is wrong with it, and asks for its judgement; the error if it is
-    /// none.
+    /// Reads a header with any errors and gets the verdict on it; returns the error if it is not a
+    /// header.
     pub(crate) fn read<S: Subject>(
         subject: &S,
         file_len: u64,
@@ -74,7 +74,7 @@ impl Judged {
         Ok(Ok(Self { header, judge, file_len }))
     }
 
-    /// The version; where there is no such, what the commit record knows of it, be it stale.
+    /// The version; if it is invalid, the version in the commit record, even a stale one.
     fn version(&self) -> Option<Version> {
         let version = Version::from_number(self.judge.image().gsd_version.get());
         let layer = self.judge.record().map_or(self.judge.image().commit.layer, |it| it.layer);
@@ -83,7 +83,7 @@ impl Judged {
             .find(|version| version.is_readable())
     }
 
-    /// What the header says, or should say; `None` if nobody knows the version.
+    /// The header fields as they are, or as they should be; `None` if the version is unknown.
     pub(crate) fn head(&self) -> Option<Head> {
         let judge = &self.judge;
         let mut head = Head::new(judge.image(), judge.record(), self.version()?, self.file_len);
@@ -94,14 +94,14 @@ impl Judged {
         Some(head)
     }
 
-    /// What gsd has appended to, and the record says that is older.
+    /// The stale commit record of a file that gsd has appended to.
     pub(crate) fn stale(&self) -> Option<Commit> {
         (self.judge.basis() == Basis::Appended).then_some(self.judge.image().commit)
     }
 }
 
 impl Head {
-    /// What the header must have said, whose image this is.
+    /// The header fields from this image.
     pub(crate) fn of_image(image: &Image, file_len: u64) -> Self {
         let record = image.record(u64::MAX).ok().flatten();
         let version = Version::from_number(image.gsd_version.get());
@@ -109,7 +109,7 @@ impl Head {
         Self { wrong_bytes: Image::LEN, ..head }
     }
 
-    /// The blocks that an image names, as far as they lie in the file.
+    /// The blocks that an image names, as far as they are inside the file.
     fn new(image: &Image, record: Option<&Record>, version: Version, file_len: u64) -> Self {
         let fitting = |location: u64, len: u64| {
             let room = file_len.saturating_sub(location).checked_div(len).unwrap_or(0);
@@ -172,7 +172,7 @@ pub(super) fn check<S: Subject>(
     Ok(Some(head))
 }
 
-/// Reports what is wrong with the commit record; the image that was judged.
+/// Reports errors of the commit record; returns the image that was checked.
 fn check_record(judged: &Judged, report: &mut Report<'_>) -> Image {
     let (judge, mut found) = (&judged.judge, judged.header.image());
     if judge.has_lost_magic() {
@@ -248,24 +248,24 @@ fn check_labels(
     }
 }
 
-/// Reports a checksum of the commit record that is not that of the bytes that it covers.
+/// Reports a checksum of the commit record that differs from the checksum of the bytes it covers.
 pub(super) fn compare(field: FieldId, stored: u32, computed: u32, report: &mut Report<'_>) {
     if stored != computed {
         report.wrong(Error::Checksum { field, offset: offset_of(field), stored, computed });
     }
 }
 
-/// Where a field of the commit record is.
+/// The offset of a field of the commit record.
 fn offset_of(field: FieldId) -> u64 {
     OFFSET.saturating_add(field.offset().into())
 }
 
-/// How many bytes of two images are not the same.
+/// The number of bytes in which two images differ.
 fn differing(one: &Image, other: &Image) -> usize {
     one.as_bytes().iter().zip(other.as_bytes()).filter(|(a, b)| a != b).count()
 }
 
-/// Reports each field of `image` that is not as it was published.
+/// Reports each field of `image` that differs from the published image.
 fn report_differing(image: &Image, published: &Image, by: &'static str, report: &mut Report<'_>) {
     let of_header = raw::Header::FIELDS.iter().filter(|field| (8..48).contains(&field.offset));
     let of_header = of_header.map(|field| (0, field, field.offset.into(), 8_usize));
@@ -291,7 +291,7 @@ fn report_differing(image: &Image, published: &Image, by: &'static str, report: 
     }
 }
 
-/// Reports blocks that do not lie in the file.
+/// Reports blocks that are not inside the file.
 fn check_blocks(image: &Image, head: &Head, report: &mut Report<'_>) {
     let (index, names, file_len) = (image.index(), image.name_block(), head.file_len);
     if let Some(record) = head.record.filter(|record| record.data_end > file_len) {

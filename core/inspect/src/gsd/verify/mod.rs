@@ -1,23 +1,23 @@
-//! Checks all that can be checked of a file, and reports everything that it finds.
+//! Runs all checks of a GSD file, and reports everything that it finds.
 //!
-//! Opening a file stops at the first thing that is wrong, and looks at few entries of the index.
-//! Verifying goes on after it, and looks at all of them, at every name, at every checksum, and at
-//! what the parts of the file say about each other:
+//! Opening a file stops at the first error, and reads few entries of the index. Verifying continues
+//! after an error, and checks every entry, every name, every checksum, and the consistency of the
+//! parts of the file:
 //!
 //! | module | what it checks |
 //! |---|---|
-//! | `head` | header, commit record, shadow: what the file is said to be |
+//! | `head` | header, commit record and shadows |
 //! | `names` | the name list |
-//! | `entries` | every entry of the index, alone and behind the one before it |
+//! | `entries` | every entry of the index, by itself and after the previous one |
 //! | `sums` | the checksums of frames, against the bytes of all their chunks |
-//! | `trajectory` | chunks of the schema hoomd, in a file that is sound so far |
-//! | `overlap` | that no two parts of the file share bytes; what no part uses |
+//! | `trajectory` | chunks of the schema hoomd, if the file is sound so far |
+//! | `overlap` | parts of the file that share bytes, and bytes that no part uses |
 //!
-//! The index passes through a window of 1 MiB, whatever its length. Of the names, places and
-//! fingerprints are kept, 32 bytes each of at most 65535. Places of chunks are sorted 2^18 at a
-//! time: chunks mostly stand in the order of their frames, so one pass will do; where they do not,
-//! the index is read again for each 2^20 of them. Data are read if frames carry checksums, and of
-//! the schema hoomd numbers of types and particles, and names of types.
+//! The index is read in windows of 1 MiB, whatever its length. For at most 65535 names, places and
+//! fingerprints are kept, 32 bytes each. Places of chunks are sorted 2^18 at a time: chunks are
+//! mostly in the order of their frames, so one pass is enough; if not, the index is read again for
+//! each 2^20 chunks. Data is read if frames have checksums; in the schema hoomd, type numbers,
+//! particle numbers and names of types are read, too.
 
 mod entries;
 mod head;
@@ -42,10 +42,10 @@ use striae_core::field::FieldId;
 use striae_core::gsd::{Error, Version};
 use striae_core::step::DriveError;
 
-/// Bytes of a window that tables and data are read in.
+/// Length in bytes of the window in which tables and data are read.
 const WINDOW: usize = 1 << 20;
 
-/// What was verified, and how much was found.
+/// The size of the verified file, and the number of findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -53,43 +53,43 @@ pub struct Summary {
     pub basis: Option<Basis>,
     /// Version of the file layer.
     pub version: Option<Version>,
-    /// Frames, as far as the index tells.
+    /// Number of frames, as far as the index can be read.
     pub frames: u64,
-    /// Chunks in the index, without the copies of the last entry that fill it.
+    /// Number of chunks in the index, without the copies of the last entry that fill it.
     pub chunks: u64,
-    /// Names.
+    /// Number of names.
     pub names: u32,
-    /// Chunks whose bytes were compared with a checksum.
+    /// Number of chunks whose bytes were compared with a checksum.
     pub checked: u64,
-    /// How much of the bytes of chunks was compared with checksums, those of checksums left out.
+    /// The amount of chunk bytes that was compared with checksums, without the chunks of checksums.
     pub data: Coverage,
-    /// Findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`].
     pub damage: u64,
-    /// Findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`].
     pub notes: u64,
 }
 
 impl Summary {
-    /// Whether no damage was found; in what was checked: see [`Coverage`].
+    /// Whether no damage was found in what was checked; see [`Coverage`].
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.damage == 0
     }
 }
 
-/// What is checked.
+/// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// All but the checksums of data.
+    /// Everything except the checksums of data.
     Structure,
     /// Data as well, if frames have checksums.
     Data,
 }
 
-/// Checks a file, and hands over what it finds, one after another.
+/// Checks a file and passes each finding to the callback.
 ///
 /// # Errors
-/// The store's. Whatever is wrong with the contents of the file is a finding.
+/// An error of the store. Any problem in the contents of the file is a finding.
 pub fn verify<S: Subject>(
     subject: &S,
     depth: Depth,
@@ -125,7 +125,7 @@ fn check<S: Subject>(subject: &S, depth: Depth, report: &mut Report<'_>) -> Resu
     }
 }
 
-/// Where findings go.
+/// Receives the findings.
 struct Report<'a> {
     each: &'a mut dyn FnMut(FindingKind),
     summary: Summary,

@@ -1,4 +1,4 @@
-//! The name list.
+//! Checks the name list.
 
 use super::Report;
 use super::head::{Head, compare};
@@ -15,14 +15,14 @@ use striae_core::gsd::{Error, checksums};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// Most bytes of a name that are looked at as text.
+/// The most bytes of a name that are checked as text.
 const TEXT: usize = 1 << 16;
 
-/// What is kept of the names.
+/// The names of a file, as far as they are kept.
 pub(super) struct Names {
-    /// Where each starts.
+    /// The start of each name.
     starts: Vec<u64>,
-    /// Which ones chunks have.
+    /// Whether chunks use each name.
     used: Vec<bool>,
     /// The id of [`checksums::NAME`].
     pub(super) sums: Option<u16>,
@@ -33,14 +33,14 @@ impl Names {
         u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
     }
 
-    /// A chunk has this name.
+    /// Records that a chunk has this name.
     pub(super) fn is_used(&mut self, id: u16) {
         if let Some(used) = self.used.get_mut(usize::from(id)) {
             *used = true;
         }
     }
 
-    /// Reports the names that no chunk has.
+    /// Reports names that no chunk uses.
     pub(super) fn report_unused(&self, report: &mut Report<'_>) {
         let mut unused = (0..).zip(&self.used).filter(|(_, used)| !**used);
         if let Some((id, _)) = unused.next() {
@@ -51,27 +51,28 @@ impl Names {
     }
 }
 
-/// Looks at the list byte by byte.
+/// Reads the list byte by byte.
 struct List<'r, 'a> {
     report: &'r mut Report<'a>,
     is_packed: bool,
     /// Offset of the next byte.
     at: u64,
     start: u64,
-    /// Where the committed names end, if there is a commit record.
+    /// The end of the committed names, if there is a commit record.
     end: Option<u64>,
     /// The present name so far, at most [`TEXT`] bytes.
     name: Vec<u8>,
-    /// Its bytes, with those behind its NUL in layer 1.
+    /// Its length, with the bytes after its NUL in layer 1.
     len: u64,
     /// Whether its NUL was seen, in layer 1.
     is_done: bool,
     is_ended: bool,
-    /// The first byte behind a name, and how many there are.
+    /// The first byte after the names or after a NUL that is not zero, and the number of such
+    /// bytes.
     junk: Option<(u64, u64)>,
     starts: Vec<u64>,
     sums: Option<u16>,
-    /// A fingerprint of each name, which nobody can forge.
+    /// A fingerprint of each name, which cannot be forged.
     seen: BTreeMap<[u8; 16], u16>,
 }
 
@@ -114,7 +115,7 @@ impl List<'_, '_> {
         }
     }
 
-    /// The present name is whole.
+    /// Ends the present name.
     fn finish(&mut self) {
         let id = u16::try_from(self.starts.len()).unwrap_or(u16::MAX);
         let (offset, is_cut) = (self.start, self.name.len() >= 63 && !self.is_packed);

@@ -1,16 +1,16 @@
-//! The parts of a file, which have no bytes in common.
+//! The parts of a file, which share no bytes.
 
 use core::fmt;
 
-/// A part of a file that has its bytes for itself.
+/// A part of a file that shares no bytes with another part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
     /// The header.
     Header,
-    /// What the header was before the last commit.
+    /// The shadows of the header.
     Shadow,
-    /// The index block, with slots that nothing shows yet.
+    /// The index block, with the slots that are not shown yet.
     Index,
     /// The name list.
     Names,

@@ -1,4 +1,4 @@
-//! What the shadows of the header say of it.
+//! Checks the shadows of the header.
 
 use super::Report;
 use crate::gsd::Failed;
@@ -12,7 +12,7 @@ use striae_core::gsd::{Error, Record, State};
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 
-/// The shadows at `both`, as far as they are right, the later one first.
+/// The sound shadows at `both`, the later one first.
 pub(crate) fn read_shadows<S: Subject>(
     subject: &S,
     both: u64,
@@ -37,9 +37,9 @@ pub(crate) fn read_shadows<S: Subject>(
     Ok(shadows)
 }
 
-/// Reports what is wrong or unusual with the shadows of a file whose header has the image `found`.
+/// Reports errors and unusual values of the shadows of a file whose header has the image `found`.
 ///
-/// A shadow that is not needed may be damaged: the commit after the next one writes it anew.
+/// A shadow that is not needed may be damaged: the commit after the next one overwrites it.
 pub(super) fn check<S: Subject>(
     subject: &S,
     (file_len, found): (u64, &Image),
@@ -63,7 +63,7 @@ pub(super) fn check<S: Subject>(
     }
 }
 
-/// Reports the shadow of the commit that the header shows, if it is not right.
+/// Reports the shadow of the commit that the header shows, if it is not sound.
 fn check_own<S: Subject>(
     subject: &S,
     file_len: u64,
@@ -85,8 +85,8 @@ fn check_own<S: Subject>(
     Ok(())
 }
 
-/// Where the shadow of the commit after `record` is, if commits take one sync and the shadow is
-/// right: where `record` is the last commit that is proven, that one is not.
+/// The place of the shadow of the commit after `record`, if commits take one sync and the shadow is
+/// sound. If `record` is the last proven commit, that commit is not proven.
 pub(crate) fn unproven<S: Subject>(
     subject: &S,
     file_len: u64,
@@ -101,8 +101,8 @@ pub(crate) fn unproven<S: Subject>(
     Ok(is_there.then(|| Shadow::offset_of(record.shadow, next)))
 }
 
-/// Reports the next shadow if it is damaged: a commit of one sync may have been in it, and nowhere
-/// else; or if it is right: not all of its commit is there.
+/// Reports the next shadow if it is damaged, because it may have been the only place of a commit of
+/// one sync; or if it is sound, because a part of its commit is missing.
 fn check_next<S: Subject>(
     subject: &S,
     file_len: u64,
