@@ -57,3 +57,11 @@ pub(super) trait Engine: Send {
     /// Waits for one that is done; `None` if none is under way.
     fn wait(&mut self) -> Option<Done>;
 }
+
+/// What a kernel says of a read: its bytes, or an errno below zero.
+pub(super) fn read_or_errno(said: i64) -> Result<usize, Errno> {
+    match (usize::try_from(said), i32::try_from(said.saturating_neg())) {
+        (Ok(read), _) => Ok(read),
+        (Err(_), errno) => Err(errno.map_or(Errno::IO, Errno::from_raw_os_error)),
+    }
+}

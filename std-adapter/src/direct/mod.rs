@@ -44,6 +44,7 @@ mod miri;
 #[cfg(test)]
 mod model;
 mod options;
+mod queue;
 mod ring;
 mod standing;
 mod stream;

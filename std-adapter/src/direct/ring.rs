@@ -1,12 +1,11 @@
 //! Reads by io_uring.
 #![expect(unsafe_code, reason = "the kernel writes to memory that a queue entry names")]
 
-use super::engine::{Done, Engine, How, Op};
+use super::engine::{Done, Engine, How, Op, read_or_errno};
 use super::handles::Handles;
 use super::memory::Memory;
+use super::queue::{Kernel, Queue};
 use io_uring::{IoUring, opcode, squeue, types};
-use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
@@ -20,32 +19,11 @@ pub(super) struct Ring {
     is_registered: bool,
     /// Slots for registered buffers that are free; `None` if there can be none.
     slots: Option<Vec<u16>>,
-    /// Reads in the submission queue that the kernel has not taken yet, oldest first.
-    queued: VecDeque<u64>,
-    under_way: usize,
-    /// Times in a row that the kernel was to take some and took none.
-    vain: u32,
-    /// Whether the last read was short.
-    is_short: bool,
-    /// Reads that the kernel did not take.
-    left: VecDeque<u64>,
-    /// Why it takes no more.
-    refused: Option<Errno>,
+    queue: Queue,
 }
 
 /// Registered buffers of a ring.
 const SLOTS: u16 = 64;
-
-/// A read of at most so many bytes is given to the kernel at once, and waited for by itself: the
-/// device is done with it before others are gathered.
-const SHORT: usize = 1 << 14;
-
-/// Longer reads that are gathered, since to give one to the kernel takes as long as to give it
-/// several.
-const GATHERED: usize = 8;
-
-/// Times in a row that the kernel may take none and say to ask again.
-const VAIN: u32 = 1000;
 
 impl Ring {
     /// A ring for `depth` reads at once of a file that can be read directly, and why there are no
@@ -61,20 +39,7 @@ impl Ring {
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
         let slots = why.is_none().then(|| (0..SLOTS).collect());
-        let (queued, left) = (VecDeque::new(), VecDeque::new());
-        let ring = Self {
-            ring,
-            handles,
-            file,
-            is_registered,
-            slots,
-            queued,
-            under_way: 0,
-            vain: 0,
-            is_short: false,
-            left,
-            refused: None,
-        };
+        let ring = Self { ring, handles, file, is_registered, slots, queue: Queue::default() };
         Ok((ring, why))
     }
 
@@ -134,51 +99,29 @@ impl Ring {
         };
         entry.user_data(op.token)
     }
+}
 
-    /// Gives the kernel what is queued, and waits until one is done; of long reads, until some are:
-    /// the others keep the device busy meanwhile, and each time to wake up costs processor time.
-    fn enter(&mut self) {
-        let some = if self.is_short { 1 } else { (self.under_way / GATHERED).max(1) };
-        self.submit(|ring| ring.submit_and_wait(some));
+impl Kernel for Ring {
+    fn queue(&mut self) -> &mut Queue {
+        &mut self.queue
     }
 
-    fn submit(&mut self, submit: impl FnOnce(&IoUring) -> io::Result<usize>) {
-        let (queued, error) = (self.queued.len(), submit(&self.ring).err());
-        self.pass_queued();
-        let is_vain = error.is_some() && queued > 0 && self.queued.len() == queued;
-        self.vain = if is_vain { self.vain.saturating_add(1) } else { 0 };
-        match error.map(|error| Errno::from_io_error(&error)) {
-            None => {}
-            Some(Some(Errno::INTR)) if self.vain < VAIN => {}
-            // What is done must be reaped first, or memory is short for a moment.
-            Some(Some(Errno::AGAIN | Errno::BUSY)) if self.vain < VAIN => std::thread::yield_now(),
-            Some(errno) => self.refuse(errno.unwrap_or(Errno::IO)),
-        }
+    fn enter(&mut self, some: usize) -> io::Result<()> {
+        let done = if some == 0 { self.ring.submit() } else { self.ring.submit_and_wait(some) };
+        done.map(drop)
     }
 
-    /// Forgets those of the queued ones that the kernel has taken by now.
-    fn pass_queued(&mut self) {
-        let left = self.ring.submission().len();
-        let taken = self.queued.len().saturating_sub(left);
-        self.queued.drain(..taken);
-    }
-
-    /// What the kernel has not taken it will never take: nobody enters the ring again.
-    fn refuse(&mut self, errno: Errno) {
-        self.pass_queued();
-        self.under_way = self.under_way.saturating_sub(self.queued.len());
-        self.left.append(&mut self.queued);
-        self.refused = Some(errno);
+    fn left(&mut self) -> usize {
+        self.ring.submission().len()
     }
 
     fn reap(&mut self) -> Option<Done> {
         let done = self.ring.completion().next()?;
-        self.under_way = self.under_way.saturating_sub(1);
-        let result = match usize::try_from(done.result()) {
-            Ok(read) => Ok(read),
-            Err(_) => Err(Errno::from_raw_os_error(done.result().saturating_neg())),
-        };
-        Some(Done::new(done.user_data(), result))
+        Some(Done::new(done.user_data(), read_or_errno(done.result().into())))
+    }
+
+    fn settle(&mut self) {
+        std::thread::yield_now(); // the kernel still completes what it took
     }
 }
 
@@ -188,45 +131,19 @@ impl Engine for Ring {
         // SAFETY: `SubmissionQueue::push`: "the parameters of the entry (such as buffers) must be
         // valid and must live until the operation is completed": the caller's promise; the file is
         // in `handles`.
-        let pushed =
-            self.refused.is_none() && unsafe { self.ring.submission().push(&entry) }.is_ok();
-        if pushed {
-            self.queued.push_back(op.token);
-            self.under_way = self.under_way.saturating_add(1);
-            self.is_short = op.target.len <= SHORT;
-            if self.is_short || self.queued.len() >= GATHERED {
-                self.submit(IoUring::submit);
-            }
-        } else {
-            self.left.push_back(op.token); // it is full: the caller has more under way than it said
-            self.refused.get_or_insert(Errno::BUSY);
-        }
+        let is_pushed =
+            self.queue.is_open() && unsafe { self.ring.submission().push(&entry) }.is_ok();
+        self.begun(&op, is_pushed);
     }
 
     fn wait(&mut self) -> Option<Done> {
-        loop {
-            if let Some(done) = self.reap() {
-                return Some(done);
-            }
-            if let (Some(token), Some(errno)) = (self.left.front(), self.refused) {
-                let done = Done::refused(*token, errno);
-                self.left.pop_front();
-                return Some(done);
-            }
-            if self.under_way == 0 {
-                return None;
-            }
-            match self.refused {
-                None => self.enter(),
-                Some(_) => std::thread::yield_now(), // the kernel still completes what it took
-            }
-        }
+        self.next_done()
     }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        while self.wait().is_some() {}
+        while self.next_done().is_some() {}
         // What is registered the kernel lets go long after the ring is closed, and its file system
         // cannot be unmounted until then.
         if self.is_registered {
@@ -238,8 +155,7 @@ impl Drop for Ring {
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ring")
-            .field("under_way", &self.under_way)
-            .field("refused", &self.refused)
+            .field("queue", &self.queue)
             .field("handles", &self.handles)
             .finish_non_exhaustive()
     }
