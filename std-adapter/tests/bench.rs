@@ -15,8 +15,8 @@ use std::fs;
 use std::process::{Command, Output};
 use tempfile::NamedTempFile;
 
-const WAYS: [&str; 7] =
-    ["pread", "pread4", "registered", "ring", "threads", "uncached", "buffered"];
+const WAYS: [&str; 8] =
+    ["pread", "pread4", "registered", "ring", "aio", "threads", "uncached", "buffered"];
 
 fn bench(args: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_striae");
@@ -84,6 +84,7 @@ fn every_way_has_a_row_in_the_table() {
         "pread by 4 threads",
         "io_uring with registered buffers",
         "io_uring  ",
+        "Linux AIO",
         "direct reads by threads",
         "uncached reads by threads",
         "buffered reads by threads",
@@ -116,7 +117,7 @@ fn json_has_the_promised_keys() {
         ways.iter().for_each(check);
         assert_eq!(ways[0]["times_pread"], 1.0);
         // Through the page cache everybody can.
-        assert!([0, 1, 6].iter().all(|&way: &usize| ways[way]["refused"].is_null()), "{report}");
+        assert!([0, 1, 7].iter().all(|&way: &usize| ways[way]["refused"].is_null()), "{report}");
     }
 }
 
@@ -143,6 +144,20 @@ fn a_rung_that_the_system_refuses_says_why() {
     if let Some(why) = way["refused"].as_str() {
         assert!(!why.is_empty());
     }
+}
+
+#[test]
+fn reads_that_are_made_one_by_one_are_told_once_at_most() {
+    // A memory file system makes them so.
+    let Ok(file) = NamedTempFile::new_in("/dev/shm") else { return };
+    fs::write(file.path(), [7; 300_000]).unwrap();
+    let path = file.path().to_str().unwrap();
+    let args = ["-v", "bench", "read", "--rung", "aio", "--count", "4000", "--crc", path];
+    let done = Command::new(env!("CARGO_BIN_EXE_striae")).args(args).output().unwrap();
+    let said = text(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let told = said.lines().filter(|line| line.contains("io_submit makes reads one by one"));
+    assert!(told.count() <= 1, "{said}");
 }
 
 #[test]

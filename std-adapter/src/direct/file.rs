@@ -10,6 +10,7 @@ use super::standing::{Rung, Standing, Step};
 use super::stream::{Order, Stream};
 use super::workers::Workers;
 use crate::error::{Error, ErrorKind};
+use crate::shown;
 use rustix::io::Errno;
 use std::fmt::Display;
 use std::io;
@@ -17,6 +18,7 @@ use std::mem::ManuallyDrop;
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use striae_core::align::{self, Alignment, Plan, Read, Rest, Rules, Run, Split};
 use striae_core::span::Span;
@@ -31,6 +33,8 @@ pub(super) struct Shared {
     standing: Standing,
     pub(super) options: OpenOptions,
     workers: OnceLock<Arc<Workers>>,
+    /// Whether it was said that reads are not asynchronous.
+    is_blocking: AtomicBool,
 }
 
 impl Shared {
@@ -42,7 +46,8 @@ impl Shared {
         options: OpenOptions,
     ) -> Arc<Self> {
         let (path, handles, workers) = (path.to_owned(), Arc::new(handles), OnceLock::new());
-        Arc::new(Self { path, handles, alignment, standing, options, workers })
+        let is_blocking = AtomicBool::new(false);
+        Arc::new(Self { path, handles, alignment, standing, options, workers, is_blocking })
     }
 
     pub(super) fn rung(&self) -> Rung {
@@ -52,6 +57,13 @@ impl Shared {
     /// Leaves a rung that refused; whether reading can go on.
     pub(super) fn step_down(&self, from: Rung, why: &dyn Display) -> bool {
         self.standing.step_down(&self.path, from, why)
+    }
+
+    /// Says once that reads are made one by one where they should be made at once.
+    pub(super) fn note_blocking(&self, pace: &dyn Display) {
+        if !self.is_blocking.swap(true, Ordering::Relaxed) {
+            log::info!("{}: {pace}", shown::path(&self.path));
+        }
     }
 
     pub(super) fn workers(&self) -> Arc<Workers> {

@@ -1,6 +1,7 @@
 //! Reads on their way: begun, repeated where they came back short, and done.
 #![expect(unsafe_code, reason = "who begins a read promises that its memory is left alone")]
 
+use super::aio::Aio;
 use super::engine::{Done, Engine, Op};
 use super::file::Shared;
 use super::memory::{Memory, Pool, Target};
@@ -55,6 +56,7 @@ pub(super) struct Event {
 pub(super) struct Lane {
     // Dropped first: they wait for what is under way, which is read into the memory of the flights.
     ring: Option<Ring>,
+    aio: Option<Aio>,
     threads: Option<Threads>,
     file: Arc<Shared>,
     pub(super) pool: Arc<Pool>,
@@ -82,6 +84,7 @@ impl Lane {
         let (flights, begun, waiting) = (Slab::new(), Slab::new(), VecDeque::new());
         let mut lane = Self {
             ring: None,
+            aio: None,
             threads: None,
             file,
             pool,
@@ -101,11 +104,22 @@ impl Lane {
         &self.file
     }
 
-    /// Makes a ring, if the file stands on such a rung; or steps down.
+    /// Makes what the rung needs where the file stands; or steps down.
     fn set_up(&mut self) {
-        if !self.file.rung().is_ring() || self.ring.is_some() {
-            return;
+        if self.file.rung().is_ring() && self.ring.is_none() {
+            self.set_up_ring();
         }
+        if self.file.rung() == Rung::Aio && self.aio.is_none() {
+            match Aio::new(Arc::clone(&self.file.handles), self.file.options.depth) {
+                Ok(aio) => self.aio = Some(aio),
+                Err(error) => {
+                    self.file.step_down(Rung::Aio, &format!("setting up AIO: {error}"));
+                }
+            }
+        }
+    }
+
+    fn set_up_ring(&mut self) {
         match Ring::new(Arc::clone(&self.file.handles), self.file.options.depth) {
             Ok((ring, why)) => {
                 if let Some(why) = why {
@@ -184,6 +198,7 @@ impl Lane {
 
     /// Begins a read on the rung where the file stands.
     fn begin(&mut self, begun: Begun) {
+        self.set_up(); // others may have stepped down
         let rung = self.file.rung();
         let memory = self.flights.get(begun.flight).map(|flight| &flight.memory);
         let slot = memory.filter(|memory| memory.has(begun.target)).and_then(|memory| memory.slot);
@@ -194,8 +209,9 @@ impl Lane {
             target: begun.target,
             how: rung.how(slot),
         };
-        let engine: &mut dyn Engine = match &mut self.ring {
-            Some(ring) if rung.is_ring() => ring,
+        let engine: &mut dyn Engine = match (rung, &mut self.ring, &mut self.aio) {
+            (Rung::Registered | Rung::Ring, Some(ring), _) => ring,
+            (Rung::Aio, _, Some(aio)) => aio,
             _ => self.threads.get_or_insert_with(|| Threads::new(self.file.workers())),
         };
         // SAFETY: what `start` was promised; the memory of a flight is in `flights` until all of
@@ -207,8 +223,12 @@ impl Lane {
     pub(super) fn reap(&mut self) -> Option<Event> {
         loop {
             self.begin_waiting();
+            if let Some(pace) = self.aio.as_mut().and_then(Aio::take_blocking) {
+                self.file.note_blocking(&pace);
+            }
             let of_ring = self.ring.as_mut().and_then(Engine::wait);
-            let done = of_ring.or_else(|| self.threads.as_mut().and_then(Engine::wait))?;
+            let of_kernel = of_ring.or_else(|| self.aio.as_mut().and_then(Engine::wait));
+            let done = of_kernel.or_else(|| self.threads.as_mut().and_then(Engine::wait))?;
             #[cfg(test)]
             let done = self.spoil(done);
             if let Some(event) = self.finish(done) {

@@ -5,9 +5,11 @@
 //! without a copy.
 //!
 //! # Rungs
-//! How a file is read depends on what the kernel and the file system let be done. A [`DirectFile`]
-//! begins at the highest [`Rung`] that it may, steps down at every refusal, and says where it
-//! stands ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log).
+//! How a file is read depends on what the kernel and the file system let be done: by io_uring, by
+//! Linux AIO, by threads, or through the page cache. A [`DirectFile`] begins at the highest
+//! [`Rung`] that it may, steps down at every refusal, and says where it stands
+//! ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log). Where AIO does not
+//! read asynchronously, as on tmpfs, a line of the log says that, too.
 //!
 //! ```
 //! use striae::direct::{DirectFile, Order};
@@ -31,6 +33,7 @@
 //! Before Linux 5.19, a process that has reads under way must not fork (open(2), notes on
 //! O_DIRECT).
 
+mod aio;
 mod batch;
 mod copying;
 mod device;

@@ -43,8 +43,8 @@ impl Default for OpenOptions {
 
 impl OpenOptions {
     /// Direct reading preferred, by `io_uring`; 32 reads at once, of at most 1 MiB, no gaps; 4
-    /// threads where there is no `io_uring`; streams of 16 MiB; one read for less than 1 MiB at
-    /// once.
+    /// threads where there is neither `io_uring` nor AIO; streams of 16 MiB; one read for less than
+    /// 1 MiB at once.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -83,7 +83,7 @@ impl OpenOptions {
         self
     }
 
-    /// Threads that read where there is no `io_uring`; with 0, the callers do it.
+    /// Threads that read where there is neither `io_uring` nor AIO; with 0, the callers do it.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;

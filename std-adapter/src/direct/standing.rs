@@ -26,6 +26,8 @@ pub enum Rung {
     Registered,
     /// By `io_uring`, past the page cache.
     Ring,
+    /// By Linux AIO, past the page cache.
+    Aio,
     /// By threads, past the page cache.
     Threads,
     /// By threads, through the page cache, which drops it at once.
@@ -36,13 +38,13 @@ pub enum Rung {
 
 impl Rung {
     /// All, the best first.
-    pub const ALL: [Self; 5] =
-        [Self::Registered, Self::Ring, Self::Threads, Self::Uncached, Self::Buffered];
+    pub const ALL: [Self; 6] =
+        [Self::Registered, Self::Ring, Self::Aio, Self::Threads, Self::Uncached, Self::Buffered];
 
     /// Whether the page cache is passed by.
     #[must_use]
     pub const fn is_direct(self) -> bool {
-        matches!(self, Self::Registered | Self::Ring | Self::Threads)
+        matches!(self, Self::Registered | Self::Ring | Self::Aio | Self::Threads)
     }
 
     /// Whether a ring does the reads.
@@ -54,7 +56,7 @@ impl Rung {
     pub(super) const fn how(self, slot: Option<u16>) -> How {
         match self {
             Self::Registered => How::Direct(slot),
-            Self::Ring | Self::Threads => How::Direct(None),
+            Self::Ring | Self::Aio | Self::Threads => How::Direct(None),
             Self::Uncached => How::Uncached,
             Self::Buffered => How::Buffered,
         }
@@ -66,6 +68,7 @@ impl Rung {
         match self {
             Self::Registered => "io_uring with registered buffers",
             Self::Ring => "io_uring",
+            Self::Aio => "Linux AIO",
             Self::Threads => "direct reads by threads",
             Self::Uncached => "uncached reads by threads",
             Self::Buffered => "buffered reads by threads",
@@ -131,7 +134,8 @@ impl Standing {
     pub(super) fn step_down(&self, path: &Path, from: Rung, why: &dyn fmt::Display) -> bool {
         let below = match from {
             Rung::Registered => Rung::Ring,
-            Rung::Ring => Rung::Threads,
+            Rung::Ring => Rung::Aio,
+            Rung::Aio => Rung::Threads,
             Rung::Threads => self.first_cached(),
             Rung::Uncached => Rung::Buffered,
             Rung::Buffered => return false,

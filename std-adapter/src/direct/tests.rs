@@ -9,12 +9,14 @@
     reason = "a test: a panic fails it"
 )]
 
+use super::aio::Pace;
 use super::engine::Done;
 use super::lane::Fault;
 use super::{DirectFile, OpenOptions, Order, Policy, Rung};
 use crate::error::ErrorKind;
 use rustix::io::Errno;
 use std::io;
+use std::time::Duration;
 use striae_core::span::Span;
 
 const LEN: usize = 300_000;
@@ -99,6 +101,27 @@ fn a_read_that_never_comes_is_an_error_in_the_end() {
 }
 
 #[test]
+fn reads_that_are_always_done_when_they_are_submitted_are_told() {
+    let (short, long) = (Duration::from_micros(2), Duration::from_micros(50));
+    let is_blocking = |turns: &[(Duration, Duration, usize, usize)]| {
+        let mut pace = Pace::default();
+        for &(submitting, waiting, under_way, done) in turns {
+            pace.submitted(submitting);
+            pace.waited(waiting, under_way, done);
+        }
+        pace.is_blocking()
+    };
+    let made = (long, short, 32, 32);
+    assert!(is_blocking(&[made; 8]));
+    assert!(is_blocking(&[&[(short, long, 32, 1); 99][..], &[made; 8]].concat()));
+    assert!(!is_blocking(&[made; 7])); // by chance
+    assert!(!is_blocking(&[(short, long, 32, 32); 99])); // they were waited for
+    assert!(!is_blocking(&[(long, short, 32, 31); 99])); // a fast device
+    assert!(!is_blocking(&[(long, short, 1, 1); 99])); // nothing else was under way
+    assert!(!is_blocking(&[[made; 7].as_slice(), &[(long, short, 32, 31)]].concat().repeat(9)));
+}
+
+#[test]
 fn a_panic_waits_for_what_is_under_way() {
     for rung in Rung::ALL {
         let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -149,7 +172,7 @@ fn a_refusal_of_the_first_read_steps_down_rung_by_rung() {
         assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
         assert_eq!(file.rung(), Rung::Buffered);
         let left: Vec<_> = file.steps().iter().map(|step| step.from).collect();
-        assert_eq!(left, [Rung::Registered, Rung::Ring, Rung::Threads]);
+        assert_eq!(left, [Rung::Registered, Rung::Ring, Rung::Aio, Rung::Threads]);
         file.take().fault = None;
         check(&file);
     }

@@ -29,24 +29,47 @@ const fn case(name: &'static str, deny: fn(), rung: Rung, why: Why) -> Case {
     Case { name, deny, is_open, top, dontcache, rung, why }
 }
 
+/// As `case`, beginning with AIO and ending with threads.
+const fn of_aio(name: &'static str, deny: fn(), why: Why) -> Case {
+    Case { top: Rung::Aio, ..case(name, deny, Rung::Threads, why) }
+}
+
+/// As `case`, when the file is open.
+const fn open(name: &'static str, deny: fn(), rung: Rung, why: Why) -> Case {
+    Case { is_open: true, ..case(name, deny, rung, why) }
+}
+
+/// As `of_aio`, when the file is open.
+const fn open_by_aio(name: &'static str, deny: fn()) -> Case {
+    Case { is_open: true, ..of_aio(name, deny, NOT_READ_ONCE) }
+}
+
 type Why = (usize, &'static str);
 
 const NO_RING: Why = (2, "setting up a ring: ");
-const NOT_OPENED: Why = (3, "opening the file: ");
+const NO_AIO: Why = (1, "setting up AIO: ");
+const NEITHER: Why = (3, "setting up ");
+const NOT_OPENED: Why = (4, "opening the file: ");
 const NOT_READ: Why = (2, "reading at offset ");
 const NOT_READ_ONCE: Why = (1, "reading at offset ");
 const NO_BUFFERS: Why = (1, "registering buffers: ");
 
 const CASES: &[Case] = &[
-    case("a kernel without io_uring", || deny(SETUP, Errno::NOSYS), Rung::Threads, NO_RING),
-    case("a container without io_uring", || deny(SETUP, Errno::PERM), Rung::Threads, NO_RING),
-    case("a ring that has no memory", || deny(SETUP, Errno::NOMEM), Rung::Threads, NO_RING),
-    case("no descriptor for a ring", two_descriptors, Rung::Threads, NO_RING),
-    case("no ring and no threads", no_threads, Rung::Threads, NO_RING),
+    case("a kernel without io_uring", || deny(SETUP, Errno::NOSYS), Rung::Aio, NO_RING),
+    case("a container without io_uring", || deny(SETUP, Errno::PERM), Rung::Aio, NO_RING),
+    case("a ring that has no memory", || deny(SETUP, Errno::NOMEM), Rung::Aio, NO_RING),
+    case("no descriptor for a ring", two_descriptors, Rung::Aio, NO_RING),
+    case("neither a ring nor AIO", no_ring_no_aio, Rung::Threads, NEITHER),
+    case("no ring, no AIO and no threads", no_threads, Rung::Threads, NEITHER),
+    of_aio("a kernel without AIO", || deny(IO_SETUP, Errno::NOSYS), NO_AIO),
+    of_aio("a machine that reads too much", || deny(IO_SETUP, Errno::AGAIN), NO_AIO),
+    of_aio("no submitting", || deny(IO_SUBMIT, Errno::PERM), NO_AIO),
+    of_aio("no events", || deny(IO_GETEVENTS, Errno::PERM), NO_AIO),
+    of_aio("no destroying", || deny(IO_DESTROY, Errno::PERM), NO_AIO),
     case("an old kernel", || deny(REGISTER, Errno::INVAL), Rung::Ring, NO_BUFFERS),
     case("no registering", || deny(REGISTER, Errno::PERM), Rung::Ring, NO_BUFFERS),
     case("little locked memory", little_locked_memory, Rung::Ring, (1, "registering ")),
-    case("no locked memory", no_locked_memory, Rung::Threads, NO_RING),
+    case("no locked memory", no_locked_memory, Rung::Aio, NO_RING),
     case("no statx", || deny(STATX, Errno::NOSYS), Rung::Registered, (0, "")),
     case("statx forbidden", || deny(STATX, Errno::PERM), Rung::Registered, (0, "")),
     case("no O_DIRECT", no_direct, Rung::Buffered, NOT_OPENED),
@@ -66,26 +89,17 @@ const CASES: &[Case] = &[
         top: Rung::Uncached,
         ..case("no flag", || deny(PREADV2, Errno::OPNOTSUPP), Rung::Buffered, NOT_READ_ONCE)
     },
-    Case {
-        is_open: true,
-        ..case("no entering", || deny(ENTER, Errno::PERM), Rung::Threads, NOT_READ)
-    },
-    Case {
-        is_open: true,
-        ..case("an entry that is always busy", || deny(ENTER, Errno::BUSY), Rung::Threads, NOT_READ)
-    },
-    Case {
-        is_open: true,
-        ..case("an entry to be tried again", || deny(ENTER, Errno::AGAIN), Rung::Threads, NOT_READ)
-    },
-    Case {
-        is_open: true,
-        ..case("an entry that is interrupted", || deny(ENTER, Errno::INTR), Rung::Threads, NOT_READ)
-    },
-    Case {
-        is_open: true,
-        ..case("no entry", || deny(ENTER, Errno::NOMEM), Rung::Threads, NOT_READ)
-    },
+    open("no entering", || deny(ENTER, Errno::PERM), Rung::Aio, NOT_READ),
+    open("an entry that is always busy", || deny(ENTER, Errno::BUSY), Rung::Aio, NOT_READ),
+    open("an entry to be tried again", || deny(ENTER, Errno::AGAIN), Rung::Aio, NOT_READ),
+    open("an entry that is interrupted", || deny(ENTER, Errno::INTR), Rung::Aio, NOT_READ),
+    open("no entry", || deny(ENTER, Errno::NOMEM), Rung::Aio, NOT_READ),
+    open("no entry, and no AIO", no_entry_no_aio, Rung::Threads, (3, "")),
+    open_by_aio("no more AIO", || deny(IO_SUBMIT, Errno::PERM)),
+    open_by_aio("AIO that is always full", || deny(IO_SUBMIT, Errno::AGAIN)),
+    open_by_aio("AIO that is interrupted", || deny(IO_SUBMIT, Errno::INTR)),
+    open_by_aio("no more events", || deny(IO_GETEVENTS, Errno::PERM)),
+    open_by_aio("no events now", || deny(IO_GETEVENTS, Errno::AGAIN)),
     Case {
         is_open: true,
         ..case(
@@ -100,6 +114,10 @@ const CASES: &[Case] = &[
 const SETUP: i64 = libc::SYS_io_uring_setup;
 const ENTER: i64 = libc::SYS_io_uring_enter;
 const REGISTER: i64 = libc::SYS_io_uring_register;
+const IO_SETUP: i64 = libc::SYS_io_setup;
+const IO_SUBMIT: i64 = libc::SYS_io_submit;
+const IO_GETEVENTS: i64 = libc::SYS_io_getevents;
+const IO_DESTROY: i64 = libc::SYS_io_destroy;
 const STATX: i64 = libc::SYS_statx;
 const PREADV2: i64 = libc::SYS_preadv2;
 
@@ -116,8 +134,18 @@ fn no_direct_by(call: i64, argument: u8) {
     deny_if(call, vec![SeccompRule::new(vec![flags]).unwrap()], Errno::INVAL);
 }
 
+fn no_ring_no_aio() {
+    deny(SETUP, Errno::PERM);
+    deny(IO_SETUP, Errno::PERM);
+}
+
+fn no_entry_no_aio() {
+    deny(ENTER, Errno::PERM);
+    deny(IO_SETUP, Errno::PERM);
+}
+
 fn no_threads() {
-    deny(SETUP, Errno::NOSYS);
+    no_ring_no_aio();
     deny(libc::SYS_clone, Errno::AGAIN);
     deny(libc::SYS_clone3, Errno::AGAIN);
     assert!(std::thread::Builder::new().spawn(|| ()).is_err());
@@ -205,11 +233,26 @@ fn what_is_denied_is_gone_without() {
     }
 }
 
-/// A ring that is taken away while it is used, by one that reads on and by one that does not.
-fn check_middle(order: Order, is_left: bool) {
+/// What is taken away while it is used: where a file stood, and stands then.
+struct Middle {
+    name: &'static str,
+    call: i64,
+    top: Rung,
+    rung: Rung,
+}
+
+const MIDDLES: [Middle; 3] = [
+    Middle { name: "ring", call: ENTER, top: Rung::Registered, rung: Rung::Aio },
+    Middle { name: "AIO", call: IO_SUBMIT, top: Rung::Aio, rung: Rung::Threads },
+    Middle { name: "events", call: IO_GETEVENTS, top: Rung::Aio, rung: Rung::Threads },
+];
+
+/// Something is taken away from one that reads on, or from one that does not.
+fn check_middle(middle: &Middle, order: Order, is_left: bool) {
     let bytes = content(2_000_000);
     let made = made(&bytes);
-    let file = OpenOptions::new().max_io(16_384).depth(16).open(made.path()).unwrap();
+    let options = OpenOptions::new().top(middle.top).max_io(16_384).depth(16);
+    let file = options.open(made.path()).unwrap();
     let spans = (0..40).map(|at| span(at * 49_001, 48_001));
     let mut stream = file.stream(spans.clone(), order).unwrap();
     let mut found = 0;
@@ -217,7 +260,7 @@ fn check_middle(order: Order, is_left: bool) {
         assert!(piece.bytes == part(&bytes, piece.span));
         found += piece.bytes.len();
         if found == piece.bytes.len() {
-            deny(ENTER, Errno::PERM);
+            deny(middle.call, Errno::PERM);
             if is_left {
                 break;
             }
@@ -226,26 +269,29 @@ fn check_middle(order: Order, is_left: bool) {
     assert!(is_left || found == 40 * 48_001);
     drop(stream);
     check_all(&file, &bytes, &mut Random(5));
-    assert_eq!(file.rung(), Rung::Threads);
+    assert_eq!(file.rung(), middle.rung);
     let why = |step: &striae::direct::Step| step.why.starts_with("reading at offset ");
     assert!(file.steps().iter().all(why), "{:?}", file.steps());
 }
 
 #[test]
-#[ignore = "a process of its own, whose ring is taken away"]
+#[ignore = "a process of its own, from which something is taken away"]
 fn middle() {
     let Some(name) = argument() else { return };
     if has_all_rungs() {
         let order = if name.contains("asked") { Order::Asked } else { Order::Completed };
-        check_middle(order, name.contains("left"));
+        let middle = MIDDLES.iter().find(|middle| name.starts_with(middle.name)).unwrap();
+        check_middle(middle, order, name.contains("left"));
         println!("denied: {name}");
     }
 }
 
 #[test]
-fn a_ring_that_is_taken_away_leaves_nothing_under_way() {
-    for name in ["asked", "completed", "asked, left", "completed, left"] {
-        run(child("denied::middle", name), SAID);
+fn what_is_taken_away_leaves_nothing_under_way() {
+    for middle in MIDDLES {
+        for how in ["asked", "completed", "asked, left", "completed, left"] {
+            run(child("denied::middle", &format!("{}, {how}", middle.name)), SAID);
+        }
     }
 }
 
@@ -266,9 +312,9 @@ fn second() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(next), maximum }).unwrap();
     let mut second = file.stream(spans, Order::Asked).unwrap();
-    assert_eq!(file.rung(), Rung::Threads);
+    assert_eq!(file.rung(), Rung::Aio);
     assert!(file.steps().iter().all(|step| step.why.starts_with("setting up a ring: ")));
-    // What the first one has under way by its ring comes in, and the rest by threads.
+    // What the first one has under way by its ring comes in, and the rest by AIO.
     for stream in [&mut first, &mut second] {
         while let Some(piece) = stream.next_piece().unwrap() {
             assert!(piece.bytes == part(&bytes, piece.span));
@@ -288,7 +334,7 @@ fn nothing() {
     let Some(_) = argument() else { return };
     let made = made(&content(100_000));
     let files = Rung::ALL.map(|top| OpenOptions::new().top(top).open(made.path()).unwrap());
-    for call in [ENTER, PREADV2, libc::SYS_pread64] {
+    for call in [ENTER, IO_SUBMIT, PREADV2, libc::SYS_pread64] {
         deny(call, Errno::PERM);
     }
     for file in files {

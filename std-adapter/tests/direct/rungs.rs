@@ -14,7 +14,7 @@ fn options() -> impl Iterator<Item = (Rung, OpenOptions)> {
     });
     let cases = cases.flat_map(|case| Rung::ALL.into_iter().map(move |rung| (case, rung)));
     cases.enumerate().map(|(turn, (((depth, threads), dontcache), top))| {
-        let max_io = [1000, 4096, 70_000, 1 << 20, u64::MAX][turn / 5 % 5];
+        let max_io = [1000, 4096, 70_000, 1 << 20, u64::MAX][turn / Rung::ALL.len() % 5];
         let options = OpenOptions::new().top(top).dontcache(dontcache).threads(threads);
         let options = options.depth(depth).max_io(max_io).max_gap([0, 5000][turn / 7 % 2]);
         (top, options.threshold([50_000, 0][turn / 11 % 2]).memory([1, 16 << 20][turn / 3 % 2]))
@@ -33,8 +33,10 @@ pub(crate) fn check_folder(folder: &Path) {
         let left: Vec<_> = file.steps().iter().map(|step| step.from).collect();
         assert!(file.rung() >= top);
         assert_eq!(file.rung() == top, left.is_empty(), "{left:?}");
-        // A rung that the best file stands on can be had by all.
-        if top >= whole.rung() && top.is_direct() {
+        // A rung that the best file stands on can be had by all; but a kernel may have io_uring, and
+        // no AIO.
+        let is_there = left != [Rung::Aio] || !file.steps()[0].why.starts_with("setting up AIO: ");
+        if top >= whole.rung() && top.is_direct() && is_there {
             assert_eq!(file.rung(), top, "{:?}", file.steps());
         }
     }
@@ -60,7 +62,7 @@ fn what_cannot_be_read_directly_is_read_all_the_same_or_refused() {
     let path = Path::new("/proc/self/status");
     let file = DirectFile::open(path).unwrap();
     assert_eq!((file.rung(), file.alignment()), (Rung::Buffered, Alignment::NONE));
-    assert_eq!(file.steps().len(), 3);
+    assert_eq!(file.steps().len(), 4);
     let refused = OpenOptions::new().policy(Policy::Required).open(path).unwrap_err();
     let ErrorKind::Io(error) = refused.kind() else { panic!("{refused}") };
     assert_eq!(error.kind(), io::ErrorKind::Unsupported);

@@ -46,7 +46,7 @@ pub(crate) struct ReadArgs {
     /// Spans that are asked for at once.
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) batch: NonZeroUsize,
-    /// Reads of io_uring that are under way at once.
+    /// Reads of io_uring, or of AIO, that are under way at once.
     #[arg(long, value_name = "N", default_value = "32")]
     pub(crate) depth: NonZeroU32,
     /// Where random spans and the order of the ways come from; each turn has another.

@@ -29,6 +29,8 @@ pub(crate) enum Mode {
     Registered,
     /// io_uring, past the page cache.
     Ring,
+    /// Linux AIO, past the page cache.
+    Aio,
     /// Direct reads by threads.
     Threads,
     /// Reads by threads, through the page cache, which drops them.
@@ -44,6 +46,7 @@ impl Mode {
             Self::Pread | Self::Pread4 => None,
             Self::Registered => Some(Rung::Registered),
             Self::Ring => Some(Rung::Ring),
+            Self::Aio => Some(Rung::Aio),
             Self::Threads => Some(Rung::Threads),
             Self::Uncached => Some(Rung::Uncached),
             Self::Buffered => Some(Rung::Buffered),
