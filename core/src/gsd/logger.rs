@@ -1,4 +1,4 @@
-//! A logger for devices: fixed memory, every frame committed.
+//! [`Logger`] is a writer for devices: it has fixed memory and commits every frame.
 
 #[cfg(feature = "async")]
 mod asynch;
@@ -14,20 +14,20 @@ use crate::store::WriteAt;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
-/// It needs no memory but itself, `40 * N` and about 420 bytes, whatever `S` is, and stack. On a
-/// Cortex-M3 (`tests/run firmware` measures it): 576 bytes with 4 slots and 736 with 8; less than
-/// 4.5 KiB of stack to begin or to go on, of which it is itself a part; 1.6 KiB to end a frame, 1
-/// KiB for names and chunks.
+/// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
+/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; less than 4.5 KiB of
+/// stack to create or open a file, including the logger itself; 1.6 KiB to end a frame; 1 KiB for
+/// names and chunks.
 ///
-/// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut; whenever the power
-/// goes, all frames before it are there and nothing else is.
+/// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut. After a power cut
+/// at any time, the file has all frames before it and nothing else.
 ///
-/// A medium that erases a sector before it writes it, as cards and flash do, may lose what shares
-/// that sector: for such a one set [`align`](Attributes::align) to 512, and leave
-/// [`one_sync`](Attributes::one_sync) off. Then any sectors of 512 bytes that are under way may be
-/// erased by a power cut, and no frame is lost.
+/// A medium that erases a sector before it writes it, as cards and flash do, may lose other bytes
+/// of that sector. For such a medium set [`align`](Attributes::align) to 512, and leave
+/// [`one_sync`](Attributes::one_sync) off. Then a power cut may erase any sectors of 512 bytes that
+/// are being written, and no frame is lost.
 ///
-/// After an error, a frame is written again like this; it is never there twice:
+/// This writes a frame again after an error; the frame is never in the file twice:
 ///
 /// ```
 /// # use striae_core::gsd::{Attributes, ChunkType, Logger, writer::WriteError};
@@ -49,8 +49,8 @@ use crate::store::WriteAt;
 /// # Ok(()) }
 /// ```
 ///
-/// A store is anything that can be read and written by offset: a file on a card by
-/// [`SeekStore`](crate::store::SeekStore), a part of a flash chip. It may be of a fixed size.
+/// A store is anything that can be read and written by offset: a file on a card
+/// ([`SeekStore`](crate::store::SeekStore)) or a part of a flash chip. It may have a fixed size.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, ChunkType, Logger};
@@ -83,7 +83,7 @@ impl<S, const N: usize> Logger<S, N> {
         self.is_unfinished && !self.writer.is_committed() && self.writer.is_frame_empty()
     }
 
-    /// Frames that are ended.
+    /// The number of ended frames.
     pub const fn frames(&self) -> u64 {
         self.writer.frames()
     }
@@ -93,25 +93,25 @@ impl<S, const N: usize> Logger<S, N> {
         &mut self.writer
     }
 
-    /// The store, given back.
+    /// Returns the store.
     pub fn into_store(self) -> S {
         self.writer.into_store()
     }
 }
 
 impl<S: WriteAt, const N: usize> Logger<S, N> {
-    /// Makes an empty file in `store`. What was in it is lost.
+    /// Creates an empty file in `store`. The old content of the store is lost.
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// See [`Writer::create`].
     pub fn create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
         Self::start(store, Start::Create(attributes))
     }
 
-    /// Goes on with the file in `store`.
+    /// Opens the file in `store` to append to it.
     ///
     /// # Errors
-    /// As [`Writer::open`].
+    /// See [`Writer::open`].
     pub fn open(store: S) -> Result<Self, WriteError<S>> {
         Self::start(store, Start::Open)
     }
@@ -122,35 +122,37 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Ok(logger)
     }
 
-    /// Goes on with the file in `store`, or makes one if the store is blank: what a device does
-    /// when it gets power.
+    /// Opens the file in `store` to append to it, or creates one if the store is blank. A device
+    /// calls this when it starts.
     ///
-    /// What is in the store is lost only to [`create`](Self::create). *Blank* is a store whose
-    /// sectors are all zeros or all ones as far as a new file of `attributes` reaches, also where a
-    /// power cut has left a part of one that was being made. A file is continued if application,
-    /// schema and schema version are those of `attributes`; what else these say is for a new file
-    /// only. A header that was erased while it was written is brought back if that can be done
-    /// (`spec/gsd.md#erased-sectors`). Whatever else is there is an error, and left alone.
+    /// This never destroys the content of a store; only [`create`](Self::create) does. A store is
+    /// *blank* if its sectors are all zeros or all ones as far as a new file of `attributes`
+    /// reaches, also if a power cut interrupted the creation of a file there. An existing file is
+    /// opened if its application, schema and schema version are those of `attributes`; the other
+    /// attributes are only for a new file. A header that was erased while it was written is
+    /// restored if possible (`spec/gsd.md#erased-sectors`). Any other content is an error and stays
+    /// unchanged.
     ///
     /// # Errors
-    /// [`Error::NotBlank`](super::Error::NotBlank), [`Error::Another`](super::Error::Another); as
-    /// [`Writer::open`] and [`Writer::create`].
+    /// [`Error::NotBlank`](super::Error::NotBlank) if the store is neither blank nor a file that
+    /// can be opened; [`Error::Another`](super::Error::Another) if application, schema or schema
+    /// version differ; else see [`Writer::open`] and [`Writer::create`].
     pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
         Self::start(store, Start::Log(attributes))
     }
 
-    /// The id of a name, which is added if it is new. Ask once when the device starts.
+    /// The id of a name. A new name is added. Call it once for each name when the device starts.
     ///
     /// # Errors
-    /// As [`Writer::name`].
+    /// See [`Writer::name`].
     pub fn name(&mut self, name: &str) -> Result<u16, WriteError<S>> {
         self.writer.name(name.as_bytes())
     }
 
-    /// Adds a chunk to the present frame, as [`Writer::write_chunk`].
+    /// Adds a chunk to the current frame; see [`Writer::write_chunk`].
     ///
     /// # Errors
-    /// As [`Writer::write_chunk`].
+    /// See [`Writer::write_chunk`].
     pub fn chunk(
         &mut self,
         id: u16,
@@ -161,10 +163,10 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         self.writer.write_chunk(id, kind, m, bytes).map(drop)
     }
 
-    /// Begins a chunk that comes piece by piece, as [`Writer::begin_chunk`].
+    /// Begins a chunk that is written in pieces; see [`Writer::begin_chunk`].
     ///
     /// # Errors
-    /// As [`Writer::begin_chunk`].
+    /// See [`Writer::begin_chunk`].
     pub fn begin_chunk(
         &mut self,
         id: u16,
@@ -174,14 +176,14 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         self.writer.begin_chunk(id, kind, m)
     }
 
-    /// Ends the present frame and commits it; returns its number.
+    /// Ends the current frame and commits it; returns its number.
     ///
-    /// After an error it may be called again: a frame that had ended is not ended twice, but
-    /// committed, as by [`commit`](Self::commit).
+    /// After an error it may be called again: if the frame has ended already, it is only committed,
+    /// as by [`commit`](Self::commit).
     ///
     /// # Errors
-    /// As [`Writer::end_frame`]: the frame has not ended. As [`Writer::commit`]: it has, and
-    /// [`frames`](Self::frames) counts it.
+    /// See [`Writer::end_frame`]: then the frame has not ended. See [`Writer::commit`]: then the
+    /// frame has ended, and [`frames`](Self::frames) counts it.
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
         if !self.has_ended() {
             self.writer.end_frame()?;
@@ -191,18 +193,17 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Ok(self.writer.frames().saturating_sub(1))
     }
 
-    /// Commits what an [`end_frame`](Self::end_frame) that failed has not.
+    /// Commits the ended frames after an [`end_frame`](Self::end_frame) that failed.
     ///
     /// # Errors
-    /// As [`Writer::commit`].
+    /// See [`Writer::commit`].
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
         self.writer.commit()?;
         self.is_unfinished = false;
         Ok(())
     }
 
-    /// Gives up the chunks of the present frame, as [`Writer::discard_frame`]. One that has ended
-    /// stays.
+    /// Discards the chunks of the current frame; see [`Writer::discard_frame`]. Ended frames stay.
     pub fn discard_frame(&mut self) {
         self.writer.discard_frame();
     }

@@ -1,24 +1,25 @@
-//! GSD files: frames of named chunks, that survive the writer (`spec/gsd.md`).
+//! GSD files: frames of named chunks; each commit survives a crash of the writer (`spec/gsd.md`).
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`raw`] | the structures on disk |
-//! | [`error`] | what can be wrong |
+//! | [`raw`] | the structures as they are stored |
+//! | [`error`] | errors |
 //! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
 //! | [`layout`] | blocks and lengths |
-//! | [`record`], [`shadow`] | the commit record; whether it holds, and what comes after it |
-//! | [`verdict`] | what a file is: the judgement that all who open or inspect it share |
+//! | [`record`], [`shadow`] | the commit record; whether it is valid, and the commit after it |
+//! | [`verdict`] | the judgement of a file, which opening and inspecting share |
 //! | [`names`], [`name_table`] | the name list; its names by their bytes |
 //! | [`open`], [`find`] | machines: open a file, find a chunk |
 //! | [`checksums`] | checksums of a frame |
-//! | [`entries`], [`check_entry`] | lists of chunks; all that can be wrong with an entry |
-//! | [`reader`] | a file that is read ([`Reader`]) |
-//! | [`create`], [`publish`] | machines: make a file, publish a commit |
-//! | [`book`] | what a writer knows, and the machine that does its work |
-//! | [`writer`], [`stream`] | a file that is written ([`Writer`]), a chunk that comes piece by piece |
+//! | [`entries`], [`check_entry`] | lists of chunks; checks of index entries |
+//! | [`reader`] | read a file ([`Reader`]) |
+//! | [`create`], [`publish`] | machines: create a file, publish a commit |
+//! | [`book`] | a writer's state, and the machine that does its work |
+//! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
 //!
-//! File layers 1.0, 2.0 and 2.1, as written by gsd 1.0 to 5.0; 0.3 is read as gsd reads it.
+//! These are the file layers 1.0, 2.0 and 2.1, which gsd 1.0 to 5.0 write; layer 0.3 is read as gsd
+//! reads it.
 
 pub mod book;
 pub mod check_entry;
@@ -61,7 +62,7 @@ pub use stream::ChunkWriter;
 pub use verdict::Basis;
 pub use writer::{Slot, Writer};
 
-/// Why reading from a store `S` failed: the store, the file, or the caller's buffer.
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
 /// Why reading from an asynchronous store `S` failed.

@@ -341,7 +341,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     /// The next name that starts with `prefix`, as [`next`](Self::next).
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// See [`next`](Self::next).
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     pub fn next_with_prefix(
         &mut self,
@@ -361,10 +361,10 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
-    /// As [`Names::next`], of a store that is waited for.
+    /// [`Names::next`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Names::next`].
+    /// See [`Names::next`].
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     pub async fn next_async(
         &mut self,

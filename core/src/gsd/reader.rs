@@ -1,7 +1,7 @@
-//! A GSD file, for people who just want to read.
+//! [`Reader`] reads a GSD file.
 //!
-//! Nothing allocates, and nothing grows with the file: index and names stay in the store and pass
-//! through a window of the caller's.
+//! Nothing allocates, and no memory grows with the file: index and names stay in the store and pass
+//! through a window in the caller's memory.
 
 use super::ReadError;
 use super::chunk::{Chunk, Key};
@@ -21,7 +21,7 @@ use {
     crate::store::AsyncReadAt,
 };
 
-/// A GSD file in a store.
+/// Reads a GSD file in a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<S> {
     store: S,
@@ -29,7 +29,7 @@ pub struct Reader<S> {
 }
 
 impl<S> Reader<S> {
-    /// What opening learned.
+    /// The metadata that opening has read.
     #[must_use]
     pub const fn head(&self) -> &Head {
         &self.head
@@ -41,35 +41,35 @@ impl<S> Reader<S> {
         &self.store
     }
 
-    /// The store, given back.
+    /// Returns the store.
     #[must_use]
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// Frames, also such that have no chunks.
+    /// The number of frames, including frames without chunks.
     #[must_use]
     pub const fn frames(&self) -> u64 {
         self.head.frames
     }
 
-    /// The names in the order of their ids. `window` needs room for the longest and its NUL, in
-    /// layer 1 64 bytes.
+    /// The names in the order of their ids. `window` needs room for the longest name and its NUL;
+    /// in layer 1, 64 bytes.
     pub fn names<W: AsMut<[u8]>>(&self, window: W) -> Names<'_, S, W> {
         Names::new(&self.store, &self.head, window)
     }
 
-    /// All chunks. `window` needs 32 bytes; a larger one makes fewer reads.
+    /// All chunks. `window` needs 32 bytes; a larger window makes fewer reads.
     pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
         let index = self.head.index();
         let slots = 0..index.slots;
         Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
     }
 
-    /// Refuses a frame that there is not.
+    /// Checks that `frame` exists.
     ///
     /// # Errors
-    /// [`Error::NoFrame`].
+    /// [`Error::NoFrame`] if there is no such frame.
     pub const fn check_frame(&self, frame: u64) -> Result<(), Error> {
         let frames = self.head.frames;
         if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
@@ -112,28 +112,28 @@ impl<S: ReadAt> Reader<S> {
     /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
     ///
     /// # Errors
-    /// [`Error`] if it is no GSD file or a damaged one; the store's own.
+    /// [`Error`] if the file is not a GSD file or is damaged; the store's own error.
     pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let head = drive_read(&mut Open::new(file_len), &store, window)?;
         Ok(Self { store, head })
     }
 
-    /// Looks again at what the file holds: a writer may have committed more. `true` if it has
-    /// changed. `window` as for [`open`](Self::open).
+    /// Opens the file again: a writer may have committed more. Returns whether the file has
+    /// changed. `window` needs the same length as for [`open`](Self::open).
     ///
     /// # Errors
-    /// As [`open`](Self::open); what was known before is kept then.
+    /// See [`open`](Self::open). After an error, the reader is unchanged.
     pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
         let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
         Ok(self.renew(head))
     }
 
-    /// The id of a name; `None` if no chunk ever had it. Any `window` will do.
+    /// The id of a name; `None` if the file does not have the name. `window` must not be empty.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
         let found = drive_read(&mut find, &self.store, window)?;
@@ -141,10 +141,10 @@ impl<S: ReadAt> Reader<S> {
     }
 
     /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
-    /// bytes; with 4096 an even index takes one or two reads, whatever its length.
+    /// bytes; with 4096 bytes, an evenly filled index takes one or two reads, whatever its length.
     ///
     /// # Errors
-    /// [`Error`] if its entry cannot be right; the store's own.
+    /// [`Error`] if the entry is wrong; the store's own error.
     pub fn find(
         &self,
         frame: u64,
@@ -155,10 +155,10 @@ impl<S: ReadAt> Reader<S> {
         drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window)
     }
 
-    /// The chunks of some frames. `window` as for [`chunks`](Self::chunks).
+    /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn chunks_of<W: AsMut<[u8]>>(
         &self,
         frames: Range<u64>,
@@ -172,10 +172,10 @@ impl<S: ReadAt> Reader<S> {
         Ok(self.chunks_from(first, &frames, window))
     }
 
-    /// Reads the bytes at the front of `span`, as many as `buf` has room for, and says how many.
+    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
     ///
     /// # Errors
-    /// The store's own; [`DriveError::Ended`] if the store has become shorter.
+    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
     pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let bytes = span.front_of(buf);
         read_exact(&self.store, span.offset(), bytes)?;
@@ -185,30 +185,30 @@ impl<S: ReadAt> Reader<S> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt> Reader<S> {
-    /// As [`Reader::open`], of a store that is waited for.
+    /// [`Reader::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// See [`Reader::open`].
     pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
         let file_len = store.size().await.map_err(DriveError::Store)?;
         let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
         Ok(Self { store, head })
     }
 
-    /// As [`Reader::refresh`].
+    /// [`Reader::refresh`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::refresh`].
+    /// See [`Reader::refresh`].
     pub async fn refresh_async(&mut self, window: &mut [u8]) -> Result<bool, AsyncError<S>> {
         let file_len = self.store.size().await.map_err(DriveError::Store)?;
         let head = drive_read_async(&mut Open::new(file_len), &self.store, window).await?;
         Ok(self.renew(head))
     }
 
-    /// As [`Reader::name_id`].
+    /// [`Reader::name_id`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::name_id`].
+    /// See [`Reader::name_id`].
     pub async fn name_id_async(
         &self,
         name: &[u8],
@@ -219,10 +219,10 @@ impl<S: AsyncReadAt> Reader<S> {
         Ok(self.known(found))
     }
 
-    /// As [`Reader::find`].
+    /// [`Reader::find`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::find`].
+    /// See [`Reader::find`].
     pub async fn find_async(
         &self,
         frame: u64,
@@ -234,10 +234,10 @@ impl<S: AsyncReadAt> Reader<S> {
         drive_read_async(&mut find, &self.store, window).await
     }
 
-    /// As [`Reader::chunks_of`].
+    /// [`Reader::chunks_of`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::chunks_of`].
+    /// See [`Reader::chunks_of`].
     pub async fn chunks_of_async<W: AsMut<[u8]>>(
         &self,
         frames: Range<u64>,
@@ -251,10 +251,10 @@ impl<S: AsyncReadAt> Reader<S> {
         Ok(self.chunks_from(first, &frames, window))
     }
 
-    /// As [`Reader::read`].
+    /// [`Reader::read`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// See [`Reader::read`].
     pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
         let bytes = span.front_of(buf);
         read_exact_async(&self.store, span.offset(), bytes).await?;

@@ -8,9 +8,10 @@ use crate::span::Span;
 use crate::step::DriveError;
 use crate::store::{WriteAt, usize_to_u64};
 
-/// A chunk of unknown length; see [`Writer::begin_chunk`](super::Writer::begin_chunk).
+/// A chunk of unknown length that is written in pieces; see
+/// [`Writer::begin_chunk`](super::Writer::begin_chunk).
 ///
-/// Dropped before it is finished, it was never there.
+/// If it is dropped before [`finish`](Self::finish), there is no chunk.
 #[derive(Debug)]
 pub struct ChunkWriter<'w, S, B> {
     store: &'w mut S,
@@ -50,13 +51,13 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
     }
 
-    /// Bytes so far.
+    /// The number of bytes so far.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are no bytes so far.
+    /// Whether no bytes were written so far.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -77,11 +78,11 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
-    /// Adds some bytes; rows need not be whole.
+    /// Adds bytes; they need not be whole rows.
     ///
     /// # Errors
-    /// [`Error::FileFull`]; the store's own. The bytes are not in the chunk
-    /// then.
+    /// [`Error::FileFull`] if the bytes have no place in the file; the store's own error. The bytes
+    /// are not in the chunk then.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
         self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
@@ -89,12 +90,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
         Ok(())
     }
 
-    /// Adds `len` bytes that `put` brings into the store by itself, as a copy in the kernel does,
-    /// to the offset that it is told. In a file with checksums it is also told the CRC-32C of the
-    /// bytes so far, and returns that of all; otherwise what it returns does not matter.
+    /// Adds `len` bytes that `put` writes to the store itself, as a copy in the kernel does. `put`
+    /// gets the offset to write to. In a file with checksums it also gets the CRC-32C of the bytes
+    /// so far and must return the CRC-32C with the new bytes; else its result is ignored.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// See [`write`](Self::write).
     pub fn put(
         &mut self,
         len: u64,
@@ -119,10 +120,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
 
 #[cfg(feature = "async")]
 impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
-    /// As [`write`](ChunkWriter::write), in a store that is waited for.
+    /// [`write`](ChunkWriter::write) for an asynchronous store.
     ///
     /// # Errors
-    /// As [`write`](ChunkWriter::write).
+    /// See [`write`](ChunkWriter::write).
     pub async fn write_async(&mut self, bytes: &[u8]) -> Result<(), super::AsyncError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
         self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
@@ -133,7 +134,7 @@ impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// As [`finish`](ChunkWriter::finish); there is nothing to wait for.
     ///
     /// # Errors
-    /// As [`finish`](ChunkWriter::finish).
+    /// See [`finish`](ChunkWriter::finish).
     #[allow(clippy::unused_async, reason = "called as all others are")]
     pub async fn finish_async(self) -> Result<Chunk, super::AsyncError<S>> {
         self.add_chunk()

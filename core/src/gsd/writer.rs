@@ -1,7 +1,7 @@
-//! A GSD file, for people who just want to write.
+//! [`Writer`] writes a GSD file.
 //!
-//! Nothing allocates: what waits for the end of a frame is in memory that the caller lends, a slot
-//! of 40 bytes a chunk. Bytes of chunks go to the store at once.
+//! Nothing allocates: entries that wait for the end of a frame are in memory that the caller lends,
+//! a slot of 40 bytes for each chunk. Bytes of chunks go to the store at once.
 
 #[cfg(feature = "async")]
 mod asynch;
@@ -26,18 +26,18 @@ pub type WriteError<S> = DriveError<<S as ReadAt>::Error, Error>;
 
 /// Writes a GSD file: chunks, frames, commits.
 ///
-/// [`commit`](Self::commit) makes all ended frames durable and visible, to everybody and in one
-/// step: before it and whatever happens in it, the file is as the last commit left it. What is
-/// written to the store in between is where nobody looks. Dropped without a commit, what came since
-/// the last one is not in the file.
+/// [`commit`](Self::commit) makes all ended frames durable and visible to every reader in one step.
+/// Until it succeeds, and also if it is interrupted, the file is as the last commit left it: new
+/// bytes are written where no reader looks. If the writer is dropped, everything since the last
+/// commit is lost.
 ///
-/// An error of the store costs nothing: what failed is not in the file, what was there before it
-/// still is, and the call can be made again. To write a whole frame again that has not ended, call
-/// [`discard_frame`](Self::discard_frame) first: otherwise its chunks that did not fail are there
-/// already. After a failed commit the frames are still there for the next one, and must not be
+/// After an error of the store, the failed call had no effect, earlier calls are unaffected, and
+/// the call can be repeated. To write a whole unfinished frame again, call
+/// [`discard_frame`](Self::discard_frame) first: else the chunks that succeeded are in the frame
+/// already. After a failed commit, the ended frames still wait for the next commit and must not be
 /// written again.
 ///
-/// There must be one writer at a time. Readers of any kind may look while it writes.
+/// Only one writer may be open at a time. Readers may read the file while it is written.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
@@ -95,35 +95,35 @@ impl<S, B> Writer<S, B> {
         self.book.is_frame_empty()
     }
 
-    /// Frames that are ended, with those that are not committed.
+    /// The number of ended frames, including those that are not committed.
     pub const fn frames(&self) -> u64 {
         self.book.frames()
     }
 
-    /// Names that the file has, with those that are not committed.
+    /// The number of names, including those that are not committed.
     pub const fn names(&self) -> u32 {
         self.book.names()
     }
 
-    /// Whether the commits that follow take one sync where that is possible, and not two; see
-    /// [`Attributes::one_sync`]. The first one of them takes two, and says so to readers.
+    /// Sets whether the next commits take one sync instead of two where that is possible; see
+    /// [`Attributes::one_sync`]. The first of them takes two syncs and announces this to readers.
     pub const fn set_one_sync(&mut self, one_sync: bool) {
         self.book.set_one_sync(one_sync);
     }
 
-    /// Whether names go to the list that the header shows while it has room, and not to another.
-    /// Only for a file that nobody reads before it is closed, nor if it never is: names would be
-    /// seen that are not committed.
+    /// Sets whether new names go to the visible name list while it has room, instead of a new list.
+    /// Use it only for a file that nobody reads before it is closed, also after a crash: readers
+    /// would see names that are not committed.
     pub const fn set_names_in_place(&mut self, in_place: bool) {
         self.book.set_names_in_place(in_place);
     }
 
-    /// Layer of the file.
+    /// The file layer.
     pub const fn version(&self) -> Version {
         self.book.version()
     }
 
-    /// The byte behind all that was written.
+    /// The end of all bytes that were written.
     pub const fn data_end(&self) -> u64 {
         self.book.data_end()
     }
@@ -134,32 +134,34 @@ impl<S, B> Writer<S, B> {
         self.book.is_committed()
     }
 
-    /// The store; what is not committed has no meaning to anybody else.
+    /// The store. Bytes in it that are not committed have no meaning yet.
     pub const fn store(&self) -> &S {
         &self.store
     }
 
-    /// The store, given back without a commit.
+    /// Returns the store without a commit.
     pub fn into_store(self) -> S {
         self.store
     }
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// Makes an empty file in `store` and writes to it. What was in the store is lost.
+    /// Creates an empty file in `store` and opens it for writing. The old content of the store is
+    /// lost.
     ///
-    /// `memory` has a slot for each chunk of the largest frame, and one more with checksums.
+    /// `memory` needs a slot for each chunk of the largest frame, and one more with checksums.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::Layer`], [`Error::Memory`]; the store's own.
+    /// [`Error::OutOfRange`] and [`Error::Layer`] for attributes that no file can have;
+    /// [`Error::Memory`] if `memory` is too small; the store's own error.
     pub fn create(store: S, attributes: &Attributes<'_>, memory: B) -> Result<Self, WriteError<S>> {
         Self::create_with(store, attributes, memory, crc32c)
     }
 
-    /// As [`create`](Self::create), with a faster CRC-32C than core's.
+    /// [`create`](Self::create) with another function for CRC-32C, which may be faster.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// See [`create`](Self::create).
     pub fn create_with(
         store: S,
         attributes: &Attributes<'_>,
@@ -171,21 +173,20 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// Opens the file in `store` to append to it. Leftovers of a commit that was cut off are
-    /// cleared first; the committed frames, and the frames of files that gsd wrote, are kept as
-    /// they are.
+    /// Opens the file in `store` to append to it. The rest of an interrupted commit is cleared
+    /// first; committed frames, and frames that gsd wrote, are kept.
     ///
     /// # Errors
-    /// As [`Reader::open`](super::Reader::open); [`Error::Memory`].
+    /// See [`Reader::open`](super::Reader::open); [`Error::Memory`] if `memory` is too small.
     pub fn open(store: S, memory: B) -> Result<Self, WriteError<S>> {
         Self::open_with(store, memory, crc32c, &mut [0; Open::WINDOW])
     }
 
-    /// As [`open`](Self::open), with a faster CRC-32C than core's and a window of at least
-    /// [`Open::WINDOW`] bytes.
+    /// [`open`](Self::open) with another function for CRC-32C, which may be faster, and a window of
+    /// at least [`Open::WINDOW`] bytes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// See [`open`](Self::open).
     pub fn open_with(
         store: S,
         memory: B,
@@ -227,13 +228,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(())
     }
 
-    /// The id of a name, which is added to the file if it is new. It is committed with the next
-    /// commit.
+    /// The id of a name. A new name is added to the file; the next commit includes it.
     ///
-    /// Reads the name list: ask once a name and keep the id.
+    /// This reads the name list: call it once for each name and keep the id.
     ///
     /// # Errors
-    /// [`Error::BadName`]; [`Error::NamesFull`]; [`Error::FileFull`]; the store's own.
+    /// [`Error::BadName`] if no file can have the name; [`Error::NamesFull`] if the file has 65535
+    /// names; [`Error::FileFull`] if a new name list has no place in the file; the store's own
+    /// error.
     pub fn name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
         match self.find_name(name)? {
             Some(id) => Ok(id),
@@ -241,21 +243,21 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         }
     }
 
-    /// The id of a name that the file has already.
+    /// The id of a name, or `None` if the file does not have it.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, WriteError<S>> {
         let mut find = self.book.find_name(name);
         let id = drive_read(&mut find, &self.store, &mut [0; 64])?;
         Ok(self.book.found_name(name, id))
     }
 
-    /// Adds a name that the file does not have; the caller has looked. For callers with a table of
-    /// names of their own.
+    /// Adds a name that the file does not have, without a check. For callers that have their own
+    /// table of names.
     ///
     /// # Errors
-    /// As [`name`](Self::name).
+    /// See [`name`](Self::name).
     #[inline(never)]
     pub fn add_name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
         let id = self.book.next_id();
@@ -263,12 +265,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(id)
     }
 
-    /// Adds a chunk to the present frame: rows of `m` values in row-major order, little-endian.
+    /// Adds a chunk to the current frame: rows of `m` values in row-major order, little-endian.
     ///
     /// # Errors
-    /// [`Error::NoColumns`]; [`Error::Rows`] if the bytes are not whole rows; [`Error::NoName`];
-    /// [`Error::Duplicate`]; [`Error::Layer`]; [`Error::FrameFull`]; [`Error::FileFull`]; the
-    /// store's own.
+    /// [`Error::NoColumns`] if `m` is 0; [`Error::Rows`] if the bytes are not whole rows;
+    /// [`Error::NoName`] if no name has this id; [`Error::Duplicate`] if the frame has a chunk of
+    /// this name; [`Error::Layer`] for a type that the file layer does not have;
+    /// [`Error::FrameFull`] if the memory has no slot for another chunk; [`Error::FileFull`] if the
+    /// chunk has no place in the file; the store's own error.
     #[inline]
     pub fn write_chunk(
         &mut self,
@@ -284,11 +288,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(chunk)
     }
 
-    /// Begins a chunk whose number of rows is not known; until it is finished, nothing else can be
-    /// written, and if it is dropped, there is no chunk.
+    /// Begins a chunk with an unknown number of rows. Nothing else can be written until it is
+    /// finished. If it is dropped, there is no chunk.
     ///
     /// # Errors
-    /// As [`write_chunk`](Self::write_chunk).
+    /// See [`write_chunk`](Self::write_chunk).
     pub fn begin_chunk(
         &mut self,
         id: u16,
@@ -322,13 +326,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
-    /// Ends the present frame, also one without chunks, and returns its number.
+    /// Ends the current frame, also if it has no chunks, and returns its number.
     ///
-    /// It is in the file with the next commit. A frame without chunks is only seen if one with
-    /// chunks follows.
+    /// The next commit includes it. Readers see a frame without chunks only if a frame with chunks
+    /// follows.
     ///
     /// # Errors
-    /// The store's own; the frame has not ended then.
+    /// The store's own error; the frame has not ended then.
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
         let frame = self.book.frames();
         if !self.book.has_ended_frame() {
@@ -337,19 +341,19 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(frame)
     }
 
-    /// Gives up the chunks of the present frame: the writer is as after the last
-    /// [`end_frame`](Self::end_frame) that succeeded.
+    /// Discards the chunks of the current frame: the writer is as after the last successful
+    /// [`end_frame`](Self::end_frame).
     ///
-    /// Frames that have ended stay, committed or not, and so do names that were added. What comes
-    /// is written over the bytes of the chunks, unless a commit has made their place part of the
-    /// file. Nothing is done to the store, so this cannot fail.
+    /// Ended frames stay, committed or not, and so do names. New chunks overwrite the bytes of the
+    /// discarded ones, unless a commit has made their place part of the file. This does not use the
+    /// store, so it cannot fail.
     pub fn discard_frame(&mut self) {
         self.discard_frame_with(|_, _| ());
     }
 
-    /// As [`discard_frame`](Self::discard_frame); `forget` is told the offset from which on nothing
-    /// in the store is needed any more. A store that keeps what it could not write may drop that,
-    /// and its size may become less.
+    /// [`discard_frame`](Self::discard_frame) with a callback: `forget` gets the offset from which
+    /// on no byte of the store is needed. A store that keeps bytes that it could not write may drop
+    /// them, and may become shorter.
     pub fn discard_frame_with(&mut self, forget: impl FnOnce(&mut S, u64)) {
         self.book.discard_frame();
         forget(&mut self.store, self.book.data_end());
@@ -358,24 +362,25 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         }
     }
 
-    /// Makes all ended frames durable and visible. Costs two syncs, or one
-    /// ([`Attributes::one_sync`]), and none if there is nothing new, but the first one syncs what
-    /// was found in any case.
+    /// Makes all ended frames durable and visible. This takes two syncs, or one
+    /// ([`Attributes::one_sync`]), or none if there is nothing new; the first commit always syncs,
+    /// to make an existing file durable.
     ///
-    /// The present frame goes on. Nothing is visible before all of it is.
+    /// The current frame stays open. The commit becomes visible as a whole.
     ///
     /// # Errors
-    /// The store's own: the file is as the last commit left it, or as this one would, and says
-    /// which; the next commit tries again. [`Error::FileFull`].
+    /// The store's own error: the file is as the last commit left it, or as this one leaves it, and
+    /// readers can tell which. The next commit tries again. [`Error::FileFull`] if an index or a
+    /// name list has no place in the file.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
         self.book.commit().run(&mut self.store)
     }
 
-    /// Commits, and cuts off what stands behind the end of the file, if the store is longer.
+    /// Commits, and cuts the store after the end of the file, if the store is longer.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit); the store's own. [`Error::OpenFrame`] if chunks wait for the
-    /// end of their frame: end it, or leave it by [`into_store`](Self::into_store).
+    /// See [`commit`](Self::commit); the store's own error; [`Error::OpenFrame`] if the current
+    /// frame has chunks: end it, or use [`into_store`](Self::into_store) to drop it.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit()?;
@@ -383,29 +388,29 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.book.cut(store_len).run(&mut self.store)
     }
 
-    /// Makes a file of an older layer one of layer 2.1; commits first.
+    /// Upgrades a file of an older layer to layer 2.1; commits first.
     ///
-    /// Old index and names stay where they are until the new ones are whole, so the file can be
-    /// read at any time. Of chunks of a frame that have the same name the last one is kept, which
+    /// The old index and names stay in place until the new ones are complete, so the file can be
+    /// read at any time. If a frame has several chunks with one name, the last one is kept, which
     /// is the one that readers of layer 1 find.
     ///
     /// # Errors
-    /// [`Error::OpenFrame`]; [`Error::FrameFull`] if a frame has more chunks than there is memory
-    /// for; [`Error::BadName`] if the file has an empty name; [`Error::FileFull`]; the store's own.
-    /// The file is of layer 1 then, and nothing is lost.
+    /// [`Error::OpenFrame`] if the current frame has chunks; [`Error::FrameFull`] if a frame has
+    /// more chunks than there is memory for; [`Error::BadName`] if the file has an empty name;
+    /// [`Error::FileFull`] if the new index or names have no place in the file; the store's own
+    /// error. The file keeps its layer then, and nothing is lost.
     pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
         let mut before = Before::NONE;
         self.book.upgrade(&mut before).run(&mut self.store)
     }
 
-    /// Removes all frames and names, and gives back their room. What waits for a commit is gone,
-    /// too.
+    /// Removes all frames and names, also those that are not committed, and frees their space.
     ///
-    /// Whatever happens, the file has all that it had, or nothing.
+    /// After a crash, the file has all of its old frames and names, or none.
     ///
     /// # Errors
-    /// [`Error::FileFull`]; the store's own, also if it cannot be cut: the file is empty then, and
-    /// as long as before.
+    /// [`Error::FileFull`] if the new index has no place in the file; the store's own error, also
+    /// if it cannot be cut: the file is then empty and as long as before.
     pub fn truncate(&mut self) -> Result<(), WriteError<S>> {
         let mut before = Before::NONE;
         self.book.truncate(&mut before).run(&mut self.store)

@@ -131,7 +131,7 @@ impl<'w> Work<'w> {
     /// failed there.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     #[cfg(feature = "async")]
     pub async fn run_async<S: crate::store::AsyncWriteAt>(
         &mut self,

@@ -9,10 +9,10 @@ use crate::gsd::stream::ChunkWriter;
 use crate::gsd::writer::Slot;
 use crate::store::AsyncWriteAt;
 
-/// For asynchronous firmware. A future that is dropped is a call that failed
-/// ([`Writer`](crate::gsd::Writer), "Dropping a future").
+/// Logging for asynchronous firmware. Dropping a future counts as a failed call (see "Dropping a
+/// future" in [`Writer`](crate::gsd::Writer)).
 ///
-/// A task in the shape that Embassy's executor runs:
+/// A task for an executor such as Embassy's:
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, ChunkType, Logger, AsyncError};
@@ -34,10 +34,10 @@ use crate::store::AsyncWriteAt;
 /// }
 /// ```
 impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
-    /// As [`Logger::create`], in a store that is waited for.
+    /// [`Logger::create`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::create`].
+    /// See [`Logger::create`].
     pub async fn create_async(
         store: S,
         attributes: &Attributes<'_>,
@@ -45,18 +45,18 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         Self::start_async(store, Start::Create(attributes)).await
     }
 
-    /// As [`Logger::open`], of a store that is waited for.
+    /// [`Logger::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::open`].
+    /// See [`Logger::open`].
     pub async fn open_async(store: S) -> Result<Self, AsyncError<S>> {
         Self::start_async(store, Start::Open).await
     }
 
-    /// As [`Logger::open_or_create`], of a store that is waited for.
+    /// [`Logger::open_or_create`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::open_or_create`].
+    /// See [`Logger::open_or_create`].
     pub async fn open_or_create_async(
         store: S,
         attributes: &Attributes<'_>,
@@ -70,18 +70,18 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         Ok(logger)
     }
 
-    /// As [`Logger::name`].
+    /// [`Logger::name`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::name`].
+    /// See [`Logger::name`].
     pub async fn name_async(&mut self, name: &str) -> Result<u16, AsyncError<S>> {
         self.writer.name_async(name.as_bytes()).await
     }
 
-    /// As [`Logger::chunk`].
+    /// [`Logger::chunk`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::chunk`].
+    /// See [`Logger::chunk`].
     pub async fn chunk_async(
         &mut self,
         id: u16,
@@ -92,10 +92,10 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         self.writer.write_chunk_async(id, kind, m, bytes).await.map(drop)
     }
 
-    /// As [`Logger::begin_chunk`].
+    /// [`Logger::begin_chunk`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::begin_chunk`].
+    /// See [`Logger::begin_chunk`].
     pub async fn begin_chunk_async(
         &mut self,
         id: u16,
@@ -105,10 +105,10 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         self.writer.begin_chunk_async(id, kind, m).await
     }
 
-    /// As [`Logger::end_frame`].
+    /// [`Logger::end_frame`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::end_frame`].
+    /// See [`Logger::end_frame`].
     pub async fn end_frame_async(&mut self) -> Result<u64, AsyncError<S>> {
         if !self.has_ended() {
             self.writer.end_frame_async().await?;
@@ -118,17 +118,17 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         Ok(self.writer.frames().saturating_sub(1))
     }
 
-    /// As [`Logger::commit`].
+    /// [`Logger::commit`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Logger::commit`].
+    /// See [`Logger::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
         self.writer.commit_async().await?;
         self.is_unfinished = false;
         Ok(())
     }
 
-    /// As [`Logger::discard_frame`].
+    /// [`Logger::discard_frame`] for an asynchronous store.
     pub async fn discard_frame_async(&mut self) {
         self.writer.discard_frame_async().await;
     }

@@ -10,18 +10,18 @@ use crate::step::{drive_async, drive_read_async};
 use crate::store::{AsyncWriteAt, usize_to_u64};
 
 /// # Dropping a future
-/// A future that is dropped before its end is a call that failed, wherever that was: the file is as
-/// the last commit left it, or, if it was the very end of a commit, as this one does. The writer
-/// can go on at once: the same call can be made again, and the next commit has all frames that had
-/// ended. [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) end with
-/// their store if they own it, and there may be no file after the first.
+/// Dropping a future before it is ready counts as a failed call: the file is as the last commit
+/// left it. If the last step of a commit was dropped, the file may be as this commit leaves it. The
+/// writer can go on at once: the same call can be repeated, and the next commit includes all ended
+/// frames. [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) return no
+/// writer then, drop the store if they own it, and after `create_async` there may be no file.
 ///
-/// The store has to do its part: see [`AsyncWriteAt`].
+/// The store must keep the rules of [`AsyncWriteAt`].
 impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
-    /// As [`Writer::create`], in a store that is waited for.
+    /// [`Writer::create`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// See [`Writer::create`].
     pub async fn create_async(
         store: S,
         attributes: &Attributes<'_>,
@@ -32,10 +32,10 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// As [`Writer::open`], of a store that is waited for.
+    /// [`Writer::open`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::open`].
+    /// See [`Writer::open`].
     pub async fn open_async(store: S, memory: B) -> Result<Self, AsyncError<S>> {
         let mut writer = Self::unopened(store, memory, crc32c);
         writer.start_async(Start::Open).await?;
@@ -58,10 +58,10 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(())
     }
 
-    /// As [`Writer::name`].
+    /// [`Writer::name`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::name`].
+    /// See [`Writer::name`].
     pub async fn name_async(&mut self, name: &[u8]) -> Result<u16, AsyncError<S>> {
         match self.find_name_async(name).await? {
             Some(id) => Ok(id),
@@ -69,30 +69,30 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         }
     }
 
-    /// As [`Writer::find_name`].
+    /// [`Writer::find_name`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::find_name`].
+    /// See [`Writer::find_name`].
     pub async fn find_name_async(&mut self, name: &[u8]) -> Result<Option<u16>, AsyncError<S>> {
         let mut find = self.book.find_name(name);
         let id = drive_read_async(&mut find, &self.store, &mut [0; 64]).await?;
         Ok(self.book.found_name(name, id))
     }
 
-    /// As [`Writer::add_name`].
+    /// [`Writer::add_name`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::add_name`].
+    /// See [`Writer::add_name`].
     pub async fn add_name_async(&mut self, name: &[u8]) -> Result<u16, AsyncError<S>> {
         let id = self.book.next_id();
         self.book.add_name(name).run_async(&mut self.store).await?;
         Ok(id)
     }
 
-    /// As [`Writer::write_chunk`].
+    /// [`Writer::write_chunk`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::write_chunk`].
+    /// See [`Writer::write_chunk`].
     pub async fn write_chunk_async(
         &mut self,
         id: u16,
@@ -108,10 +108,10 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(chunk)
     }
 
-    /// As [`Writer::begin_chunk`].
+    /// [`Writer::begin_chunk`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::begin_chunk`].
+    /// See [`Writer::begin_chunk`].
     pub async fn begin_chunk_async(
         &mut self,
         id: u16,
@@ -138,10 +138,10 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
-    /// As [`Writer::end_frame`].
+    /// [`Writer::end_frame`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::end_frame`].
+    /// See [`Writer::end_frame`].
     pub async fn end_frame_async(&mut self) -> Result<u64, AsyncError<S>> {
         let frame = self.book.frames();
         if !self.book.has_ended_frame() {
@@ -158,18 +158,18 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         }
     }
 
-    /// As [`Writer::commit`].
+    /// [`Writer::commit`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::commit`].
+    /// See [`Writer::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
         self.book.commit().run_async(&mut self.store).await
     }
 
-    /// As [`Writer::close`].
+    /// [`Writer::close`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::close`].
+    /// See [`Writer::close`].
     pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
         self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit_async().await?;
@@ -177,19 +177,19 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.book.cut(store_len).run_async(&mut self.store).await
     }
 
-    /// As [`Writer::upgrade`].
+    /// [`Writer::upgrade`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::upgrade`].
+    /// See [`Writer::upgrade`].
     pub async fn upgrade_async(&mut self) -> Result<(), AsyncError<S>> {
         let mut before = Before::NONE;
         self.book.upgrade(&mut before).run_async(&mut self.store).await
     }
 
-    /// As [`Writer::truncate`].
+    /// [`Writer::truncate`] for an asynchronous store.
     ///
     /// # Errors
-    /// As [`Writer::truncate`].
+    /// See [`Writer::truncate`].
     pub async fn truncate_async(&mut self) -> Result<(), AsyncError<S>> {
         let mut before = Before::NONE;
         self.book.truncate(&mut before).run_async(&mut self.store).await
