@@ -1,10 +1,9 @@
-//! What the writer of a GSD file knows: where everything goes, and what of it is committed.
+//! A writer's state of a GSD file: the places of new bytes, and what is committed.
 //!
-//! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), takes in
-//! those whose bytes are there ([`Book::add`]), and hands out the work that somebody has to do in
-//! the store for it ([`Work`]): a frame that ends, names, a commit. [`Writer`](super::Writer) is a
-//! store, memory and a `Book`; a program whose threads or ranks write one chunk together uses the
-//! `Book` itself.
+//! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), adds chunks
+//! whose bytes are in the store ([`Book::add`]), and returns the work to do in the store
+//! ([`Work`]): end a frame, add names, commit. [`Writer`](super::Writer) is a store, memory and a
+//! `Book`. A program whose threads or ranks write one chunk together uses the `Book` itself.
 
 mod adopt;
 mod begin;
@@ -48,14 +47,14 @@ use zerocopy::IntoBytes;
 /// is read in pieces of this length.
 const WINDOW: usize = 1 << 16;
 
-/// What the writer of a file knows. See the [module](self).
+/// A writer's state of a file. See the [module](self).
 ///
-/// Its memory has a slot for each chunk of the largest frame, and one more with checksums.
+/// Its memory needs a slot for each chunk of the largest frame, and one more with checksums.
 ///
-/// The order is: [`make_ready`](Self::make_ready), unless it [is ready](Self::is_ready);
-/// [`place`](Self::place); the bytes are written to the place, by whomever; [`add`](Self::add);
-/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). [`Work`] is done before anything else
-/// is asked for. Work that failed or was dropped is begun again by asking for it again.
+/// The order of calls is: [`make_ready`](Self::make_ready), unless it [is ready](Self::is_ready);
+/// [`place`](Self::place); the caller writes the bytes to the place; [`add`](Self::add);
+/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). [`Work`] must end before the next
+/// call. Work that failed or was dropped starts again when it is requested again.
 ///
 /// ```
 /// use striae_core::gsd::book::Book;
@@ -93,10 +92,12 @@ pub struct Book<B> {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// Of the file that was opened as `head`. The first [`Work`] is to [`begin`](Self::begin).
+    /// Makes the book of the file that was opened as `head`. The first [`Work`] must be
+    /// [`begin`](Self::begin).
     ///
     /// # Errors
-    /// [`Error::Memory`]; [`Error::Outside`], [`Error::Overlap`]: the file cannot be written to.
+    /// [`Error::Memory`] if `memory` is too small; [`Error::Outside`] and [`Error::Overlap`] if the
+    /// blocks of the file are wrong, so that it cannot be written.
     pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
         let mut book = Self::unopened(memory, checksum);
         book.tail = Tail::of(head, checksum)?;
@@ -118,12 +119,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(())
     }
 
-    /// Ends a commit that was cut off, and finds the name of the checksums.
+    /// Completes an interrupted commit, and finds the name of the checksums.
     pub fn begin(&mut self) -> Work<'_> {
         self.work(frame::begin, &[], None)
     }
 
-    /// Whether a chunk can be placed: the file has a commit record that is durable, and the memory
+    /// Whether a chunk can be placed: the file has a durable commit record, and the memory has
     /// room.
     #[must_use]
     #[inline]
@@ -131,19 +132,23 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.is_writable() && self.counts.has_room()
     }
 
-    /// Makes the file ready for chunks, and room in the memory, if there can be.
+    /// Makes the file ready for chunks, and makes room in the memory if possible.
     pub fn make_ready(&mut self) -> Work<'_> {
         self.work(frame::make_ready, &[], None)
     }
 
-    /// A place for a chunk of the present frame: `n` rows of `m` values. Nobody else gets it.
+    /// Reserves a place for a chunk of the current frame: `n` rows of `m` values. No other chunk
+    /// gets it.
     ///
-    /// A chunk that is not added leaves a hole in the file, unless the frame is
+    /// A place whose chunk is not added stays a hole in the file, unless the frame is
     /// [discarded](Self::discard_frame).
     ///
     /// # Errors
-    /// [`Error::NoName`]; [`Error::NoColumns`]; [`Error::Layer`]; [`Error::Duplicate`];
-    /// [`Error::FrameFull`]; [`Error::FileFull`]; [`Error::NotReady`].
+    /// [`Error::NoName`] if no name has this id; [`Error::NoColumns`] if `m` is 0; [`Error::Layer`]
+    /// for a type that the file layer does not have; [`Error::Duplicate`] if the frame has a chunk
+    /// of this name; [`Error::FrameFull`] if the memory has no slot; [`Error::FileFull`] if the
+    /// chunk has no place in the file; [`Error::NotReady`] if [`make_ready`](Self::make_ready) must
+    /// come first.
     pub fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let chunk = self.next_place(id, kind, n, m)?;
         if self.tail.placed_from.is_none() {
@@ -232,12 +237,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
-    /// Adds a chunk that was placed in the present frame and whose bytes, of CRC-32C `crc`, are in
-    /// the store. Without checksums `crc` is of no use.
+    /// Adds a chunk that was placed in the current frame and whose bytes, with the CRC-32C `crc`,
+    /// are in the store. In a file without checksums `crc` is ignored.
     ///
     /// # Errors
-    /// [`Error::Duplicate`], [`Error::NoName`]; [`Error::Outside`] if it was not placed in the
-    /// present frame.
+    /// [`Error::Duplicate`] and [`Error::NoName`] as for [`place`](Self::place); [`Error::Outside`]
+    /// if the chunk was not placed in the current frame.
     pub fn add(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
         self.check_name(chunk.id, chunk.kind)?;
         let from = self.tail.placed_from.map_or(self.tail.data_end, NonZeroU64::get);
@@ -270,7 +275,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.use_up_to(chunk.span.end());
     }
 
-    /// Ends the present frame, also one without chunks. It is in the file with the next commit.
+    /// Ends the current frame, also if it has no chunks. The next commit includes it.
     ///
     /// If the work fails, the frame has not ended.
     pub fn end_frame(&mut self) -> Work<'_> {
@@ -288,8 +293,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         may
     }
 
-    /// Gives up the chunks of the present frame, also those that were placed and must not be added
-    /// any more: the book is as after the end of the frame before.
+    /// Discards the chunks of the current frame, also those that were placed, which must not be
+    /// added any more. The book is as after the end of the previous frame.
     pub fn discard_frame(&mut self) {
         let start = self.waiting().discard_open();
         let start =
@@ -305,47 +310,49 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.store_len = len;
     }
 
-    /// Makes all ended frames, and all names, durable and visible. The present frame goes on.
+    /// Makes all ended frames and all names durable and visible. The current frame stays open.
     ///
-    /// If the work fails, the file is as the last commit left it, or as this one would; the next
-    /// one tries again.
+    /// If the work fails, the file is as the last commit left it, or as this one leaves it; the
+    /// next commit tries again.
     pub fn commit(&mut self) -> Work<'_> {
         self.work(commit::commit, &[], None)
     }
 
-    /// Cuts a store of `store_len` bytes where the file ends. Call it after a commit.
+    /// Cuts a store of `store_len` bytes at the end of the file. Call it after a commit.
     pub fn cut(&mut self, store_len: u64) -> Work<'_> {
         self.tail.store_len = store_len;
         self.work(commit::cut, &[], None)
     }
 
-    /// Adds a name that the file does not have; [`names`](Self::names) before is its id.
+    /// Adds a name that the file does not have. Its id is the value of [`names`](Self::names)
+    /// before.
     ///
-    /// If the work fails, it does not have it: [`Error::BadName`] and [`Error::NamesFull`] are
-    /// among the reasons.
+    /// If the work fails, the file does not have the name. Its errors include [`Error::BadName`]
+    /// and [`Error::NamesFull`].
     pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Work<'w> {
         self.work(names::add, name, None)
     }
 
-    /// Looks for a name; tell the book what it found ([`found_name`](Self::found_name)).
+    /// The machine that finds a name. Pass its output to [`found_name`](Self::found_name).
     #[must_use]
     pub fn find_name<'n>(&self, name: &'n [u8]) -> FindName<'n> {
         FindName::new(name, self.tail.name_list(), self.tail.version)
     }
 
-    /// The id that was found of `name`, if it is one.
+    /// Checks the id that [`find_name`](Self::find_name) found for `name`, and returns it if the
+    /// file has it.
     pub fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
         self.tail.found_name(name, id)
     }
 
-    /// Makes a file of an older layer one of layer 2.1; `before` is memory for what is taken back
-    /// if the work fails. [`Error::OpenFrame`] is among the reasons.
+    /// Upgrades a file of an older layer to layer 2.1. `before` is memory for the old state, which
+    /// is restored if the work fails. The errors include [`Error::OpenFrame`].
     pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
         self.work(upgrade::upgrade, &[], Some((before, Before::take_back)))
     }
 
-    /// Removes all frames and names, and gives back their room. What waits for a commit is gone,
-    /// too. `before` is memory for what is taken back if the work fails.
+    /// Removes all frames and names, also those that are not committed, and frees their space.
+    /// `before` is memory for the old state, which is restored if the work fails.
     pub fn truncate<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
         self.work(truncate::truncate, &[], Some((before, Before::take_back)))
     }
@@ -406,19 +413,19 @@ impl<B> Book<B> {
         Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
     }
 
-    /// Whether the present frame has no chunks.
+    /// Whether the current frame has no chunks.
     #[must_use]
     pub const fn is_frame_empty(&self) -> bool {
         self.counts.open_len() == 0
     }
 
-    /// Frames that are ended, with those that are not committed.
+    /// The number of ended frames, including those that are not committed.
     #[must_use]
     pub const fn frames(&self) -> u64 {
         self.tail.frame
     }
 
-    /// Names that the file has, with those that are not committed.
+    /// The number of names, including those that are not committed.
     #[must_use]
     pub const fn names(&self) -> u32 {
         self.tail.names_count
@@ -429,13 +436,13 @@ impl<B> Book<B> {
         u16::try_from(self.tail.names_count).unwrap_or(u16::MAX)
     }
 
-    /// Layer of the file.
+    /// The file layer.
     #[must_use]
     pub const fn version(&self) -> Version {
         self.tail.version
     }
 
-    /// Where the next chunk may begin: the end of all that was written or placed.
+    /// The end of all bytes that were written or placed, where the next chunk may begin.
     #[must_use]
     pub const fn data_end(&self) -> u64 {
         self.tail.data_end
@@ -468,18 +475,18 @@ impl<B> Book<B> {
         self.counts.is_empty() && tail.entries == tail.committed && has_names && !tail.is_torn
     }
 
-    /// Whether the commits that follow take one sync where that is possible, and not two; see
-    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first one of them takes two, and
-    /// says so to readers.
+    /// Sets whether the next commits take one sync instead of two where that is possible; see
+    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first of them takes two syncs and
+    /// announces this to readers.
     pub const fn set_one_sync(&mut self, one_sync: bool) {
         if self.tail.one_sync != one_sync {
             (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
         }
     }
 
-    /// Whether names go to the list that the header shows while it has room, and not to another.
-    /// Only for a file that nobody reads before it is closed, nor if it never is: names would be
-    /// seen that are not committed.
+    /// Sets whether new names go to the visible name list while it has room, instead of a new list.
+    /// Use it only for a file that nobody reads before it is closed, also after a crash: readers
+    /// would see names that are not committed.
     pub const fn set_names_in_place(&mut self, in_place: bool) {
         self.tail.names_in_place = in_place;
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a GSD file, or with what was asked of it.
+//! Errors of GSD files, and of requests to them.
 
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry, TABLES};
@@ -6,10 +6,10 @@ use super::record::header_offset;
 use crate::field::FieldId;
 use core::fmt;
 
-/// Why a GSD file cannot be read, or a request not be served.
+/// Why a GSD file cannot be read or written, or why a request is wrong.
 ///
-/// A field is named with its offset in the file, in bytes, the value that stands there, and what
-/// would be right.
+/// The text names the field, its offset in the file in bytes, the value found, and the right
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -19,56 +19,55 @@ pub enum Error {
         /// The first bytes, as many as there are, then zeros.
         magic: [u8; 8],
     },
-    /// The file: its file layer is neither 0.3 nor 1.x nor 2.x.
+    /// The file: its file layer is not 0.3, 1.x or 2.x.
     Version {
         /// `Header::gsd_version`.
         gsd_version: u32,
     },
     /// The file: it ends inside the header.
     Cut {
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: it ends before a chunk does.
+    /// The file: it ends before the end of a chunk.
     ChunkCut {
-        /// Where the entry says where the chunk starts.
+        /// The offset of the entry's field `location`.
         offset: u64,
-        /// The byte behind the chunk's last one.
+        /// The end of the chunk.
         end: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: a block does not lie in it.
+    /// The file: a block is not inside the file.
     Outside {
-        /// The field that says where it starts.
+        /// The field with the start of the block.
         field: FieldId,
-        /// What it says.
+        /// The start of the block.
         start: u64,
-        /// Bytes that should be there; `u64::MAX` also stands for more.
+        /// The length of the block in bytes; `u64::MAX` also means a larger length.
         len: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: two of its blocks have bytes in common, so that it can be read, but not written
-    /// to.
+    /// The file: two of its blocks share bytes, so that it can be read but not written.
     Overlap {
-        /// The field that says where one of them starts.
+        /// The field with the start of one block.
         field: FieldId,
-        /// What it says.
+        /// The start of the block.
         start: u64,
-        /// Its length.
+        /// The length of this block.
         len: u64,
-        /// The field that says where the other one starts.
+        /// The field with the start of the other block.
         other: FieldId,
     },
-    /// The file: chunks have more bytes together than it has, so that some of them share bytes.
+    /// The file: all chunks together are longer than the file, so that some of them share bytes.
     Shared {
-        /// The bytes of chunks as far as they were counted.
+        /// The bytes of the chunks that were counted.
         bytes: u64,
-        /// Length of the file.
+        /// The length of the file in bytes.
         file_len: u64,
     },
-    /// The file: a value is smaller than it can be.
+    /// The file: a value is less than the smallest right value.
     TooSmall {
         /// The field.
         field: FieldId,
@@ -79,7 +78,7 @@ pub enum Error {
         /// The smallest right value.
         min: i64,
     },
-    /// The file: a value is larger than the file, or its other fields, allow.
+    /// The file: a value is larger than the file or its other fields allow.
     TooLarge {
         /// The field.
         field: FieldId,
@@ -90,14 +89,14 @@ pub enum Error {
         /// The largest right value.
         max: u64,
     },
-    /// The file: a number of no type.
+    /// The file: no type has this number.
     NoType {
         /// Where it is.
         offset: u64,
         /// The number found.
         kind: u8,
     },
-    /// The file: the extent of a chunk is no number.
+    /// The file: the length of a chunk exceeds `u64::MAX`.
     Extent {
         /// Where the entry is.
         offset: u64,
@@ -115,54 +114,54 @@ pub enum Error {
         /// The byte found.
         value: u8,
     },
-    /// The file: bytes are not those that a checksum was made of.
+    /// The file: bytes do not match their checksum.
     Checksum {
         /// The checksum's field.
         field: FieldId,
         /// Where it is.
         offset: u64,
-        /// The checksum that stands there.
+        /// The checksum in the file.
         stored: u32,
-        /// That of the bytes as they are.
+        /// The checksum of the bytes as they are now.
         computed: u32,
     },
-    /// The file: a frame with checksums has none for one of its chunks.
+    /// The file: a frame with checksums has no checksum of one of its chunks.
     NoChecksums {
         /// The frame.
         frame: u64,
         /// Index of the chunk's name.
         id: u16,
     },
-    /// The file: a chunk has a name that is not there.
+    /// The file: a chunk has the id of a name that does not exist.
     Unnamed {
-        /// Where the index of the name is.
+        /// The offset of the entry's field `id`.
         offset: u64,
-        /// What it is.
+        /// The id found.
         id: u16,
-        /// Names that there are.
+        /// The number of names.
         names: u32,
     },
-    /// The file: entries of a frame do not lie behind those of the frames before.
+    /// The file: an entry comes after an entry of a later frame.
     Order {
         /// Where the entry is.
         offset: u64,
         /// Its frame.
         frame: u64,
-        /// The frame of an entry that stands before it.
+        /// The frame of an earlier entry.
         before: u64,
     },
     /// The caller: there is no such frame.
     NoFrame {
-        /// The frame that was asked for.
+        /// The number of the frame.
         frame: u64,
-        /// Frames that there are.
+        /// The number of frames.
         frames: u64,
     },
     /// The caller: the chunk has fewer rows.
     NoRows {
-        /// First row that was asked for.
+        /// The first row of the request.
         start: u64,
-        /// The row behind the last that was asked for.
+        /// The end of the request.
         end: u64,
         /// Rows of the chunk.
         n: u64,
@@ -171,103 +170,104 @@ pub enum Error {
     NoName {
         /// Index of the name.
         id: u16,
-        /// Names that there are.
+        /// The number of names.
         names: u32,
     },
-    /// The caller: a name that no file can hold.
+    /// The caller: no file can have this name.
     BadName(BadName),
-    /// The caller: 65535 names are all that a file can have.
+    /// The caller: the file has 65535 names, which is the most.
     NamesFull,
-    /// The caller: two chunks of a frame of one name.
+    /// The caller: a frame would have two chunks with one name.
     Duplicate {
         /// Index of the name.
         id: u16,
         /// The frame.
         frame: u64,
     },
-    /// The caller: a chunk of no columns.
+    /// The caller: a chunk has no columns.
     NoColumns,
-    /// The caller: bytes that are no whole number of rows.
+    /// The caller: bytes are not a whole number of rows.
     Rows {
-        /// The bytes.
+        /// The number of bytes.
         len: u64,
-        /// Bytes of a row, or of all rows if their number was given.
+        /// The bytes of a row, or of all rows if their number was given.
         want: u64,
     },
-    /// The caller: a file of this layer cannot have this, as `ChunkType::Character` in layer 1.
+    /// The caller: a file of this layer cannot have this, such as `ChunkType::Character` in layer
+    /// 1.
     Layer {
         /// `Header::gsd_version` of the file.
         gsd_version: u32,
-        /// The type that was asked for, if it was a type.
+        /// The type of the request, if it was a type.
         kind: Option<ChunkType>,
     },
-    /// The caller: a value that a file cannot hold, or a setting that makes no sense.
+    /// The caller: a value is out of the range of a field or a setting.
     OutOfRange {
         /// The field.
         field: FieldId,
-        /// The value that was given.
+        /// The value given.
         value: u64,
         /// The smallest right value.
         min: u64,
         /// The largest right value.
         max: u64,
     },
-    /// The caller: something that has no place in a file, as its offset would be too large.
+    /// The caller: bytes have no place in the file, as their offset would be too large.
     FileFull {
-        /// Where the file ends.
+        /// The end of the file.
         data_end: u64,
-        /// Bytes that were to be added.
+        /// The number of bytes to add.
         len: u64,
     },
-    /// The caller: a chunk for a file that was not made ready for chunks.
+    /// The caller: the file was not made ready for chunks.
     NotReady,
-    /// The caller: a store that is neither blank nor a file that can be gone on with.
+    /// The caller: the store is neither blank nor a file that can be opened for writing.
     NotBlank {
-        /// Where the first byte is that nobody knows.
+        /// The offset of the first unexpected byte.
         offset: u64,
         /// The byte.
         value: u8,
     },
-    /// The caller: the file is another program's, or has another schema.
+    /// The caller: the file belongs to another program or has another schema.
     Another {
-        /// The field that says so: `Header::application`, `Header::schema` or
+        /// The field that differs: `Header::application`, `Header::schema` or
         /// `Header::schema_version`; `Commit::ident_crc` if they are erased.
         field: FieldId,
     },
-    /// The caller: memory that is too small.
+    /// The caller: the memory is too small.
     Memory {
-        /// Bytes that are needed.
+        /// The bytes that are needed.
         need: u64,
-        /// Bytes that there are.
+        /// The bytes given.
         have: u64,
     },
-    /// The caller: a frame of more chunks than the writer has memory for.
+    /// The caller: a frame has more chunks than the writer has memory for.
     FrameFull {
         /// The frame.
         frame: u64,
-        /// Chunks that there is memory for.
+        /// The number of chunks that the memory holds.
         chunks: u64,
     },
-    /// The caller: the writer cannot do this while chunks wait for the end of their frame.
+    /// The caller: the writer cannot do this while the current frame has chunks.
     OpenFrame {
         /// The frame.
         frame: u64,
     },
 }
 
-/// What is wrong with a name.
+/// The reason why no file can have a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum BadName {
-    /// It has no bytes: an empty name ends the list.
+    /// The name is empty: an empty name ends the name list.
     Empty,
-    /// It has a NUL: that ends a name.
+    /// The name has a NUL, which ends a name.
     Nul {
         /// Where.
         at: u32,
     },
-    /// It is longer than a slot of layer 1, or than a name list can be.
+    /// The name is longer than a slot of layer 1 or than a name list.
     Long {
         /// Its length in bytes.
         len: u32,
@@ -279,8 +279,8 @@ pub enum BadName {
 const _: () = assert!(size_of::<Error>() <= 32);
 
 impl Error {
-    /// Whether the caller is to blame, and not the file: for what was asked, or for the memory that
-    /// was lent.
+    /// Whether the caller is to blame and not the file: for a wrong request or for too little
+    /// memory.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         matches!(

@@ -112,7 +112,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds the chunk to the present frame.
     ///
     /// # Errors
-    /// [`Error::Rows`] if the bytes are not whole rows: there is no chunk then.
+    /// [`Error::Rows`] if the bytes are not whole rows: then there is no chunk.
     pub fn finish(self) -> Result<Chunk, WriteError<S>> {
         self.add_chunk()
     }
@@ -131,7 +131,7 @@ impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
         Ok(())
     }
 
-    /// As [`finish`](ChunkWriter::finish); there is nothing to wait for.
+    /// [`finish`](ChunkWriter::finish) for an asynchronous store; it never waits.
     ///
     /// # Errors
     /// See [`finish`](ChunkWriter::finish).

@@ -14,8 +14,8 @@ use crate::span::Span;
 use crate::store::{copy_front, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Memory for what a [`Book`](super::Book) knew before it is upgraded or truncated, which is taken
-/// back if that fails.
+/// Memory for the state of a [`Book`](super::Book) before it is upgraded or truncated, which is
+/// restored if that fails.
 #[derive(Debug, Default)]
 pub struct Before(Option<(Tail, Counts)>);
 
@@ -24,7 +24,7 @@ pub struct Before(Option<(Tail, Counts)>);
 pub(super) type TakeBack = fn(&mut Before, &mut Tail, &mut Waiting<'_>);
 
 impl Before {
-    /// Of nothing yet.
+    /// No state yet.
     pub const NONE: Self = Self(None);
 
     /// What has failed was never begun, unless the header may say so: then the file may be what it

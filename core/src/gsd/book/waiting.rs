@@ -6,7 +6,7 @@ use crate::gsd::raw::{ChecksumRow, IndexEntry};
 use crate::store::usize_to_u64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Memory for one chunk of a frame that is being written: 40 bytes.
+/// The memory for one chunk of a frame that is being written: 40 bytes.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Slot {
@@ -15,7 +15,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// An empty one.
+    /// An empty slot.
     pub const EMPTY: Self = Self { entry: [0; 32], row: [0; 8] };
 }
 

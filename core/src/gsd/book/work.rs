@@ -16,10 +16,10 @@ use crate::store::{WriteAt, copy_front, usize_to_u64};
 use core::convert::Infallible;
 use heapless::Vec;
 
-/// What has to be done in the store for a [`Book`](super::Book).
+/// The work that must be done in the store for a [`Book`](super::Book).
 ///
-/// It is a machine; [`run`](Self::run) does it at once. What it knows to be done, the book knows,
-/// too: it may be dropped at any step, as it is when the store fails.
+/// It is a machine; [`run`](Self::run) drives it to its end. The book records each step that is
+/// done, so the work may be dropped at any step, for example when the store fails.
 #[derive(Debug)]
 #[must_use = "nothing is done before it is driven"]
 pub struct Work<'w> {
@@ -111,10 +111,11 @@ const ZEROS: [u8; HAND] = [0; HAND];
 const MAX_COPY: usize = 1 << 16;
 
 impl<'w> Work<'w> {
-    /// Does it in `store`, all of it: work that failed before is begun again.
+    /// Does all of the work in `store`. Work that failed before starts again.
     ///
     /// # Errors
-    /// The store's own; [`Error::FileFull`], and what the method that gave the work says.
+    /// The store's own error; [`Error::FileFull`] if a block has no place in the file; the errors
+    /// of the method that returned the work.
     #[inline(never)]
     pub fn run<S: WriteAt>(
         &mut self,
@@ -127,8 +128,8 @@ impl<'w> Work<'w> {
         done.map_err(DriveError::Format)
     }
 
-    /// As [`run`](Self::run), in a store that is waited for. A future that is dropped is work that
-    /// failed there.
+    /// [`run`](Self::run) for an asynchronous store. Dropping the future counts as an error of the
+    /// store.
     ///
     /// # Errors
     /// See [`run`](Self::run).
