@@ -1,4 +1,4 @@
-//! Checksums of a frame: the chunk that holds them, and what they say about the others.
+//! The checksums of a frame: the chunk that holds them, and the check of the other chunks.
 
 use super::chunk::Chunk;
 use super::error::Error;
@@ -8,10 +8,10 @@ use crate::integrity::Checksum;
 use crate::span::Span;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Name of the chunk that holds the checksums of its frame (`spec/gsd.md#checksums`).
+/// The name of the chunk that holds the checksums of its frame (`spec/gsd.md#checksums`).
 pub const NAME: &[u8] = b"striae/crc32c";
 
-/// The checksums of a frame, themselves checked.
+/// The checksums of a frame, checked by their own checksum.
 #[derive(Debug, Clone, Copy)]
 pub struct Checksums<'r> {
     chunk: Chunk,
@@ -22,8 +22,8 @@ impl<'r> Checksums<'r> {
     /// Reads the bytes of `chunk`, which has the name [`NAME`].
     ///
     /// # Errors
-    /// [`Error::Checksum`] if they are not those that were written; [`Error::NoChecksums`] if
-    /// such a chunk cannot hold checksums.
+    /// [`Error::Checksum`] if the bytes differ from those that were written; [`Error::NoChecksums`]
+    /// if such a chunk cannot hold checksums.
     pub fn parse(chunk: Chunk, bytes: &'r [u8], checksum: Checksum) -> Result<Self, Error> {
         let bad = Error::NoChecksums { frame: chunk.frame, id: chunk.id };
         let rows = <[ChecksumRow]>::ref_from_bytes(bytes).map_err(|_| bad)?;
@@ -41,8 +41,8 @@ impl<'r> Checksums<'r> {
     /// Compares the checksum of another chunk of the frame, whose bytes have the CRC-32C `crc`.
     ///
     /// # Errors
-    /// [`Error::Checksum`] if its bytes or its entry are not those that were written;
-    /// [`Error::NoChecksums`] if there is none of it.
+    /// [`Error::Checksum`] if the chunk's bytes or its entry differ from those that were written;
+    /// [`Error::NoChecksums`] if the frame has no checksum of this chunk.
     pub fn check(&self, chunk: &Chunk, crc: u32, checksum: Checksum) -> Result<(), Error> {
         let id = u32::from(chunk.id);
         let none = Error::NoChecksums { frame: self.chunk.frame, id: chunk.id };
@@ -53,7 +53,7 @@ impl<'r> Checksums<'r> {
         self.compare(at, row, chunk.to_raw().sealed_crc(crc, checksum))
     }
 
-    /// Ids of the chunks that the frame had when it was written.
+    /// The ids of the chunks that the frame had when it was written.
     pub fn ids(&self) -> impl Iterator<Item = u32> + use<'r> {
         self.rows.iter().map(|row| row.id.get())
     }

@@ -1,4 +1,4 @@
-//! Chunks: checked readings of index entries.
+//! [`Chunk`]: a checked index entry.
 
 use super::error::Error;
 use super::kind::ChunkType;
@@ -13,26 +13,26 @@ use zerocopy::little_endian::{I64, U16, U32, U64};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Chunk {
-    /// The frame that it belongs to.
+    /// The frame of the chunk.
     pub frame: u64,
-    /// Index of its name.
+    /// The id of the chunk's name.
     pub id: u16,
-    /// Type of its values.
+    /// The type of the values.
     pub kind: ChunkType,
-    /// Rows; `N` in gsd.h.
+    /// The number of rows; `N` in gsd.h.
     pub n: u64,
-    /// Columns; `M` in gsd.h, at least 1.
+    /// The number of columns; `M` in gsd.h, at least 1.
     pub m: u32,
-    /// All of its bytes; they lie in the file. Empty if there are no rows.
+    /// The span of all bytes, which is in the file. Empty if there are no rows.
     pub span: Span,
 }
 
-/// What an entry is checked against.
+/// The limits that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// Names that the file has.
+    /// The number of names of the file.
     pub names: u32,
 }
 
@@ -40,8 +40,8 @@ impl Chunk {
     /// Reads the entry in slot number `slot` of `index`; `None` if the slot is not used.
     ///
     /// # Errors
-    /// What the entry says cannot be: [`Error::NoType`], [`Error::Extent`], [`Error::ChunkCut`],
-    /// [`Error::TooSmall`], [`Error::TooLarge`], [`Error::Unnamed`].
+    /// [`Error::NoType`], [`Error::Extent`], [`Error::ChunkCut`], [`Error::TooSmall`],
+    /// [`Error::TooLarge`] and [`Error::Unnamed`] if a field of the entry is wrong.
     #[inline] // as the list of all chunks is
     pub fn parse(
         entry: &IndexEntry,
@@ -102,7 +102,7 @@ impl Chunk {
         Self::parse(entry, index, slot, limits)?.ok_or(none)
     }
 
-    /// The entry that says the same.
+    /// The index entry of this chunk.
     #[must_use]
     #[inline]
     pub fn to_raw(self) -> IndexEntry {
@@ -117,16 +117,16 @@ impl Chunk {
         }
     }
 
-    /// Bytes of a row.
+    /// The bytes of a row.
     #[must_use]
     pub const fn row_len(&self) -> u64 {
         row_len(self.m, self.kind)
     }
 
-    /// The bytes of some of its rows.
+    /// The span of a range of rows.
     ///
     /// # Errors
-    /// [`Error::NoRows`] if it does not have them.
+    /// [`Error::NoRows`] if the chunk has fewer rows.
     pub fn rows(&self, rows: Range<u64>) -> Result<Span, Error> {
         let Range { start, end } = rows;
         let none = Error::NoRows { start, end, n: self.n };
@@ -147,13 +147,13 @@ pub struct Key {
 }
 
 impl IndexEntry {
-    /// Its place in the order of an index.
+    /// The place of the chunk in the order of an index.
     #[must_use]
     pub const fn key(&self) -> Key {
         Key { frame: self.frame.get(), id: self.id.get() }
     }
 
-    /// Whether its slot is used.
+    /// Whether the slot is used.
     #[must_use]
     pub const fn is_used(&self) -> bool {
         self.location.get() != 0

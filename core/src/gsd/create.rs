@@ -21,38 +21,39 @@ pub const SHADOW: u64 = 256;
 /// Blocks start at a sector at least.
 pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
-/// What a new file is to be (`spec/gsd.md#a-new-file`).
+/// The attributes of a new file (`spec/gsd.md#a-new-file`).
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
-    /// Name of the program that makes the file, at most 63 bytes.
+    /// The name of the program that makes the file, at most 63 bytes.
     pub application: &'a str,
-    /// Name of the schema, at most 63 bytes.
+    /// The name of the schema, at most 63 bytes.
     pub schema: &'a str,
-    /// Version of the schema.
+    /// The version of the schema.
     pub schema_version: Version,
-    /// Layer of the file: 2.1, or 1.0 for readers of long ago.
+    /// The file layer: 2.1, or 1.0 for old readers.
     pub layer: Version,
-    /// Chunks start at multiples of this; a power of two, at most 2^30. From 512 on nothing that is
-    /// committed shares a sector with what is written next (`spec/gsd.md#erased-sectors`).
+    /// The alignment of chunks in bytes: a power of two, at most 2^30. From 512 on, committed bytes
+    /// share no sector with bytes that are written later (`spec/gsd.md#erased-sectors`).
     pub align: u64,
     /// Whether frames carry checksums.
     pub checksums: bool,
-    /// Whether commits take one sync where that is possible, and not two: such a commit lasts, but
-    /// only striae's readers know of it after a power cut, until striae opens the file to write or
-    /// the next commit is made (`spec/gsd.md#a-commit-of-one-sync`).
+    /// Whether commits take one sync instead of two where that is possible. Such a commit is
+    /// durable, but after a power cut only striae's readers see it, until striae opens the file to
+    /// write or the next commit is made (`spec/gsd.md#a-commit-of-one-sync`).
     pub one_sync: bool,
-    /// Slots of the first index; it doubles when it is full.
+    /// The number of slots of the first index; it doubles when it is full.
     pub index_slots: u64,
-    /// Slots that the header shows at least, 1 to 128. With fewer than 128, gsd damages the file if
-    /// it appends many frames without chunks: for files that it only reads.
+    /// The least number of slots that the header shows, 1 to 128. With fewer than 128, gsd damages
+    /// the file if it appends many frames without chunks: use it only for files that gsd only
+    /// reads.
     pub shown_slots: u64,
-    /// Bytes of the first name list; it doubles when it is full.
+    /// The bytes of the first name list; it doubles when it is full.
     pub names_len: u64,
 }
 
 impl Default for Attributes<'_> {
-    /// A file of layer 2.1 without schema, with room for 128 chunks and 1024 bytes of names, as
-    /// gsd's.
+    /// A file of layer 2.1 without a schema, with room for 128 chunks and 1024 bytes of names, as
+    /// gsd creates it.
     fn default() -> Self {
         Self {
             application: "",

@@ -1,4 +1,4 @@
-//! Listing chunks: the entries of the index in order, read through a window.
+//! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
 use super::ReadError;
 use super::chunk::{Chunk, Limits};
@@ -13,11 +13,11 @@ use zerocopy::FromBytes;
 #[cfg(feature = "async")]
 use {super::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
-/// Some chunks in the order of the index.
+/// An iterator over chunks in the order of the index.
 ///
-/// Entries that are the same as the one before are passed over: they fill an index that needs more
-/// entries than there are chunks. An entry that cannot be right is an error in its place, and those
-/// behind it follow; an error of the store is the last item.
+/// An entry that repeats the one before is skipped: such entries fill an index that needs more
+/// entries than there are chunks. If an entry is wrong, the list has an error in its place and goes
+/// on with the next entry. An error of the store ends the list.
 #[derive(Debug)]
 pub struct Chunks<'s, S, W> {
     store: &'s S,
@@ -47,7 +47,7 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
         Self { store, index, limits, window, have: 0..0, next, end, last_frame, before: None }
     }
 
-    /// Number of the slot that the next chunk stands in, if there is one.
+    /// The slot of the next chunk, if there is one.
     #[must_use]
     pub const fn slot(&self) -> u64 {
         self.next
@@ -128,7 +128,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
 
 #[cfg(feature = "async")]
 impl<S: AsyncReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
-    /// The next chunk, as [`Iterator::next`] has it for a store that is not waited for.
+    /// The next chunk: [`Iterator::next`] for an asynchronous store.
     pub async fn next_async(&mut self) -> Option<Result<Chunk, AsyncError<S>>> {
         while self.next < self.end {
             if let Err(error) = fill_async(self, self.store).await {

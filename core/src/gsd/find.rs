@@ -1,5 +1,5 @@
-//! Finding a chunk: by frame and id in a sorted index, by frame and then backwards in one of layer
-//! 1.
+//! The machines that find a chunk: by frame and id in a sorted index; by frame and then backwards
+//! in an index of layer 1.
 
 use super::chunk::{Chunk, Key, Limits};
 use super::error::Error;
@@ -15,12 +15,11 @@ const GUESSES: u8 = 3;
 
 /// Finds the first entry that is not before a [`Key`].
 ///
-/// The index stays where it is: each read brings some neighbouring entries. Where they should be is
-/// guessed from frame and id at both ends of the range that is left. Chunks that are spread evenly
-/// take one or two reads, and chunks of frames that differ by chance two or three: each guess is as
-/// much better as the one before was near. Behind three guesses, one that did not help much is
-/// followed by a read of the middle, so that any others take at most two times the logarithm of
-/// their number, and four.
+/// The index stays in the file: each read gets some neighbouring entries. Their place is estimated
+/// from frame and id at both ends of the remaining range. Evenly spread chunks take one or two
+/// reads, randomly spread ones two or three. After three estimates, an estimate that did not help
+/// much is followed by a read of the middle, so that any index takes at most twice the logarithm of
+/// the number of its entries, plus four.
 #[derive(Debug, Clone, Copy)]
 pub struct LowerBound {
     index: IndexBlock,
@@ -49,8 +48,8 @@ pub struct LowerBound {
 }
 
 impl LowerBound {
-    /// Searches the used entries of a file for the place of `key`, with reads of at most `window`
-    /// entries.
+    /// Makes a machine that finds the place of `key` in the used entries of a file, with reads of
+    /// at most `window` entries.
     #[must_use]
     pub fn new(head: &Head, key: Key, window: u64) -> Self {
         let index = head.index();
@@ -71,7 +70,7 @@ impl LowerBound {
         }
     }
 
-    /// Lets the first read be around a slot that is thought to be near the place.
+    /// Makes the first read around a slot that is probably near the place.
     #[must_use]
     pub const fn near(mut self, slot: u64) -> Self {
         self.near = Some(slot);
@@ -163,8 +162,8 @@ impl ReadMachine for LowerBound {
 
 /// Finds a chunk by its frame and id.
 ///
-/// Needs a buffer of 32 bytes an entry of its window. If the file has several that are the same in
-/// both, the first counts in layer 2 and the last in layer 1.
+/// Needs a buffer of 32 bytes for each entry of its window. If several entries have the same frame
+/// and id, the first counts in layer 2 and the last in layer 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Find {
     search: LowerBound,
@@ -184,7 +183,8 @@ enum Stage {
 }
 
 impl Find {
-    /// Looks for the chunk of name `id` in `frame`, with reads of at most `window` entries.
+    /// Makes a machine that finds the chunk of name `id` in `frame`, with reads of at most `window`
+    /// entries.
     #[must_use]
     pub fn new(head: &Head, frame: u64, id: u16, window: u64) -> Self {
         let key = Key { frame, id };
@@ -200,15 +200,15 @@ impl Find {
         Self { search, limits: head.limits(), left, key, stage }
     }
 
-    /// Lets the first read be around a slot that is thought to be near the chunk's.
+    /// Makes the first read around a slot that is probably near the chunk's slot.
     #[must_use]
     pub const fn near(mut self, slot: u64) -> Self {
         self.search.near = Some(slot);
         self
     }
 
-    /// Lets the first read bring at most `window` entries. It is most often the only read, and then
-    /// most of what a longer one brings is of no use.
+    /// Limits the first read to `window` entries. It is usually the only read, and most entries of
+    /// a longer one are not needed.
     #[must_use]
     pub const fn first_window(mut self, window: u64) -> Self {
         self.search.first_window = if window == 0 { 1 } else { window };

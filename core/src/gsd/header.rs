@@ -1,4 +1,4 @@
-//! The header: versions, names, and where the index and the name list are.
+//! The header: versions, names, and the places of the index and the name list.
 
 use super::error::Error;
 use super::layout::{IndexBlock, NameBlock};
@@ -14,12 +14,12 @@ use zerocopy::{FromBytes, IntoBytes};
 pub struct Version {
     /// Layouts of different major versions differ.
     pub major: u16,
-    /// A larger one adds.
+    /// A larger minor version only adds features.
     pub minor: u16,
 }
 
 impl Version {
-    /// The layer that new files have: names of any length, a sorted index, text.
+    /// The layer of new files: names of any length, a sorted index, text.
     pub const LAYER: Self = Self { major: 2, minor: 1 };
 
     /// The version that is stored as `number`.
@@ -32,7 +32,7 @@ impl Version {
         }
     }
 
-    /// The number that it is stored as, `major << 16 | minor`.
+    /// The stored number, `major << 16 | minor`.
     #[must_use]
     pub const fn number(self) -> u32 {
         let ([minor, minor_high], [major, major_high]) =
@@ -65,7 +65,7 @@ impl core::fmt::Display for Version {
 pub struct Label([u8; Label::MAX_LEN]);
 
 impl Label {
-    /// Most bytes that it can have in a file; a writer leaves one of them for the NUL.
+    /// The most bytes of a text in a file; a writer leaves one of them for the NUL.
     pub const MAX_LEN: usize = 64;
 
     /// The bytes before the first NUL, or all 64.
@@ -81,13 +81,13 @@ impl Label {
         core::str::from_utf8(self.as_bytes()).ok()
     }
 
-    /// Whether a NUL follows, as gsd's readers expect.
+    /// Whether a NUL ends the text, as gsd's readers expect.
     #[must_use]
     pub fn is_terminated(&self) -> bool {
         self.0.contains(&0)
     }
 
-    /// A text of at most 63 bytes without a NUL, or `None`.
+    /// Makes a label of a text; `None` if it has more than 63 bytes or a NUL.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let mut bytes = [0; Self::MAX_LEN];
@@ -105,39 +105,39 @@ impl Label {
     }
 }
 
-/// What the header says, checked against the file's length.
+/// The header, checked against the file's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Header {
-    /// Version of the file layer.
+    /// The version of the file layer.
     pub version: Version,
-    /// Version of the schema.
+    /// The version of the schema.
     pub schema_version: Version,
-    /// Name of the program that made the file.
+    /// The name of the program that made the file.
     pub application: Label,
-    /// Name of the schema.
+    /// The name of the schema.
     pub schema: Label,
-    /// The index block as all see it; it lies in the file.
+    /// The visible index block, which is in the file.
     pub index: IndexBlock,
-    /// The name list; it lies in the file.
+    /// The name list, which is in the file.
     pub names: NameBlock,
 }
 
 impl Header {
-    /// Bytes of a header.
+    /// The bytes of a header.
     pub const LEN: usize = 256;
 
     /// Reads the header of a file of `file_len` bytes from its first [`Header::LEN`] bytes, or from
-    /// all that there are.
+    /// all bytes of a shorter file.
     ///
     /// # Errors
-    /// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`], [`Error::Outside`],
-    /// [`Error::TooSmall`].
+    /// [`Error::NotGsd`] and [`Error::Version`] for other files; [`Error::Cut`] if the file ends
+    /// inside the header; [`Error::Outside`] and [`Error::TooSmall`] for wrong blocks.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
         Self::from_raw(read(bytes, file_len)?, file_len)
     }
 
-    /// CRC-32C of what says what the file is: schema version, application, schema.
+    /// The CRC-32C of the fields that identify the file: schema version, application, schema.
     #[must_use]
     pub fn ident_crc(&self, checksum: Checksum) -> u32 {
         let version = self.schema_version.number().into();
@@ -215,13 +215,13 @@ fn ident_crc(version: U32, application: &[u8], schema: &[u8], checksum: Checksum
 }
 
 impl raw::Header {
-    /// CRC-32C of what says what the file is: schema version, application, schema.
+    /// The CRC-32C of the fields that identify the file: schema version, application, schema.
     #[must_use]
     pub fn ident_crc(&self, checksum: Checksum) -> u32 {
         ident_crc(self.schema_version, &self.application, &self.schema, checksum)
     }
 
-    /// What commits change of it.
+    /// The part of the header that commits change.
     #[must_use]
     pub fn image(&self) -> raw::Image {
         raw::Image {
@@ -247,7 +247,7 @@ impl raw::Header {
         is_erased(0x00) || is_erased(0xFF)
     }
 
-    /// The header with what a commit changes taken from `image`.
+    /// This header with the part that commits change from `image`.
     #[must_use]
     pub fn with_image(&self, image: &raw::Image) -> Self {
         let mut header = *self;

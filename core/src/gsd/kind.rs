@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU64;
 
-/// Type of the values of a chunk, `gsd_type` in gsd.h (`spec/gsd.md#types`).
+/// The type of the values of a chunk, `gsd_type` in gsd.h (`spec/gsd.md#types`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ChunkType {
@@ -31,7 +31,7 @@ pub enum ChunkType {
 }
 
 impl ChunkType {
-    /// All of them, in the order of their numbers from 1 on.
+    /// All types, in the order of their numbers from 1 on.
     pub const ALL: [Self; 11] = [
         Self::U8,
         Self::U16,
@@ -53,7 +53,7 @@ impl ChunkType {
         Self::ALL.get(usize::from(number.checked_sub(1)?)).copied()
     }
 
-    /// Its number on disk.
+    /// The number on disk.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -71,7 +71,7 @@ impl ChunkType {
         }
     }
 
-    /// Bytes of a value.
+    /// The bytes of a value.
     #[must_use]
     #[inline]
     pub const fn size(self) -> NonZeroU64 {
@@ -84,7 +84,7 @@ impl ChunkType {
         }
     }
 
-    /// Its name: that of NumPy, `character` for text.
+    /// The name: NumPy's name, and `character` for text.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Where the parts of a GSD file are: numbers in, spans out.
+//! The layout of a GSD file: numbers in, spans out.
 
 use super::create::SECTOR;
 use super::error::Error;
@@ -8,36 +8,36 @@ use crate::field::FieldId;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 
-/// Bytes of a slot of the index.
+/// The bytes of a slot of the index.
 pub const ENTRY_LEN: u64 = 32;
 
-/// Bytes of a unit of the name list, and of a name of layer 1.
+/// The bytes of a unit of the name list, and of a name of layer 1.
 pub const NAME_UNIT: u64 = 64;
 
-/// Most names of a file: ids are 0 to 65534, 65535 says that there is none.
+/// The most names of a file: ids are 0 to 65534, and 65535 means no name.
 pub const MAX_NAMES: u32 = 65535;
 
-/// The last frame that there can be: the number of frames is a `u64`, as a frame is.
+/// The largest number of a frame: the number of frames is also a `u64`.
 pub const MAX_FRAME: u64 = u64::MAX - 1;
 
 /// The slots of an index (`spec/gsd.md#index`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexBlock {
-    /// Offset of the first slot in the file.
+    /// The offset of the first slot in the file.
     pub location: u64,
-    /// Slots of [`ENTRY_LEN`] bytes.
+    /// The number of slots of [`ENTRY_LEN`] bytes.
     pub slots: u64,
 }
 
 impl IndexBlock {
-    /// All of it, or `None` if it ends behind all offsets.
+    /// The span of the block, or `None` if its end exceeds `u64::MAX`.
     #[must_use]
     pub const fn span(self) -> Option<Span> {
         Span::of_table(self.location, self.slots, ENTRY_LEN)
     }
 
-    /// Offset of slot number `slot`; a number behind all offsets saturates.
+    /// The offset of slot number `slot`; it saturates at `u64::MAX`.
     #[must_use]
     pub const fn offset_of(self, slot: u64) -> u64 {
         self.location.saturating_add(slot.saturating_mul(ENTRY_LEN))
@@ -49,8 +49,8 @@ impl IndexBlock {
         self.offset_of(slot).saturating_add(field.offset().into())
     }
 
-    /// The last `slots` of its slots, which a header shows while there is no entry; `None` if that
-    /// would leave none in front of them.
+    /// The last `slots` slots of the block, which a header shows while there are no entries; `None`
+    /// if that leaves no slot before them.
     #[must_use]
     pub const fn last(self, slots: u64) -> Option<Self> {
         match self.slots.checked_sub(slots) {
@@ -78,14 +78,14 @@ impl IndexBlock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NameBlock {
-    /// Offset of the first name in the file.
+    /// The offset of the first name in the file.
     pub location: u64,
-    /// Its length in units of [`NAME_UNIT`] bytes.
+    /// The length in units of [`NAME_UNIT`] bytes.
     pub units: u64,
 }
 
 impl NameBlock {
-    /// All of it, or `None` if it ends behind all offsets.
+    /// The span of the block, or `None` if its end exceeds `u64::MAX`.
     #[must_use]
     pub const fn span(self) -> Option<Span> {
         Span::of_table(self.location, self.units, NAME_UNIT)
@@ -118,7 +118,7 @@ fn check_fits(
     }
 }
 
-/// Bytes of `n` rows of `m` values, or `None` if that is no `u64`.
+/// The bytes of `n` rows of `m` values, or `None` if they exceed `u64::MAX`.
 #[must_use]
 #[inline]
 pub const fn chunk_len(n: u64, m: u32, kind: ChunkType) -> Option<u64> {
@@ -128,7 +128,7 @@ pub const fn chunk_len(n: u64, m: u32, kind: ChunkType) -> Option<u64> {
     }
 }
 
-/// Bytes of a row of `m` values.
+/// The bytes of a row of `m` values.
 #[must_use]
 #[inline]
 #[allow(clippy::as_conversions, reason = "const, and lossless")]

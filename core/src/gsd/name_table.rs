@@ -1,4 +1,4 @@
-//! A table of names in memory of the caller's, for files of many names.
+//! [`NameTable`]: a table of names in the caller's memory, for files with many names.
 
 use super::ReadError;
 use super::error::Error;
@@ -12,7 +12,7 @@ use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 
-/// Memory for one name of a [`NameTable`]: 12 bytes, however long the name is.
+/// The memory for one name of a [`NameTable`]: 12 bytes, for any length of the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NamePlace {
@@ -23,15 +23,15 @@ pub struct NamePlace {
 }
 
 impl NamePlace {
-    /// An empty one.
+    /// An empty place.
     pub const EMPTY: Self = Self { hash: 0, offset: 0, id: 0 };
 }
 
-/// The names of a file by their bytes.
+/// A table that finds names of a file by their bytes.
 ///
-/// Looking a name up in the list ([`Reader::name_id`]) reads the list; this reads little more than
-/// the name. The names stay in the store: the table has a hash of each and where it is, sorted by
-/// hash, so that no choice of names makes it slow to fill.
+/// [`Reader::name_id`] reads the whole name list; this table reads little more than the name. The
+/// names stay in the store: the table has the hash and the place of each name, sorted by hash, so
+/// that no choice of names makes it slow to fill.
 ///
 /// ```
 /// use striae_core::gsd::{NamePlace, NameTable, Reader};
@@ -52,14 +52,14 @@ pub struct NameTable<'m> {
 }
 
 impl<'m> NameTable<'m> {
-    /// Fills a table with the names of a file. Any `window` will do; a larger one makes fewer
-    /// reads.
+    /// Fills a table with the names of a file. `window` must not be empty; a larger window makes
+    /// fewer reads.
     ///
-    /// It stays right until [`Reader::refresh`] says that the file has changed.
+    /// The table is valid until [`Reader::refresh`] returns that the file has changed.
     ///
     /// # Errors
-    /// [`Error::Memory`], which says how many bytes would do, if `memory` has not a place for each
-    /// name; [`Error::TooLarge`] if the list is longer than 4 GiB; the store's own.
+    /// [`Error::Memory`], with the bytes that are needed, if `memory` has fewer places than there
+    /// are names; [`Error::TooLarge`] if the list is longer than 4 GiB; the store's own error.
     pub fn fill<S: ReadAt>(
         file: &Reader<S>,
         memory: &'m mut [NamePlace],
@@ -85,23 +85,23 @@ impl<'m> NameTable<'m> {
         Ok(Self { places, list, version })
     }
 
-    /// Names in the table.
+    /// The number of names in the table.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether the file has no names.
+    /// Whether the table has no names.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The id of a name; `None` if no chunk ever had it. Of a name that stands twice it is the
-    /// first. Any `window` will do.
+    /// The id of a name; `None` if the file does not have the name. If the list has the name twice,
+    /// the first id counts. `window` must not be empty.
     ///
     /// # Errors
-    /// The store's own.
+    /// The store's own error.
     pub fn id<S: ReadAt>(
         &self,
         file: &Reader<S>,

@@ -55,9 +55,9 @@ impl Splitter {
     }
 }
 
-/// Counts the names of a list that is read piece by piece.
+/// Counts the names of a list that is read in pieces.
 ///
-/// The list ends at the first empty name, or with its block.
+/// The list ends at the first empty name or at the end of its block.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
     splitter: Splitter,
@@ -68,7 +68,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts the names of a file of this version from the start of the list.
+    /// Makes a counter at the start of the list of a file of this version.
     #[must_use]
     pub const fn new(version: Version) -> Self {
         Self { splitter: Splitter::new(version), read: 0, used: 0, names: 0, is_done: false }
@@ -95,35 +95,35 @@ impl Counter {
         }
     }
 
-    /// Whether the end of the list was seen.
+    /// Whether the end of the list was reached.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Bytes that were taken.
+    /// The number of bytes that were taken.
     #[must_use]
     pub const fn read(&self) -> u64 {
         self.read
     }
 
-    /// Bytes of whole names.
+    /// The number of bytes of whole names.
     #[must_use]
     pub const fn used(&self) -> u64 {
         self.used
     }
 
-    /// Whole names.
+    /// The number of whole names.
     #[must_use]
     pub const fn names(&self) -> u32 {
         self.names
     }
 }
 
-/// Looks for a name; its output is the name's id.
+/// The machine that finds a name. Its output is the id of the name.
 ///
-/// Any buffer of one byte or more will do; if a name stands twice, the first counts, as a name that
-/// gsd's readers would look up in order.
+/// The buffer must not be empty. If the list has the name twice, the first one counts, as for gsd's
+/// readers.
 #[derive(Debug)]
 pub struct FindName<'n> {
     name: &'n [u8],
@@ -137,7 +137,7 @@ pub struct FindName<'n> {
 }
 
 impl<'n> FindName<'n> {
-    /// Looks for `name` in `list`, the used part of the name list.
+    /// Makes a machine that finds `name` in `list`, the used part of the name list.
     #[must_use]
     pub const fn new(name: &'n [u8], list: Span, version: Version) -> Self {
         let splitter = Splitter::new(version);
@@ -186,10 +186,10 @@ impl ReadMachine for FindName<'_> {
     }
 }
 
-/// Refuses a name that a file of this version cannot hold.
+/// Checks that a file of this version can have the name.
 ///
 /// # Errors
-/// [`Error::BadName`].
+/// [`Error::BadName`] if it cannot.
 pub fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
     let max = if version.is_sorted() { u32::MAX / 2 } else { 63 };
     let len = u32::try_from(name.len()).unwrap_or(u32::MAX);
@@ -204,8 +204,8 @@ pub fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
 
 /// The names of a file in the order of their ids, read through a window.
 ///
-/// It lends each name, so it is no [`Iterator`]:
-/// `while let Some((id, name)) = names.next()? { .. }`.
+/// Each name is borrowed from the window, so this is not an [`Iterator`]: `while let Some((id,
+/// name)) = names.next()? { .. }`.
 #[derive(Debug)]
 pub struct Names<'s, S, W> {
     store: &'s S,
@@ -322,12 +322,12 @@ impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
-    /// The next name and its id, or `None` behind the last. The NUL and what follows it do not
-    /// belong to it; it is any bytes, most often UTF-8.
+    /// The next name and its id, or `None` after the last name. The name is without its NUL; it may
+    /// be any bytes and is usually UTF-8.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if it does
-    /// not end; the store's own.
+    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if the
+    /// name has no end; the store's own error.
     #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
@@ -338,7 +338,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
         self.take().map_err(DriveError::Format)
     }
 
-    /// The next name that starts with `prefix`, as [`next`](Self::next).
+    /// The next name that starts with `prefix`; see [`next`](Self::next).
     ///
     /// # Errors
     /// See [`next`](Self::next).

@@ -1,4 +1,5 @@
-//! Opening: the header, whether its commit record holds, and if not, how much is used.
+//! The machine that opens a file: it reads the header and checks its commit record; without a valid
+//! one, it counts the used entries.
 
 use super::chunk::{Chunk, Limits};
 use super::error::Error;
@@ -13,26 +14,27 @@ use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
-/// How opening knows what is in the file (`spec/gsd.md#reading-the-commit-record`).
+/// The state of the commit record (`spec/gsd.md#reading-the-commit-record`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum State {
     /// There is no commit record: all slots up to the first empty one are used.
     Plain,
-    /// The commit record is older than what gsd has appended since: as [`State::Plain`].
+    /// gsd has appended since the commit record was written: as [`State::Plain`].
     Appended,
-    /// The commit record holds.
+    /// The commit record is valid.
     Committed(Record),
-    /// Publishing a commit was cut off while the header was written. It had all that it needs: what
-    /// was read is that commit.
+    /// A commit was interrupted while the header was written. The shadow has the whole header: the
+    /// file is read as of this commit.
     Torn(Record),
-    /// A commit of one sync was made, and its header was not written, or was not durable. A shadow
-    /// has it, and all that it added is there: what was read is that commit.
+    /// A commit of one sync was made, and its header was not written or not durable. A shadow has
+    /// the header, and all bytes that the commit added are present: the file is read as of this
+    /// commit.
     Ahead(Record),
 }
 
 impl State {
-    /// The commit record that holds.
+    /// The valid commit record, if there is one.
     #[must_use]
     pub const fn record(&self) -> Option<&Record> {
         match self {
@@ -42,45 +44,45 @@ impl State {
     }
 }
 
-/// What opening learns about a file: all that does not grow with it.
+/// The head of a file: all metadata whose size does not grow with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// What the header says.
+    /// The header.
     pub header: Header,
-    /// The part of the header that commits change; of a torn one, as it should be.
+    /// The part of the header that commits change; for a torn header, the correct one.
     pub image: Image,
-    /// Whether the header is half written. If a commit is ahead of it, the one before was being
-    /// written: that must be written first, since only the header of that and of the next one have
-    /// a shadow.
+    /// Whether the header is torn. If a later commit exists, the previous one was being written:
+    /// its header must be written first, since only the headers of that commit and the next one
+    /// have a shadow.
     pub is_torn: bool,
-    /// How it is known what is in the file.
+    /// The state of the commit record.
     pub state: State,
-    /// Index entries that are used.
+    /// The number of used index entries.
     pub entries: u64,
-    /// Names that there are.
+    /// The number of names.
     pub names: u32,
-    /// Bytes of the name list that are used.
+    /// The used bytes of the name list.
     pub names_len: u64,
-    /// Frames, with those that have no chunks; none of these stand at the end.
+    /// The number of frames, including frames without chunks, except for those at the end.
     pub frames: u64,
 }
 
 impl Head {
-    /// What an entry of this file is checked against.
+    /// The limits that entries of this file are checked against.
     #[must_use]
     pub const fn limits(&self) -> Limits {
         Limits { file_len: self.file_len, names: self.names }
     }
 
-    /// The entries that are used, as a block of their own.
+    /// The used part of the index block.
     #[must_use]
     pub const fn index(&self) -> IndexBlock {
         IndexBlock { location: self.header.index.location, slots: self.entries }
     }
 
-    /// The names that there are, one behind the other.
+    /// The used part of the name list.
     #[must_use]
     pub const fn name_list(&self) -> Span {
         match Span::new(self.header.names.location, self.names_len) {
@@ -92,9 +94,9 @@ impl Head {
 
 /// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
 ///
-/// A file with a commit record is opened in two reads; another one in a read of the names and
-/// log2(slots) reads of a slot. If commits may take one sync, a shadow is read, too, and, if it is
-/// ahead of the header, what its commit added: at most 2 MiB.
+/// A file with a commit record is opened in two reads; another file takes a read of the names and
+/// log2(slots) reads of a slot. If commits may take one sync, a shadow is also read, and if it is
+/// later than the header, the bytes that its commit added: at most 2 MiB.
 #[derive(Debug)]
 pub struct Open(Stage);
 
@@ -126,10 +128,10 @@ enum Count {
 }
 
 impl Open {
-    /// Bytes that the buffer needs.
+    /// The bytes that the buffer needs.
     pub const WINDOW: usize = Header::LEN;
 
-    /// Opens a file of `file_len` bytes.
+    /// Makes a machine that opens a file of `file_len` bytes.
     #[must_use]
     pub const fn new(file_len: u64) -> Self {
         Self(Stage::Header(file_len))
