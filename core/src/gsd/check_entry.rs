@@ -1,8 +1,9 @@
-//! Checks of index entries, many of which gsd does not make (`spec/gsd.md#index-entry`).
+//! Checks of index entries; gsd does not make many of them (`spec/gsd.md#index-entry`).
 //!
-//! Reading a chunk ([`Chunk::parse`](super::Chunk::parse)) asks whether its bytes can be read. This
-//! asks for all that is wrong, with the entry before it and the blocks of the file in mind. Whether
-//! chunks overlap each other is not asked: that takes memory for all of them.
+//! Reading a chunk ([`Chunk::parse`](super::Chunk::parse)) only checks that its bytes can be read.
+//! This module finds everything that is wrong with an entry, also in relation to the entry before
+//! it and to the blocks of the file. It does not check whether chunks overlap each other, as this
+//! needs memory for all of them.
 
 use super::error::At;
 use super::header::Version;
@@ -14,7 +15,7 @@ use crate::field::FieldId;
 use crate::span::Span;
 use core::fmt;
 
-/// A part of a file behind the header that is no chunk.
+/// A part of a file after the header that is not a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Part {
@@ -36,26 +37,26 @@ impl fmt::Display for Part {
     }
 }
 
-/// Something that is wrong with an entry. Offsets are those of the entry in the file, in bytes.
+/// A defect of an entry. Offsets are offsets of the entry in the file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Finding {
-    /// Its slot is not used, though slots behind it are.
+    /// The slot is not used, but later slots are.
     Empty {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
     },
-    /// Its location is negative or in the header.
+    /// The location is negative or in the header.
     Location {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
-        /// What it says.
+        /// The value found.
         location: i64,
     },
-    /// Its chunk does not lie in the file.
+    /// The chunk is not inside the file.
     Outside {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// Where the chunk starts.
         start: u64,
@@ -64,20 +65,20 @@ pub enum Finding {
         /// Length of the file.
         file_len: u64,
     },
-    /// Its chunk has bytes of a part of the file that is no chunk.
+    /// The chunk overlaps a part of the file that is not a chunk.
     Overlap {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// Where the chunk starts.
         start: u64,
         /// Bytes of the chunk.
         len: u64,
-        /// That part.
+        /// The part that it overlaps.
         part: Part,
     },
-    /// Rows times columns are more bytes than a file can have.
+    /// The chunk's length exceeds that of any file.
     Extent {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// Rows.
         n: u64,
@@ -86,55 +87,55 @@ pub enum Finding {
         /// Type of a value.
         kind: ChunkType,
     },
-    /// It has no columns.
+    /// The chunk has no columns.
     Columns {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
     },
-    /// Its type is none.
+    /// No type has the entry's number.
     Kind {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
-        /// What it says.
+        /// The value found.
         kind: u8,
     },
-    /// It has flags.
+    /// The flags are not 0.
     Flags {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
-        /// What it says.
+        /// The value found.
         flags: u8,
     },
-    /// Its name is not there.
+    /// No name has the entry's id.
     Unnamed {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// Index of the name.
         id: u16,
-        /// Names that there are.
+        /// The number of names.
         names: u32,
     },
-    /// Its frame is not below the number of slots; gsd refuses that.
+    /// The frame is not less than the number of slots; gsd refuses such an entry.
     Frame {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
-        /// What it says.
+        /// The value found.
         frame: u64,
-        /// Slots that the header shows.
+        /// The number of slots that the header shows.
         slots: u64,
     },
-    /// Its frame is one before that of the entry before.
+    /// The frame is less than that of the entry before.
     Order {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
-        /// What it says.
+        /// The value found.
         frame: u64,
         /// The frame of the entry before.
         before: u64,
     },
-    /// In an index of layer 2, the entry before is of the same frame and of a name behind its own.
+    /// In an index of layer 2, the entry before has the same frame and a larger id.
     Unsorted {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// The frame.
         frame: u64,
@@ -143,9 +144,9 @@ pub enum Finding {
         /// That of the entry before.
         before: u16,
     },
-    /// The entry before is another chunk of the same frame and name.
+    /// The entry before is another chunk with the same frame and id.
     Duplicate {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// The frame.
         frame: u64,
@@ -157,7 +158,7 @@ pub enum Finding {
 const _: () = assert!(size_of::<Finding>() <= 40);
 
 impl Finding {
-    /// The field that is wrong.
+    /// The wrong field.
     #[must_use]
     pub const fn field(&self) -> FieldId {
         match self {
@@ -172,7 +173,7 @@ impl Finding {
         }
     }
 
-    /// Where the entry is.
+    /// The offset of the entry.
     #[must_use]
     pub const fn entry_offset(&self) -> u64 {
         match *self {
@@ -192,7 +193,7 @@ impl Finding {
         }
     }
 
-    /// Where the field that is wrong is.
+    /// The offset of the wrong field.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.entry_offset().saturating_add(self.field().offset().into())
@@ -235,7 +236,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What entries are checked against.
+/// The limits and blocks that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryCheck {
     /// Version of the file layer.
@@ -244,18 +245,18 @@ pub struct EntryCheck {
     pub file_len: u64,
     /// The index block that the header shows.
     pub shown: IndexBlock,
-    /// All of the index block, if that is known to be more.
+    /// The whole index block, if it is known to be longer.
     pub index: IndexBlock,
     /// The name list.
     pub names: NameBlock,
-    /// Names that there are.
+    /// The number of names.
     pub name_count: u32,
     /// Offset of the shadow of the header, if there is one.
     pub shadow: Option<u64>,
 }
 
 impl EntryCheck {
-    /// What the entries of an open file are checked against.
+    /// Makes the check for the entries of an open file.
     #[must_use]
     pub fn new(head: &Head) -> Self {
         let (shown, record) = (head.header.index, head.state.record());
@@ -270,10 +271,10 @@ impl EntryCheck {
         }
     }
 
-    /// All that is wrong with the entry at `offset` in the file.
+    /// All defects of the entry at `offset` in the file.
     ///
-    /// `before` is the used entry before it, if there is one. Nothing is said of an entry that only
-    /// repeats it: such fill an index that needs more entries than there are chunks.
+    /// `before` is the used entry before it, if there is one. An entry that only repeats it has no
+    /// defect: such entries fill an index that needs more entries than there are chunks.
     pub fn findings(
         &self,
         before: Option<&IndexEntry>,

@@ -96,7 +96,7 @@ pub enum Error {
         /// The number found.
         kind: u8,
     },
-    /// The file: the length of a chunk exceeds `u64::MAX`.
+    /// The file: the length or the end of a chunk exceeds `u64::MAX`.
     Extent {
         /// Where the entry is.
         offset: u64,

@@ -77,7 +77,7 @@ impl LowerBound {
         self
     }
 
-    /// Tells the search that the entry of a slot has this key.
+    /// Gives the search the key of the entry in a slot.
     #[must_use]
     pub fn knowing(mut self, slot: u64, key: Key) -> Self {
         if (self.low..self.high).contains(&slot) {
@@ -215,7 +215,7 @@ impl Find {
         self
     }
 
-    /// Tells the search that the entry of a slot has this key.
+    /// Gives the search the key of the entry in a slot.
     #[must_use]
     pub fn knowing(mut self, slot: u64, key: Key) -> Self {
         self.search = self.search.knowing(slot, key);

@@ -1,4 +1,4 @@
-//! Publishing: the one write of the header that makes a commit visible.
+//! The machine that publishes a commit: one write of the header makes the commit visible.
 
 use super::raw::{Commit, Image, Shadow};
 use super::record::OFFSET;
@@ -13,15 +13,16 @@ use zerocopy::{FromZeros, IntoBytes};
 const FIELDS: u64 = 8;
 const MAGIC: usize = Commit::MAGIC.len();
 
-/// Replaces what commits change of a header, so that it is the old or the new one whatever happens.
+/// Replaces the part of a header that commits change: after a crash, the header is the old or the
+/// new one.
 ///
-/// All that the new header speaks of must have been written before. The shadow is written first and
-/// made durable together with that; the header is then written in the order of its bytes, so that
-/// whatever tears it leaves a front of the new and the rest of the old one, which the shadow tells
-/// apart from everything else.
+/// All bytes that the new header refers to must be written before. The shadow is written first and
+/// made durable together with them. The header is then written in the order of its bytes, so that a
+/// torn header is the start of the new one and the rest of the old one. The shadow tells this state
+/// from any other.
 ///
-/// A commit of one sync leaves it to the next one to make the header durable: until then, the
-/// shadow proves that it was made.
+/// After a commit of one sync, the next commit makes the header durable; until then the shadow
+/// proves the commit.
 #[derive(Debug)]
 pub struct Publish {
     shadow: Shadow,
@@ -69,15 +70,16 @@ impl Stage {
 const ZEROS: [u8; SHADOW_LEN] = [0; SHADOW_LEN];
 
 impl Publish {
-    /// Replaces `old`, which stands in the header, by `new`; both name the same shadows.
-    /// `added_crc` is that of a commit of one sync, or 0.
+    /// Makes a machine that replaces `old`, which is in the header, by `new`; both have the same
+    /// shadows. `added_crc` is the checksum of a commit of one sync, or 0.
     #[must_use]
     pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         Self { shadow: Shadow::of(old, new, added_crc, checksum), stage: Stage::Shadow }
     }
 
-    /// Ends what was cut off before the header was durable. What it speaks of is there, and is made
-    /// durable first: a program may have been killed before it did that.
+    /// Makes a machine that completes a commit that was interrupted before the header was durable.
+    /// The bytes that the header refers to are written and are made durable first: a program may
+    /// have been killed before it did that.
     #[must_use]
     pub fn again(new: &Image, checksum: Checksum) -> Self {
         Self { shadow: Shadow::of(new, new, 0, checksum), stage: Stage::Before }
@@ -105,7 +107,7 @@ impl Publish {
         self.shadow.as_bytes()
     }
 
-    /// Whether it takes one sync.
+    /// Whether the commit takes one sync.
     #[must_use]
     pub fn is_of_one_sync(&self) -> bool {
         self.shadow.added_crc.get() != 0

@@ -1,4 +1,4 @@
-//! The structures of a GSD file as they stand on disk, one per table of `spec/gsd.md`.
+//! The structures of a GSD file as stored, one for each table of `spec/gsd.md`.
 //!
 //! All integers are little-endian.
 
@@ -16,7 +16,7 @@ pub const TABLES: &[&Table] = &[
     ChecksumRow::TABLE,
 ];
 
-/// What every GSD file starts with (`spec/gsd.md#header`).
+/// The start of every GSD file (`spec/gsd.md#header`).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Header {
@@ -24,7 +24,7 @@ pub struct Header {
     pub magic: U64,
     /// Offset of the index block in the file.
     pub index_location: U64,
-    /// Slots of 32 bytes that the index block has for all who look, used or not.
+    /// Slots of 32 bytes of the visible index block, used or not.
     pub index_allocated_entries: U64,
     /// Offset of the name list in the file.
     pub namelist_location: U64,
@@ -59,7 +59,7 @@ impl Header {
     pub const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 }
 
-/// A slot of the index block, one a chunk (`spec/gsd.md#index-entry`).
+/// A slot of the index block, one for each chunk (`spec/gsd.md#index-entry`).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -111,7 +111,7 @@ pub struct Commit {
     pub entries: U64,
     /// Slots that the index block really has.
     pub index_reserved: U64,
-    /// The byte behind all that is in use.
+    /// End of all bytes in use.
     pub data_end: U64,
     /// Offset of the two [`Shadow`]s in the file.
     pub shadow: U64,
@@ -135,7 +135,7 @@ pub struct Commit {
     pub checksums: u8,
     /// Major version of the file layer that this was written for.
     pub layer: u8,
-    /// 1: the next commit may take one sync, and stand in a shadow before it does in the header.
+    /// 1: the next commit may take one sync, and be in a shadow before it is in the header.
     pub one_sync: u8,
     /// CRC-32C of bytes 8 to 39 of the header and of this record up to here.
     pub commit_crc: U32,
@@ -183,23 +183,23 @@ pub struct Image {
     pub schema_version: U32,
     /// As in [`Header`].
     pub gsd_version: U32,
-    /// What stands in [`Header::reserved`].
+    /// The record in [`Header::reserved`].
     pub commit: Commit,
 }
 
-/// What the header was before a commit and shall be behind it (`spec/gsd.md#shadow`); ours.
+/// The header before and after a commit (`spec/gsd.md#shadow`); ours.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Shadow {
     /// Must be [`Shadow::MAGIC`].
     pub magic: [u8; 8],
-    /// Before the commit.
+    /// Header before the commit.
     pub old: Image,
-    /// Behind it.
+    /// Header after the commit.
     pub new: Image,
-    /// Of a commit of one sync, CRC-32C of what it added; 0 of another one.
+    /// CRC-32C of the bytes that a commit of one sync added; 0 for other commits.
     pub added_crc: U32,
-    /// CRC-32C of all before.
+    /// CRC-32C of all fields before this one.
     pub crc: U32,
 }
 spec_table!(Shadow = 4 in "shadow", 256,

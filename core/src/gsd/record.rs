@@ -1,4 +1,4 @@
-//! The commit record: what a striae writer says about a file, and whether that still holds.
+//! The commit record: a striae writer's record of a file, and the check whether it is still valid.
 
 use super::error::Error;
 use super::header::Version;
@@ -10,11 +10,11 @@ use crate::span::Span;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
-/// Offset of the commit record in the file.
+/// The offset of the commit record in the file.
 pub const OFFSET: u64 = 176;
 
-/// Offset in the file of a field of the header or of the commit record; `None` for other fields,
-/// which stand in many places.
+/// The offset in the file of a field of the header or of the commit record; `None` for other
+/// fields, which have several places.
 #[must_use]
 pub fn header_offset(field: FieldId) -> Option<u64> {
     let offset = u64::from(field.offset());
@@ -24,25 +24,26 @@ pub fn header_offset(field: FieldId) -> Option<u64> {
     (field.table() == Commit::magic.table()).then_some(OFFSET.saturating_add(offset))
 }
 
-/// What the last commit said (`spec/gsd.md#commit-record`).
+/// The commit record, checked (`spec/gsd.md#commit-record`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Record {
-    /// Committed entries.
+    /// The number of committed entries.
     pub entries: u64,
-    /// Slots of the index block, of which the header shows only those that are committed.
+    /// The number of slots of the index block, of which the header shows only the committed ones.
     pub index_reserved: u64,
-    /// The byte behind all that is in use.
+    /// The end of all bytes in use.
     pub data_end: u64,
-    /// Offset of the two shadows of the header.
+    /// The offset of the two shadows of the header.
     pub shadow: u64,
-    /// First entry that `index_crc` covers: those before were there when striae came.
+    /// The first entry that `index_crc` covers: earlier entries were in the file when striae opened
+    /// it first.
     pub crc_from: u64,
-    /// Number of the commit, modulo 2^32.
+    /// The number of the commit, modulo 2^32.
     pub sequence: u32,
-    /// Committed bytes of the name list.
+    /// The number of committed bytes of the name list.
     pub names_len: u32,
-    /// Committed names.
+    /// The number of committed names.
     pub names: u32,
     /// CRC-32C of the committed entries from `crc_from` on.
     pub index_crc: u32,
@@ -50,21 +51,22 @@ pub struct Record {
     pub names_crc: u32,
     /// CRC-32C of schema version, application and schema.
     pub ident_crc: u32,
-    /// Alignment of chunks, as a power of two.
+    /// The alignment of chunks, as a power of two.
     pub align: u8,
     /// Whether frames carry checksums.
     pub checksums: bool,
-    /// Whether the next commit may stand in a shadow before it does in the header.
+    /// Whether the next commit may be in a shadow before it is in the header.
     pub one_sync: bool,
-    /// Major version of the file layer.
+    /// The major version of the file layer.
     pub layer: u8,
 }
 
 impl Record {
-    /// The record in `commit`, which belongs to a header with these blocks.
+    /// Checks the record in `commit`, which belongs to a header with these blocks.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::Outside`]: it contradicts itself, the header or the file.
+    /// [`Error::TooLarge`] and [`Error::Outside`] if the record contradicts itself, the header or
+    /// the file.
     fn parse(
         commit: &Commit,
         index: IndexBlock,
@@ -107,8 +109,8 @@ impl Record {
         Ok(record)
     }
 
-    /// The index block as it really is, if the header shows `shown` of it; `None` if that is no
-    /// part of it.
+    /// The whole index block, if the header shows the part `shown` of it; `None` if `shown` is not
+    /// a part of it.
     #[must_use]
     pub fn index(&self, shown: IndexBlock) -> Option<IndexBlock> {
         let slots = self.index_reserved.max(shown.slots);
@@ -124,7 +126,7 @@ impl Record {
         Some(IndexBlock { location, slots }).filter(|block| block.span().is_some())
     }
 
-    /// The record as it stands on disk, without the checksum.
+    /// The record as stored, without the checksum.
     pub(super) fn to_raw(self) -> Commit {
         Commit {
             magic: Commit::MAGIC,
@@ -161,7 +163,7 @@ fn offset_of(field: FieldId) -> u64 {
 }
 
 impl Image {
-    /// Bytes of an image.
+    /// The bytes of an image.
     pub const LEN: usize = 120;
 
     /// The index block that this header shows.
@@ -182,13 +184,13 @@ impl Image {
         }
     }
 
-    /// Whether a commit record stands in it, right or not.
+    /// Whether the image has a commit record, valid or not.
     #[must_use]
     pub fn has_record(&self) -> bool {
         self.commit.magic == Commit::MAGIC
     }
 
-    /// The checksum that its record must have.
+    /// The right checksum of its record.
     #[must_use]
     pub fn commit_crc(&self, checksum: Checksum) -> u32 {
         let bytes = self.as_bytes();
@@ -196,7 +198,7 @@ impl Image {
         checksum(crc, bytes.get(40..116).unwrap_or_default())
     }
 
-    /// The image with another record, and the checksum that it needs.
+    /// The image with another record and its right checksum.
     #[must_use]
     pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
         self.commit = record.to_raw();
@@ -204,10 +206,11 @@ impl Image {
         self
     }
 
-    /// The record, if it belongs to the other fields; `None` if its checksum says that it does not.
+    /// The record, or `None` if its checksum does not match the other fields.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::Outside`]: it contradicts itself, the header or the file.
+    /// [`Error::TooLarge`] and [`Error::Outside`] if the record contradicts itself, the header or
+    /// the file.
     pub fn record(&self, file_len: u64) -> Result<Option<Record>, Error> {
         if !self.has_record() || self.commit.commit_crc.get() != self.commit_crc(crc32c) {
             return Ok(None);
@@ -215,9 +218,9 @@ impl Image {
         Record::parse(&self.commit, self.index(), self.name_block(), file_len).map(Some)
     }
 
-    /// Whether gsd must have moved the index or the name list since the record was made, as far as
-    /// the header alone says. That is little, and asked only if there is no shadow to say more: one
-    /// that was half written when the power went, before gsd came.
+    /// Whether the header alone shows that gsd has moved the index or the name list since the
+    /// record was made. This is weak evidence, and is used only without a shadow: the shadow was
+    /// torn by a power cut before gsd opened the file.
     #[must_use]
     pub fn is_moved(&self) -> bool {
         let (index, names, data_end) =

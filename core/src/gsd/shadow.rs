@@ -1,4 +1,5 @@
-//! The shadows of the header: what a half written one was to be, and which commit comes after it.
+//! The shadows of the header: they tell what a torn header should be, and which commit comes after
+//! it.
 
 use super::layout::ENTRY_LEN;
 use super::raw::{Image, Shadow};
@@ -6,24 +7,23 @@ use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// Most bytes of chunks, and of entries, that a commit of one sync adds: who opens the file may
-/// have to read them.
+/// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
+/// read them when it opens the file.
 pub const MAX_ADDED: u64 = 1 << 20;
 
-/// What a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
+/// The bytes that a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
 ///
-/// Nothing else may have changed, so that what it added is all that can be missing after a power
-/// cut.
+/// Nothing else may have changed, so that only these bytes can be missing after a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
-    /// Bytes from the end of the last commit to that of this one.
+    /// The bytes from the end of the previous commit to the end of this one.
     pub chunks: Span,
-    /// Entries behind those of the last commit.
+    /// The entries after those of the previous commit.
     pub entries: Span,
 }
 
 impl Added {
-    /// What `new` has more than `old`, if a commit of one sync may be that.
+    /// The bytes that `new` adds to `old`, or `None` if that cannot be a commit of one sync.
     #[must_use]
     pub fn between(old: &Image, new: &Image) -> Option<Self> {
         let (before, behind) = (&old.commit, &new.commit);
@@ -51,54 +51,53 @@ impl Added {
         may.then_some(Self { chunks, entries })
     }
 
-    /// Whether all of it lies in a file of that length.
+    /// Whether all bytes are in a file of this length.
     pub(super) const fn fits(&self, file_len: u64) -> bool {
         self.chunks.fits(file_len) && self.entries.fits(file_len)
     }
 
-    /// Leaves out the first `len` bytes of the chunks, or, if there are none left, of the entries.
+    /// Skips the first `len` bytes of the chunks, or, if none are left, of the entries.
     pub(super) fn pass(&mut self, len: u64) {
         let left = if self.chunks.is_empty() { &mut self.entries } else { &mut self.chunks };
         *left = left.part(len, left.len().saturating_sub(len)).unwrap_or(Span::ZERO);
     }
 
-    /// The checksum of all of it, from those of its parts.
+    /// The checksum of both parts, from the checksums of the parts.
     #[must_use]
     pub fn crc(chunks: u32, entries: u32, checksum: Checksum) -> u32 {
         checksum(checksum(0, &chunks.to_le_bytes()), &entries.to_le_bytes())
     }
 }
 
-/// What a header with a record of a wrong checksum is, in the light of its shadow.
+/// The judgement of a header whose record has a wrong checksum, by its shadow.
 ///
-/// Of two shadows, the one that says the lesser of these is right.
+/// Of two shadows, the one with the lesser judgement is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Settled {
-    /// A commit was being published: its header was half written. The whole one is the shadow's
-    /// `new`.
+    /// A commit was interrupted: its header is torn. The whole header is the shadow's `new`.
     Torn,
-    /// gsd went on writing: its header is right, and the record says what was before.
+    /// gsd has appended since: the header is right, and the record is the old one.
     Appended,
-    /// Neither: bytes have changed.
+    /// Neither: the header is damaged.
     Damaged,
 }
 
 impl Shadow {
-    /// Bytes of a shadow.
+    /// The bytes of a shadow.
     pub const LEN: u64 = 256;
 
-    /// Bytes of both shadows, one behind the other.
+    /// The bytes of both shadows, one after the other.
     pub const BOTH_LEN: u64 = 2 * Self::LEN;
 
-    /// Where the shadow of commit number `sequence` stands, if both stand at `both`: they take
-    /// turns.
+    /// The offset of the shadow of commit number `sequence`, if the two shadows are at `both`: they
+    /// alternate.
     #[must_use]
     pub const fn offset_of(both: u64, sequence: u32) -> u64 {
         if sequence.is_multiple_of(2) { both } else { both.saturating_add(Self::LEN) }
     }
 
-    /// A shadow of a commit that replaces the header `old` by `new`; `added_crc` is that of a
-    /// commit of one sync, or 0.
+    /// Makes the shadow of a commit that replaces the header `old` by `new`. `added_crc` is the
+    /// checksum of a commit of one sync, or 0.
     #[must_use]
     pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         let mut shadow = Self::new_zeroed();
@@ -117,7 +116,7 @@ impl Shadow {
         checksum(0, self.as_bytes().get(..252).unwrap_or_default())
     }
 
-    /// The shadow in `bytes`, if there is one.
+    /// The shadow in `bytes`, if there is a valid one.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<&Self> {
         let (shadow, _) = Self::ref_from_prefix(bytes).ok()?;
@@ -126,9 +125,9 @@ impl Shadow {
         is_right.then_some(shadow)
     }
 
-    /// What the header is if its sector was erased while it was written, if this shadow can say so:
-    /// it is the second of those at `both`, and neither its commit nor the one before may have
-    /// taken one sync (`spec/gsd.md#erased-sectors`).
+    /// The header whose sector was erased while it was written, if this shadow proves it: it is the
+    /// second of the shadows at `both`, and neither its commit nor the one before may have taken
+    /// one sync (`spec/gsd.md#erased-sectors`).
     pub(super) fn header_of(&self, both: u64) -> Option<&Image> {
         let takes_two = [&self.old, &self.new].iter().all(|image| image.commit.one_sync == 0);
         let is_here = self.new.commit.shadow.get() == both;
@@ -136,7 +135,8 @@ impl Shadow {
         Some(&self.new).filter(|_| takes_two && is_here && is_second)
     }
 
-    /// What this commit added to `header`, if it is one of one sync that may be the next.
+    /// The bytes that this commit added to `header`, if it is a commit of one sync that may be the
+    /// next one.
     #[must_use]
     pub fn added_to(&self, header: &Image) -> Option<Added> {
         let found = Image { gsd_version: self.old.gsd_version, ..*header };
@@ -144,7 +144,7 @@ impl Shadow {
         Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
     }
 
-    /// What `header` is, whose record has a wrong checksum.
+    /// Judges `header`, whose record has a wrong checksum.
     #[must_use]
     pub fn settle(&self, header: &Image) -> Settled {
         // gsd may have looked, and said that a file of layer 2.0 is one of 2.1.

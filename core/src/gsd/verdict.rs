@@ -1,8 +1,8 @@
-//! What a file is: the one judgement that opening, verifying and recovering share
+//! The judgement of a file, which opening, verifying and recovering share
 //! (`spec/gsd.md#reading-the-commit-record`).
 //!
-//! It follows from the header, the shadows, what a commit of one sync added, and the slot behind
-//! the last entry. [`Judge`] says which of these it needs; most often that is one slot.
+//! It follows from the header, the shadows, the bytes that a commit of one sync added, and the slot
+//! after the last entry. [`Judge`] asks for the ones that it needs; usually that is one slot.
 
 use super::create::SHADOW;
 use super::error::Error;
@@ -19,21 +19,22 @@ use crate::store::usize_to_u64;
 use core::convert::Infallible;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// How it is known what is in a file.
+/// The basis of the judgement of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Basis {
     /// There is no commit record: all slots up to the first empty one count.
     Plain,
-    /// The commit record is older than what gsd has appended: as [`Basis::Plain`].
+    /// gsd has appended since the commit record was written: as [`Basis::Plain`].
     Appended,
-    /// The commit record holds; its number.
+    /// The commit record is valid; the number of its commit.
     Committed(u32),
-    /// Publishing this commit was cut off; the shadow has all of it.
+    /// This commit was interrupted; the shadow has the whole header.
     Torn(u32),
-    /// The header is one commit behind this one, which a shadow proves.
+    /// The header is that of the previous commit; a shadow proves this commit.
     Ahead(u32),
-    /// Bytes of the commit record or of what it covers have changed; what is right is guessed.
+    /// Bytes of the commit record, or bytes that it covers, have changed; the right ones are a
+    /// guess.
     Damaged,
 }
 
@@ -50,24 +51,23 @@ impl core::fmt::Display for Basis {
     }
 }
 
-/// What is wrong with a header.
+/// The damage of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
-    /// This, and nothing says what would be right.
+    /// This error; the right bytes are unknown.
     Error(Error),
-    /// It differs from what a shadow says.
+    /// The header differs from a shadow.
     Shadow,
-    /// One bit of it, says the checksum of its commit record.
+    /// One bit is wrong, by the checksum of the commit record.
     Bit,
 }
 
-/// Judges a header, and asks for what is to be read for that; needs a buffer of
-/// [`Judge::WINDOW`] bytes.
+/// The machine that judges a header. It needs a buffer of [`Judge::WINDOW`] bytes.
 ///
-/// Opening believes in a commit record whose checksum is right, and asks the shadows only if there
-/// may be a later commit, or if it is wrong. A `DEEP` judge, for those who look for damage, always
-/// asks them, and says what a damaged header must have been.
+/// When a file is opened, a commit record with a right checksum is trusted; the shadows are read
+/// only if there may be a later commit, or if the checksum is wrong. A `DEEP` judge, for verifying,
+/// always reads them, and finds what a damaged header should be.
 #[derive(Debug)]
 pub struct Judge<const DEEP: bool> {
     pub(super) file_len: u64,
@@ -105,10 +105,11 @@ enum Stage {
 }
 
 impl<const DEEP: bool> Judge<DEEP> {
-    /// Bytes that the buffer needs.
+    /// The bytes that the buffer needs.
     pub const WINDOW: usize = SHADOW_LEN;
 
-    /// Judges the header of a file of `file_len` bytes, of which this is what commits change.
+    /// Makes a judge of a file of `file_len` bytes; `image` is the part of its header that commits
+    /// change.
     #[must_use]
     pub fn new(image: &Image, file_len: u64) -> Self {
         let mut judge = Self::unasked(image, file_len);
@@ -139,7 +140,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.stage = self.begin();
     }
 
-    /// How it is known what is in the file.
+    /// The basis of the judgement.
     #[must_use]
     pub const fn basis(&self) -> Basis {
         match (self.state, self.damage) {
@@ -152,33 +153,33 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// What opening says of it, if the header is not damaged.
+    /// The state that opening returns, if the header is not damaged.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// What commits change of the header: as it is, or, if it was torn or is damaged, as it should
-    /// be.
+    /// The part of the header that commits change: as stored, or, if it was torn or is damaged, the
+    /// correct one.
     #[must_use]
     pub const fn image(&self) -> &Image {
         &self.image
     }
 
-    /// The commit record that is to be believed, if there is one.
+    /// The commit record to trust, if there is one.
     #[must_use]
     pub const fn record(&self) -> Option<&Record> {
         self.state.record()
     }
 
-    /// What is wrong with the header.
+    /// The damage of the header, if any.
     #[must_use]
     pub const fn damage(&self) -> Option<Damage> {
         self.damage
     }
 
-    /// What the whole of a damaged header should be; differs from [`image`](Self::image) if only a
-    /// commit record is damaged that nobody needs any more.
+    /// The correct form of a damaged header. It differs from [`image`](Self::image) only if the
+    /// damage is in a commit record that is no longer needed.
     #[must_use]
     pub const fn restored(&self) -> Option<&Image> {
         match self.damage {
@@ -187,7 +188,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// Whether the header is half written; and if so, whether it has all new that gsd looks at.
+    /// Whether the header is torn; and if so, whether all fields that gsd reads are new.
     #[must_use]
     pub const fn torn(&self) -> Option<bool> {
         match self.is_torn {
@@ -196,7 +197,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// Whether the commit record had all but its magic, which the image has again.
+    /// Whether the commit record was whole except for its magic, which the image has again.
     #[must_use]
     pub const fn has_lost_magic(&self) -> bool {
         self.has_lost_magic
