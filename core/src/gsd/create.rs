@@ -1,4 +1,4 @@
-//! Creating: an empty file, whose first bytes are written last.
+//! The machine that creates an empty file; its first bytes are written last.
 
 use super::error::Error;
 use super::header::{Header, Label, Version};
@@ -15,10 +15,11 @@ use core::num::NonZeroU64;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Where the shadows are in a file that striae made: the first one in the sector of the header.
+/// The offset of the shadows in a file that striae made: the first one is in the sector of the
+/// header.
 pub const SHADOW: u64 = 256;
 
-/// Blocks start at a sector at least.
+/// The least alignment of blocks: a sector.
 pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
 /// The attributes of a new file (`spec/gsd.md#a-new-file`).
@@ -208,10 +209,10 @@ impl Fills {
     pub(super) const ANY: Self = Self { zeros: true, ones: true };
 }
 
-/// Makes an empty file.
+/// Creates an empty file.
 ///
-/// The store becomes as long as the file needs; what stood in it before is lost, and is no GSD file
-/// any more from the first step on. Until the last step it is none either.
+/// The store becomes as long as the file needs. Its old content is lost: from the first step on it
+/// is not a GSD file any more, and the new file is one only after the last step.
 #[derive(Debug)]
 pub struct Create {
     header: raw::Header,
@@ -248,10 +249,11 @@ enum Stage {
 const ZEROS: [u8; 64] = [0; 64];
 
 impl Create {
-    /// Makes a file of `attributes` in a store of `store_len` bytes.
+    /// Makes a machine that creates a file with `attributes` in a store of `store_len` bytes.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::Layer`]: no file can be like that; [`Error::FileFull`].
+    /// [`Error::OutOfRange`] and [`Error::Layer`] for attributes that no file can have;
+    /// [`Error::FileFull`] if the file would be too long.
     pub fn new(
         attributes: &Attributes<'_>,
         store_len: u64,
@@ -291,7 +293,7 @@ impl Create {
         &self.header
     }
 
-    /// Length of the file.
+    /// The length of the file in bytes.
     #[must_use]
     pub const fn data_end(&self) -> u64 {
         self.data_end

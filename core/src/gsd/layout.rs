@@ -136,7 +136,7 @@ pub const fn row_len(m: u32, kind: ChunkType) -> u64 {
     (m as u64).saturating_mul(kind.size().get()) // exact: at most 2^35
 }
 
-/// The smallest size of an index that has room for `slots`: it doubles, as gsd's does.
+/// The smallest size of an index with room for `slots`: it doubles, as in gsd.
 #[must_use]
 pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
     let mut size = reserved.max(1);
@@ -146,19 +146,20 @@ pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
     Some(size)
 }
 
-/// Slots that a file should have at least for gsd's sake, as its own new files do.
+/// The least number of slots that gsd needs, as in its own new files.
 pub const SHOWN_SLOTS: u64 = 128;
 
-/// Most entries that an index is padded with for frames that have no chunks: 32 MiB.
+/// The most entries that pad an index for frames without chunks: 32 MiB.
 ///
-/// A writer refuses chunks of frames that are farther behind, which would have to be counted up to
-/// by a program, or stand in a file that gsd cannot read either.
+/// A writer refuses chunks of frames that need more padding. Such a frame comes only from a program
+/// that ends that many empty frames, or from a file that gsd cannot read either.
 pub const MAX_PADDING: u64 = 1 << 20;
 
-/// Entries that an index must have: those that there are, one a frame, and `least`.
+/// The number of entries that an index must have: the largest of `entries`, `least` and, if the
+/// padding is at most [`MAX_PADDING`], `frames`.
 ///
-/// gsd refuses an entry whose frame is not below the number of slots, also in files that it has
-/// made so itself by appending to one of few slots, or of as many as frames.
+/// gsd refuses an entry whose frame is not less than the number of slots, also in files that gsd
+/// itself made so by appending.
 #[must_use]
 pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
     let is_near = frames > entries && frames.saturating_sub(entries) <= MAX_PADDING;
@@ -166,8 +167,8 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
     if least > most { least } else { most }
 }
 
-/// The slots that `slots` of an index become in a file of such an alignment: where chunks start at
-/// sectors, entries of a commit do, too, so that no sector is written that has committed ones.
+/// The number of slots, rounded up to whole sectors if chunks start at sectors: then the entries of
+/// a commit start at a sector, too, and no sector with committed entries is written again.
 pub(super) fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
     match align >= SECTOR {
