@@ -77,7 +77,7 @@ impl Ahead {
 pub struct ClosePlan {
     /// Where META2 is published first, if the last commit overlaps its final place.
     pub aside: Option<Varheader>,
-    /// The final place: right after the blocks in use. The file ends there.
+    /// The final place: right after the blocks in use. The file ends with META2, mapping and seal.
     pub last: Varheader,
 }
 

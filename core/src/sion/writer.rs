@@ -233,7 +233,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 
     /// Commits with META2 where SIONlib puts it, right after the last block in use, and cuts the
-    /// file there. The writer may go on after that, as if the file had been reopened.
+    /// file at the end of this commit. The writer may go on after that, as if the file had been
+    /// reopened.
     ///
     /// # Errors
     /// See [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
