@@ -113,7 +113,7 @@ pub enum Value {
     Text(String),
 }
 
-/// Values of a finding, each with its name, its type and what it means.
+/// Defines the values of a finding, each with its name, its type and its meaning.
 macro_rules! facts {
     ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty => $value:expr,)*) => {
         /// The values of a finding; a value that does not apply is `None`. Names of kinds and
@@ -140,11 +140,11 @@ macro_rules! facts {
 }
 
 facts! {
-    /// The field as texts name it: `META1.ntasks`.
+    /// The name of the field, as in messages: `META1.ntasks`.
     field: String => |text| Value::Text(text.clone()),
-    /// Where it is in the physical file, or where what is wrong starts.
+    /// The offset in the physical file of the field, or of the wrong bytes.
     offset: u64 => |&number| number.into(),
-    /// Bytes that are meant from there on.
+    /// The number of bytes from there that the finding is about.
     len: u64 => |&number| number.into(),
     /// SION: the task's local rank in the physical file.
     task: u32 => |&number| number.into(),
@@ -156,21 +156,21 @@ facts! {
     id: u16 => |&number| number.into(),
     /// ffrecord: the sample, from 0.
     sample: u64 => |&number| number.into(),
-    /// How many there are, if a finding is told once for all.
+    /// The number of cases, if one finding stands for several.
     count: u64 => |&number| number.into(),
-    /// The value that stands there.
+    /// The value found.
     value: Value => Value::clone,
-    /// The smallest right value.
+    /// The smallest allowed value.
     min: i128 => |&number| number.into(),
-    /// The largest right value.
+    /// The largest allowed value.
     max: i128 => |&number| number.into(),
-    /// The only right value.
+    /// The only allowed value.
     expected: i128 => |&number| number.into(),
-    /// What usually stands there, in words.
+    /// The usual value, in words.
     usual: String => |text| Value::Text(text.clone()),
-    /// The checksum that stands there.
+    /// The stored checksum.
     stored: u32 => |&number| number.into(),
-    /// The checksum of the bytes as they are.
+    /// The checksum of the present bytes.
     computed: u32 => |&number| number.into(),
 }
 

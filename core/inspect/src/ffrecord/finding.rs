@@ -13,7 +13,7 @@ findings! {
     Damage Sample {
         /// Its number.
         number: u64,
-        /// What is wrong.
+        /// The error.
         error: Error,
     }
     |facts| Facts { sample: Some(*number), ..error_facts(error) },
@@ -30,7 +30,7 @@ findings! {
 
     /// There are bytes between the tables and the first sample.
     Note "gap" Gap {
-        /// These.
+        /// The bytes.
         span: Span,
     }
     |facts| facts.span(span.offset(), span.len()),
@@ -44,7 +44,7 @@ findings! {
     /// All samples together have more than twice the bytes of the file, so many share bytes:
     /// samples from this one on were not compared with their checksums.
     Damage "shared" Shared {
-        /// The first of them.
+        /// The first such sample.
         number: u64,
     }
     |facts| Facts { sample: Some(*number), ..facts },
@@ -56,7 +56,7 @@ findings! {
 
     /// The store could not be read.
     Damage "unreadable" Unreadable {
-        /// What it says.
+        /// The store's message.
         message: String,
     }
     |facts| facts,
@@ -64,7 +64,7 @@ findings! {
 
     /// The file became shorter while it was read.
     Damage "ended" Ended {
-        /// Where a byte was expected.
+        /// Offset at which a byte was expected.
         offset: u64,
     }
     |facts| Facts { offset: Some(*offset), ..facts },

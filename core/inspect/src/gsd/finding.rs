@@ -1,4 +1,4 @@
-//! What verifying finds.
+//! The findings of verifying a GSD file.
 
 use super::Stale;
 use super::verify::Part;
@@ -29,18 +29,18 @@ fn of_chunk(facts: Facts, frame: u64, id: u16) -> Facts {
 }
 
 findings! {
-    /// What was found.
+    /// A problem or an unusual fact in a GSD file.
     pub enum FindingKind;
 
     /// A field has a harmless value that no known writer stores.
     Note "unusual" Unusual {
         /// The field.
         field: FieldId,
-        /// Where it is, or the part of it that is unusual.
+        /// Its offset, or the offset of its unusual part.
         offset: u64,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What usually stands there.
+        /// The usual value.
         usual: &'static str,
     }
     |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) },
@@ -50,13 +50,13 @@ findings! {
     Damage "differs" Differs {
         /// The field.
         field: FieldId,
-        /// Where it is.
+        /// Its offset.
         offset: u64,
         /// The value found.
         value: u64,
         /// The right value.
         expected: u64,
-        /// What says so.
+        /// The source of the right value.
         by: &'static str,
     }
     |facts| at(facts, *field, *offset).value(*value).expected(*expected),
@@ -69,7 +69,7 @@ findings! {
     Damage "not_terminated" NotTerminated {
         /// The field.
         field: FieldId,
-        /// Where it is.
+        /// Its offset.
         offset: u64,
     }
     |facts| at(facts, *field, *offset),
@@ -90,7 +90,7 @@ findings! {
     /// A shadow proves a commit that the header does not show yet, as after a power cut with one
     /// sync per commit.
     Note "ahead" Ahead {
-        /// Where the shadow is.
+        /// The offset of the shadow.
         offset: u64,
         /// Number of the commit that the header shows, or showed in part.
         shown: u32,
@@ -110,7 +110,7 @@ findings! {
     /// Commits take one sync: the power failed before that sync was done, or the data was lost
     /// later.
     Note "unproven" Unproven {
-        /// Where the shadow is.
+        /// The offset of the shadow.
         offset: u64,
         /// Number of the commit.
         number: u32,
@@ -124,7 +124,7 @@ findings! {
     /// gsd has appended since the last commit: all entries up to the first empty slot count. The
     /// commit record is stale, so its alignment and checksums are not used any more.
     Note "appended" Appended {
-        /// What that was, if it was anything.
+        /// The properties in the stale record, if it had any.
         stale: Option<Stale>,
     }
     |facts| at(facts, Commit::magic, 176),
@@ -140,13 +140,13 @@ findings! {
 
     /// Two parts share bytes.
     Damage "overlap" Overlap {
-        /// Where the field is that says where the second starts.
+        /// The offset of the field with the start of the second part.
         offset: u64,
         /// The part that starts first.
         first: Part,
         /// Its bytes.
         first_span: Span,
-        /// The other one.
+        /// The part that starts second.
         second: Part,
         /// Its bytes.
         second_span: Span,
@@ -160,11 +160,11 @@ findings! {
 
     /// An empty slot comes before used ones: some readers see the used ones, others do not.
     Damage "hole" Hole {
-        /// Where the first empty slot is.
+        /// The offset of the first empty slot.
         offset: u64,
         /// Its number.
         slot: u64,
-        /// Used slots behind it.
+        /// The number of used slots after it.
         used: u64,
     }
     |facts| at(facts, IndexEntry::location, *offset).value(0).count(*used),
@@ -177,7 +177,7 @@ findings! {
     /// A slot after the last entry has no location but is not empty: the write of an entry was cut
     /// off, and its frame lacks that chunk.
     Damage "half_entry" HalfEntry {
-        /// Where the slot is.
+        /// The offset of the slot.
         offset: u64,
         /// Its number.
         slot: u64,
@@ -191,7 +191,7 @@ findings! {
 
     /// A frame has several chunks of one name.
     Damage "repeated" Repeated {
-        /// Where the id of the later one is.
+        /// The offset of the id of the later entry.
         offset: u64,
         /// The frame.
         frame: u64,
@@ -207,11 +207,11 @@ findings! {
 
     /// A chunk is after the end that the commit record states: the next append overwrites it.
     Damage "behind_end" BehindEnd {
-        /// Where its location stands.
+        /// The offset of its location field.
         offset: u64,
         /// Its bytes.
         span: Span,
-        /// The end of what is in use.
+        /// The end of the used part of the file.
         data_end: u64,
     }
     |facts| {
@@ -227,13 +227,13 @@ findings! {
     /// A frame number is not below the number of slots, as in a file with many frames without
     /// chunks: gsd refuses such a file, although it may have written it.
     Note "many_frames" ManyFrames {
-        /// Where the frame of the first such entry is.
+        /// The offset of the frame of the first such entry.
         offset: u64,
         /// That frame.
         frame: u64,
         /// Slots that the header shows.
         slots: u64,
-        /// How many such entries there are.
+        /// The number of such entries.
         count: u64,
     }
     |facts| {
@@ -248,9 +248,9 @@ findings! {
 
     /// Chunks have no rows: gsd's C library refuses to read them.
     Note "no_rows" NoRows {
-        /// Where the `N` of the first one is.
+        /// The offset of the `N` of the first one.
         offset: u64,
-        /// How many there are.
+        /// Their number.
         count: u64,
     }
     |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count),
@@ -263,9 +263,9 @@ findings! {
     /// The file has chunks of text, which its layer version does not have: readers of that layer
     /// refuse the file.
     Note "early_text" EarlyText {
-        /// Where the type of the first one is.
+        /// The offset of the type of the first one.
         offset: u64,
-        /// How many there are.
+        /// Their number.
         count: u64,
     }
     |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count),
@@ -277,7 +277,7 @@ findings! {
 
     /// A name occurs twice: readers take one of them, or refuse the file.
     Damage "name_repeated" NameRepeated {
-        /// Where the second one starts.
+        /// The offset of the second one.
         offset: u64,
         /// Its id.
         id: u16,
@@ -292,7 +292,7 @@ findings! {
 
     /// A name is not UTF-8: readers in Python refuse the file.
     Damage "name_not_text" NameNotText {
-        /// Where it starts.
+        /// Its offset.
         offset: u64,
         /// Its id.
         id: u16,
@@ -304,7 +304,7 @@ findings! {
 
     /// A name of layer 1 is not UTF-8, because gsd has cut it inside a character.
     Note "name_not_text" NameCut {
-        /// Where it starts.
+        /// Its offset.
         offset: u64,
         /// Its id.
         id: u16,
@@ -316,7 +316,7 @@ findings! {
 
     /// A name of layer 1 fills its slot without a NUL, so readers in C continue into the next name.
     Damage "name_not_terminated" NameNotTerminated {
-        /// Where it starts.
+        /// Its offset.
         offset: u64,
         /// Its id.
         id: u16,
@@ -329,9 +329,9 @@ findings! {
 
     /// Bytes after the names, or in layer 1 after the end of a name, are not zero.
     Note "name_junk" NameJunk {
-        /// Where the first one is.
+        /// The offset of the first one.
         offset: u64,
-        /// How many there are.
+        /// Their number.
         count: u64,
     }
     |facts| at(facts, NameSlot::name, *offset).count(*count),
@@ -343,11 +343,11 @@ findings! {
 
     /// Names that no chunk has.
     Note "names_unused" NamesUnused {
-        /// Where the first one starts.
+        /// The offset of the first one.
         offset: u64,
         /// Its id.
         id: u16,
-        /// How many there are.
+        /// Their number.
         count: u64,
     }
     |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset).count(*count) },
@@ -364,9 +364,9 @@ findings! {
         id: u16,
         /// The chunk's bytes.
         span: Span,
-        /// The checksum that the frame has of it.
+        /// The checksum in the frame.
         stored: u32,
-        /// That of what is there.
+        /// The checksum of the present bytes.
         computed: u32,
     }
     |facts| {
@@ -382,7 +382,7 @@ findings! {
 
     /// A frame has a checksum for a chunk that it does not have.
     Damage "chunk_lost" ChunkLost {
-        /// Where the checksum's row is.
+        /// The offset of the checksum's row.
         offset: u64,
         /// The frame.
         frame: u64,
@@ -414,7 +414,7 @@ findings! {
     Note "frames_unsealed" FramesUnsealed {
         /// The first one.
         frame: u64,
-        /// How many there are.
+        /// Their number.
         count: u64,
     }
     |facts| Facts { frame: Some(*frame), ..facts.count(*count) },
@@ -431,9 +431,9 @@ findings! {
         id: u16,
         /// The chunk's bytes.
         span: Span,
-        /// What kind of error that is.
+        /// The store's kind of error.
         kind: ErrorKind,
-        /// What the store says.
+        /// The store's message.
         message: String,
     }
     |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
@@ -442,9 +442,9 @@ findings! {
     /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something
     /// else.
     Damage Hoomd {
-        /// Where the field or the value is.
+        /// The offset of the field or the value.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         error: Hoomd,
     }
     |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) },
@@ -453,9 +453,9 @@ findings! {
     /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from
     /// it.
     Note HoomdValue {
-        /// Where the value is.
+        /// The offset of the value.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         error: Hoomd,
     }
     |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) },
@@ -463,11 +463,11 @@ findings! {
 
     /// Bytes that no part of the file uses, most often old index blocks and name lists.
     Note "unused" Unused {
-        /// Where the first of them are.
+        /// The offset of the first of them.
         offset: u64,
-        /// How many there are in all.
+        /// Their total number.
         len: u64,
-        /// In how many places.
+        /// The number of places.
         count: u64,
     }
     |facts| facts.span(*offset, *len).count(*count),
@@ -478,9 +478,9 @@ findings! {
 
     /// Bytes from the end of the used part to the end of the file.
     Note "trailing" Trailing {
-        /// Where they start.
+        /// Their offset.
         offset: u64,
-        /// How many they are.
+        /// Their number.
         len: u64,
     }
     |facts| facts.span(*offset, *len),
@@ -493,7 +493,7 @@ findings! {
     Damage "unreadable" Unreadable {
         /// Its kind of error.
         kind: ErrorKind,
-        /// What it says.
+        /// The store's message.
         message: String,
     }
     |facts| facts,
@@ -501,7 +501,7 @@ findings! {
 
     /// The file became shorter while it was read.
     Damage "ended" Ended {
-        /// Where a byte was expected.
+        /// Offset at which a byte was expected.
         offset: u64,
     }
     |facts| Facts { offset: Some(*offset), ..facts },

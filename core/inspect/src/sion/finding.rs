@@ -17,11 +17,11 @@ findings! {
     Note "unusual" Unusual {
         /// The field.
         field: FieldId,
-        /// Where it is, or the part of it that is unusual.
+        /// Its offset, or the offset of its unusual part.
         offset: u64,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What usually stands there.
+        /// The usual value.
         usual: String,
     }
     |facts| Facts {
@@ -32,13 +32,13 @@ findings! {
 
     /// The used bytes of a chunk overlap META2 or the mapping.
     Damage "overlap" Overlap {
-        /// Where META2 says how much of the chunk is used.
+        /// The offset of the chunk's block size in META2.
         offset: u64,
         /// The task's local rank.
         task: u32,
         /// The chunk, from 0.
         chunk: u64,
-        /// The bytes that are used.
+        /// The used bytes.
         used: Span,
         /// META2 and the mapping.
         tables: Span,
@@ -56,11 +56,11 @@ findings! {
 
     /// A task's stream is not made of whole key-value records.
     Damage "record_cut" Record {
-        /// Where the last record's header starts.
+        /// The offset of the last record's header.
         offset: u64,
         /// The task's local rank.
         task: u32,
-        /// What is wrong with it.
+        /// The error.
         error: Error,
     }
     |facts| Facts {
@@ -75,7 +75,7 @@ findings! {
     /// An entry of the mapping names a task with another global rank, although a task with this
     /// rank exists.
     Damage "misled" Misled {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// The entry's index: the global rank that it is for.
         entry: u64,
@@ -92,7 +92,7 @@ findings! {
     /// An entry of the mapping names a task with another global rank, and no task has this rank.
     /// SIONlib's programs list such a task nevertheless.
     Note "misled" Unranked {
-        /// Where the entry is.
+        /// The offset of the entry.
         offset: u64,
         /// The entry's index: the global rank that it is for.
         entry: u64,
@@ -110,7 +110,7 @@ findings! {
     Note "repeated" Repeated {
         /// The global rank.
         globalrank: i64,
-        /// How many tasks have it.
+        /// The number of tasks that have it.
         tasks: u64,
     }
     |facts| Facts {
@@ -124,9 +124,9 @@ findings! {
 
     /// Bytes from the end of the part that readers read to the end of the file.
     Note "trailing" Trailing {
-        /// Where they start.
+        /// Their offset.
         offset: u64,
-        /// How many they are.
+        /// Their number.
         len: u64,
     }
     |facts| facts.span(*offset, *len),
@@ -138,11 +138,11 @@ findings! {
         task: u32,
         /// The chunk, from 0.
         chunk: u64,
-        /// The bytes that are used.
+        /// The used bytes.
         used: Span,
         /// The checksum in the seal.
         stored: u32,
-        /// That of the bytes as they are.
+        /// The checksum of the present bytes.
         computed: u32,
     }
     |facts| {
@@ -162,11 +162,11 @@ findings! {
         task: u32,
         /// The chunk, from 0.
         chunk: u64,
-        /// The bytes that are used.
+        /// The used bytes.
         used: Span,
         /// The store's kind of error.
         kind: ErrorKind,
-        /// What the store says.
+        /// The store's message.
         message: String,
     }
     |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk),
@@ -174,7 +174,7 @@ findings! {
 
     /// The seal belongs to another state of the file.
     Note "stale_seal" StaleSeal {
-        /// Where its trailer is.
+        /// The offset of its trailer.
         offset: u64,
     }
     |facts| facts.span(*offset, raw::SealTrailer::TABLE.len.into()),
@@ -189,7 +189,7 @@ findings! {
     Damage "missing" Missing {
         /// Number of this file.
         first: u32,
-        /// Number of the last one in a row that is not there.
+        /// Number of the last missing file in this row.
         last: u32,
     }
     |facts| facts.min(*first).max(*last),
@@ -202,7 +202,7 @@ findings! {
     Damage "unreadable" Unreadable {
         /// Its kind of error.
         kind: ErrorKind,
-        /// What it says.
+        /// The store's message.
         message: String,
     }
     |facts| facts,
@@ -210,7 +210,7 @@ findings! {
 
     /// The file became shorter while it was read.
     Damage "ended" Ended {
-        /// Where a byte was expected.
+        /// Offset at which a byte was expected.
         offset: u64,
     }
     |facts| Facts { offset: Some(*offset), ..facts },
@@ -218,9 +218,9 @@ findings! {
 
     /// The set has too many tasks to compare global ranks: they were not checked.
     Note "too_many_tasks" TooManyTasks {
-        /// So many.
+        /// The number of tasks.
         ntasks: u64,
-        /// The most that are compared.
+        /// The largest number that is compared.
         limit: u64,
     }
     |facts| facts.value(*ntasks).max(*limit),
