@@ -204,7 +204,7 @@ impl Recovery {
     }
 }
 
-/// A file whose holes are known, and not read.
+/// A file whose holes are known and not read.
 fn sparse(file: &FileStore) -> Result<SparseFile, Error> {
     file.file().map(SparseFile::new).map_err(|error| Error::new(file.path(), error))
 }
