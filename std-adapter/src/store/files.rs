@@ -67,12 +67,12 @@ impl Files {
         Ok(Arc::new(files))
     }
 
-    /// No files so far.
+    /// An empty set of files.
     pub(crate) fn empty(max_open: usize, direct: Option<direct::OpenOptions>) -> Self {
         Self { slots: Vec::new(), open: Mutex::default(), max_open: max_open.max(1), direct }
     }
 
-    /// Adds the file at `path`, which it opens.
+    /// Opens the file at `path` and adds it.
     pub(crate) fn add(&mut self, path: PathBuf) -> Result<Arc<PosixFile>, Error> {
         let file = PosixFile::open(&path).map_err(|error| Error::new(&path, error))?;
         let identity = file.identity();
