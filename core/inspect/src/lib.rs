@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`dump`] | every metadata field of a file, as a line |
 //! | [`finding`] | what was found, as values and as text, for every format |
+//! | [`map`] | whose bytes are where, as a picture, for every format |
 //! | [`subject`] | the file that is inspected |
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
 #![cfg_attr(feature = "gsd", doc = "| [`gsd`] | GSD files |")]
@@ -29,6 +30,7 @@ extern crate alloc;
 
 pub mod dump;
 pub mod finding;
+pub mod map;
 pub mod subject;
 
 #[cfg(feature = "ffrecord")]

@@ -48,6 +48,15 @@ pub trait Subject: ReadAt {
         let _ = span;
     }
 
+    /// The first part of `span` that is stored: what is before it is a hole, and all of `span` is
+    /// one if there is none. The part may end before the next hole.
+    ///
+    /// # Errors
+    /// An error of the store.
+    fn first_data(&self, span: Span) -> Result<Option<Span>, Self::Error> {
+        Ok(Some(span).filter(|span| !span.is_empty()))
+    }
+
     /// Passes all bytes of `span`, which are data, to `each`, piece by piece.
     ///
     /// # Errors
@@ -80,6 +89,10 @@ impl<S: Subject + ?Sized> Subject for &S {
 
     fn bring(&self, span: Span) {
         (**self).bring(span);
+    }
+
+    fn first_data(&self, span: Span) -> Result<Option<Span>, Self::Error> {
+        (**self).first_data(span)
     }
 
     fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread<Self>> {

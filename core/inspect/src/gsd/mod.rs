@@ -6,16 +6,19 @@
 //! | [`recover`] | finds what can be saved of a damaged file, frame by frame |
 //! | `dump` | its structures, as lists of fields |
 //! | `finding` | the findings |
+//! | `map` | whose bytes are where |
 //! | `stale` | the properties in a commit record that is older than gsd's last append |
 
 mod dump;
 mod finding;
+mod map;
 pub mod recover;
 mod stale;
 pub mod verify;
 
 pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
+pub use map::map;
 pub use stale::Stale;
 pub use striae_core::gsd::Basis;
 

@@ -27,7 +27,7 @@ pub(crate) struct Fixed {
 
 impl Fixed {
     /// Reads the fixed part; continues after a wrong field with a corrected copy.
-    pub(super) fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S>> {
+    pub(crate) fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
         let mut bytes = vec![0; len];

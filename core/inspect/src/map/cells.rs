@@ -1,0 +1,181 @@
+//! A picture: the file in cells of one length.
+
+use super::{Kind, Map, Region};
+use crate::subject::{Failed, Subject};
+use alloc::vec::Vec;
+use core::num::NonZeroU64;
+use striae_core::span::Span;
+
+/// Regions of a cell that are all looked at. Of what is behind them, but for tables, there are
+/// [`SAMPLES`].
+pub const MOST_REGIONS: u32 = 32;
+
+/// Places of a run without tables that are looked at if a cell has too many regions.
+pub const SAMPLES: u64 = 16;
+
+/// Bytes of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amounts([u64; Kind::COUNT]);
+
+impl Amounts {
+    /// Adds bytes of a kind.
+    pub fn add(&mut self, kind: Kind, bytes: u64) {
+        let amounts = Kind::ALL.iter().zip(&mut self.0);
+        if let Some((_, amount)) = amounts.into_iter().find(|(other, _)| **other == kind) {
+            *amount = amount.saturating_add(bytes);
+        }
+    }
+
+    /// Adds all of these.
+    pub fn add_all(&mut self, other: &Self) {
+        other.present().for_each(|(kind, bytes)| self.add(kind, bytes));
+    }
+
+    /// The kinds that there are, and how much of each.
+    pub fn present(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
+        Kind::ALL.into_iter().zip(self.0).filter(|(_, bytes)| *bytes > 0)
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// The kind that there is most of.
+    fn most(&self) -> Option<Kind> {
+        let most = |a: (Kind, u64), b: (Kind, u64)| if b.1 > a.1 { b } else { a };
+        self.present().reduce(most).map(|(kind, _)| kind)
+    }
+}
+
+/// Some bytes of a file, and what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Where they are.
+    pub span: Span,
+    /// How much of each kind there is; all together, as much as there are bytes.
+    pub amounts: Amounts,
+    /// The kind that there is most of.
+    pub kind: Kind,
+    /// Whose most of that is, if somebody's.
+    pub owner: Option<u64>,
+    /// The most important table that is here, however short, if most is of another kind.
+    pub mark: Option<Kind>,
+}
+
+/// The cells of a file, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cells {
+    /// Bytes of each, but for the last one.
+    pub cell_len: NonZeroU64,
+    /// Each has at least one byte.
+    pub cells: Vec<Cell>,
+    /// How much of each kind the file has.
+    pub amounts: Amounts,
+    /// Whether amounts are estimated, but for tables that have a fixed place: a cell has more
+    /// regions than [`MOST_REGIONS`], or the map looked only at what is near.
+    pub is_sampled: bool,
+}
+
+/// A cell that is being filled.
+struct Filling {
+    amounts: Amounts,
+    /// The longest region of each kind.
+    longest: [(u64, Option<u64>); Kind::COUNT],
+    mark: Option<Kind>,
+}
+
+impl Filling {
+    fn add(&mut self, region: &Region, bytes: u64) {
+        self.amounts.add(region.kind, bytes);
+        let kinds = Kind::ALL.iter().zip(&mut self.longest);
+        for (_, longest) in kinds.filter(|(kind, _)| **kind == region.kind) {
+            if bytes > longest.0 {
+                *longest = (bytes, region.owner);
+            }
+        }
+        if !region.name.is_empty() {
+            self.mark = Some(self.mark.map_or(region.kind, |mark| mark.min(region.kind)));
+        }
+    }
+
+    fn cell(self, span: Span) -> Cell {
+        let kind = self.amounts.most().unwrap_or(Kind::Unknown);
+        let of_kind = Kind::ALL.iter().zip(self.longest).find(|(other, _)| **other == kind);
+        let owner = of_kind.and_then(|(_, (_, owner))| owner);
+        let mark = self.mark.filter(|mark| *mark != kind);
+        Cell { span, amounts: self.amounts, kind, owner, mark }
+    }
+}
+
+impl<S: Subject, F> Map<'_, S, F> {
+    /// The file in cells of so many bytes, and a shorter one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn cells(&mut self, cell_len: NonZeroU64) -> Result<Cells, Failed<S, F>> {
+        let mut all =
+            Cells { cell_len, cells: Vec::new(), amounts: Amounts::default(), is_sampled: false };
+        let mut last = None;
+        for span in Span::new(0, self.file_len).unwrap_or(Span::ZERO).pieces(cell_len) {
+            let mut filling =
+                Filling { amounts: Amounts::default(), longest: Default::default(), mark: None };
+            all.is_sampled |= self.fill(span, &mut last, &mut filling)?;
+            let cell = filling.cell(span);
+            all.amounts.add_all(&cell.amounts);
+            all.cells.push(cell);
+        }
+        all.is_sampled |= self.body.is_near();
+        Ok(all)
+    }
+
+    /// Adds all that is in `span`, and says whether some of it was sampled. `last` is the region
+    /// that was looked at last, which may go on here.
+    fn fill(
+        &mut self,
+        span: Span,
+        last: &mut Option<Region>,
+        filling: &mut Filling,
+    ) -> Result<bool, Failed<S, F>> {
+        let (mut at, mut left, mut is_sampled) = (span.offset(), MOST_REGIONS, false);
+        while at < span.end() {
+            let region = match *last {
+                Some(region) if at < region.span.end() => region,
+                _ => self.at(at)?,
+            };
+            *last = Some(region);
+            let mut end = region.span.end().min(span.end());
+            if left == 0 && region.name.is_empty() {
+                let next = self.parts.partition_point(|part| part.span.offset() <= at);
+                let next = self.parts.get(next).map_or(u64::MAX, |part| part.span.offset());
+                end = span.end().min(next);
+                self.sample(at, end, filling)?;
+                is_sampled = true;
+            } else {
+                filling.add(&region, end.saturating_sub(at));
+                left = left.saturating_sub(1);
+            }
+            at = end;
+        }
+        Ok(is_sampled)
+    }
+
+    /// Adds what is at some places from `start` up to `end`, as if it were all.
+    ///
+    /// There is a place in each of so many equal parts, anywhere in it: chunks repeat, and places
+    /// at equal distances could all be of one task. It is always there, so that a file has one
+    /// picture.
+    fn sample(&mut self, start: u64, end: u64, filling: &mut Filling) -> Result<(), Failed<S, F>> {
+        let run = Span::between(start, end).unwrap_or(Span::ZERO);
+        let len = NonZeroU64::new(run.len().div_ceil(SAMPLES)).unwrap_or(NonZeroU64::MIN);
+        for piece in run.pieces(len) {
+            // Knuth's multiplicative hash; the high bits are the good ones.
+            let random = piece.offset().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let skip = random.checked_rem(piece.len()).unwrap_or(0);
+            let region = self.at(piece.offset().saturating_add(skip))?;
+            filling.add(&region, piece.len());
+        }
+        Ok(())
+    }
+}
