@@ -26,6 +26,7 @@
 //! | [`files`] | a set of files: each is opened when it is needed, and few are open at once |
 //! | [`publish`] | output files that get their names only when they are complete |
 //! | [`mod@format`] | detects the format of a file |
+//! | [`map`] | whose bytes are where, as a picture |
 //! | [`shown`] | file names as messages show them |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
@@ -50,6 +51,7 @@ pub mod ffrecord;
 pub mod finding;
 pub mod format;
 pub mod gsd;
+pub mod map;
 mod output;
 pub mod publish;
 pub mod shown;

@@ -75,7 +75,7 @@ mod file;
 mod new_set;
 mod pack;
 pub mod recover;
-mod siblings;
+pub(crate) mod siblings;
 mod stream;
 mod tasks;
 pub mod verify;

@@ -45,7 +45,7 @@ fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
 }
 
 /// Path of the physical file `number` of the set at `path`.
-pub(super) fn sibling_path(path: &Path, number: u32) -> PathBuf {
+pub(crate) fn sibling_path(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, Sibling(number))
 }
 

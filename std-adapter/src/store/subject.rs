@@ -4,6 +4,7 @@ use super::bulk::{Ahead, Bulk};
 use crate::each::{all_processors, for_each};
 use crate::posix::PosixFile;
 use rustix::fs::SeekFrom;
+use rustix::io::Errno;
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -79,6 +80,12 @@ impl Subject for PosixFile {
             Sum::Crc32 => crate::crc32::crc32,
         }
     }
+
+    fn first_data(&self, span: Span) -> io::Result<Option<Span>> {
+        let data = next_data(self, span.offset(), span.end());
+        let data = data.and_then(|(start, end)| Span::between(start, end));
+        Ok(data.filter(|data| !data.is_empty()))
+    }
 }
 
 impl<B: Borrow<Bulk>> Subject for Inspected<'_, B> {
@@ -140,7 +147,8 @@ impl Reader {
         while at < span.end() {
             let (start, end) = match span.len() < SHORTEST_HOLE {
                 true => (at, span.end()),
-                false => next_data(bulk, at, span.end()),
+                // The end may have moved: reading tells.
+                false => next_data(bulk.file(), at, span.end()).unwrap_or((at, span.end())),
             };
             let hole = Span::between(at, start).into_iter();
             for piece in hole.flat_map(|hole| hole.pieces(WINDOW)) {
@@ -163,16 +171,15 @@ impl Reader {
 }
 
 /// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
-/// are `last` if only a hole follows.
-fn next_data(bulk: &Bulk, at: u64, last: u64) -> (u64, u64) {
-    let start = match rustix::fs::seek(bulk.file(), SeekFrom::Data(at)) {
+/// are `last` if only a hole follows there, and `None` is a hole up to the end of the file.
+fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
+    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
         Ok(start) => start.clamp(at, last),
-        // The file system does not know its holes, or this one is at the end of the file, or that
-        // has moved: reading tells.
-        Err(_) => return (at, last),
+        Err(Errno::NXIO) => return None,
+        Err(_) => return Some((at, last)), // the file system does not know its holes
     };
-    match rustix::fs::seek(bulk.file(), SeekFrom::Hole(start)) {
-        Ok(end) if end > start => (start, end.min(last)),
-        _ => (start, last),
+    match rustix::fs::seek(file, SeekFrom::Hole(start)) {
+        Ok(end) if end > start => Some((start, end.min(last))),
+        _ => Some((start, last)),
     }
 }

@@ -1,0 +1,135 @@
+//! Whose bytes are where in files, as pictures: what [`striae_inspect::map`] has, with the holes of
+//! the file system.
+
+pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
+
+use crate::error::{Error, ErrorKind};
+use crate::format::Format;
+use crate::posix::PosixFile;
+use crate::sion::ErrorKind::Sibling;
+use crate::sion::siblings::sibling_path;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use striae_core::ffrecord::Error as FfrecordError;
+use striae_core::gsd::Error as GsdError;
+use striae_core::sion::{Error as SionError, Meta1};
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+use striae_inspect::map::Map;
+use striae_inspect::subject::read;
+use striae_inspect::{ffrecord, gsd, sion};
+
+/// How large pictures are.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Cells of a row.
+    pub columns: NonZeroU64,
+    /// Rows of the longest file, at most.
+    pub rows: NonZeroU64,
+}
+
+/// A picture of a file.
+#[derive(Debug)]
+pub struct Picture {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length.
+    pub file_len: u64,
+    /// What owners are: `task`, `frame`, `sample`.
+    pub owner: &'static str,
+    /// Tables that have a fixed place, in order.
+    pub parts: Vec<Region>,
+    /// All of it.
+    pub cells: Cells,
+    /// Why a part of it is unknown, if it is.
+    pub damage: Option<Error>,
+}
+
+impl Size {
+    /// Bytes of a cell, a power of two, for a file of so many.
+    fn cell_len(self, file_len: u64) -> NonZeroU64 {
+        let cells = self.columns.saturating_mul(self.rows);
+        let least = file_len.div_ceil(cells.get()).checked_next_power_of_two();
+        NonZeroU64::new(least.unwrap_or(1 << 63)).unwrap_or(NonZeroU64::MIN)
+    }
+}
+
+/// A picture of one file of this format.
+///
+/// # Errors
+/// What is wrong with its header; the operating system's. Whatever else is wrong is in the picture.
+pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
+    let store = open(path)?;
+    let file_len = store.size().map_err(|error| Error::new(path, error))?;
+    draw(path, &store, format, size.cell_len(file_len))
+}
+
+/// Pictures of all files of the SIONlib set whose first file is at `path`, all in cells of one
+/// length. A later file of a set is taken alone.
+///
+/// # Errors
+/// As [`of_file`], for any of them; [`Sibling`] if one is missing.
+pub fn of_set(path: &Path, size: Size) -> Result<Vec<Picture>, Error> {
+    let (mut stores, mut longest) = (vec![open(path)?], 0);
+    let nfiles = files_of(&stores).map_err(|error| Error::new(path, error))?;
+    for number in 1..nfiles {
+        let other = sibling_path(path, number);
+        let first = path.to_owned();
+        let missing = |error| Error::new(&other, Sibling { error, first, nfiles });
+        stores.push(PosixFile::open(&other).map_err(missing)?);
+    }
+    for store in &stores {
+        longest = store.size().map_err(|error| Error::new(path, error))?.max(longest);
+    }
+    let cell_len = size.cell_len(longest);
+    let numbered = (0..).zip(&stores);
+    let draw = |(number, store)| draw(&sibling_path(path, number), store, Format::Sion, cell_len);
+    numbered.map(draw).collect()
+}
+
+fn open(path: &Path) -> Result<PosixFile, Error> {
+    PosixFile::open(path).map_err(|error| Error::new(path, error))
+}
+
+/// Files of the set that the first of these stores is the first file of.
+fn files_of(stores: &[PosixFile]) -> Result<u32, ErrorKind> {
+    let Some(store) = stores.first() else { return Ok(0) };
+    let file_len = store.size()?;
+    let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
+    let mut bytes = vec![0; len];
+    read::<_, SionError>(store, 0, &mut bytes)?;
+    // What is wrong with it is said when it is drawn.
+    let meta1 = Meta1::parse(&bytes, file_len).ok().filter(Meta1::is_first_of_several);
+    Ok(meta1.map_or(1, |meta1| meta1.files_in_set()))
+}
+
+fn draw(
+    path: &Path,
+    store: &PosixFile,
+    format: Format,
+    cell_len: NonZeroU64,
+) -> Result<Picture, Error> {
+    let picture = match format {
+        Format::Sion => picture::<SionError>(path, sion::map(store), cell_len),
+        Format::Gsd => picture::<GsdError>(path, gsd::map(store), cell_len),
+        Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cell_len),
+    };
+    picture.map_err(|error| Error::new(path, error))
+}
+
+fn picture<F>(
+    path: &Path,
+    map: Result<Map<'_, PosixFile, F>, DriveError<io::Error, F>>,
+    cell_len: NonZeroU64,
+) -> Result<Picture, ErrorKind>
+where
+    F: Copy + std::fmt::Display,
+    ErrorKind: From<F>,
+{
+    let mut map = map?;
+    let cells = map.cells(cell_len)?;
+    let damage = map.damage().map(|&error| Error::new(path, error));
+    let (file_len, owner, parts) = (map.file_len(), map.owner(), map.parts().to_vec());
+    Ok(Picture { path: path.to_owned(), file_len, owner, parts, cells, damage })
+}
