@@ -42,6 +42,8 @@ pub struct Picture {
     pub parts: Vec<Region>,
     /// All of it.
     pub cells: Cells,
+    /// Cells of a row.
+    pub columns: NonZeroU64,
     /// Why a part of it is unknown, if it is.
     pub damage: Option<Error>,
 }
@@ -62,7 +64,7 @@ impl Size {
 pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
     let store = open(path)?;
     let file_len = store.size().map_err(|error| Error::new(path, error))?;
-    draw(path, &store, format, size.cell_len(file_len))
+    draw(path, &store, format, (size.columns, size.cell_len(file_len)))
 }
 
 /// Pictures of all files of the SIONlib set whose first file is at `path`, all in cells of one
@@ -82,9 +84,9 @@ pub fn of_set(path: &Path, size: Size) -> Result<Vec<Picture>, Error> {
     for store in &stores {
         longest = store.size().map_err(|error| Error::new(path, error))?.max(longest);
     }
-    let cell_len = size.cell_len(longest);
+    let cells = (size.columns, size.cell_len(longest));
     let numbered = (0..).zip(&stores);
-    let draw = |(number, store)| draw(&sibling_path(path, number), store, Format::Sion, cell_len);
+    let draw = |(number, store)| draw(&sibling_path(path, number), store, Format::Sion, cells);
     numbered.map(draw).collect()
 }
 
@@ -108,12 +110,12 @@ fn draw(
     path: &Path,
     store: &PosixFile,
     format: Format,
-    cell_len: NonZeroU64,
+    cells: (NonZeroU64, NonZeroU64),
 ) -> Result<Picture, Error> {
     let picture = match format {
-        Format::Sion => picture::<SionError>(path, sion::map(store), cell_len),
-        Format::Gsd => picture::<GsdError>(path, gsd::map(store), cell_len),
-        Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cell_len),
+        Format::Sion => picture::<SionError>(path, sion::map(store), cells),
+        Format::Gsd => picture::<GsdError>(path, gsd::map(store), cells),
+        Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
     };
     picture.map_err(|error| Error::new(path, error))
 }
@@ -121,7 +123,7 @@ fn draw(
 fn picture<F>(
     path: &Path,
     map: Result<Map<'_, PosixFile, F>, DriveError<io::Error, F>>,
-    cell_len: NonZeroU64,
+    (columns, cell_len): (NonZeroU64, NonZeroU64),
 ) -> Result<Picture, ErrorKind>
 where
     F: Copy + std::fmt::Display,
@@ -131,5 +133,5 @@ where
     let cells = map.cells(cell_len)?;
     let damage = map.damage().map(|&error| Error::new(path, error));
     let (file_len, owner, parts) = (map.file_len(), map.owner(), map.parts().to_vec());
-    Ok(Picture { path: path.to_owned(), file_len, owner, parts, cells, damage })
+    Ok(Picture { path: path.to_owned(), file_len, owner, parts, cells, columns, damage })
 }

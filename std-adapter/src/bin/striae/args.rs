@@ -121,6 +121,14 @@ pub(crate) enum FileVerb {
                       Exit status: 0 all is saved, and certain or as found, 1 some is a guess or \
                       lost, 2 nothing was written.")]
     Recover(RecoverArgs),
+    /// Draw whose bytes are where in a file: header, tables, data of each task, holes.
+    #[command(after_help = "Examples:\n  striae map run.sion\n  \
+                      striae map --svg run.svg --width 120 run.sion\n\n\
+                      A letter stands for some bytes, and says what most of them are, or which \
+                      table is there, however short. Of a SIONlib set, all files are drawn. It \
+                      takes as long as the picture is large, not the file; what is not looked at \
+                      for that is estimated, and has a ~.")]
+    Map(MapArgs),
     /// Check all that can be checked, and list what is found.
     #[command(after_help = "Example:\n  striae verify run.sion && echo sound\n\n\
                       What it came to is said last. Sound: no damage was found, and all data, if there \
@@ -214,6 +222,7 @@ impl FileVerb {
             Self::Convert(args) => &args.file.path,
             Self::Recover(args) => &args.path,
             Self::Verify(args) => &args.file,
+            Self::Map(args) => &args.file.path,
         }
     }
 }
@@ -506,4 +515,22 @@ pub(crate) struct VerifyArgs {
     pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) direct: Direct,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MapArgs {
+    #[command(flatten)]
+    pub(crate) file: Set,
+    /// Draw it as SVG into this file; - for standard output.
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Replace the file that --svg names, if there is one.
+    #[arg(long, requires = "svg")]
+    pub(crate) force: bool,
+    /// Columns; of the terminal unless told, or 80, or 96 in SVG.
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<std::num::NonZeroU16>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

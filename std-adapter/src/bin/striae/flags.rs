@@ -21,6 +21,7 @@ pub(crate) fn check(verb: &FileVerb, format: Format) -> Result<(), Failure> {
         FileVerb::Extract(args) => of_extract(args),
         FileVerb::Convert(args) => of_convert(args),
         FileVerb::Recover(args) => vec![alone(args.alone)],
+        FileVerb::Map(args) => vec![alone(args.file.alone)],
     };
     refuse((verb.path(), "is"), format, &given)?;
     match verb {

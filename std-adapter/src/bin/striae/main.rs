@@ -12,6 +12,7 @@ mod flags;
 mod gsd;
 mod leftovers;
 mod log;
+mod map;
 mod progress;
 mod signals;
 mod sion;

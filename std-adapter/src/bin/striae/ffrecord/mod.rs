@@ -8,7 +8,7 @@ mod pack;
 
 use crate::args::FileVerb;
 use crate::failure::{Failure, Sound};
-use crate::{dump, verify};
+use crate::{dump, map, verify};
 
 pub(crate) use pack::pack;
 
@@ -21,6 +21,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
+        FileVerb::Map(args) => map::map(args, striae::Format::Ffrecord),
         FileVerb::Convert(_) => Err(none(verb, "extract takes it apart and pack makes a new one")),
         FileVerb::Recover(_) => Err(none(verb, "verify tells which of its samples are whole")),
     }

@@ -10,7 +10,7 @@ mod recover;
 
 use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};
-use crate::{dump, verify};
+use crate::{dump, map, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use std::path::Path;
@@ -27,6 +27,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::GSD),
+        FileVerb::Map(args) => map::map(args, striae::Format::Gsd),
         FileVerb::Convert(args) => convert::convert(args),
     }
 }

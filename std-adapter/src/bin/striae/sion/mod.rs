@@ -11,7 +11,7 @@ mod recover;
 use crate::args::{FileVerb, Set};
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
-use crate::{dump, verify};
+use crate::{dump, map, verify};
 use serde::Serialize;
 use std::path::Path;
 use striae::Error;
@@ -32,6 +32,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::SION),
+        FileVerb::Map(args) => map::map(args, striae::Format::Sion),
     }
 }
 

@@ -1,0 +1,229 @@
+//! `striae map`.
+
+mod svg;
+mod text;
+
+use crate::args::MapArgs;
+use crate::failure::{Failure, Sound, complain};
+use crate::text::{print_json, printable_path, unless_gone};
+use serde::Serialize;
+use std::io::Write;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
+use striae::Error;
+use striae::format::Format;
+use striae::map::{Amounts, Cell, Kind, Picture, Size, of_file, of_set};
+use striae::publish::Publish;
+
+/// Columns, if nobody says how many there are.
+const TEXT_WIDTH: u64 = 80;
+const SVG_WIDTH: u64 = 96;
+
+/// Rows of the longest file, at most.
+const ROWS: NonZeroU64 = NonZeroU64::new(16).unwrap();
+
+pub(crate) fn map(args: &MapArgs, format: Format) -> Result<Sound, Failure> {
+    let width = args.width.map(|width| u64::from(width.get()));
+    let pictures = match &args.svg {
+        Some(out) => {
+            let pictures = draw(args, format, width.unwrap_or(SVG_WIDTH))?;
+            save(&svg::svg(&pictures), out, args.force)?;
+            pictures
+        }
+        None if args.json => {
+            let pictures = draw(args, format, width.unwrap_or(TEXT_WIDTH))?;
+            let files = pictures.iter().map(|picture| File::new(picture, format)).collect();
+            print_json(&Map { legend: legend(), files })?;
+            pictures
+        }
+        None => {
+            let width = width.unwrap_or_else(terminal_width);
+            let label = text::label_width(width);
+            let pictures = draw(args, format, width.saturating_sub(label))?;
+            let mut out = anstream::stdout().lock();
+            unless_gone(text::write(&mut out, &pictures, label > 0).and_then(|()| out.flush()))?;
+            pictures
+        }
+    };
+    damage(pictures)
+}
+
+fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Error> {
+    let columns = NonZeroU64::new(columns).unwrap_or(NonZeroU64::MIN);
+    let (path, size) = (&args.file.path, Size { columns, rows: ROWS });
+    match format {
+        Format::Sion if !args.file.alone => of_set(path, size),
+        _ => Ok(vec![of_file(path, format, size)?]),
+    }
+}
+
+/// Says what kept parts of the files from being known.
+fn damage(pictures: Vec<Picture>) -> Result<Sound, Failure> {
+    let mut damage = pictures.into_iter().filter_map(|picture| picture.damage);
+    let first = damage.next();
+    damage.for_each(|error| complain(&error.to_string()));
+    first.map_or(Ok(Sound::Yes), |error| Err(error.into()))
+}
+
+/// Columns of the terminal, if there is one.
+fn terminal_width() -> u64 {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let columns = size.map(|size| u64::from(size.ws_col)).filter(|&columns| columns > 0);
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns| columns > 0);
+    columns.or_else(told).unwrap_or(TEXT_WIDTH)
+}
+
+/// Writes a picture into a file, or to standard output if that is called `-`.
+fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
+    if out == Path::new("-") {
+        let mut stdout = std::io::stdout().lock();
+        return unless_gone(stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush()));
+    }
+    let publish = Publish::new(out, NonZeroU32::MIN, force)?;
+    std::fs::write(publish.hidden(0), picture).map_err(|error| Error::new(out, error))?;
+    Ok(publish.finish(false)?)
+}
+
+/// All amounts of some files.
+fn amounts_of(pictures: &[Picture]) -> Amounts {
+    let mut amounts = Amounts::default();
+    pictures.iter().for_each(|picture| amounts.add_all(&picture.cells.amounts));
+    amounts
+}
+
+/// The letters of a kind: two if neighbours have different ones.
+fn letters(kind: Kind) -> String {
+    let look = kind.look();
+    match kind.is_data() || kind == Kind::Checksums {
+        true => format!("{}{}", look.letter, look.letter_of(Some(1))),
+        false => look.letter.to_string(),
+    }
+}
+
+/// Bytes, with a mark if they are estimated.
+fn bytes_of(kind: Kind, bytes: u64, is_sampled: bool) -> String {
+    let is_exact = kind.is_metadata() && kind != Kind::Checksums;
+    let about = if is_sampled && !is_exact { "~" } else { "" };
+    format!("{about}{bytes}")
+}
+
+/// So many hundredths of a percent, in words.
+fn percent(bytes: u64, all: u64) -> String {
+    let parts = u128::from(bytes).saturating_mul(10_000);
+    let parts = parts.checked_div(all.into()).unwrap_or(0);
+    match (parts.div_euclid(100), parts.rem_euclid(100)) {
+        (0, 0) if bytes > 0 => "<0.01".to_owned(),
+        (whole, part) => format!("{whole}.{part:02}"),
+    }
+}
+
+/// Rows of cells.
+fn rows(picture: &Picture) -> impl Iterator<Item = &[Cell]> {
+    let columns = usize::try_from(picture.columns.get()).unwrap_or(usize::MAX);
+    picture.cells.cells.chunks(columns)
+}
+
+/// The letter of a cell: that of a table, however short, if there is one.
+fn letter_of(cell: &Cell) -> char {
+    let shown = cell.mark.unwrap_or(cell.kind);
+    shown.look().letter_of(cell.owner.filter(|_| cell.mark.is_none()))
+}
+
+/// Whether black is better to be read on it than white.
+fn is_light([red, green, blue]: [u8; 3]) -> bool {
+    let [red, green, blue] = [red, green, blue].map(u32::from);
+    let sum = red.saturating_mul(3).saturating_add(green.saturating_mul(6));
+    sum.saturating_add(blue) > 1400 // of 2550
+}
+
+/// In words: how large a file is, and how large a cell.
+fn title(picture: &Picture) -> String {
+    let cell_len = picture.cells.cell_len;
+    let path = printable_path(&picture.path);
+    let is = if cell_len.get() == 1 { "1 byte".to_owned() } else { format!("{cell_len} bytes") };
+    format!("{path}: {} bytes, a letter is {is}", picture.file_len)
+}
+
+#[derive(Serialize)]
+struct Map<'a> {
+    legend: Vec<Entry>,
+    files: Vec<File<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    kind: &'static str,
+    letter: char,
+    description: &'static str,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    file: String,
+    format: &'static str,
+    owner: &'a str,
+    bytes: u64,
+    sampled: bool,
+    kinds: Vec<Part>,
+    tables: Vec<Part>,
+    cell_bytes: u64,
+    cells: Vec<Part>,
+}
+
+/// Some bytes. What does not apply is left out.
+#[derive(Default, Serialize)]
+struct Part {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<&'static str>,
+}
+
+fn legend() -> Vec<Entry> {
+    let entry = |kind: Kind| {
+        let look = kind.look();
+        Entry { kind: look.name, letter: look.letter, description: look.description }
+    };
+    Kind::ALL.into_iter().map(entry).collect()
+}
+
+impl<'a> File<'a> {
+    fn new(picture: &'a Picture, format: Format) -> Self {
+        let Picture { path, file_len, owner, parts, cells, .. } = picture;
+        let name = |kind: Kind| kind.look().name;
+        let kinds = cells.amounts.present();
+        let kinds = kinds.map(|(kind, bytes)| Part { kind: name(kind), bytes, ..Part::default() });
+        let tables = parts.iter().map(|part| Part {
+            kind: name(part.kind),
+            name: Some(part.name),
+            offset: Some(part.span.offset()),
+            bytes: part.span.len(),
+            ..Part::default()
+        });
+        let each = cells.cells.iter().map(|cell| Part {
+            kind: name(cell.kind),
+            offset: Some(cell.span.offset()),
+            bytes: cell.span.len(),
+            owner: cell.owner,
+            mark: cell.mark.map(name),
+            name: None,
+        });
+        Self {
+            file: path.to_string_lossy().into_owned(),
+            format: format.name(),
+            owner,
+            bytes: *file_len,
+            sampled: cells.is_sampled,
+            kinds: kinds.collect(),
+            tables: tables.collect(),
+            cell_bytes: cells.cell_len.get(),
+            cells: each.collect(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A map in letters, and in colours if there are any.
+
+use super::{amounts_of, bytes_of, is_light, letter_of, letters, percent, rows, title};
+use anstyle::{Ansi256Color, AnsiColor, Color, Style};
+use std::io::{self, Write};
+use striae::map::{Cell, Kind, Picture};
+
+/// Columns that offsets take, with the space behind them.
+const LABEL: u64 = 14;
+
+/// Fewest columns of a picture that has offsets beside it.
+const LEAST: u64 = 16;
+
+/// Columns of the offsets; none if there is no room for them.
+pub(super) fn label_width(width: u64) -> u64 {
+    if width >= LABEL.saturating_add(LEAST) { LABEL } else { 0 }
+}
+
+pub(super) fn write(
+    out: &mut impl Write,
+    pictures: &[Picture],
+    has_labels: bool,
+) -> io::Result<()> {
+    for picture in pictures {
+        writeln!(out, "{}", title(picture))?;
+        rows(picture).try_for_each(|row| write_row(out, row, has_labels))?;
+        writeln!(out)?;
+    }
+    write_legend(out, pictures)?;
+    pictures.iter().try_for_each(|picture| write_tables(out, picture))
+}
+
+fn write_row(out: &mut impl Write, row: &[Cell], has_labels: bool) -> io::Result<()> {
+    if let Some(first) = row.first().filter(|_| has_labels) {
+        write!(out, "{:>12}  ", first.span.offset())?;
+    }
+    for run in row.chunk_by(|a, b| style_of(a) == style_of(b)) {
+        let style = run.first().map(style_of).unwrap_or_default();
+        let letters: String = run.iter().map(letter_of).collect();
+        write!(out, "{style}{letters}{style:#}")?;
+    }
+    writeln!(out)
+}
+
+/// All kinds that occur, and how much of the files each is.
+fn write_legend(out: &mut impl Write, pictures: &[Picture]) -> io::Result<()> {
+    let amounts = amounts_of(pictures);
+    let is_sampled = pictures.iter().any(|picture| picture.cells.is_sampled);
+    for (kind, bytes) in amounts.present() {
+        let (look, style) = (kind.look(), style_of_kind(kind, None));
+        let percent = percent(bytes, amounts.total());
+        let bytes = bytes_of(kind, bytes, is_sampled);
+        let (letters, name, description) = (letters(kind), look.name, look.description);
+        let space = " ".repeat(2_usize.saturating_sub(letters.len()));
+        write!(out, "{style}{letters}{style:#}{space} {name:<10} {bytes:>15} {percent:>6} %")?;
+        writeln!(out, "  {description}")?;
+    }
+    if let Some(owner) = pictures.first().map(|picture| picture.owner) {
+        writeln!(out, "a small letter is of a {owner} with an odd number")?;
+    }
+    if is_sampled {
+        writeln!(out, "~ is estimated: some letters stand for too many places to look at all")?;
+    }
+    Ok(())
+}
+
+/// Where the tables are, not to scale.
+fn write_tables(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
+    writeln!(out)?;
+    for part in &picture.parts {
+        let (style, letter) = (style_of_kind(part.kind, None), part.kind.look().letter);
+        let (offset, len) = (part.span.offset(), part.span.len());
+        writeln!(out, "{offset:>12}  {style}{letter}{style:#} {:<26} {len:>12} bytes", part.name)?;
+    }
+    Ok(())
+}
+
+/// Black or white, whatever can be read on the colour.
+fn style_of_kind(kind: Kind, owner: Option<u64>) -> Style {
+    let colour = kind.look().colour_of(owner);
+    let [red, green, blue] = colour.map(|part| part / 51);
+    // The cube of 6 by 6 by 6 colours that terminals have from 16 on.
+    let number = red.saturating_mul(36).saturating_add(green.saturating_mul(6));
+    let number = number.saturating_add(blue).saturating_add(16);
+    let letter = if is_light(colour) { AnsiColor::Black } else { AnsiColor::BrightWhite };
+    let ground = Color::Ansi256(Ansi256Color(number));
+    Style::new().bg_color(Some(ground)).fg_color(Some(letter.into()))
+}
+
+fn style_of(cell: &Cell) -> Style {
+    match cell.mark {
+        Some(mark) => style_of_kind(mark, None).bold(),
+        None => style_of_kind(cell.kind, cell.owner),
+    }
+}
