@@ -16,7 +16,7 @@ const ALONE: Flag = ("--alone", &["--alone"], &[SION]);
 
 /// Each verb with the options that its help lists. What is for some formats only is refused for the
 /// others.
-const TABLE: [(&str, &[Flag]); 8] = [
+const TABLE: [(&str, &[Flag]); 9] = [
     ("info", &[ALONE, JSON]),
     (
         "ls",
@@ -76,6 +76,16 @@ const TABLE: [(&str, &[Flag]); 8] = [
     (
         "recover",
         &[ALONE, ("--force", &["--force"], &[SION, GSD]), ("--json", &["--json"], &[SION, GSD])],
+    ),
+    (
+        "map",
+        &[
+            ALONE,
+            JSON,
+            ("--svg", &["--svg", "-"], ALL),
+            ("--force", &["--force", "--svg", "-"], ALL),
+            ("--width", &["--width", "20"], ALL),
+        ],
     ),
     ("verify", &[JSON, DIRECT, ("--limit", &["--limit", "1"], ALL)]),
 ];

@@ -19,6 +19,7 @@ mod flags;
 mod inspect;
 mod links;
 mod list;
+mod map;
 mod names;
 mod pack;
 mod parts;

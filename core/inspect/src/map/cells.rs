@@ -58,7 +58,7 @@ pub struct Cell {
     pub amounts: Amounts,
     /// The kind that there is most of.
     pub kind: Kind,
-    /// Whose most of that is, if somebody's.
+    /// Whose that is, if at least half of it is one owner's.
     pub owner: Option<u64>,
     /// The most important table that is here, however short, if most is of another kind.
     pub mark: Option<Kind>,
@@ -102,8 +102,10 @@ impl Filling {
 
     fn cell(self, span: Span) -> Cell {
         let kind = self.amounts.most().unwrap_or(Kind::Unknown);
-        let of_kind = Kind::ALL.iter().zip(self.longest).find(|(other, _)| **other == kind);
-        let owner = of_kind.and_then(|(_, (_, owner))| owner);
+        let all = self.amounts.present().find(|(other, _)| *other == kind);
+        let half = all.map_or(0, |(_, bytes)| bytes.div_ceil(2));
+        let mut longest = Kind::ALL.iter().zip(self.longest).filter(|(other, _)| **other == kind);
+        let owner = longest.find_map(|(_, (bytes, owner))| owner.filter(|_| bytes >= half));
         let mark = self.mark.filter(|mark| *mark != kind);
         Cell { span, amounts: self.amounts, kind, owner, mark }
     }

@@ -18,7 +18,7 @@ use zerocopy::FromBytes;
 type Failed<S> = subject::Failed<S, Error>;
 
 /// Sums of chunk sizes that are kept, at most, so that a task is found by where it is.
-const MOST_SUMS: u32 = 1 << 12;
+const MOST_SUMS: u32 = 1 << 16;
 
 /// Opens a map of a physical file. The chunk sizes in META1 are read once, and a mapping that only
 /// its entries tell from other bytes; all else is looked up when it is asked for. Owners are the

@@ -59,10 +59,21 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
 
 /// Says what kept parts of the files from being known.
 fn damage(pictures: Vec<Picture>) -> Result<Sound, Failure> {
-    let mut damage = pictures.into_iter().filter_map(|picture| picture.damage);
-    let first = damage.next();
-    damage.for_each(|error| complain(&error.to_string()));
-    first.map_or(Ok(Sound::Yes), |error| Err(error.into()))
+    let (mut first, mut sound) = (None, Sound::Yes);
+    for picture in pictures {
+        let mut kinds = picture.cells.amounts.present();
+        match (picture.damage, kinds.find(|(kind, _)| *kind == Kind::Unknown)) {
+            (Some(error), _) if first.is_none() => first = Some(error),
+            (Some(error), _) => complain(&error.to_string()),
+            (None, Some(_)) => {
+                let path = printable_path(&picture.path);
+                complain(&format!("{path}: some of it is unknown; striae verify says why"));
+                sound = Sound::No;
+            }
+            (None, None) => {}
+        }
+    }
+    first.map_or(Ok(sound), |error| Err(error.into()))
 }
 
 /// Columns of the terminal, if there is one.
@@ -98,6 +109,14 @@ fn letters(kind: Kind) -> String {
         true => format!("{}{}", look.letter, look.letter_of(Some(1))),
         false => look.letter.to_string(),
     }
+}
+
+/// In words: what small letters are, if there are any.
+fn owners(pictures: &[Picture]) -> Option<String> {
+    let mut cells = pictures.iter().flat_map(|picture| &picture.cells.cells);
+    let is_any = cells.any(|cell| letter_of(cell).is_ascii_lowercase() && cell.kind.is_data());
+    let owner = pictures.first().filter(|_| is_any)?.owner;
+    Some(format!("a small letter is of a {owner} with an odd number"))
 }
 
 /// Bytes, with a mark if they are estimated.

@@ -2,7 +2,7 @@
 //!
 //! Each run of cells has its letter, so that it can be read in black and white.
 
-use super::{amounts_of, bytes_of, is_light, letter_of, letters, percent, rows, title};
+use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
 use crate::text::printable_path;
 use std::fmt::{Display, Write};
 use striae::map::{Cell, Picture};
@@ -110,8 +110,8 @@ impl Svg {
             self.text((LABEL, 0), "#000", &format!("{bytes} bytes, {percent} %"));
             self.line(LABEL.saturating_mul(3), look.description);
         }
-        if let Some(owner) = pictures.first().map(|picture| picture.owner) {
-            self.line(0, &format!("A small letter is of a {owner} with an odd number."));
+        if let Some(note) = owners(pictures) {
+            self.line(0, &note);
         }
         if is_sampled {
             self.line(0, "~ is estimated: some cells have too many places to look at all.");

@@ -1,6 +1,6 @@
 //! A map in letters, and in colours if there are any.
 
-use super::{amounts_of, bytes_of, is_light, letter_of, letters, percent, rows, title};
+use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use std::io::{self, Write};
 use striae::map::{Cell, Kind, Picture};
@@ -27,7 +27,10 @@ pub(super) fn write(
         writeln!(out)?;
     }
     write_legend(out, pictures)?;
-    pictures.iter().try_for_each(|picture| write_tables(out, picture))
+    match pictures {
+        [picture] => write_tables(out, picture),
+        _ => Ok(()), // of a set they would be more than its pictures
+    }
 }
 
 fn write_row(out: &mut impl Write, row: &[Cell], has_labels: bool) -> io::Result<()> {
@@ -55,8 +58,8 @@ fn write_legend(out: &mut impl Write, pictures: &[Picture]) -> io::Result<()> {
         write!(out, "{style}{letters}{style:#}{space} {name:<10} {bytes:>15} {percent:>6} %")?;
         writeln!(out, "  {description}")?;
     }
-    if let Some(owner) = pictures.first().map(|picture| picture.owner) {
-        writeln!(out, "a small letter is of a {owner} with an odd number")?;
+    if let Some(note) = owners(pictures) {
+        writeln!(out, "{note}")?;
     }
     if is_sampled {
         writeln!(out, "~ is estimated: some letters stand for too many places to look at all")?;
