@@ -8,11 +8,13 @@
     reason = "a test: a panic fails it"
 )]
 
+use std::cell::Cell;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use striae_core::sion::{Meta1, Opened, Physical};
 use striae_core::span::Span;
+use striae_core::store::ReadAt;
 use striae_core::{ffrecord, gsd};
 use striae_inspect::dump::Line;
 use striae_inspect::map::{Amounts, Kind, Map, Region};
@@ -253,7 +255,14 @@ fn any_bytes_have_a_map_or_an_error() {
     }
     for (_, bytes) in files("fuzz/seeds/gsd_open") {
         let store = &bytes[..];
-        let _ = striae_inspect::gsd::map(&store).map(|mut map| check(&mut map));
+        let Ok(mut map) = striae_inspect::gsd::map(&store) else { continue };
+        let (regions, mut lines) = (check(&mut map), Vec::new());
+        let dumped = striae_inspect::gsd::dump(&store, &mut |line| {
+            lines.push(line);
+            Ok(())
+        });
+        dumped.unwrap();
+        check_dump(&regions, &lines, kind_of);
     }
     for (_, bytes) in files("fuzz/seeds/ffrecord_open") {
         let store = &bytes[..];
@@ -286,4 +295,95 @@ fn a_changed_byte_or_a_cut_panics_nowhere() {
             }
         }
     }
+}
+
+#[test]
+fn the_legend_is_the_one_that_is_written_down() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/rationale.md");
+    let text = fs::read_to_string(path).unwrap();
+    let (_, table) = text.split_once("| letter | kind | what it is |\n|---|---|---|\n").unwrap();
+    let row = |kind: Kind| {
+        let look = kind.look();
+        format!("| `{}` | {} | {} |", look.letter, look.name, look.description)
+    };
+    let rows: Vec<_> = table.lines().take(Kind::COUNT).collect();
+    assert_eq!(rows, Kind::ALL.map(row));
+    for (index, kind) in Kind::ALL.into_iter().enumerate() {
+        let others = Kind::ALL.iter().skip(index + 1).map(|other| other.look());
+        for other in others {
+            assert!(kind.look().letter != other.letter && kind.look().colour != other.colour);
+        }
+    }
+}
+
+/// A GSD file of so many entries, each of 4 bytes: too many to be read for a picture.
+fn long_gsd(entries: u64) -> Vec<u8> {
+    let golden = files("tests/golden/gsd");
+    let mut bytes =
+        golden.iter().find(|(path, _)| path.ends_with("v21_empty.gsd")).unwrap().1.clone();
+    bytes.resize(256, 0);
+    let index = 1024_u64;
+    let data = index + 32 * (entries + 1);
+    for (at, value) in [(8, index), (16, entries + 1), (24, 256), (32, 12)] {
+        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes.extend(b"a\0");
+    bytes.resize(1024, 0);
+    for slot in 0..entries {
+        // Pairs stand in the other order, as those of a frame may.
+        let place = data + 4 * (slot ^ 1);
+        bytes.extend([slot / 2, 1, place].map(u64::to_le_bytes).concat());
+        bytes.extend([1, 0, 0, 0, 0, 0, 9, 0]);
+    }
+    bytes.resize(usize::try_from(data + 4 * entries).unwrap(), 0);
+    bytes
+}
+
+#[test]
+fn a_long_index_is_looked_up_where_it_is_drawn() {
+    let bytes = long_gsd(200_000);
+    let store = &bytes[..];
+    let mut map = striae_inspect::gsd::map(&store).unwrap();
+    for slot in (0..200_000).step_by(997) {
+        let region = map.at(1024 + 32 * 200_001 + 4 * (slot ^ 1) + 1).unwrap();
+        assert_eq!((region.kind, region.owner), (Kind::Data, Some(slot / 2)));
+        assert_eq!(region.span.len(), 3);
+    }
+    let cells = map.cells(NonZeroU64::new(1 << 16).unwrap()).unwrap();
+    assert!(cells.is_sampled);
+    let amounts: Vec<_> = cells.amounts.present().collect();
+    let wanted = [(Kind::Header, 256), (Kind::Index, 32 * 200_001), (Kind::Names, 768)];
+    assert_eq!(amounts, [&wanted[..], &[(Kind::Data, 800_000)]].concat());
+}
+
+/// A store that counts the bytes that are read.
+struct Counting<'b>(&'b [u8], Cell<u64>);
+
+impl ReadAt for Counting<'_> {
+    type Error = <[u8] as ReadAt>::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let read = self.0.read_at(offset, buf)?;
+        self.1.set(self.1.get() + u64::try_from(read).unwrap());
+        Ok(read)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        self.0.size()
+    }
+}
+
+impl Subject for Counting<'_> {}
+
+#[test]
+fn a_picture_costs_what_it_shows_and_not_what_the_file_has() {
+    let read = |entries| {
+        let bytes = long_gsd(entries);
+        let store = Counting(&bytes, Cell::new(0));
+        let mut map = striae_inspect::gsd::map(&store).unwrap();
+        map.cells(NonZeroU64::new(map.file_len().div_ceil(64)).unwrap()).unwrap();
+        store.1.get()
+    };
+    let (once, twice) = (read(200_000), read(400_000));
+    assert!(twice < once + once / 4, "{once} {twice}");
 }

@@ -28,7 +28,8 @@ fn each_letter_is_that_of_the_bytes_it_stands_for() {
     // 12 bytes of header, 3 checksums of 4 and 3 offsets of 8 bytes, then 5, 7 and 80 of samples.
     let letters = ["H".repeat(12), "C".repeat(12), "I".repeat(24)].concat();
     let letters = format!("{letters}DDDDDddddddd{}", "D".repeat(80));
-    let row = |at: usize| format!("{at:>12}  {}", &letters[at..letters.len().min(at + 46)]);
+    let cells = |at| letters.chars().skip(at).take(46).collect::<String>();
+    let row = |at: usize| format!("{at:>12}  {}", cells(at));
     assert_eq!(rows, [row(0), row(46), row(92), row(138)]);
     for line in ["H  header                  12   8.57 %", "Dd data                    92  65.71 %"]
     {
@@ -135,6 +136,27 @@ fn holes_are_seen_where_nothing_is_read() {
         |kind| kinds.iter().find(|row| row["kind"] == kind).map(|row| number(&row["bytes"]));
     assert_eq!(bytes("data"), Some(11));
     assert!(bytes("hole").unwrap() > 1 << 20, "{kinds:?}");
+}
+
+#[test]
+fn a_seal_is_checksums() {
+    let folder = Folder::new();
+    let (source, path) = (folder.write("a", [7; 500]), folder.path("a.sion"));
+    output(&["pack", "--seal", &path, &source, &source]);
+    let map = json(&output(&["map", "--json", &path]));
+    let tables = map["files"][0]["tables"].as_array().unwrap();
+    let kind_at = |offset| {
+        let is_there = |table: &&Value| {
+            let start = number(&table["offset"]);
+            (start..start + number(&table["bytes"])).contains(&offset)
+        };
+        tables.iter().find(is_there).unwrap()["kind"].as_str().unwrap()
+    };
+    let dump = json(&output(&["dump", "--json", &path]));
+    let is_seal = |line: &&Value| line["name"].as_str().unwrap().starts_with("seal.");
+    let fields: Vec<_> = dump.as_array().unwrap().iter().filter(is_seal).collect();
+    assert!(fields.len() > 3);
+    assert!(fields.iter().all(|field| kind_at(number(&field["offset"])) == "checksums"));
 }
 
 /// Checks that tags are closed in order, and that attributes are quoted and text is escaped.

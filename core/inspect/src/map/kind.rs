@@ -38,7 +38,7 @@ pub enum Kind {
 pub struct Look {
     /// Its name.
     pub name: &'static str,
-    /// What stands for it where there are no colours. That of an odd owner is its lower case.
+    /// What stands for it where there are no colours; see [`Kind::letter_of`].
     pub letter: char,
     /// Red, green and blue, each a multiple of 51.
     pub colour: [u8; 3],
@@ -81,11 +81,11 @@ impl Kind {
             Self::Checksums => ("checksums", 'C', [51, 153, 51], "checksums, and seals of them"),
             Self::Data => ("data", 'D', [51, 102, 204], "data"),
             Self::Records => ("records", 'K', [0, 153, 153], "keys, lengths and values of records"),
-            Self::Room => ("room", '-', [204, 204, 204], "unused rest of a chunk"),
+            Self::Room => ("room", '-', [153, 153, 153], "unused rest of a chunk"),
             Self::Unclaimed => {
                 ("unclaimed", 'o', [153, 153, 102], "nothing points to it: alignment, old tables")
             }
-            Self::Tail => ("tail", '>', [153, 153, 153], "behind the end of all that is read"),
+            Self::Tail => ("tail", '>', [102, 102, 102], "behind the end of all that is read"),
             Self::Hole => ("hole", '.', [255, 255, 255], "not used, and no bytes on the disk"),
             Self::Unknown => {
                 ("unknown", '?', [255, 255, 0], "nothing says what it is, or not rightly")
@@ -111,22 +111,19 @@ impl Kind {
     pub fn is_unread(self) -> bool {
         self >= Self::Room
     }
-}
 
-impl Look {
-    /// The letter of what has this owner: those of neighbours differ.
+    /// The letter of what has this owner: those of data of neighbours differ.
     #[must_use]
     pub const fn letter_of(self, owner: Option<u64>) -> char {
-        if is_odd(owner) { self.letter.to_ascii_lowercase() } else { self.letter }
+        let letter = self.look().letter;
+        if self.is_data() && is_odd(owner) { letter.to_ascii_lowercase() } else { letter }
     }
 
     /// The colour of what has this owner: those of neighbours differ.
     #[must_use]
     pub fn colour_of(self, owner: Option<u64>) -> [u8; 3] {
-        match is_odd(owner) {
-            true => self.colour.map(|part| part.saturating_add(51)),
-            false => self.colour,
-        }
+        let lighter = if is_odd(owner) { 51 } else { 0 };
+        self.look().colour.map(|part| part.saturating_add(lighter))
     }
 }
 

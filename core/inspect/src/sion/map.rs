@@ -65,7 +65,7 @@ fn tables_of(meta1: &Meta1) -> Vec<Region> {
         Region::table(layout.fixed(), Kind::Header, "META1"),
         Region::table(layout.globalranks(), Kind::Index, "META1.globalrank"),
         Region::table(layout.chunksizes(), Kind::Index, "META1.chunksize"),
-        Region::table(layout.commit_fields(), Kind::Header, "META1.start_of_varheader"),
+        Region::table(layout.commit_fields(), Kind::Header, "commit fields"),
     ]
 }
 

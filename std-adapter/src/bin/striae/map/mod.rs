@@ -104,17 +104,15 @@ fn amounts_of(pictures: &[Picture]) -> Amounts {
 
 /// The letters of a kind: two if neighbours have different ones.
 fn letters(kind: Kind) -> String {
-    let look = kind.look();
-    match kind.is_data() || kind == Kind::Checksums {
-        true => format!("{}{}", look.letter, look.letter_of(Some(1))),
-        false => look.letter.to_string(),
-    }
+    let both = [Some(0), Some(1)].map(|owner| kind.letter_of(owner));
+    let count = if kind.is_data() { 2 } else { 1 };
+    both.into_iter().take(count).collect()
 }
 
 /// In words: what small letters are, if there are any.
 fn owners(pictures: &[Picture]) -> Option<String> {
     let mut cells = pictures.iter().flat_map(|picture| &picture.cells.cells);
-    let is_any = cells.any(|cell| letter_of(cell).is_ascii_lowercase() && cell.kind.is_data());
+    let is_any = cells.any(|cell| cell.kind.is_data() && letter_of(cell).is_ascii_lowercase());
     let owner = pictures.first().filter(|_| is_any)?.owner;
     Some(format!("a small letter is of a {owner} with an odd number"))
 }
@@ -145,7 +143,7 @@ fn rows(picture: &Picture) -> impl Iterator<Item = &[Cell]> {
 /// The letter of a cell: that of a table, however short, if there is one.
 fn letter_of(cell: &Cell) -> char {
     let shown = cell.mark.unwrap_or(cell.kind);
-    shown.look().letter_of(cell.owner.filter(|_| cell.mark.is_none()))
+    shown.letter_of(cell.owner.filter(|_| cell.mark.is_none()))
 }
 
 /// Whether black is better to be read on it than white.
@@ -156,11 +154,11 @@ fn is_light([red, green, blue]: [u8; 3]) -> bool {
 }
 
 /// In words: how large a file is, and how large a cell.
-fn title(picture: &Picture) -> String {
+fn title(picture: &Picture, cell: &str) -> String {
     let cell_len = picture.cells.cell_len;
     let path = printable_path(&picture.path);
     let is = if cell_len.get() == 1 { "1 byte".to_owned() } else { format!("{cell_len} bytes") };
-    format!("{path}: {} bytes, a letter is {is}", picture.file_len)
+    format!("{path}: {} bytes, a {cell} is {is}", picture.file_len)
 }
 
 #[derive(Serialize)]

@@ -27,7 +27,7 @@ pub(super) fn svg(pictures: &[Picture]) -> String {
     let width = columns.saturating_mul(CELL.0).saturating_add(LABEL).max(TABLE.0.saturating_mul(4));
     let mut svg = Svg { text: String::new(), width, y: MARGIN };
     for picture in pictures {
-        svg.line(0, &title(picture));
+        svg.line(0, &title(picture, "cell"));
         rows(picture).for_each(|row| svg.row(row));
         svg.y = svg.y.saturating_add(LINE / 2);
         svg.tables(picture);
@@ -139,8 +139,8 @@ impl Svg {
 /// The letter and the colour of a cell.
 fn look_of(cell: &Cell) -> (char, [u8; 3]) {
     let colour = match cell.mark {
-        Some(mark) => mark.look().colour,
-        None => cell.kind.look().colour_of(cell.owner),
+        Some(mark) => mark.colour_of(None),
+        None => cell.kind.colour_of(cell.owner),
     };
     (letter_of(cell), colour)
 }

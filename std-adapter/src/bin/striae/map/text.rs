@@ -22,7 +22,7 @@ pub(super) fn write(
     has_labels: bool,
 ) -> io::Result<()> {
     for picture in pictures {
-        writeln!(out, "{}", title(picture))?;
+        writeln!(out, "{}", title(picture, "letter"))?;
         rows(picture).try_for_each(|row| write_row(out, row, has_labels))?;
         writeln!(out)?;
     }
@@ -80,7 +80,7 @@ fn write_tables(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
 
 /// Black or white, whatever can be read on the colour.
 fn style_of_kind(kind: Kind, owner: Option<u64>) -> Style {
-    let colour = kind.look().colour_of(owner);
+    let colour = kind.colour_of(owner);
     let [red, green, blue] = colour.map(|part| part / 51);
     // The cube of 6 by 6 by 6 colours that terminals have from 16 on.
     let number = red.saturating_mul(36).saturating_add(green.saturating_mul(6));
