@@ -1,38 +1,5 @@
 //! Kinds of bytes, whatever the format: the one legend of all maps.
 
-/// What bytes of a file are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// What the file is, in fixed places.
-    Header,
-    /// Copies of a header.
-    Shadow,
-    /// Where data are.
-    Index,
-    /// How much of each place is used.
-    Lengths,
-    /// Which file has which task.
-    Mapping,
-    /// Names of data.
-    Names,
-    /// Checksums.
-    Checksums,
-    /// Data of users.
-    Data,
-    /// Data of users, in records with keys.
-    Records,
-    /// Room that nothing uses, for more data of an owner.
-    Room,
-    /// What nothing points to.
-    Unclaimed,
-    /// What follows all that is read.
-    Tail,
-    /// As [`Kind::Room`], [`Kind::Unclaimed`], [`Kind::Tail`] or [`Kind::Unknown`], and not stored.
-    Hole,
-    /// What nothing says anything of that could be right.
-    Unknown,
-}
-
 /// How a kind is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -46,54 +13,52 @@ pub struct Look {
     pub description: &'static str,
 }
 
+/// A row for each kind: letter, name, colour, description.
+macro_rules! kinds {
+    ($($Kind:ident $letter:literal $name:literal $colour:tt $description:literal,)+) => {
+        /// What bytes of a file are for. Metadata come first, and of these the most important one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind {
+            $(#[doc = concat!("`", $letter, "`: ", $description, ".")] $Kind,)+
+        }
+
+        impl Kind {
+            /// All of them, in order.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$Kind,)+];
+
+            /// Number of kinds.
+            pub const COUNT: usize = [$($letter,)+].len();
+
+            /// How it is shown.
+            #[must_use]
+            pub const fn look(self) -> Look {
+                let (name, letter, colour, description) = match self {
+                    $(Self::$Kind => ($name, $letter, $colour, $description),)+
+                };
+                Look { name, letter, colour, description }
+            }
+        }
+    };
+}
+
+kinds! {
+    Header 'H' "header" [204, 0, 0] "what the file is: fixed fields",
+    Shadow 'S' "shadow" [255, 102, 102] "copies of the header",
+    Index 'I' "index" [255, 153, 0] "where data are",
+    Lengths 'L' "lengths" [204, 153, 51] "how much of each chunk is used",
+    Mapping 'M' "mapping" [153, 51, 204] "which file has which task",
+    Names 'N' "names" [204, 102, 204] "names of chunks",
+    Checksums 'C' "checksums" [51, 153, 51] "checksums, and seals of them",
+    Data 'D' "data" [51, 102, 204] "data",
+    Records 'K' "records" [0, 153, 153] "keys, lengths and values of records",
+    Room '-' "room" [153, 153, 153] "unused rest of a chunk",
+    Unclaimed 'o' "unclaimed" [153, 153, 102] "nothing points to it: alignment, old tables",
+    Tail '>' "tail" [102, 102, 102] "behind the end of all that is read",
+    Hole '.' "hole" [255, 255, 255] "not used, and no bytes on the disk",
+    Unknown '?' "unknown" [255, 255, 0] "nothing says what it is, or not rightly",
+}
+
 impl Kind {
-    /// Number of kinds.
-    pub const COUNT: usize = 14;
-
-    /// All of them: metadata first, and of these the most important one first.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Header,
-        Self::Shadow,
-        Self::Index,
-        Self::Lengths,
-        Self::Mapping,
-        Self::Names,
-        Self::Checksums,
-        Self::Data,
-        Self::Records,
-        Self::Room,
-        Self::Unclaimed,
-        Self::Tail,
-        Self::Hole,
-        Self::Unknown,
-    ];
-
-    /// How it is shown.
-    #[must_use]
-    pub const fn look(self) -> Look {
-        let (name, letter, colour, description) = match self {
-            Self::Header => ("header", 'H', [204, 0, 0], "what the file is: fixed fields"),
-            Self::Shadow => ("shadow", 'S', [255, 102, 102], "copies of the header"),
-            Self::Index => ("index", 'I', [255, 153, 0], "where data are"),
-            Self::Lengths => ("lengths", 'L', [204, 153, 51], "how much of each chunk is used"),
-            Self::Mapping => ("mapping", 'M', [153, 51, 204], "which file has which task"),
-            Self::Names => ("names", 'N', [204, 102, 204], "names of chunks"),
-            Self::Checksums => ("checksums", 'C', [51, 153, 51], "checksums, and seals of them"),
-            Self::Data => ("data", 'D', [51, 102, 204], "data"),
-            Self::Records => ("records", 'K', [0, 153, 153], "keys, lengths and values of records"),
-            Self::Room => ("room", '-', [153, 153, 153], "unused rest of a chunk"),
-            Self::Unclaimed => {
-                ("unclaimed", 'o', [153, 153, 102], "nothing points to it: alignment, old tables")
-            }
-            Self::Tail => ("tail", '>', [102, 102, 102], "behind the end of all that is read"),
-            Self::Hole => ("hole", '.', [255, 255, 255], "not used, and no bytes on the disk"),
-            Self::Unknown => {
-                ("unknown", '?', [255, 255, 0], "nothing says what it is, or not rightly")
-            }
-        };
-        Look { name, letter, colour, description }
-    }
-
     /// Whether it is about the file, and not of users.
     #[must_use]
     pub fn is_metadata(self) -> bool {
