@@ -3,6 +3,7 @@
 use crate::bounded::Bounded;
 use crate::gsd_everything::{Summary, read_everything};
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
+use crate::mapping::check_maps;
 use core::cell::Cell;
 use core::convert::Infallible;
 use std::collections::BTreeMap;
@@ -64,6 +65,7 @@ fn each_sealing(data: &[u8], check: fn(&[u8])) {
 pub fn gsd_verify(data: &[u8]) {
     each_sealing(data, |bytes| {
         let _damage = verified(bytes);
+        check_maps(bytes);
     });
 }
 

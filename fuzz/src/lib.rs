@@ -26,6 +26,7 @@ pub mod held;
 pub mod hoomd_plain;
 mod hoomd_reading;
 mod inspecting;
+mod mapping;
 pub mod model;
 pub mod powered;
 mod reopening;
