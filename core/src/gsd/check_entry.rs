@@ -14,6 +14,7 @@ use super::raw::{IndexEntry, Shadow};
 use crate::field::FieldId;
 use crate::span::Span;
 use core::fmt;
+use heapless::Vec;
 
 /// A part of a file after the header that is not a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,6 +237,9 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Most findings of an entry: six of its fields, three parts that it overlaps, and its order.
+const MOST: usize = 10;
+
 /// The limits and blocks that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryCheck {
@@ -275,41 +279,53 @@ impl EntryCheck {
     ///
     /// `before` is the used entry before it, if there is one. An entry that only repeats it has no
     /// defect: such entries fill an index that needs more entries than there are chunks.
+    #[inline] // a sound entry then takes little time
     pub fn findings(
         &self,
         before: Option<&IndexEntry>,
         entry: &IndexEntry,
         offset: u64,
     ) -> impl Iterator<Item = Finding> + use<> {
-        let is_told = before == Some(entry) || !entry.is_used();
-        let empty = (!entry.is_used()).then_some(Finding::Empty { offset });
-        let (fields, overlaps, order) = match is_told {
-            true => ([None; 6], [None; 3], None),
-            false => (
-                self.of_fields(entry, offset),
-                self.overlaps(entry, offset),
-                before.and_then(|before| self.order(before, entry, offset)),
-            ),
+        let mut found = Vec::<_, MOST>::new();
+        let mut add = |finding| {
+            let _ = found.push(finding); // there is room for all
         };
-        fields.into_iter().chain(overlaps).chain([order, empty]).flatten()
+        if !entry.is_used() {
+            add(Finding::Empty { offset });
+        } else if before != Some(entry) {
+            self.of_fields(entry, offset, &mut add);
+            self.overlaps(entry, offset, &mut add);
+            before.and_then(|before| self.order(before, entry, offset)).into_iter().for_each(add);
+        }
+        found.into_iter()
     }
 
     /// What is wrong with an entry by itself.
-    fn of_fields(&self, entry: &IndexEntry, offset: u64) -> [Option<Finding>; 6] {
+    #[inline]
+    fn of_fields(&self, entry: &IndexEntry, offset: u64, add: &mut impl FnMut(Finding)) {
         let (id, names) = (entry.id.get(), self.name_count);
         let (frame, slots) = (entry.frame.get(), self.shown.slots);
         let (flags, kind) = (entry.flags, entry.kind);
-        [
-            self.extent(entry, offset),
-            (entry.m.get() == 0).then_some(Finding::Columns { offset }),
-            ChunkType::from_number(kind).is_none().then_some(Finding::Kind { offset, kind }),
-            (flags != 0).then_some(Finding::Flags { offset, flags }),
-            (u32::from(id) >= names).then_some(Finding::Unnamed { offset, id, names }),
-            (frame >= slots).then_some(Finding::Frame { offset, frame, slots }),
-        ]
+        self.extent(entry, offset).into_iter().for_each(&mut *add);
+        if entry.m.get() == 0 {
+            add(Finding::Columns { offset });
+        }
+        if ChunkType::from_number(kind).is_none() {
+            add(Finding::Kind { offset, kind });
+        }
+        if flags != 0 {
+            add(Finding::Flags { offset, flags });
+        }
+        if u32::from(id) >= names {
+            add(Finding::Unnamed { offset, id, names });
+        }
+        if frame >= slots {
+            add(Finding::Frame { offset, frame, slots });
+        }
     }
 
     /// What is wrong with the place or the size of the chunk, but that it overlaps something.
+    #[inline]
     fn extent(&self, entry: &IndexEntry, offset: u64) -> Option<Finding> {
         let (location, n, m) = (entry.location.get(), entry.n.get(), entry.m.get());
         if location < 256 {
@@ -329,21 +345,23 @@ impl EntryCheck {
     }
 
     /// The parts of the file that the chunk overlaps, but for the header, which its location tells.
-    fn overlaps(&self, entry: &IndexEntry, offset: u64) -> [Option<Finding>; 3] {
+    #[inline]
+    fn overlaps(&self, entry: &IndexEntry, offset: u64, add: &mut impl FnMut(Finding)) {
+        let Some(chunk) = span_of(entry) else { return };
+        let (start, len) = (chunk.offset(), chunk.len());
         let shadow = self.shadow.and_then(|shadow| Span::new(shadow, Shadow::BOTH_LEN));
-        let parts = [
+        for (part, span) in [
             (Part::Index, self.index.span()),
             (Part::Names, self.names.span()),
             (Part::Shadow, shadow),
-        ];
-        let chunk = span_of(entry);
-        parts.map(|(part, span)| {
-            let (chunk, span) = (chunk?, span?);
-            let (start, len) = (chunk.offset(), chunk.len());
-            chunk.overlaps(span).then_some(Finding::Overlap { offset, start, len, part })
-        })
+        ] {
+            if span.is_some_and(|span| chunk.overlaps(span)) {
+                add(Finding::Overlap { offset, start, len, part });
+            }
+        }
     }
 
+    #[inline]
     fn order(&self, before: &IndexEntry, entry: &IndexEntry, offset: u64) -> Option<Finding> {
         let (frame, id) = (entry.frame.get(), entry.id.get());
         let (frame_before, before) = (before.frame.get(), before.id.get());
@@ -366,6 +384,7 @@ impl EntryCheck {
 }
 
 /// The bytes that an entry says are its chunk's, wherever they are.
+#[inline]
 fn span_of(entry: &IndexEntry) -> Option<Span> {
     let start = u64::try_from(entry.location.get()).ok()?;
     let kind = ChunkType::from_number(entry.kind)?;
