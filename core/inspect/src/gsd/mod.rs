@@ -25,11 +25,12 @@ pub use striae_core::gsd::Basis;
 use crate::subject::{self, Subject};
 use alloc::vec::Vec;
 use core::ops::Range;
-use striae_core::gsd::Error;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
+use striae_core::gsd::{Chunk, Error};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// The error that ends the check of a file: the store failed, or the file became shorter.
@@ -45,16 +46,40 @@ pub(crate) fn each_entry<S: Subject>(
     slots: Range<u64>,
     each: EachEntry<'_, S>,
 ) -> Result<(), Failed<S>> {
-    let (offset, mut numbers) = (index.offset_of(slots.start), slots.clone());
-    let count = slots.end.saturating_sub(slots.start);
-    let table = Span::of_table(offset, count, 32).ok_or(DriveError::Ended { offset })?;
-    subject::read_windows(subject, table, subject::WINDOW, &mut Vec::new(), |_, bytes| {
-        let entries = <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default();
-        for (entry, number) in entries.iter().zip(&mut numbers) {
+    each_window(subject, index, slots, |first, entries| {
+        for (entry, number) in entries.iter().zip(first..) {
             if !each(number, entry)? {
                 return Ok(false);
             }
         }
         Ok(true)
     })
+}
+
+/// Hands the entries in some slots to `each`, many at once, with the number of the first, until it
+/// wants no more.
+pub(crate) fn each_window<S: Subject>(
+    subject: &S,
+    index: IndexBlock,
+    slots: Range<u64>,
+    mut each: impl FnMut(u64, &[IndexEntry]) -> Result<bool, Failed<S>>,
+) -> Result<(), Failed<S>> {
+    let (offset, mut first) = (index.offset_of(slots.start), slots.start);
+    let count = slots.end.saturating_sub(slots.start);
+    let table = Span::of_table(offset, count, 32).ok_or(DriveError::Ended { offset })?;
+    subject::read_windows(subject, table, subject::WINDOW, &mut Vec::new(), |_, bytes| {
+        let entries = <[IndexEntry]>::ref_from_bytes(bytes).unwrap_or_default();
+        let more = each(first, entries)?;
+        first = first.saturating_add(usize_to_u64(entries.len()));
+        Ok(more)
+    })
+}
+
+/// The bytes from the first of some chunks to the last, if most of them are theirs.
+#[must_use]
+pub fn together(chunks: &[Chunk]) -> Option<Span> {
+    let start = chunks.iter().map(|chunk| chunk.span.offset()).min()?;
+    let end = chunks.iter().map(|chunk| chunk.span.end()).max()?;
+    let len = chunks.iter().map(|chunk| chunk.span.len()).fold(0, u64::saturating_add);
+    Span::between(start, end).filter(|whole| whole.len() <= len.saturating_mul(2))
 }

@@ -3,10 +3,11 @@
 
 use super::head::{Head, compare};
 use super::names::Names;
+use super::overlap::{Index, Near};
 use super::sums::Sums;
-use super::{Depth, Report, overlap};
+use super::{Depth, Report};
 use crate::gsd::finding::FindingKind;
-use crate::gsd::{Failed, each_entry};
+use crate::gsd::{Failed, each_window};
 use crate::subject::{Subject, Sum};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -76,15 +77,20 @@ pub(super) fn check<S: Subject>(
         crc: 0,
         checksum: subject.checksum(Sum::Crc32c),
     };
-    each_entry(subject, head.shown, 0..entries, &mut |slot, entry| {
-        if let Some(chunk) = seen.take(slot, entry) {
-            sums.take(chunk, seen.report)?;
+    let mut near = Near::new(&head);
+    each_window(subject, head.shown, 0..entries, |first, entries| {
+        seen.sum(first, entries);
+        for (slot, entry) in (first..).zip(entries) {
+            if let Some(chunk) = seen.take(slot, entry) {
+                near.take(slot, chunk.span);
+                sums.take(chunk, seen.report)?;
+            }
         }
         Ok(true)
     })?;
     sums.finish(seen.report)?;
     seen.finish();
-    overlap::check(subject, &head, entries, limits, report)
+    near.finish(&Index { subject, head: &head, entries, limits }, report)
 }
 
 /// Finds the number of entries.
@@ -94,14 +100,18 @@ fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Resul
     let committed = head.record.map(|record| record.entries.min(shown.slots));
     let slots = committed.unwrap_or(0)..shown.slots;
     let (mut hole, mut stale, mut half) = (None, 0_u64, None);
-    each_entry(subject, shown, slots, &mut |slot, entry| {
-        match (hole, entry.is_used()) {
-            (None, false) => hole = Some(slot),
-            (Some(_), true) => stale = stale.saturating_add(1),
-            _ => {}
-        }
-        if !entry.is_used() && entry.as_bytes().iter().any(|&byte| byte != 0) {
-            half.get_or_insert(slot);
+    each_window(subject, shown, slots, |first, entries| {
+        for (slot, entry) in (first..).zip(entries) {
+            match entry.is_used() {
+                true if hole.is_some() => stale = stale.saturating_add(1),
+                true => {}
+                false => {
+                    hole.get_or_insert(slot);
+                    if half.is_none() && !is_zero(entry) {
+                        half = Some(slot);
+                    }
+                }
+            }
         }
         Ok(true)
     })?;
@@ -115,12 +125,17 @@ fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Resul
 }
 
 impl Entries<'_, '_> {
+    /// Adds the entries that the commit record has the checksum of; `first` is the slot of the
+    /// first.
+    fn sum(&mut self, first: u64, entries: &[IndexEntry]) {
+        let Some(record) = &self.head.record else { return };
+        let skip = usize::try_from(record.crc_from.saturating_sub(first)).unwrap_or(usize::MAX);
+        self.crc = (self.checksum)(self.crc, entries.get(skip..).unwrap_or_default().as_bytes());
+    }
+
     /// Checks an entry; returns its chunk if it is plausible and not a copy of the previous one.
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
-        let Head { shown, record, .. } = self.head;
-        if record.is_some_and(|record| slot >= record.crc_from) {
-            self.crc = (self.checksum)(self.crc, entry.as_bytes());
-        }
+        let shown = self.head.shown;
         if slot > 0 && *entry == self.before {
             return None; // a striae writer fills its index with copies of the last entry
         }
@@ -153,7 +168,7 @@ impl Entries<'_, '_> {
         if chunk.kind == ChunkType::Character && self.head.version < Version::LAYER {
             count_one(&mut self.early_text, at(30));
         }
-        let data_end = record.map_or(u64::MAX, |record| record.data_end);
+        let data_end = self.head.record.as_ref().map_or(u64::MAX, |record| record.data_end);
         if chunk.span.end() > data_end {
             let (offset, span) = (at(16), chunk.span);
             self.report.add(FindingKind::BehindEnd { offset, span, data_end });
@@ -162,6 +177,7 @@ impl Entries<'_, '_> {
     }
 
     /// Checks whether the frame already has a chunk of that name.
+    #[inline]
     fn check_name(&mut self, slot: u64, entry: &IndexEntry) {
         let (frame, id) = (entry.frame.get(), entry.id.get());
         if slot == 0 || frame != self.before.frame.get() {
@@ -200,6 +216,10 @@ impl Entries<'_, '_> {
             compare(Commit::index_crc, record.index_crc, self.crc, self.report);
         }
     }
+}
+
+fn is_zero(entry: &IndexEntry) -> bool {
+    *entry == IndexEntry::new_zeroed()
 }
 
 fn count_one(seen: &mut Option<(u64, u64)>, offset: u64) {

@@ -152,42 +152,63 @@ const fn key(spot: &Spot) -> (u64, u64) {
     (spot.0.offset(), spot.1)
 }
 
-pub(super) fn check<S: Subject>(
-    subject: &S,
-    head: &Head,
-    entries: u64,
-    limits: Limits,
-    report: &mut Report<'_>,
-) -> Result<(), Failed<S>> {
-    let index = Index { subject, head, entries, limits };
-    let mut sweep = Sweep::new(head);
-    let mut near: Vec<Spot> = Vec::new();
-    index.each(&mut |spot| {
-        near.push(spot);
-        if near.len() >= NEAR.saturating_mul(2) {
-            near.sort_unstable_by_key(key);
-            near.drain(..NEAR).for_each(|(span, slot)| sweep.take(slot, span));
+/// Looks at chunks in the order of the index, as long as that is nearly the order of their places.
+pub(super) struct Near {
+    sweep: Sweep,
+    spots: Vec<Spot>,
+}
+
+impl Near {
+    pub(super) fn new(head: &Head) -> Self {
+        Self { sweep: Sweep::new(head), spots: Vec::new() }
+    }
+
+    /// The next chunk, and its slot.
+    #[inline]
+    pub(super) fn take(&mut self, slot: u64, span: Span) {
+        if span.is_empty() || self.has_given_up() {
+            return;
         }
-        !sweep.is_disordered && sweep.found.len() < MAX_KEPT
-    })?;
-    if !sweep.is_disordered && sweep.found.len() < MAX_KEPT {
-        near.sort_unstable_by_key(key);
-        near.iter().for_each(|&(span, slot)| sweep.take(slot, span));
-        if !sweep.is_disordered {
-            sweep.finish(report);
-            return Ok(());
+        self.spots.push((span, slot));
+        if self.spots.len() >= NEAR.saturating_mul(2) {
+            self.sweep(NEAR);
         }
     }
-    drop(near);
-    index.sweep_batches(report)
+
+    /// Takes so many chunks in the order of their places.
+    fn sweep(&mut self, count: usize) {
+        self.spots.sort_unstable_by_key(key);
+        self.spots.drain(..count).for_each(|(span, slot)| self.sweep.take(slot, span));
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.sweep.is_disordered || self.sweep.found.len() >= MAX_KEPT
+    }
+
+    /// There are no more chunks. If they were in disorder, all are looked at again, in the `index`.
+    pub(super) fn finish<S: Subject>(
+        mut self,
+        index: &Index<'_, S>,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failed<S>> {
+        if !self.has_given_up() {
+            self.sweep(self.spots.len());
+            if !self.sweep.is_disordered {
+                self.sweep.finish(report);
+                return Ok(());
+            }
+        }
+        drop(self);
+        index.sweep_batches(report)
+    }
 }
 
 /// The chunks of the index that take place.
-struct Index<'a, S> {
-    subject: &'a S,
-    head: &'a Head,
-    entries: u64,
-    limits: Limits,
+pub(super) struct Index<'a, S> {
+    pub(super) subject: &'a S,
+    pub(super) head: &'a Head,
+    pub(super) entries: u64,
+    pub(super) limits: Limits,
 }
 
 impl<S: Subject> Index<'_, S> {
