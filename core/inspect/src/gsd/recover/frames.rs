@@ -65,7 +65,7 @@ struct Waiting {
 struct Collect<'e, S: Subject> {
     is_sorted: bool,
     ends: &'e BTreeSet<u64>,
-    each: &'e mut dyn FnMut(Entries) -> Result<(), Failed<S>>,
+    each: &'e mut dyn FnMut(&mut Entries) -> Result<(), Failed<S>>,
     present: Option<Entries>,
     /// Frames of damaged entries since the last sound one.
     damaged: Vec<Option<u64>>,
@@ -81,7 +81,7 @@ struct Collect<'e, S: Subject> {
 pub(super) fn each_frame<S: Subject>(
     subject: &S,
     evidence: &Evidence,
-    each: &mut dyn FnMut(Entries) -> Result<(), Failed<S>>,
+    each: &mut dyn FnMut(&mut Entries) -> Result<(), Failed<S>>,
 ) -> Result<(), Failed<S>> {
     let index = &evidence.index;
     let mut collect: Collect<'_, S> = Collect {
@@ -310,6 +310,7 @@ impl<S: Subject> Collect<'_, S> {
         let told: Vec<_> = told.collect();
         let is_unknown = self.many_damaged || told.contains(&None);
         let is_damaged = |frame: Option<u64>| frame.is_some() && told.contains(&frame);
+        let mut chunks = Vec::new();
         if let Some(mut present) = self.present.take() {
             present.has_lost |= is_damaged(last);
             let is_end = self.ends.contains(&present.slots.end);
@@ -320,12 +321,14 @@ impl<S: Subject> Collect<'_, S> {
             if !self.is_sorted {
                 present.keep_last();
             }
-            (self.each)(present)?;
+            (self.each)(&mut present)?;
+            chunks = present.chunks; // their memory is the next frame's
+            chunks.clear();
         }
         if let Some(frame) = next {
             self.present = Some(Entries {
                 frame,
-                chunks: Vec::new(),
+                chunks,
                 slots: u64::MAX..u64::MAX,
                 has_lost: is_damaged(next),
                 lost_before: is_unknown || self.crash.is_some(),

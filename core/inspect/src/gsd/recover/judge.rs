@@ -51,7 +51,6 @@ struct Judge<'a, S> {
     tail: Tail,
     /// Ids of saved chunks whose names are unknown.
     unknown: BTreeSet<u16>,
-    window: Vec<u8>,
     /// The limit for chunks that are compared with checksums.
     room: Room,
 }
@@ -62,13 +61,12 @@ pub(super) fn judge<S: Subject>(
     names: &mut Names,
 ) -> Result<Judged, Failed<S>> {
     let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false, taken: None };
-    let (unknown, window) = (BTreeSet::new(), Vec::new());
+    let unknown = BTreeSet::new();
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
     let tail = Tail::new();
-    let mut judge =
-        Judge { subject, evidence, names, judged, held, data_end, tail, unknown, window, room };
+    let mut judge = Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room };
     judge.learn_sums()?;
-    each_frame(subject, evidence, &mut |entries| judge.take(&entries))?;
+    each_frame(subject, evidence, &mut |entries| judge.take(entries))?;
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
@@ -96,12 +94,12 @@ impl<S: Subject> Judge<'_, S> {
             return Ok(());
         }
         let (subject, evidence) = (self.subject, self.evidence);
-        let (names, window) = (&mut *self.names, &mut self.window);
+        let names = &mut *self.names;
         let mut room = Room::damaged(evidence.file_len);
         each_frame(subject, evidence, &mut |entries| {
             let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
             if fits && names.sums.is_none() {
-                sums::learn(subject, &entries.chunks, names, &mut room, window)?;
+                sums::learn(subject, &entries.chunks, names, &mut room)?;
             }
             Ok(())
         })
@@ -173,7 +171,7 @@ impl<S: Subject> Judge<'_, S> {
         if has_sums && entries.chunks.iter().any(|chunk| self.room.take(chunk).is_err()) {
             return Ok(Err(Loss::Overlap)); // as nothing else makes sound chunks that many
         }
-        sums::check(self.subject, &entries.chunks, id, &mut self.window).map(Ok)
+        sums::check(self.subject, &entries.chunks, id).map(Ok)
     }
 
     fn certainty(&self, entries: &Entries, said: &SumVerdict) -> Certainty {
@@ -204,12 +202,9 @@ impl<S: Subject> Judge<'_, S> {
         if !entries.are_all(self.names.total, self.evidence.version.is_sorted()) {
             return lost(Loss::Neighbour);
         }
-        let mut spans: Vec<Span> = entries.chunks.iter().map(|chunk| chunk.span).collect();
-        spans.sort_unstable_by_key(|span| (span.offset(), span.len()));
         let index = self.evidence.index.span();
-        let shares = spans.iter().any(|span| span.overlaps(index))
-            || spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b));
-        if shares {
+        let in_index = |chunk: &Chunk| chunk.span.overlaps(index);
+        if entries.chunks.iter().any(in_index) || share_bytes(&entries.chunks) {
             return lost(Loss::Overlap);
         }
         match belief {
@@ -307,6 +302,16 @@ impl<S: Subject> Judge<'_, S> {
             _ => self.judged.runs.push(Run { frames, first: None, certainty }),
         }
     }
+}
+
+/// Whether two of these chunks share bytes. Most stand one behind the other.
+fn share_bytes(chunks: &[Chunk]) -> bool {
+    if chunks.is_sorted_by(|a, b| a.span.end() <= b.span.offset()) {
+        return false;
+    }
+    let mut spans: Vec<Span> = chunks.iter().map(|chunk| chunk.span).collect();
+    spans.sort_unstable_by_key(|span| (span.offset(), span.len()));
+    spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b))
 }
 
 /// Records that the frame shares bytes with another one: one of them is wrong, unless it is proven.

@@ -1,9 +1,8 @@
 //! Compares a frame with its checksums.
 
 use super::{Loss, names::Names};
-use crate::gsd::Failed;
-use crate::subject::{Subject, Sum, read, read_pieces};
-use alloc::vec;
+use crate::gsd::{Failed, together};
+use crate::subject::{Subject, Sum};
 use alloc::vec::Vec;
 use striae_core::gsd::raw::ChecksumRow;
 use striae_core::gsd::{Checksums, Chunk, ChunkType, Error};
@@ -32,10 +31,9 @@ pub(super) fn check<S: Subject>(
     subject: &S,
     chunks: &[Chunk],
     id: Option<u16>,
-    window: &mut Vec<u8>,
 ) -> Result<SumVerdict, Failed<S>> {
     let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
-    match own.map_or(Ok(SumVerdict::Nothing), |own| check_by(subject, chunks, own, window)) {
+    match own.map_or(Ok(SumVerdict::Nothing), |own| check_by(subject, chunks, own)) {
         Err(DriveError::Store(_)) => Ok(SumVerdict::Wrong(Loss::Unreadable)),
         checked => checked,
     }
@@ -48,12 +46,11 @@ pub(super) fn learn<S: Subject>(
     chunks: &[Chunk],
     names: &mut Names,
     room: &mut Room,
-    window: &mut Vec<u8>,
 ) -> Result<(), Failed<S>> {
     let rows = usize_to_u64(chunks.len());
     let may_be = |chunk: &&Chunk| chunk.kind == ChunkType::U32 && chunk.m == 2 && chunk.n == rows;
     for own in chunks.iter().filter(may_be) {
-        match is_right(subject, chunks, own, room, window) {
+        match is_right(subject, chunks, own, room) {
             Ok(true) => names.sums = Some(own.id),
             Ok(false) | Err(DriveError::Store(_)) => {}
             Err(error) => return Err(error),
@@ -68,7 +65,6 @@ fn is_right<S: Subject>(
     chunks: &[Chunk],
     own: &Chunk,
     room: &mut Room,
-    window: &mut Vec<u8>,
 ) -> Result<bool, Failed<S>> {
     if room.take(own).is_err() {
         return Ok(false);
@@ -78,12 +74,16 @@ fn is_right<S: Subject>(
     let is_whole = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)).is_ok();
     let may_be = is_whole && are_of(&bytes, own, chunks);
     let has_room = may_be && chunks.iter().all(|chunk| room.take(chunk).is_ok());
-    Ok(has_room && matches!(check_by(subject, chunks, own, window)?, SumVerdict::Right))
+    Ok(has_room && matches!(check_by(subject, chunks, own)?, SumVerdict::Right))
 }
 
+/// The bytes of the chunk `own`, which holds checksums.
 fn read_rows<S: Subject>(subject: &S, own: &Chunk) -> Result<Vec<u8>, Failed<S>> {
-    let mut bytes = vec![0; usize::try_from(own.span.len().min(MAX_LEN)).unwrap_or(0)];
-    read(subject, own.span.offset(), &mut bytes)?;
+    let span = own.span.part(0, own.span.len().min(MAX_LEN)).unwrap_or(own.span);
+    let mut bytes = Vec::with_capacity(usize::try_from(span.len()).unwrap_or(0));
+    subject
+        .data(span, &mut |piece| bytes.extend_from_slice(piece))
+        .map_err(DriveError::infallible)?;
     Ok(bytes)
 }
 
@@ -97,19 +97,17 @@ fn are_of(rows: &[u8], own: &Chunk, chunks: &[Chunk]) -> bool {
     others.iter().map(|row| row.id.get()).eq(ids.iter().copied())
 }
 
-fn check_by<S: Subject>(
-    subject: &S,
-    chunks: &[Chunk],
-    own: &Chunk,
-    window: &mut Vec<u8>,
-) -> Result<SumVerdict, Failed<S>> {
+fn check_by<S: Subject>(subject: &S, chunks: &[Chunk], own: &Chunk) -> Result<SumVerdict, Failed<S>> {
     const DAMAGED: SumVerdict = SumVerdict::Wrong(Loss::Checksums);
     if own.span.len() > MAX_LEN {
         return Ok(DAMAGED);
     }
+    if let Some(whole) = together(chunks) {
+        subject.bring(whole); // the checksums are after what they are of
+    }
     let bytes = read_rows(subject, own)?;
     let Ok(sums) = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c)) else {
-        return match are_nearly_right(subject, chunks, own, &bytes, window)? {
+        return match are_nearly_right(subject, chunks, own, &bytes)? {
             true => Ok(SumVerdict::Damaged),
             false => Ok(DAMAGED),
         };
@@ -118,7 +116,7 @@ fn check_by<S: Subject>(
         return Ok(SumVerdict::Wrong(Loss::Chunks));
     }
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
-        let crc = crc_of(subject, chunk, window)?;
+        let crc = crc_of(subject, chunk)?;
         match sums.check(chunk, crc, subject.checksum(Sum::Crc32c)) {
             Ok(()) => {}
             Err(Error::Checksum { .. }) => {
@@ -138,12 +136,12 @@ pub(super) fn right<S: Subject>(
 ) -> Result<Option<Vec<Chunk>>, Failed<S>> {
     let own = chunks.iter().find(|chunk| Some(chunk.id) == id);
     let Some(own) = own.filter(|own| own.span.len() <= MAX_LEN) else { return Ok(None) };
-    let (bytes, mut window) = (read_rows(subject, own)?, Vec::new());
+    let bytes = read_rows(subject, own)?;
     let sums = Checksums::parse(*own, &bytes, subject.checksum(Sum::Crc32c));
     let Some(sums) = sums.ok().filter(|_| are_of(&bytes, own, chunks)) else { return Ok(None) };
     let mut right = Vec::new();
     for chunk in chunks.iter().filter(|chunk| chunk.id != own.id) {
-        let crc = crc_of(subject, chunk, &mut window)?;
+        let crc = crc_of(subject, chunk)?;
         if sums.check(chunk, crc, subject.checksum(Sum::Crc32c)).is_ok() {
             right.push(*chunk);
         }
@@ -151,12 +149,10 @@ pub(super) fn right<S: Subject>(
     Ok(Some(right))
 }
 
-fn crc_of<S: Subject>(subject: &S, chunk: &Chunk, window: &mut Vec<u8>) -> Result<u32, Failed<S>> {
-    let mut crc = 0;
-    read_pieces(subject, chunk.span, window, &mut |piece| {
-        crc = subject.checksum(Sum::Crc32c)(crc, piece);
-        true
-    })?;
+fn crc_of<S: Subject>(subject: &S, chunk: &Chunk) -> Result<u32, Failed<S>> {
+    let (mut crc, checksum) = (0, subject.checksum(Sum::Crc32c));
+    let read = subject.data(chunk.span, &mut |piece| crc = checksum(crc, piece));
+    read.map_err(DriveError::infallible)?;
     Ok(crc)
 }
 
@@ -166,7 +162,6 @@ fn are_nearly_right<S: Subject>(
     chunks: &[Chunk],
     own: &Chunk,
     bytes: &[u8],
-    window: &mut Vec<u8>,
 ) -> Result<bool, Failed<S>> {
     let rows = <[ChecksumRow]>::ref_from_bytes(bytes).unwrap_or_default();
     let mut others: Vec<&Chunk> = chunks.iter().filter(|chunk| chunk.id != own.id).collect();
@@ -176,7 +171,7 @@ fn are_nearly_right<S: Subject>(
     }
     let mut wrong_bits = 0_u32;
     for (row, chunk) in rows.iter().zip(others) {
-        let crc = crc_of(subject, chunk, window)?;
+        let crc = crc_of(subject, chunk)?;
         let right = chunk.to_raw().sealed_crc(crc, subject.checksum(Sum::Crc32c));
         wrong_bits = wrong_bits.saturating_add((right ^ row.crc.get()).count_ones());
         if wrong_bits > 1 {

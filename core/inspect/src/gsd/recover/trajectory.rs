@@ -7,6 +7,7 @@ use super::{Certainty, Doubt, Run, sums};
 use crate::gsd::Failed;
 use crate::subject::{Subject, read};
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_hoomd::fallback::{Fallback, Need};
@@ -100,10 +101,9 @@ pub(super) fn judge<S: Subject>(
                     next: 0,
                 };
                 each_frame(subject, evidence, &mut |entries| {
-                    let mut own = entries.chunks;
-                    own.retain(|chunk| Some(chunk.id) != names.sums);
+                    entries.chunks.retain(|chunk| Some(chunk.id) != names.sums);
                     weighed.until(entries.frame, &[])?;
-                    weighed.until(entries.frame.saturating_add(1), &own)
+                    weighed.until(entries.frame.saturating_add(1), &entries.chunks)
                 })?;
                 weighed.until(u64::MAX, &[])?;
                 return Ok((weighed.new, Some(taken)));
@@ -132,7 +132,7 @@ fn left_of_first<S: Subject>(
     let mut first = None;
     each_frame(subject, evidence, &mut |entries| {
         if entries.frame == 0 {
-            first = Some(entries.chunks);
+            first = Some(mem::take(&mut entries.chunks));
         }
         Ok(())
     })?;

@@ -78,13 +78,12 @@ impl Recovery {
             let first = run.and_then(|run| run.first.map(|first| (first, run.frames.start)));
             let Some((first, start)) = first else { return Ok(()) };
             let number = first.saturating_add(entries.frame.saturating_sub(start));
-            let mut own = entries.chunks;
-            own.retain(|chunk| Some(chunk.id) != self.names.sums);
+            entries.chunks.retain(|chunk| Some(chunk.id) != self.names.sums);
             let mut written = Ok(());
             while written.is_ok() && new.next < number {
                 written = new.frame(&[], false);
             }
-            written.and_then(|()| new.frame(&own, false)).map_err(|error| {
+            written.and_then(|()| new.frame(&entries.chunks, false)).map_err(|error| {
                 failed = Some(error);
                 DriveError::Ended { offset: 0 } // stops it, and is not seen
             })
