@@ -50,7 +50,7 @@ fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
 
 /// The checksums of a frame, themselves checked.
 #[derive(Debug)]
-struct Sums {
+pub(super) struct Sums {
     look: FileToken,
     frame: u64,
     /// The chunk that holds them; `None` if the frame has none.
@@ -78,8 +78,12 @@ impl File {
     /// [`ErrorKind::Chunk`](super::ErrorKind::Chunk) with
     /// [`core_gsd::Error::Checksum`] or [`core_gsd::Error::NoChecksums`]; the operating system's.
     pub(super) fn check_crc(&self, chunk: &Chunk, crc: u32) -> Result<(), Error> {
+        self.check_crc_by(&*self.sums_of(chunk.frame)?, chunk, crc)
+    }
+
+    /// Does what [`check_crc`](Self::check_crc) does, by the checksums of the chunk's frame.
+    pub(super) fn check_crc_by(&self, sums: &Sums, chunk: &Chunk, crc: u32) -> Result<(), Error> {
         let wrong = |error| self.error(self.in_chunk(chunk.frame, chunk.id, error));
-        let sums = self.sums_of(chunk.frame)?;
         let Some(own) = sums.own.filter(|own| own.id != chunk.id) else { return Ok(()) };
         let none = core_gsd::Error::NoChecksums { frame: chunk.frame, id: chunk.id };
         let at = sums.rows.binary_search_by_key(&u32::from(chunk.id), |row| row.id.get());
@@ -103,14 +107,22 @@ impl File {
         if let Some(sums) = last.filter(is_it) {
             return Ok(sums);
         }
-        let sums = Arc::new(self.read_sums(frame)?);
+        let own = self.find(frame, checksums::NAME)?;
+        let read = |span, bytes: &mut [u8]| self.read_span(span, bytes).map(drop);
+        let sums = Arc::new(self.read_sums(frame, own, read)?);
         *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&sums));
         Ok(sums)
     }
 
-    fn read_sums(&self, frame: u64) -> Result<Sums, Error> {
+    /// The checksums of a frame, in its chunk `own`, which `read` reads.
+    pub(super) fn read_sums(
+        &self,
+        frame: u64,
+        own: Option<Chunk>,
+        read: impl FnOnce(Span, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<Sums, Error> {
         let look = self.look();
-        let Some(own) = self.find(frame, checksums::NAME)? else {
+        let Some(own) = own else {
             let is_sealed = self.state().record().is_some_and(|record| record.checksums);
             let id = self.names()?.id(checksums::NAME).unwrap_or(u16::MAX);
             return match is_sealed {
@@ -124,7 +136,7 @@ impl File {
             return Err(wrong(none));
         }
         let mut bytes = vec![0; usize::try_from(own.span.len()).unwrap_or(0)];
-        self.read_span(own.span, &mut bytes)?;
+        read(own.span, &mut bytes)?;
         Checksums::parse(own, &bytes, crc32c::crc32c_append).map_err(wrong)?;
         let rows = <[ChecksumRow]>::ref_from_bytes(&bytes).unwrap_or_default();
         let rows = rows.split_last().map_or(rows, |(_, others)| others).to_vec();

@@ -3,6 +3,7 @@
 mod judge;
 pub(super) mod part;
 
+use super::checked::Sums;
 use super::file::File;
 use super::write::{Builder, FileWriter, Source, make};
 use crate::error::Error;
@@ -138,7 +139,7 @@ impl Convert {
         progress: &dyn Fn(u64),
     ) -> Result<Written, Error> {
         let from = |room| {
-            let source = Source::new(file.path(), file.store().file(), progress, room);
+            let source = Source::new(file.path(), file.store(), progress, room);
             source.direct(self.output.direct)
         };
         let part = match self.frames.is_some() {
@@ -273,15 +274,33 @@ impl Copy<'_> {
         if !self.file.header().version.is_sorted() {
             last_of_each(chunks, |chunk| chunk.id);
         }
+        let sums = self.sums_of(frame, chunks)?;
         chunks.retain(|chunk| Some(chunk.id) != self.sums);
-        let own = std::mem::take(chunks);
-        for chunk in &own {
-            self.check(chunk)?;
+        for chunk in &*chunks {
+            if let Some(sums) = &sums {
+                self.file.check_crc_by(sums, chunk, self.source.crc(chunk.span)?)?;
+            }
             let name = self.file.name(chunk)?;
             writer.copy_chunk(name.as_bytes(), chunk, &mut self.source)?;
             self.bytes = self.bytes.saturating_add(chunk.span.len());
         }
-        self.end(&own, false, writer)
+        self.end(chunks, false, writer)?;
+        chunks.clear();
+        Ok(())
+    }
+
+    /// The checksums of the frame of these chunks, if there are such that count.
+    fn sums_of(&mut self, frame: u64, chunks: &[Chunk]) -> Result<Option<Sums>, Error> {
+        let has_data = chunks.iter().any(|chunk| Some(chunk.id) != self.sums);
+        if !self.is_checked || self.sums.is_none() || !has_data {
+            return Ok(None);
+        }
+        self.source.bring(chunks); // they are behind what they are of
+        let own = chunks.iter().rfind(|chunk| Some(chunk.id) == self.sums).copied();
+        let sums = self.file.read_sums(frame, own, |span, bytes| {
+            self.source.bytes(span).map(|own| bytes.copy_from_slice(own))
+        });
+        sums.map(Some)
     }
 
     /// The number that the frame to be written had.
@@ -333,16 +352,12 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Compares a chunk with its checksum, if it has one that counts.
-    fn check(&self, chunk: &Chunk) -> Result<(), Error> {
+    /// Compares a chunk of frame 0 with its checksum, if it has one that counts.
+    fn check(&mut self, chunk: &Chunk) -> Result<(), Error> {
         if !self.is_checked || self.sums.is_none() {
             return Ok(());
         }
-        let mut crc = 0;
-        self.file.read_pieces(chunk.span, &mut |bytes| {
-            crc = crc32c::crc32c_append(crc, bytes);
-            true
-        })?;
+        let crc = self.taken.as_mut().unwrap_or(&mut self.source).crc(chunk.span)?;
         self.file.check_crc(chunk, crc)
     }
 }

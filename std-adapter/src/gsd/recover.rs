@@ -100,7 +100,7 @@ impl Recovery {
         make(&self.output, out, &self.path, |hidden| {
             let mut writer = Builder::like(&self.judged.attributes()).hidden().create(hidden)?;
             let len = self.bulk.size().map_err(|error| Error::new(&self.path, error))?;
-            let from = |room| Source::new(&self.path, self.bulk.file(), progress, room);
+            let from = |room| Source::new(&self.path, &self.bulk, progress, room);
             let (own, first) = (from(Room::damaged(len)), from(Room::new(len).most(u64::MAX)));
             let mut new = New { writer: &mut writer, own, first };
             self.judged.save(&Inspected::new(&self.bulk, &|_| {}), &mut new).map_err(|error| {

@@ -149,6 +149,9 @@ impl Ahead {
     /// The longest gap in bytes between spans that are read together.
     const GAP: u64 = 1 << 16;
 
+    /// Spans that are shorter are read as a whole.
+    pub(crate) const SHORT: u64 = 1 << 20;
+
     /// Passes all bytes of `span` to `each`, piece by piece, until `each` returns `false`.
     ///
     /// # Errors
@@ -166,9 +169,23 @@ impl Ahead {
             self.last = span.end();
             return bulk.read_pieces([span], &mut self.long, each); // which is read ahead by itself
         }
-        self.bring(bulk, span)?;
-        each(self.in_window(span).unwrap_or_default());
+        each(self.bytes(bulk, span)?);
         Ok(())
+    }
+
+    /// The bytes of a span that is shorter than [`SHORT`](Self::SHORT).
+    ///
+    /// # Errors
+    /// The errors of [`Bulk::read_pieces`].
+    pub(crate) fn bytes<F>(
+        &mut self,
+        bulk: &Bulk,
+        span: Span,
+    ) -> Result<&[u8], DriveError<io::Error, F>> {
+        if !span.is_empty() {
+            self.bring(bulk, span)?;
+        }
+        Ok(self.in_window(span).unwrap_or_default())
     }
 
     /// Reads bytes into the window that will be asked for in another order, if they are not too
@@ -198,7 +215,7 @@ impl Ahead {
 
     /// The most bytes that are read at once.
     const fn most(bulk: &Bulk) -> u64 {
-        if bulk.is_direct() { 4 << 20 } else { 1 << 20 }
+        if bulk.is_direct() { 4 << 20 } else { Self::SHORT }
     }
 
     fn fill<F>(&mut self, bulk: &Bulk, span: Span) -> Result<(), DriveError<io::Error, F>> {

@@ -1,6 +1,10 @@
 //! The bar of long work, on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that the bar is told of at once: it looks at the clock each time.
+const STEP: u64 = 1 << 16;
 
 /// Shows a bar while `work` reports the bytes that it has done of `total`.
 pub(crate) fn with_bar<T>(total: u64, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> T {
@@ -9,7 +13,13 @@ pub(crate) fn with_bar<T>(total: u64, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| {
         ProgressStyle::default_bar() // the template is a constant, so this is never used
     }));
-    let done = work(&|bytes| bar.inc(bytes));
+    let untold = AtomicU64::new(0);
+    let done = work(&|bytes| {
+        let before = untold.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) >= STEP {
+            bar.inc(untold.swap(0, Ordering::Relaxed));
+        }
+    });
     bar.finish_and_clear();
     done
 }

@@ -4,24 +4,27 @@ use super::FileWriter;
 use super::file::chunk_error;
 use crate::copy::{Copier, CopyError, Place};
 use crate::direct::OpenOptions;
-use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
+use crate::error::Error;
+use crate::store::bulk::{Ahead, Bulk};
 use std::io;
 use std::path::Path;
-use striae_core::gsd::Chunk;
+use striae_core::gsd::{Chunk, ReadError};
+use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
 use striae_hoomd::room::Room;
+use striae_inspect::gsd::together;
 
 /// Shorter chunks are gathered with others instead of being copied by the kernel.
 const LONG: u64 = 1 << 18;
 
+const _: () = assert!(LONG <= Ahead::SHORT);
+
 /// A file that chunks are copied from.
 pub(in crate::gsd) struct Source<'a> {
     path: &'a Path,
-    store: &'a PosixFile,
+    bulk: &'a Bulk,
     copier: Copier,
-    buf: Vec<u8>,
+    ahead: Ahead,
     progress: &'a dyn Fn(u64),
     room: Room,
 }
@@ -29,13 +32,14 @@ pub(in crate::gsd) struct Source<'a> {
 impl<'a> Source<'a> {
     /// Errors name `path`; `progress` is told the length of each piece that was copied. More chunks
     /// than there is `room` for are refused.
-    pub(in crate::gsd) const fn new(
+    pub(in crate::gsd) fn new(
         path: &'a Path,
-        store: &'a PosixFile,
+        bulk: &'a Bulk,
         progress: &'a dyn Fn(u64),
         room: Room,
     ) -> Self {
-        Self { path, store, copier: Copier::new(), buf: Vec::new(), progress, room }
+        let (copier, ahead) = (Copier::new(), Ahead::default());
+        Self { path, bulk, copier, ahead, progress, room }
     }
 
     /// With long chunks copied past the page cache, if there are options for that.
@@ -44,17 +48,30 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// All bytes of a short chunk.
-    fn read(&mut self, chunk: &Chunk) -> Result<&[u8], Error> {
-        let at = |kind: ErrorKind| Error::new(self.path, kind);
-        let offset = chunk.span.offset();
-        self.buf.resize(usize::try_from(chunk.span.len()).unwrap_or(0), 0);
-        self.store.read_exact_at(offset, &mut self.buf).map_err(|error| match error {
-            embedded_io::ReadExactError::UnexpectedEof => at(ErrorKind::Ended { offset }),
-            embedded_io::ReadExactError::Other(error) => at(error.into()),
-        })?;
-        (self.progress)(chunk.span.len());
-        Ok(&self.buf)
+    /// Brings the bytes of a frame's chunks, if they are together, which will be asked for in any
+    /// order.
+    pub(in crate::gsd) fn bring(&mut self, chunks: &[Chunk]) {
+        let Some(whole) = together(chunks) else { return };
+        // Whoever reads them is told what is wrong.
+        let _: Result<(), ReadError<Bulk>> = self.ahead.bring(self.bulk, whole);
+    }
+
+    /// The CRC-32C of the bytes of a span.
+    pub(in crate::gsd) fn crc(&mut self, span: Span) -> Result<u32, Error> {
+        let mut crc = 0;
+        let read = self.ahead.read_pieces(self.bulk, span, &mut |bytes| {
+            crc = crc32c::crc32c_append(crc, bytes);
+            true
+        });
+        read.map_err(|error: ReadError<Bulk>| Error::new(self.path, error))?;
+        Ok(crc)
+    }
+
+    /// All bytes of a span that is as short as chunks with checksums are, or shorter.
+    pub(in crate::gsd) fn bytes(&mut self, span: Span) -> Result<&[u8], Error> {
+        let Self { path, bulk, ahead, .. } = self;
+        let bytes = ahead.bytes(bulk, span);
+        bytes.map_err(|error: ReadError<Bulk>| Error::new(path, error))
     }
 }
 
@@ -69,13 +86,15 @@ impl FileWriter {
         let Chunk { kind, m, span, .. } = *chunk;
         from.room.take(chunk).map_err(|error| Error::new(from.path, error))?;
         if span.len() < LONG {
-            self.write_bytes(name, kind, m, from.read(chunk)?)?;
+            self.write_bytes(name, kind, m, from.bytes(span)?)?;
+            (from.progress)(span.len());
             return Ok(());
         }
         let (path, frame) = (self.path().to_owned(), self.frames());
         let mut to = self.begin_chunk(name, kind, m)?;
         let mut unread = None;
-        let Source { store, copier, progress, .. } = from;
+        let Source { bulk, copier, progress, .. } = from;
+        let store = &**bulk.file();
         let put = to.core().put(span.len(), |target, offset, crc| {
             let mut sum = crc.unwrap_or(0);
             let copied = target.put(offset, span.len(), |file| {

@@ -97,7 +97,11 @@ fn are_of(rows: &[u8], own: &Chunk, chunks: &[Chunk]) -> bool {
     others.iter().map(|row| row.id.get()).eq(ids.iter().copied())
 }
 
-fn check_by<S: Subject>(subject: &S, chunks: &[Chunk], own: &Chunk) -> Result<SumVerdict, Failed<S>> {
+fn check_by<S: Subject>(
+    subject: &S,
+    chunks: &[Chunk],
+    own: &Chunk,
+) -> Result<SumVerdict, Failed<S>> {
     const DAMAGED: SumVerdict = SumVerdict::Wrong(Loss::Checksums);
     if own.span.len() > MAX_LEN {
         return Ok(DAMAGED);
