@@ -9,23 +9,110 @@ use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::finding::is_mostly;
 
-/// A format of files.
-///
-/// Not `non_exhaustive`: whoever does something for each format must see when there is one more.
+/// What can be done with a file, by the words of the program's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum Verb {
+    /// Say in words what it is.
+    Info,
+    /// List what is in it.
+    Ls,
+    /// Print every field of its metadata.
+    Dump,
+    /// Write one thing in it to standard output.
+    Cat,
+    /// Write each thing in it into a file of its own.
+    Extract,
+    /// Write it anew.
+    Convert,
+    /// Save in a new file what is left of it.
+    Recover,
+    /// Check it.
+    Verify,
+    /// Make one of many files.
+    Pack,
+}
+
+/// What is known of a format before a file is opened.
+struct Row {
+    /// In output for programs.
+    name: &'static str,
+    /// In words.
+    display: &'static str,
+    /// With its article, in words.
+    a_file: &'static str,
+    /// What names of files end in, without the dot.
+    ending: &'static str,
+    /// What files start with; nothing if there is no magic.
+    magic: &'static [u8],
+    verbs: &'static [Verb],
+}
+
+/// Makes [`Format`] of its table: a row a format, and each row has all fields.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr),+ $(,)? })+) => {
+        /// A format of files.
+        ///
+        /// Not `non_exhaustive`: whoever does something for each format must see when there is one
+        /// more.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Format {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl Format {
+            /// All that can be told apart.
+            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$variant => &Row { $($field: $value),+ },)+
+                }
+            }
+        }
+    };
+}
+
+const GSD_MAGIC: [u8; 8] = gsd::raw::Header::MAGIC.to_le_bytes();
+
+formats! {
     /// SIONlib: a set of physical files; each starts with `sion`.
-    Sion,
+    Sion {
+        name: "sion",
+        display: "SIONlib",
+        a_file: "a SIONlib file",
+        ending: "sion",
+        magic: b"sion",
+        verbs: &[
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
+            Verb::Recover, Verb::Verify, Verb::Pack,
+        ],
+    }
     /// GSD: starts with `df 65` four times.
-    Gsd,
+    Gsd {
+        name: "gsd",
+        display: "GSD",
+        a_file: "a GSD file",
+        ending: "gsd",
+        magic: &GSD_MAGIC,
+        verbs: &[
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
+            Verb::Recover, Verb::Verify,
+        ],
+    }
     /// ffrecord: starts with a checksum, so that it is known by its name or by its tables.
-    Ffrecord,
+    Ffrecord {
+        name: "ffrecord",
+        display: "ffrecord",
+        a_file: "an ffrecord file",
+        ending: "ffr",
+        magic: b"",
+        verbs: &[
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Verify, Verb::Pack,
+        ],
+    }
 }
 
 impl Format {
-    /// All that can be told apart.
-    pub const ALL: [Self; 3] = [Self::Sion, Self::Gsd, Self::Ffrecord];
-
     /// Bytes that tell.
     pub const LEN: usize = 8;
 
@@ -90,32 +177,31 @@ impl Format {
     /// What names of its files end in, as its own programs have it, without the dot.
     #[must_use]
     pub const fn ending(self) -> &'static str {
-        match self {
-            Self::Sion => "sion",
-            Self::Gsd => "gsd",
-            Self::Ffrecord => "ffr",
-        }
+        self.row().ending
     }
 
     /// What its files start with; nothing if they have no magic.
     #[must_use]
     pub const fn magic(self) -> &'static [u8] {
-        const GSD: [u8; 8] = gsd::raw::Header::MAGIC.to_le_bytes();
-        match self {
-            Self::Sion => b"sion",
-            Self::Gsd => &GSD,
-            Self::Ffrecord => b"",
-        }
+        self.row().magic
     }
 
     /// Its name in output for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sion => "sion",
-            Self::Gsd => "gsd",
-            Self::Ffrecord => "ffrecord",
-        }
+        self.row().name
+    }
+
+    /// A file of it in words, with the article.
+    #[must_use]
+    pub const fn a_file(self) -> &'static str {
+        self.row().a_file
+    }
+
+    /// Whether this can be done with its files.
+    #[must_use]
+    pub fn supports(self, verb: Verb) -> bool {
+        self.row().verbs.contains(&verb)
     }
 }
 
@@ -150,11 +236,7 @@ impl Recognized {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sion => "SIONlib",
-            Self::Gsd => "GSD",
-            Self::Ffrecord => "ffrecord",
-        })
+        f.write_str(self.row().display)
     }
 }
 

@@ -174,7 +174,7 @@ fn cat_writes_rows_and_numbers() {
     let position = "particles/position";
     let says = "chunk particles/position of frame 0: there are no rows 0..5, the chunk has 4";
     refuse(cat("0", position), &["--rows", "0..5"], 2, says);
-    let says = "is a GSD file; --rows chooses a part of a chunk, and not --offset and --length";
+    let says = "is for SIONlib and ffrecord files";
     refuse(cat("0", position), &["--offset", "3"], 2, says);
     refuse(cat("0", position), &["--length", "2"], 2, says);
     refuse(cat("3", position), &[], 2, "there is no frame 3, frames are 0 to 2");

@@ -1,6 +1,8 @@
 //! Every option is served for a format or refused, never accepted and ignored.
 
 use super::*;
+use striae::Format;
+use striae::format::Verb;
 
 const SION: usize = 0;
 const GSD: usize = 1;
@@ -186,4 +188,39 @@ fn pack_refuses_what_its_format_does_not_have() {
         refused(&args, 2, &says);
     }
     output(&["pack", "--format", "ffrecord", "--force", "--direct", &out, &source]);
+}
+
+/// Each verb, and what it needs besides the file.
+const VERBS: [(Verb, &str, &[&str]); 8] = [
+    (Verb::Info, "info", &[]),
+    (Verb::Ls, "ls", &[]),
+    (Verb::Dump, "dump", &[]),
+    (Verb::Cat, "cat", &["--frame", "9", "--chunk", "x"]),
+    (Verb::Extract, "extract", &["OUT"]),
+    (Verb::Convert, "convert", &["OUT"]),
+    (Verb::Recover, "recover", &["OUT"]),
+    (Verb::Verify, "verify", &[]),
+];
+
+#[test]
+fn a_verb_is_refused_for_the_formats_that_do_not_support_it_and_for_no_others() {
+    for (verb, word, more) in VERBS {
+        for (format, file) in Format::ALL.into_iter().zip(files()) {
+            let folder = Folder::new();
+            let out = folder.path(&format!("out.{}", format.ending()));
+            let mut args = vec![word, &file];
+            args.extend(more.iter().map(|&arg| if arg == "OUT" { &*out } else { arg }));
+            let stderr = striae(&args).assert().get_output().stderr.clone();
+            let says = format!("this verb does not support {format} files");
+            let is_refused = String::from_utf8(stderr).unwrap().contains(&says);
+            assert_eq!(is_refused, !format.supports(verb), "{word} {format}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_is_refused_also_if_what_is_given_is_what_it_stands_for() {
+    let [_, gsd, _] = files();
+    let says = "is a GSD file; --nfiles is for SIONlib sets";
+    refused(&["convert", "--nfiles", "1", &gsd, "/nonexistent/out.gsd"], 2, says);
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use striae::Output;
 use striae::direct::OpenOptions;
+use striae::format;
 
 /// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
 /// sets, GSD files, and ffrecord files.
@@ -211,6 +212,20 @@ pub(crate) struct LsArgs {
 }
 
 impl FileVerb {
+    /// Its word.
+    pub(crate) const fn word(&self) -> format::Verb {
+        match self {
+            Self::Info(_) => format::Verb::Info,
+            Self::Ls(_) => format::Verb::Ls,
+            Self::Dump(_) => format::Verb::Dump,
+            Self::Cat(_) => format::Verb::Cat,
+            Self::Extract(_) => format::Verb::Extract,
+            Self::Convert(_) => format::Verb::Convert,
+            Self::Recover(_) => format::Verb::Recover,
+            Self::Verify(_) => format::Verb::Verify,
+        }
+    }
+
     /// The file.
     pub(crate) fn path(&self) -> &Path {
         match self {

@@ -1,32 +1,86 @@
-//! Options that are for files of some formats only: given for a file of another, they are refused.
+//! Flags that are for files of some formats only: given for a file of another, they are refused.
 
-use crate::args::{CatArgs, ConvertArgs, ExtractArgs, FileVerb, Layout, LsArgs, PackArgs};
+use crate::args::{FileVerb, PackArgs};
 use crate::failure::Failure;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 use std::path::Path;
 use striae::Format;
+use striae::format::Verb;
 
-/// Options, whether one of them is given, and the format that they are for.
-type Flags = (&'static str, bool, Format);
+use Format::{Ffrecord, Gsd, Sion};
 
-use Format::{Gsd, Sion};
+/// The flags of each verb that are for some formats, and those formats. All others are for all.
+fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
+    match verb {
+        Verb::Info | Verb::Recover => &[("alone", &[Sion])],
+        Verb::Ls => &[("alone", &[Sion]), ("keys", &[Sion]), ("frames", &[Gsd])],
+        Verb::Cat => &[
+            ("alone", &[Sion]),
+            ("key", &[Sion]),
+            ("rows", &[Gsd]),
+            ("text", &[Gsd]),
+            ("offset", &[Sion, Ffrecord]),
+            ("length", &[Sion, Ffrecord]),
+        ],
+        Verb::Extract => {
+            &[("alone", &[Sion]), ("threads", &[Sion]), ("frames", &[Gsd]), ("chunk", &[Gsd])]
+        }
+        Verb::Convert => &[
+            ("alone", &[Sion]),
+            ("frames", &[Gsd]),
+            ("align", &[Gsd]),
+            ("upgrade", &[Gsd]),
+            ("nfiles", &[Sion]),
+            ("fsblksize", &[Sion]),
+            ("order", &[Sion]),
+            ("threads", &[Sion]),
+        ],
+        Verb::Pack => &[
+            ("nfiles", &[Sion]),
+            ("fsblksize", &[Sion]),
+            ("order", &[Sion]),
+            ("threads", &[Sion]),
+            ("chunksize", &[Sion]),
+            ("seal", &[Sion]),
+        ],
+        Verb::Dump | Verb::Verify => &[],
+    }
+}
+
+/// The flags that stand on the command line, by their names.
+pub(crate) struct Given(Vec<String>);
+
+impl Given {
+    /// Of the verb.
+    pub(crate) fn of(matches: &ArgMatches) -> Self {
+        let Some((_, verb)) = matches.subcommand() else { return Self(Vec::new()) };
+        let is_given = |id: &str| verb.value_source(id) == Some(ValueSource::CommandLine);
+        let ids = verb.ids().map(|id| id.as_str());
+        Self(ids.filter(|id| is_given(id)).map(str::to_owned).collect())
+    }
+
+    /// Refuses one that files of this format do not have. `is` is what the file is, or is to be.
+    fn check(&self, verb: Verb, path: &Path, is: &str, format: Format) -> Result<(), Failure> {
+        let is_foreign = |(flag, of): &&(&str, &[Format])| {
+            !of.contains(&format) && self.0.iter().any(|given| given == flag)
+        };
+        let Some((flag, of)) = table(verb).iter().find(is_foreign) else { return Ok(()) };
+        let of = match of {
+            [Sion] => format!("{Sion} sets"),
+            of => format!(
+                "{} files",
+                of.iter().map(Format::to_string).collect::<Vec<_>>().join(" and ")
+            ),
+        };
+        Err(Failure::usage(path, &format!("{is} {}; --{flag} is for {of}", format.a_file())))
+    }
+}
 
 /// Refuses what a file of this format does not have.
-pub(crate) fn check(verb: &FileVerb, format: Format) -> Result<(), Failure> {
-    let alone = |alone| ("--alone", alone, Sion);
-    let given: Vec<Flags> = match verb {
-        FileVerb::Info(args) => vec![alone(args.file.alone)],
-        FileVerb::Ls(args) => of_ls(args),
-        FileVerb::Dump(_) | FileVerb::Verify(_) => Vec::new(),
-        FileVerb::Cat(args) => of_cat(args),
-        FileVerb::Extract(args) => of_extract(args),
-        FileVerb::Convert(args) => of_convert(args),
-        FileVerb::Recover(args) => vec![alone(args.alone)],
-        FileVerb::Map(args) => vec![alone(args.file.alone)],
-    };
-    refuse((verb.path(), "is"), format, &given)?;
+pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<(), Failure> {
+    given.check(verb.word(), verb.path(), "is", format)?;
     match verb {
-        // Of these files there is none: what there is instead comes first.
-        FileVerb::Convert(_) | FileVerb::Recover(_) if format == Format::Ffrecord => Ok(()),
         FileVerb::Convert(args) => check_name(&args.out, format),
         FileVerb::Recover(args) => check_name(&args.out, format),
         _ => Ok(()),
@@ -34,11 +88,8 @@ pub(crate) fn check(verb: &FileVerb, format: Format) -> Result<(), Failure> {
 }
 
 /// Refuses what a new file of this format cannot have.
-pub(crate) fn check_pack(args: &PackArgs, format: Format) -> Result<(), Failure> {
-    let mut given = of_layout(&args.layout);
-    given.push(("--chunksize", args.chunksize.is_some(), Sion));
-    given.push(("--seal", args.seal, Sion));
-    refuse((&args.out, "is to be"), format, &given)?;
+pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Result<(), Failure> {
+    given.check(Verb::Pack, &args.out, "is to be", format)?;
     check_name(&args.out, format)
 }
 
@@ -48,69 +99,11 @@ fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
         Some(named) => {
             let text = format!(
                 "ends as the name of {} does, and what is written is {}: it needs another name",
-                article(named),
-                article(format)
+                named.a_file(),
+                format.a_file()
             );
             Err(Failure::usage(out, &text))
         }
         None => Ok(()),
-    }
-}
-
-fn of_ls(args: &LsArgs) -> Vec<Flags> {
-    let frames = ("--frames", args.frames.is_some(), Gsd);
-    vec![("--alone", args.file.alone, Sion), ("--keys", args.keys, Sion), frames]
-}
-
-fn of_cat(args: &CatArgs) -> Vec<Flags> {
-    vec![
-        ("--alone", args.file.alone, Sion),
-        ("--key", args.key.is_some(), Sion),
-        ("--rows", args.rows.is_some(), Gsd),
-        ("--text", args.text, Gsd),
-    ]
-}
-
-fn of_extract(args: &ExtractArgs) -> Vec<Flags> {
-    vec![
-        ("--alone", args.file.alone, Sion),
-        ("--threads", args.threads.is_some(), Sion),
-        ("--frames", args.frames.is_some(), Gsd),
-        ("--chunk", !args.chunk.is_empty(), Gsd),
-    ]
-}
-
-fn of_convert(args: &ConvertArgs) -> Vec<Flags> {
-    let mut given = of_layout(&args.layout);
-    given.push(("--alone", args.file.alone, Sion));
-    given.push(("--frames", args.gsd.frames.is_some(), Gsd));
-    given.push(("--align", args.gsd.align.is_some(), Gsd));
-    given.push(("--upgrade", args.gsd.upgrade, Gsd));
-    given
-}
-
-fn of_layout(layout: &Layout) -> Vec<Flags> {
-    let Layout { nfiles, fsblksize, order, force: _, threads, direct: _ } = layout;
-    vec![
-        ("--nfiles", nfiles.get() > 1, Sion),
-        ("--fsblksize", fsblksize.is_some(), Sion),
-        ("--order", order.is_some(), Sion),
-        ("--threads", threads.is_some(), Sion),
-    ]
-}
-
-fn refuse((path, verb): (&Path, &str), format: Format, given: &[Flags]) -> Result<(), Failure> {
-    let foreign = given.iter().find(|(_, given, of)| *given && *of != format);
-    let Some((flag, _, of)) = foreign else { return Ok(()) };
-    let others = if *of == Sion { "sets" } else { "files" };
-    let text = format!("{verb} {}; {flag} is for {of} {others}", article(format));
-    Err(Failure::usage(path, &text))
-}
-
-/// A file of this format, with its article.
-fn article(format: Format) -> String {
-    match format {
-        Format::Ffrecord => format!("an {format} file"),
-        Sion | Gsd => format!("a {format} file"),
     }
 }

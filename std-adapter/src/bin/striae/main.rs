@@ -20,8 +20,9 @@ mod text;
 mod verify;
 
 use args::{Args, FileVerb, PackArgs, PackFormat, Verb};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Sound};
+use flags::Given;
 use std::io::Write;
 use std::process::ExitCode;
 use striae::Format;
@@ -29,13 +30,15 @@ use striae::format::Recognized;
 use striae::shown::Shown;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let matches = Args::command().get_matches();
+    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = Given::of(&matches);
     log::start(args.verbose);
     if let Some(folder) = leftovers::folder_of(&args.verb) {
         signals::start();
         leftovers::name_those_in(&folder);
     }
-    let outcome = run(&args);
+    let outcome = run(&args, &given);
     signals::hold();
     match outcome {
         Ok(Sound::Yes) => ExitCode::SUCCESS,
@@ -44,10 +47,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<Sound, Failure> {
+fn run(args: &Args, given: &Given) -> Result<Sound, Failure> {
     match &args.verb {
-        Verb::File(verb) => of_format(verb),
-        Verb::Pack(args) => pack(args),
+        Verb::File(verb) => of_format(verb, given),
+        Verb::Pack(args) => pack(args, given),
         Verb::Bench { verb } => bench::run(verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
@@ -59,7 +62,7 @@ fn run(args: &Args) -> Result<Sound, Failure> {
 }
 
 /// Leaves it to the format of the file what is to be done.
-fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
+fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
     let recognized = match Recognized::new(verb.path()) {
         Ok(recognized) => recognized,
         // Its status 1 says that there is a copy, so without one it is 2.
@@ -69,20 +72,29 @@ fn of_format(verb: &FileVerb) -> Result<Sound, Failure> {
         Err(error) => return Err(error.into()),
     };
     // It lives until the verb has ended: so what was recognized is what is read.
-    flags::check(verb, recognized.format())?;
-    match recognized.format() {
+    let format = recognized.format();
+    if !format.supports(verb.word()) {
+        return Err(unsupported(verb, format));
+    }
+    flags::check(verb, given, format)?;
+    match format {
         Format::Sion => sion::run(verb),
         Format::Gsd => gsd::run(verb),
         Format::Ffrecord => ffrecord::run(verb),
     }
 }
 
-fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+/// No file of this format has this verb.
+fn unsupported(verb: &FileVerb, format: Format) -> Failure {
+    Failure::usage(verb.path(), &format!("this verb does not support {format} files"))
+}
+
+fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
     let format = match args.format {
         PackFormat::Sion => Format::Sion,
         PackFormat::Ffrecord => Format::Ffrecord,
     };
-    flags::check_pack(args, format)?;
+    flags::check_pack(args, given, format)?;
     match args.format {
         PackFormat::Sion => sion::pack(args),
         PackFormat::Ffrecord => ffrecord::pack(args),

@@ -36,6 +36,7 @@ struct Report {
 #[serde(untagged)]
 enum Counts {
     Sion {
+        format: &'static str,
         files: u32,
         tasks: u64,
     },
@@ -58,7 +59,7 @@ enum Counts {
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Sion { files, tasks } => write!(f, "{files} physical files, {tasks} tasks"),
+            Self::Sion { files, tasks, .. } => write!(f, "{files} physical files, {tasks} tasks"),
             Self::Gsd { state, frames, chunks, checked, names, .. } => {
                 if let Some(state) = state {
                     write!(f, "{state}, ")?;
@@ -139,7 +140,8 @@ pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure>
 
 impl From<sion::verify::Summary> for Summary {
     fn from(sum: sion::verify::Summary) -> Self {
-        let counts = Counts::Sion { files: sum.files, tasks: sum.tasks };
+        let (format, files, tasks) = (Format::Sion.name(), sum.files, sum.tasks);
+        let counts = Counts::Sion { format, files, tasks };
         let (data, part) = (sum.data, sum.part_of_set);
         Self { counts, data, part, damage: sum.damage, notes: sum.notes }
     }

@@ -8,7 +8,8 @@ mod pack;
 
 use crate::args::FileVerb;
 use crate::failure::{Failure, Sound};
-use crate::{dump, map, verify};
+use crate::{dump, unsupported, verify};
+use striae::Format;
 
 pub(crate) use pack::pack;
 
@@ -21,13 +22,6 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
-        FileVerb::Map(args) => map::map(args, striae::Format::Ffrecord),
-        FileVerb::Convert(_) => Err(none(verb, "extract takes it apart and pack makes a new one")),
-        FileVerb::Recover(_) => Err(none(verb, "verify tells which of its samples are whole")),
+        FileVerb::Convert(_) | FileVerb::Recover(_) => Err(unsupported(verb, Format::Ffrecord)),
     }
-}
-
-/// There is no such verb for these files.
-fn none(verb: &FileVerb, instead: &str) -> Failure {
-    Failure::usage(verb.path(), &format!("is an ffrecord file: {instead}"))
 }

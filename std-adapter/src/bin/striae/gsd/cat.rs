@@ -18,10 +18,6 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         let text = "a GSD file has no tasks and no samples: --frame and --chunk choose";
         return Err(Failure::usage(&args.file.path, text));
     };
-    if args.offset > 0 || args.length.is_some() {
-        let text = "is a GSD file; --rows chooses a part of a chunk, and not --offset and --length";
-        return Err(Failure::usage(&args.file.path, text));
-    }
     let file = super::open(&args.file.path, args.direct)?;
     file.check_names()?;
     let chunk = file.chunk(frame, name.as_bytes())?;
