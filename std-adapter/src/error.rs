@@ -1,5 +1,6 @@
 //! Errors that name the file they are about.
 
+use crate::address;
 use crate::ffrecord::error as ffrecord;
 use crate::gsd::error as gsd;
 use crate::posix::SyncFailed;
@@ -42,7 +43,9 @@ pub enum ErrorKind {
     /// A sync failed. The operating system reports such a failure only once: data written since the
     /// last commit may be lost, and no later commit can be guaranteed.
     SyncFailed,
-    /// An error of a SIONlib set.
+    /// An address is none of a thing in the file.
+    Address(address::Error),
+    /// Of a SIONlib set.
     Sion(sion::ErrorKind),
     /// An error of a GSD file.
     Gsd(gsd::ErrorKind),
@@ -114,6 +117,7 @@ impl std::fmt::Display for ErrorKind {
                 "the disk failed to make earlier writes durable; the last commit holds, and no \
                  other can be made",
             ),
+            Self::Address(error) => error.fmt(f),
             Self::Sion(kind) => kind.fmt(f),
             Self::Gsd(kind) => kind.fmt(f),
             Self::Ffrecord(kind) => kind.fmt(f),
@@ -141,7 +145,13 @@ impl From<io::Error> for ErrorKind {
     }
 }
 
-/// Implements `From` for [`ErrorKind`] from the errors of each format.
+impl From<address::Error> for ErrorKind {
+    fn from(error: address::Error) -> Self {
+        Self::Address(error)
+    }
+}
+
+/// What is of a format: `ErrorKind` is made of its kind, and of what that is made of.
 macro_rules! of_format {
     ($($variant:ident: $($from:ty),+;)+) => {
         $($(impl From<$from> for ErrorKind {
@@ -179,6 +189,8 @@ impl From<Error> for io::Error {
             ErrorKind::Closed => io::ErrorKind::InvalidInput,
             ErrorKind::Locked => io::ErrorKind::ResourceBusy,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
+            ErrorKind::Address(address::Error::NoMatch { .. }) => io::ErrorKind::NotFound,
+            ErrorKind::Address(_) => io::ErrorKind::InvalidInput,
             ErrorKind::Sion(kind) => kind.io_kind(),
             ErrorKind::Gsd(kind) => kind.io_kind(),
             ErrorKind::Ffrecord(kind) => kind.io_kind(),

@@ -45,6 +45,10 @@ struct Row {
     /// What files start with; nothing if there is no magic.
     magic: &'static [u8],
     verbs: &'static [Verb],
+    /// What is counted in them.
+    thing: &'static str,
+    /// How what is in them is addressed.
+    addresses: &'static str,
 }
 
 /// Makes [`Format`] of its table: a row a format, and each row has all fields.
@@ -86,6 +90,8 @@ formats! {
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
             Verb::Recover, Verb::Verify, Verb::Pack,
         ],
+        thing: "task",
+        addresses: "task/N, task/N/chunk/C and task/N/key/K, and rank/R in place of task/N",
     }
     /// GSD: starts with `df 65` four times.
     Gsd {
@@ -98,6 +104,8 @@ formats! {
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
             Verb::Recover, Verb::Verify,
         ],
+        thing: "frame",
+        addresses: "frame/N/NAME",
     }
     /// ffrecord: starts with a checksum, so that it is known by its name or by its tables.
     Ffrecord {
@@ -109,6 +117,8 @@ formats! {
         verbs: &[
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Verify, Verb::Pack,
         ],
+        thing: "sample",
+        addresses: "sample/N",
     }
 }
 
@@ -196,6 +206,18 @@ impl Format {
     #[must_use]
     pub const fn a_file(self) -> &'static str {
         self.row().a_file
+    }
+
+    /// What is counted in its files: task, frame, sample.
+    #[must_use]
+    pub const fn thing(self) -> &'static str {
+        self.row().thing
+    }
+
+    /// How what is in its files is [addressed](crate::address), in words.
+    #[must_use]
+    pub const fn addresses(self) -> &'static str {
+        self.row().addresses
     }
 
     /// Whether this can be done with its files.

@@ -19,6 +19,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`address`] | one text for one thing in a file: `task/3`, `frame/9/particles/position` |
 //! | [`posix`] | one file, read and written by offset |
 //! | [`copy`] | copies spans from file to file and keeps holes |
 //! | [`direct`] | reads spans past the page cache; the library does the alignment |
@@ -38,6 +39,7 @@
 //! `cli` (default): builds the `striae` program, with the dependencies that only the program needs.
 #![deny(unsafe_code)]
 
+pub mod address;
 pub mod copy;
 mod crc32;
 #[cfg(test)]
@@ -59,6 +61,7 @@ pub mod sion;
 mod store;
 mod verify;
 
+pub use address::Address;
 pub use error::Error;
 pub use format::Format;
 pub use output::Output;

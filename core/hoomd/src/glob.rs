@@ -1,7 +1,8 @@
-//! Patterns of names.
+//! Patterns of names, as the shell's and those of Python's `fnmatch`.
 
-/// Whether a name matches a pattern of `*`, `?` and `[...]`.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a name matches a pattern of `*`, `?`, `[...]` and `[!...]`; `*` stands for slashes, too.
+#[must_use]
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern, name);
     let mut star: Option<(&str, &str)> = None; // behind the last star, and the rest of the name there
     loop {

@@ -34,7 +34,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`names`], [`shown`] | the names of a file; names in messages |
+//! | [`names`], [`shown`] | its names; names in messages |
+//! | [`glob`] | patterns of names |
 //! | [`element`] | types of values in memory |
 //! | [`room`] | a limit for the bytes of chunks |
 //!
@@ -55,7 +56,7 @@ pub mod element;
 pub mod error;
 pub mod fallback;
 pub mod frame;
-mod glob;
+pub mod glob;
 pub mod logs;
 pub mod names;
 pub mod room;

@@ -2,6 +2,7 @@
 
 use super::crc32;
 use super::file::File;
+use crate::address::{Address, Pattern, Selection};
 use crate::copy::{Copier, Place};
 use crate::error::{Error, ErrorKind};
 use crate::extract::{Extracted, fill};
@@ -16,11 +17,12 @@ use striae_core::ffrecord::Sample;
 /// number has, but at least five.
 ///
 /// Tables and samples are compared with their checksums. All files are made in a hidden folder
-/// inside the target folder and renamed when all of them are complete. If anything fails, the
-/// target folder stays unchanged. A kill leaves the hidden folder.
-#[derive(Debug, Clone, Copy, Default)]
+/// inside the target, and renamed when all of them are whole. If anything fails, the target is as
+/// it was. A kill leaves the hidden folder.
+#[derive(Debug, Clone, Default)]
 pub struct Extract {
-    output: Output,
+    force: bool,
+    addresses: Vec<Pattern>,
 }
 
 impl Extract {
@@ -37,12 +39,19 @@ impl Extract {
         self
     }
 
-    /// Extracts all samples of `file` into the folder `dir`, which is made if it does not exist.
-    /// `progress` gets the length of each copied piece.
+    /// Extracts what these addresses stand for, and nothing else but that of further calls.
+    #[must_use]
+    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
+        self.addresses.extend(addresses);
+        self
+    }
+
+    /// Extracts all samples of `file`, or those selected, into the folder `dir`, which is made if it
+    /// is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error for a
-    /// damaged file or sample; an error of the operating system.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`ErrorKind::Address`]; a damaged file or sample; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let bytes = Cell::new(0u64);
         let count = |n| {
@@ -52,15 +61,30 @@ impl Extract {
         let digits = file.n().saturating_sub(1).to_string().len().max(5);
         let name = |number: u64| format!("sample_{number:0digits$}");
         file.check_meta()?;
-        let check = || if self.output.force { Ok(()) } else { check_names(dir, file.n(), digits) };
-        let files = fill(dir, self.output.force, check, |hidden| {
-            let mut copier = self.output.copier(file.bulk().options());
-            file.samples().try_for_each(|sample| {
-                let sample = sample?;
-                let name = name(sample.number);
+        let wrong = |error| Error::new(file.path(), error);
+        let chosen = match self.addresses.as_slice() {
+            [] => None,
+            addresses => Some(file.selection(addresses)?),
+        };
+        let has = |number| chosen.as_ref().is_none_or(|some| some.has(&Address::sample(number)));
+        let check = || match self.force || chosen.is_some() {
+            true => Ok(()),
+            false => check_names(dir, file.n(), digits),
+        };
+        let files = fill(dir, self.force, check, |hidden| {
+            let mut copier = Copier::new().direct(file.bulk().options());
+            let mut samples = file.samples();
+            loop {
+                let number = samples.number();
+                let Some(sample) = samples.next() else { break };
+                if !has(number) {
+                    continue;
+                }
+                let name = name(number);
                 let paths = (&*hidden.join(&name), &*dir.join(&name));
-                extract(file, &sample, paths, &mut copier, &count)
-            })
+                extract(file, &sample?, paths, &mut copier, &count)?;
+            }
+            chosen.as_ref().map_or(Ok(()), Selection::check).map_err(wrong)
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }

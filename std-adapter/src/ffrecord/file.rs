@@ -1,8 +1,10 @@
 //! An ffrecord file, read by many threads at once.
 
 use super::crc32;
+use crate::address::{Pattern, Selection};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
+use crate::format::Format;
 use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use std::io;
@@ -81,7 +83,16 @@ impl File {
         self.reader.sample(number, &mut [0; 16]).map_err(|error| self.error_of(number, error))
     }
 
-    /// All samples in order; their table entries are read as the iterator advances.
+    /// What these stand for in this file.
+    ///
+    /// # Errors
+    /// [`crate::address::Error`].
+    pub fn selection(&self, patterns: &[Pattern]) -> Result<Selection, Error> {
+        let selection = Selection::new(patterns, Format::Ffrecord, self.n());
+        selection.map_err(|error| self.error(error))
+    }
+
+    /// All samples, found while they are asked for.
     #[must_use]
     pub fn samples(&self) -> Samples<'_> {
         self.samples_of(0..self.n())

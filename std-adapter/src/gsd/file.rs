@@ -1,9 +1,11 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
 use super::checked::{Cache, check_head};
-use super::window::{self, FileToken};
+use super::window::{self, Look};
+use crate::address::{Pattern, Selection};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
+use crate::format::Format;
 use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
@@ -335,6 +337,15 @@ impl File {
                 Err(self.error(core_gsd::Error::NoFrame { frame: last, frames }))
             }
         }
+    }
+
+    /// What these stand for in this file.
+    ///
+    /// # Errors
+    /// [`crate::address::Error`].
+    pub fn selection(&self, patterns: &[Pattern]) -> Result<Selection, Error> {
+        let selection = Selection::new(patterns, Format::Gsd, self.frames());
+        selection.map_err(|error| self.error(error))
     }
 
     /// Memory for a part of the index.

@@ -1,6 +1,7 @@
 //! Extracts the stream of every task into its own file.
 
 use super::file::{File, TaskEntry};
+use crate::address::{Part, Pattern, Selection};
 use crate::copy::{Copier, Place};
 use crate::each::for_each;
 use crate::error::{Error, ErrorKind};
@@ -8,6 +9,7 @@ use crate::extract::{Extracted, fill, path_of};
 use crate::files::FileStore;
 use crate::output::Output;
 use crate::posix::PosixFile;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,16 +18,23 @@ use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
-/// Extracts a set into a folder, with one file for each task: `task_00000` and so on. A set with
-/// key-value records gives one file for each task and key (`task_00000.key_1`), and an empty
-/// `task_00000` for a task without records.
+/// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
+/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a
+/// task without records; of chosen chunks one file each, `task_00000.chunk_2`.
 ///
-/// All files are made in a hidden folder inside the target folder and renamed when all of them are
-/// complete. If a read or a copy fails, the target folder stays unchanged. A kill leaves the hidden
-/// folder.
-#[derive(Debug, Clone, Copy, Default)]
+/// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
+/// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
+#[derive(Debug, Clone)]
 pub struct Extract {
-    output: Output,
+    force: bool,
+    addresses: Vec<Pattern>,
+    threads: NonZeroUsize,
+}
+
+impl Default for Extract {
+    fn default() -> Self {
+        Self { force: false, addresses: Vec::new(), threads: all_processors() }
+    }
 }
 
 impl Extract {
@@ -42,12 +51,26 @@ impl Extract {
         self
     }
 
-    /// Extracts all tasks of `set` into the folder `dir`, which is made if it does not exist.
-    /// `progress` gets the length of each copied piece.
+    /// Copies with so many threads.
+    #[must_use]
+    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Extracts what these addresses stand for, and nothing else but that of further calls.
+    #[must_use]
+    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
+        self.addresses.extend(addresses);
+        self
+    }
+
+    /// Extracts all tasks of `set`, or what was selected, into the folder `dir`, which is made if it
+    /// is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that exists already; an error for a damaged set; an error
-    /// of the operating system.
+    /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::Address`]; a damaged
+    /// set; the operating system's.
     pub fn run(
         &self,
         set: &File,
@@ -59,14 +82,22 @@ impl Extract {
             bytes.fetch_add(n, Ordering::Relaxed);
             progress(n);
         };
-        let copy = |hidden: &Path| self.copy_all(set, hidden, &count);
-        let files = fill(dir, self.output.force, || self.check_names(set, dir), copy)?;
+        let chosen = match self.addresses.as_slice() {
+            [] => None,
+            addresses => Some(set.selection(addresses)?),
+        };
+        let copy = |hidden: &Path| {
+            self.copy_all(set, chosen.as_ref(), hidden, &count)?;
+            let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
+            checked.map_err(|error| Error::new(set.path(), error))
+        };
+        let files = fill(dir, self.force, || self.check_names(set, dir), copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
     /// Checks the names before anything is copied, if they follow from the number of tasks.
     fn check_names(&self, set: &File, dir: &Path) -> Result<(), Error> {
-        if self.output.force || set.keyval() == KeyvalMode::Inline {
+        if self.force || set.keyval() == KeyvalMode::Inline || !self.addresses.is_empty() {
             return Ok(());
         }
         let at = |error| Error::new(dir, error);
@@ -86,14 +117,21 @@ impl Extract {
     fn copy_all(
         &self,
         set: &File,
+        chosen: Option<&Selection>,
         hidden: &Path,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<(), Error> {
         for_each(set.tasks()?, self.output.nthreads(), || {
             let first = set.reader().files().first();
             let direct = first.and_then(|file| file.store().direct_options());
-            let mut copier = self.output.copier(direct);
-            move |task: TaskEntry| copy_task(set, &task, hidden, &mut copier, count)
+            let mut copier = Copier::new().direct(direct);
+            move |task: TaskEntry| match chosen {
+                None => copy_task(set, &task, None, hidden, &mut copier, count),
+                Some(chosen) => {
+                    let parts = set.selected(&task, chosen)?;
+                    copy_parts(set, &task, &parts, hidden, &mut copier, count)
+                }
+            }
         })
     }
 }
@@ -102,9 +140,47 @@ fn task_name(task: u64) -> String {
     format!("task_{task:05}")
 }
 
+/// Copies the parts of a task that were chosen: its keys and its chunks into files of their own.
+fn copy_parts(
+    set: &File,
+    task: &TaskEntry,
+    parts: &[Part],
+    hidden: &Path,
+    copier: &mut Copier,
+    count: &dyn Fn(u64),
+) -> Result<(), Error> {
+    if parts.contains(&Part::All) {
+        copy_task(set, task, None, hidden, copier, count)?;
+    }
+    if set.keyval() == KeyvalMode::Inline {
+        let key = |part: &Part| if let Part::Key(key) = part { Some(*key) } else { None };
+        let keys: BTreeSet<u64> = parts.iter().filter_map(key).collect();
+        return match keys.is_empty() || parts.contains(&Part::All) {
+            true => Ok(()), // a whole task's files are those of its keys
+            false => copy_task(set, task, Some(&keys), hidden, copier, count),
+        };
+    }
+    for part in parts {
+        let Part::Chunk(chunk) = part else { continue };
+        let mut stream = set.stream_of(task)?;
+        let (begin, mut left) = stream.chunk(*chunk)?;
+        let name = format!("{}.chunk_{chunk}", task_name(task.task));
+        let mut out = Output::new(set, task, hidden, &name)?;
+        stream.seek_to(begin);
+        while let Some(span) = stream.next_span(left)?.filter(|span| !span.is_empty()) {
+            out.append(span, copier, count)?;
+            left = left.saturating_sub(span.len());
+        }
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Copies a task; in a set with key-value records only these keys, or all.
 fn copy_task(
     set: &File,
     task: &TaskEntry,
+    keys: Option<&BTreeSet<u64>>,
     hidden: &Path,
     copier: &mut Copier,
     count: &dyn Fn(u64),
@@ -119,12 +195,15 @@ fn copy_task(
         return out.finish();
     }
     // One file a key; that of the last record stays open, as records of a key often follow another.
-    let mut last: Option<(u64, NewFile<'_>)> = None;
-    if stream.is_empty() {
-        NewFile::new(set, task, hidden, &name)?; // so that no task's number is missing
+    let mut last: Option<(u64, Output<'_>)> = None;
+    if stream.is_empty() && keys.is_none() {
+        Output::new(set, task, hidden, &name)?; // so that no task's number is missing
     }
     let mut records = stream.records()?;
     while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {
+        if keys.is_some_and(|keys| !keys.contains(&record.key)) {
+            continue;
+        }
         let mut out = match last.take() {
             Some((key, out)) if key == record.key => out,
             other => {

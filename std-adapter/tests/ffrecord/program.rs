@@ -20,7 +20,12 @@ fn ls_lists_every_sample() {
             _ => assert_eq!(found["meta_crc"], expected["checksum_meta"]),
         }
         let rows: Vec<_> = (0..).zip(expected["samples"].as_array().unwrap()).map(rows).collect();
-        assert_eq!(found["rows"], Value::Array(rows), "{name}");
+        let mut found = found["rows"].clone();
+        for (number, row) in found.as_array_mut().unwrap().iter_mut().enumerate() {
+            let address = row.as_object_mut().unwrap().remove("address").unwrap();
+            assert_eq!(address, format!("sample/{number}"));
+        }
+        assert_eq!(found, Value::Array(rows), "{name}");
     }
     let listed = String::from_utf8(output(&["ls", text(&golden("last_empty.ffr"))])).unwrap();
     let columns = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -69,8 +74,8 @@ fn cat_writes_a_sample_or_a_part_of_it() {
             assert_eq!(found, sample[offset..][..length.min(sample.len() - offset)]);
         }
     }
-    refused(&["cat", text(&path), "--sample", "5"], 2, "there is no sample 5, samples are 0 to 4");
-    refused(&["cat", text(&path), "--task", "0"], 2, "nothing but samples: --sample chooses");
+    refused(&["cat", text(&path), "--sample", "5"], 2, "sample/5: the file has 5 samples, 0 to 4");
+    refused(&["cat", text(&path), "--task", "0"], 2, "addresses in an ffrecord file are sample/N");
     let far = ["cat", text(&path), "--sample", "1", "--offset", "2"];
     refused(&far, 2, "--offset is 2, must be at most the length, 1");
 }

@@ -4,6 +4,7 @@ use super::golden::path_of;
 use super::*;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use striae::address::Address;
 use striae_core::gsd::Version;
 
 /// What `ls --json` must print, but for the order of chunks.
@@ -28,6 +29,13 @@ fn listing(golden: &Golden) -> Value {
 
 fn sort_chunks(listing: &mut Value) {
     let chunks = listing["chunks"].as_array_mut().unwrap();
+    for chunk in chunks.iter_mut() {
+        let address = chunk.as_object_mut().unwrap().remove("address");
+        if let (Some(address), Some(name)) = (address, chunk["name"].as_str()) {
+            let expected = Address::chunk(chunk["frame"].as_u64().unwrap(), name.as_bytes());
+            assert_eq!(address, expected.to_string());
+        }
+    }
     chunks.sort_by_key(|chunk| (chunk["frame"].as_u64(), chunk["name"].to_string()));
 }
 
@@ -45,7 +53,7 @@ fn ls_prints_what_gsd_wrote() {
 #[test]
 fn ls_json_is_one_line_with_the_promised_keys_in_their_order() {
     let text = text(&["ls", "--json", &path_of("v21_sparse_chunks")]);
-    let starts = r#"{"format":"gsd","gsd_version":"2.1","application":"gsd 5.0.1 mkv21","schema":"none","schema_version":"1.2","frames":12,"names":["every","third","only7"],"chunks":[{"frame":0,"name":"every","type":"int64","N":1,"M":1},"#;
+    let starts = r#"{"format":"gsd","gsd_version":"2.1","application":"gsd 5.0.1 mkv21","schema":"none","schema_version":"1.2","frames":12,"names":["every","third","only7"],"chunks":[{"frame":0,"name":"every","type":"int64","N":1,"M":1,"address":"frame/0/every"},"#;
     assert!(text.starts_with(starts), "{text}");
     assert!(text.ends_with("}]}\n"), "{text}");
     assert_eq!(text.lines().count(), 1);
@@ -86,8 +94,12 @@ fn a_damaged_entry_is_listed_as_such_and_the_others_as_ever() {
             assert!(chunk["error"].as_str().unwrap().contains(says));
         } else {
             let name = ["a", "b", "c"][slot % 3];
-            let wanted =
-                json!({"frame": slot / 3, "name": name, "type": "float32", "N": 10, "M": 1});
+            let frame = slot / 3;
+            let address = format!("frame/{frame}/{name}");
+            let wanted = json!({
+                "frame": frame, "name": name, "type": "float32", "N": 10, "M": 1,
+                "address": address
+            });
             assert_eq!(*chunk, wanted);
         }
     }
@@ -177,9 +189,9 @@ fn cat_writes_rows_and_numbers() {
     let says = "is for SIONlib and ffrecord files";
     refuse(cat("0", position), &["--offset", "3"], 2, says);
     refuse(cat("0", position), &["--length", "2"], 2, says);
-    refuse(cat("3", position), &[], 2, "there is no frame 3, frames are 0 to 2");
+    refuse(cat("3", position), &[], 2, "the file has 3 frames, 0 to 2");
     refuse(cat("0", "nothing"), &[], 1, "frame 0 has no chunk nothing");
-    refused(&["cat", &file, "--task", "0"], 2, "a GSD file has no tasks");
+    refused(&["cat", &file, "--task", "0"], 2, "addresses in a GSD file are frame/N/NAME");
     striae(&["cat", &file, "--frame", "0"]).assert().code(2);
     striae(&["cat", &file, "--task", "0", "--text"]).assert().code(2);
 }

@@ -47,10 +47,14 @@ fn cat_writes_parts() {
     let says = "--offset is 2425, must be at most the length, 2424";
     refused(&["cat", file, "--task", "2", "--offset", "2425"], 2, says);
     refused(&["cat", file, "--task", "2", "--chunk", "3"], 2, "no chunk 3, the task has 3");
-    refused(&["cat", file, "--task", "3"], 2, "there is no task 3, tasks are 0 to 2");
+    refused(&["cat", file, "--task", "3"], 2, "task/3: the file has 3 tasks, 0 to 2");
     refused(&["cat", file, "--task", "2", "--key", "1"], 2, "no key-value records");
     refused(&["cat", file, "--task", "2", "--chunk", "x"], 2, "--chunk must be a number");
-    refused(&["cat", file, "--frame", "2", "--chunk", "x"], 2, "a SIONlib set has no frames");
+    refused(
+        &["cat", file, "--frame", "2", "--chunk", "x"],
+        2,
+        "addresses in a SIONlib file are task/N",
+    );
 }
 
 #[test]

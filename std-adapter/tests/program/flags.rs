@@ -27,6 +27,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             JSON,
             ("--keys", &["--keys"], &[SION]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
+            ("--addresses", &["--addresses"], ALL),
         ],
     ),
     ("dump", &[JSON]),

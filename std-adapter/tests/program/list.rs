@@ -33,7 +33,11 @@ fn ls_prints_what_was_written() {
             let keys = task["keyval"].as_array().cloned().unwrap_or_default();
             let keys: Vec<_> = keys
                 .iter()
-                .map(|key| serde_json::json!({"key": key["key"], "bytes": key["length"]}))
+                .map(|key| {
+                    let address = format!("task/{index}/key/{}", key["key"]);
+                    let (key, bytes) = (&key["key"], &key["length"]);
+                    serde_json::json!({"key": key, "address": address, "bytes": bytes})
+                })
                 .collect();
             assert_eq!(row["keys"], Value::Array(keys), "{} task {index}", set.name);
         }
@@ -49,7 +53,7 @@ fn ls_json_has_the_promised_keys() {
                   ntasks tasks";
     assert_eq!(keys(&listed).join(" "), of_set);
     assert_eq!(keys(&listed["files"][0]).join(" "), "ntasks path");
-    let of_task = "bytes chunks chunksize file globalrank local task";
+    let of_task = "address bytes chunks chunksize file globalrank local task";
     assert_eq!(keys(&listed["tasks"][0]).join(" "), of_task);
     let info = json(&output(&["info", "--json", &file]));
     assert_eq!(info["files"], listed["files"]);

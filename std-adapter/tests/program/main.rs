@@ -10,6 +10,7 @@
 #[path = "../../../core/tests/golden_sets/mod.rs"]
 mod golden_sets;
 
+mod address;
 mod advice;
 mod cat;
 mod checked;

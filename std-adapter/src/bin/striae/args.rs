@@ -1,13 +1,18 @@
 //! The arguments.
 
+mod cat;
+
+pub(crate) use cat::CatArgs;
+
 use crate::bench::BenchVerb;
+use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use striae::Output;
+use striae::address::Pattern;
 use striae::direct::OpenOptions;
 use striae::format;
 
@@ -59,18 +64,28 @@ pub(crate) enum FileVerb {
     /// List the tasks and their chunks, the chunks of all frames, or the samples.
     #[command(after_help = "Examples:\n  striae ls run.sion\n  \
                             striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
+                            striae ls --addresses run.gsd | grep position\n  \
                             striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
     /// Print every metadata field of a physical file with offset, bytes, name and value.
     #[command(after_help = "Example:\n  striae dump run.sion.000001")]
     Dump(DumpArgs),
     /// Write a task's stream, a frame's chunk, or a sample, or a part of these, to standard output.
-    #[command(after_help = "Examples:\n  striae cat run.sion --task 3 > task3\n  \
-                      striae cat run.sion --globalrank 42 --chunk 0\n  \
-                      striae cat run.sion --task 0 --key 7 --offset 100 --length 16\n  \
-                      striae cat run.gsd --frame 0 --chunk particles/position > position.f32\n  \
-                      striae cat run.gsd --frame 9 --chunk particles/position --rows 0..10 --text\n  \
-                      striae cat train.ffr --sample 7 > sample7\n\n\
+    #[command(override_usage = "striae cat [OPTIONS] <FILE> <ADDRESS>")]
+    #[command(after_help = "Examples:\n  striae cat run.sion task/3 > task3\n  \
+                      striae cat run.sion rank/42/chunk/0\n  \
+                      striae cat run.sion task/0/key/7 --offset 100 --length 16\n  \
+                      striae cat run.sion 'task/*' > all\n  \
+                      striae cat run.gsd frame/0/particles/position > position.f32\n  \
+                      striae cat run.gsd frame/-1/particles/position --rows 0..10 --text\n  \
+                      striae cat train.ffr sample/7 > sample7\n\n\
+                      Numbers count from 0, and negative ones from the end: frame/-1 is the last \
+                      frame. rank/42 is the task with global rank 42. In a chunk's name, %, space \
+                      and what is not a letter or digit of ASCII or one of /._-+,:@= is written \
+                      as % and two hexadecimal digits.\n\n\
+                      In an address, * stands for any number or any characters of a name, ? for one \
+                      character, [0-9] for one of some: all that it stands for is written, in the \
+                      order of ls.\n\n\
                       Bytes are written as they stand in the file: those of GSD files are \
                       little-endian, row by row.")]
     Cat(CatArgs),
@@ -78,6 +93,8 @@ pub(crate) enum FileVerb {
     /// into an array.
     #[command(after_help = "Examples:\n  striae extract run.sion tasks/\n  \
                       striae extract run.gsd arrays/\n  \
+                      striae extract run.sion tasks/ 'task/[0-9]' rank/42\n  \
+                      striae extract run.gsd arrays/ 'frame/*/particles/*'\n  \
                       striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
                       Of a SIONlib set: task_00000 and so on; if it has key-value records, \
                       task_00000.key_1 and so on.\n\n\
@@ -208,7 +225,10 @@ pub(crate) struct LsArgs {
     pub(crate) keys: bool,
     /// Of a GSD file: list these frames, from A to before B; either may be left out.
     #[arg(long, value_name = "A..B", conflicts_with = "keys")]
-    pub(crate) frames: Option<Part>,
+    pub(crate) frames: Option<Rows>,
+    /// Print addresses, one a line, as cat and extract take them.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) addresses: bool,
 }
 
 impl FileVerb {
@@ -251,67 +271,21 @@ pub(crate) struct DumpArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct CatArgs {
-    #[command(flatten)]
-    pub(crate) file: Set,
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// Only this chunk of the task, counted from 0; of a GSD file, the chunk's name.
-    #[arg(long, value_name = "CHUNK", conflicts_with = "key")]
-    pub(crate) chunk: Option<OsString>,
-    /// The value of this key: all of its records, one after another.
-    #[arg(long, value_name = "K")]
-    pub(crate) key: Option<u64>,
-    /// Leave out so many bytes in front.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    pub(crate) offset: u64,
-    /// Write at most so many bytes.
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) length: Option<u64>,
-    /// Of a GSD file: only these rows of the chunk, from A to before B; either may be left out.
-    #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
-    pub(crate) rows: Option<Part>,
-    /// Of a GSD file: print the chunk as numbers, one row a line, or as text if that is its type,
-    /// with what a terminal would obey escaped.
-    #[arg(long, conflicts_with_all = ["offset", "length"])]
-    pub(crate) text: bool,
-    #[command(flatten)]
-    pub(crate) direct: Direct,
-}
-
-#[derive(Debug, ClapArgs)]
-#[group(required = true, multiple = false)]
-pub(crate) struct Which {
-    /// The task, counted from 0 over the files of the set.
-    #[arg(long, value_name = "N")]
-    pub(crate) task: Option<u64>,
-    /// The task that has this global rank.
-    #[arg(long, value_name = "G", allow_negative_numbers = true)]
-    pub(crate) globalrank: Option<i64>,
-    /// The sample of an ffrecord file, counted from 0.
-    #[arg(long, value_name = "I", conflicts_with_all = ["key", "chunk"])]
-    pub(crate) sample: Option<u64>,
-    /// The frame of a GSD file, counted from 0.
-    #[arg(long, value_name = "I", requires = "chunk", conflicts_with = "key")]
-    pub(crate) frame: Option<u64>,
-}
-
 /// Some of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct Rows {
     start: u64,
     end: Option<u64>,
 }
 
-impl Part {
+impl Rows {
     /// Which of `len` these are.
     pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
         part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
     }
 }
 
-impl FromStr for Part {
+impl FromStr for Rows {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -334,6 +308,10 @@ pub(crate) struct ExtractArgs {
     pub(crate) file: Set,
     /// The folder; it is made if it is not there.
     pub(crate) dir: PathBuf,
+    /// Only what has these addresses: task/3, task/3/key/7, frame/9/NAME, or, in quotes, patterns of
+    /// them: task/[0-9]*, frame/*/particles/*, frame/-1/*.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) addresses: Vec<Pattern>,
     /// Replace files that exist already.
     #[arg(long)]
     pub(crate) force: bool,
@@ -342,7 +320,7 @@ pub(crate) struct ExtractArgs {
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     /// Of a GSD file: only these frames, from A to before B; either may be left out.
     #[arg(long, value_name = "A..B")]
-    pub(crate) frames: Option<Part>,
+    pub(crate) frames: Option<Rows>,
     /// Of a GSD file: only this name, or all that start with it if it ends in a slash. May be given
     /// several times.
     #[arg(long, value_name = "NAME")]
@@ -365,7 +343,7 @@ pub(crate) struct Layout {
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) nfiles: std::num::NonZeroU32,
     /// Round chunks up to multiples of so many bytes.
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "BYTES", value_parser = short_size)]
     pub(crate) fsblksize: Option<u32>,
     /// Byte order of the metadata, and of the headers of key-value records; pack states it for the
     /// data, too, and convert keeps what is stated for them.
@@ -420,7 +398,7 @@ pub(crate) struct PackArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) sources: Vec<PathBuf>,
     /// Make every chunk so many bytes long, in place of the length of each task.
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "BYTES", value_parser = some_size)]
     pub(crate) chunksize: Option<u64>,
     /// Add checksums of everything.
     #[arg(long)]
@@ -463,7 +441,7 @@ pub(crate) struct ConvertGsd {
     #[arg(long, value_name = "A..B[:STEP]")]
     pub(crate) frames: Option<Steps>,
     /// Of a GSD file: let chunks start at multiples of so many bytes, a power of two.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) align: Option<u64>,
     /// Of a GSD file: make it one of layer 2.1 if it is of layer 1.
     #[arg(long)]
@@ -473,14 +451,14 @@ pub(crate) struct ConvertGsd {
 /// Every so manieth of some frames: `A..B:STEP`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
-    part: Part,
+    part: Rows,
     step: NonZeroU64,
 }
 
 impl Steps {
     /// The frames, of `len`, that they are some of.
     pub(crate) fn of(self, len: u64) -> Range<u64> {
-        Part::of(Some(self.part), len)
+        Rows::of(Some(self.part), len)
     }
 
     pub(crate) const fn step(self) -> NonZeroU64 {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use striae::Error;
+use striae::address;
 use striae::error::ErrorKind;
 use striae::gsd::verify::FindingKind;
 use striae::shown;
@@ -28,6 +29,8 @@ pub(crate) enum Sound {
 pub(crate) enum Failure {
     /// Of a file.
     File(Error),
+    /// Of a file, and what helps.
+    Hinted(Error, String),
     /// Of the arguments, beyond what clap sees.
     Usage(String),
     /// Of standard output.
@@ -66,11 +69,15 @@ impl Failure {
                 return ExitCode::SUCCESS;
             }
             Self::File(error) => with_advice(error),
+            Self::Hinted(error, hint) => format!("{error}; {hint}"),
             Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
         };
         complain(&text);
-        let is_no = matches!(&self, Self::File(error) if Self::blames_file(error));
+        let is_no = match &self {
+            Self::File(error) | Self::Hinted(error, _) => Self::blames_file(error),
+            Self::Usage(_) | Self::Stdout(_) => false,
+        };
         ExitCode::from(if is_no { 1 } else { 2 })
     }
 
@@ -79,6 +86,7 @@ impl Failure {
         use ffrecord::ErrorKind::{Format, Sample};
         match error.kind() {
             ErrorKind::NoFormat { .. } | ErrorKind::Ended { .. } => true,
+            ErrorKind::Address(error) => matches!(error, address::Error::NoMatch { .. }),
             ErrorKind::Sion(kind) => sion_blames_file(kind),
             ErrorKind::Gsd(kind) => gsd_blames_file(kind),
             ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),

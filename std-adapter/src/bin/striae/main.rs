@@ -16,6 +16,7 @@ mod map;
 mod progress;
 mod signals;
 mod sion;
+mod size;
 mod text;
 mod verify;
 

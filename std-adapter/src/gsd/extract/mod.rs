@@ -6,6 +6,7 @@ mod source;
 
 use super::ErrorKind;
 use super::file::File;
+use crate::address::{Address, Pattern, Selection};
 use crate::error::Error;
 use crate::extract::{Extracted, fill};
 use crate::output::Output;
@@ -37,6 +38,7 @@ pub struct Extract {
     output: Output,
     frames: Option<Range<u64>>,
     names: Vec<Box<[u8]>>,
+    addresses: Vec<Pattern>,
 }
 
 /// What is known of a name's chunks.
@@ -79,13 +81,21 @@ impl Extract {
         self
     }
 
+    /// Extracts what these addresses stand for, and nothing else but that of further calls. The
+    /// first axis of arrays starts at the first frame that has any of it, and ends at the last.
+    #[must_use]
+    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
+        self.addresses.extend(addresses);
+        self
+    }
+
     /// Bytes of the chunks that will be extracted.
     ///
     /// # Errors
     /// As [`run`](Self::run), but for those of the folder.
     pub fn bytes(&self, file: &File) -> Result<u64, Error> {
         let mut sum = 0u64;
-        self.each(file, |chunk, _| {
+        self.each(file, self.chosen(file)?.as_ref(), |chunk, _| {
             sum = sum.saturating_add(chunk.span.len());
             Ok(())
         })?;
@@ -97,11 +107,12 @@ impl Extract {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`ErrorKind::NoName`]; [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged
+    /// [`ErrorKind::NoName`]; [`Address`](crate::error::ErrorKind::Address); [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged
     /// file; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let found = self.find(file)?;
-        let mut arrays = Arrays::new(file.names()?, &found, &self.range(file)?);
+        let chosen = self.chosen(file)?;
+        let (found, frames) = self.find(file, chosen.as_ref())?;
+        let mut arrays = Arrays::new(file.names()?, &found, &frames);
         let bytes = Cell::new(0u64);
         let count = |n| {
             bytes.set(bytes.get().saturating_add(n));
@@ -114,17 +125,34 @@ impl Extract {
         };
         let files = fill(dir, self.output.force, check, |hidden| {
             arrays.create(hidden)?;
-            let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
-            self.each(file, |chunk, again| arrays.add(hidden, &chunk, again, &mut source))?;
+            let mut source = Source::new(file, &count);
+            self.each(file, chosen.as_ref(), |chunk, again| {
+                arrays.add(hidden, &chunk, again, &mut source)
+            })?;
             arrays.finish(hidden)
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
-    /// What is to be extracted of each name, by its id.
-    fn find(&self, file: &File) -> Result<Vec<Option<NameChunks>>, Error> {
-        let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
-        self.each(file, |chunk, again| {
+    /// What was selected, if that is not all.
+    fn chosen(&self, file: &File) -> Result<Option<Selection>, Error> {
+        match self.addresses.as_slice() {
+            [] => Ok(None),
+            addresses => file.selection(addresses).map(Some),
+        }
+    }
+
+    /// What is to be extracted of each name, by its id, and the frames that are the first axis.
+    fn find(
+        &self,
+        file: &File,
+        chosen: Option<&Selection>,
+    ) -> Result<(Vec<Option<Found>>, Range<u64>), Error> {
+        let mut found: Vec<Option<Found>> = vec![None; file.names()?.len()];
+        let mut frames: Option<Range<u64>> = None;
+        self.each(file, chosen, |chunk, again| {
+            let start = frames.as_ref().map_or(chunk.frame, |frames| frames.start);
+            frames = Some(start..chunk.frame.saturating_add(1));
             let Some(place) = found.get_mut(usize::from(chunk.id)) else { return Ok(()) };
             let shape = |chunk: &Chunk| (chunk.kind, chunk.n, chunk.m);
             *place = Some(match *place {
@@ -137,7 +165,13 @@ impl Extract {
             });
             Ok(())
         })?;
-        Ok(found)
+        match chosen {
+            None => Ok((found, self.range(file)?)),
+            Some(chosen) => {
+                chosen.check().map_err(|error| file.error(error))?;
+                Ok((found, frames.unwrap_or(0..0)))
+            }
+        }
     }
 
     /// Hands over all chunks that are to be extracted, and whether their frame had this name
@@ -146,10 +180,15 @@ impl Extract {
     fn each(
         &self,
         file: &File,
+        chosen: Option<&Selection>,
         mut each: impl FnMut(Chunk, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
         file.check_names()?;
-        let wanted = self.wanted(file)?;
+        let (wanted, names) = (self.wanted(file)?, file.names()?);
+        let is_chosen = |chunk: &Chunk| {
+            let name = names.get(chunk.id).map_or(&b""[..], |name| name.as_bytes());
+            chosen.is_none_or(|chosen| chosen.has(&Address::chunk(chunk.frame, name)))
+        };
         let (mut room, mut same) = (Room::new(file.head().file_len), None);
         let mut last: Vec<Option<u64>> = vec![None; wanted.len()];
         let mut before = 0;
@@ -164,7 +203,10 @@ impl Extract {
             }
             before = frame;
             let id = usize::from(id);
-            if wanted.get(id) != Some(&true) || same.replace(chunk) == Some(chunk) {
+            if wanted.get(id) != Some(&true)
+                || !is_chosen(&chunk)
+                || same.replace(chunk) == Some(chunk)
+            {
                 continue; // a copy of the last entry fills the index
             }
             room.take(&chunk).map_err(|error| file.error(error))?;

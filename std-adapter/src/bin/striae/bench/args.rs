@@ -1,6 +1,7 @@
 //! The arguments of `bench`.
 
 use super::mode::Mode;
+use crate::size::size;
 use clap::{Args, Subcommand};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     pub(crate) sequential: bool,
     /// Let random spans begin at multiples of so many bytes; anywhere unless told.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) align: Option<u64>,
     /// Read random spans ahead, too, in place of one batch after another.
     #[arg(long)]
@@ -81,22 +82,13 @@ impl FromStr for Sizes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (min, max) = text.split_once("..").unwrap_or((text, text));
-        let sizes = Self { min: bytes(min)?, max: bytes(max)? };
+        let sizes = Self { min: size(min)?, max: size(max)? };
         match sizes {
             Self { min: 0, .. } => Err("must be at least 1".to_owned()),
             Self { min, max } if max < min => Err("must not end before it starts".to_owned()),
             sizes => Ok(sizes),
         }
     }
-}
-
-/// A number of bytes: `512`, `64KiB`, `1MiB`, `2GiB`.
-fn bytes(text: &str) -> Result<u64, String> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
-    let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
-    let (number, of) = unit.unwrap_or((text, 1));
-    let number = number.parse::<u64>().map_err(|error| format!("{text}: {error}"))?;
-    number.checked_mul(of).ok_or_else(|| format!("{text}: too large"))
 }
 
 impl std::fmt::Display for Sizes {

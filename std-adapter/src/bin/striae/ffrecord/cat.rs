@@ -3,23 +3,44 @@
 use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
 use std::io::{self, Write};
-use striae::Error;
+use striae::address::{Address, Index};
 use striae::ffrecord::{ErrorKind, File, crc32};
+use striae::{Error, Format};
+use striae_core::ffrecord::Sample;
 use striae_core::span::Span;
 
-/// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the
-/// way: what is wrong with it is told behind it.
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let usage = |text: &str| Failure::usage(&args.file.path, text);
-    let Some(number) = args.which.sample else {
-        return Err(usage("an ffrecord file has nothing but samples: --sample chooses"));
-    };
     let file = File::open_direct(&args.file.path, args.direct.options())?;
-    let sample = file.sample(number)?;
+    let pattern = args.pattern()?;
+    let at = |error: striae::address::Error| Error::new(&args.file.path, error);
+    if let Some(address) = pattern.address() {
+        if let Address::Sample(Index::FromStart(number)) =
+            address.resolve(Format::Ffrecord, file.n()).map_err(at)?
+        {
+            cat_sample(args, &file, &file.sample(number)?)?;
+        }
+        return Ok(Sound::Yes);
+    }
+    let chosen = file.selection(&[pattern])?;
+    let mut samples = file.samples();
+    loop {
+        let number = samples.number();
+        let Some(sample) = samples.next() else { break };
+        if chosen.has(&Address::sample(number)) {
+            cat_sample(args, &file, &sample?)?;
+        }
+    }
+    chosen.check().map_err(at)?;
+    Ok(Sound::Yes)
+}
+
+/// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the
+/// way: what is wrong with it is told after it.
+fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failure> {
     let len = sample.span.len();
     let Some(left) = len.checked_sub(args.offset) else {
         let text = format!("--offset is {}, must be at most the length, {len}", args.offset);
-        return Err(usage(&text));
+        return Err(Failure::usage(&args.file.path, &text));
     };
     let wanted = args.length.map_or(left, |length| length.min(left));
     let span = sample.span.part(args.offset, wanted).unwrap_or(Span::ZERO);
@@ -33,8 +54,9 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     })?;
     written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // what stands behind the last line break
     if wanted == len {
+        let number = sample.number;
         let wrong = |error| Error::new(file.path(), ErrorKind::Sample { number, error });
         sample.check_crc(crc).map_err(wrong)?;
     }
-    Ok(Sound::Yes)
+    Ok(())
 }

@@ -6,6 +6,7 @@ use crate::text::{print_json, printable, stdout, unless_gone};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
+use striae::address::Address;
 use striae::ffrecord::File;
 use striae_core::ffrecord::Sample;
 
@@ -28,6 +29,7 @@ struct Rows<'a> {
 #[derive(Serialize)]
 struct Row {
     number: u64,
+    address: String,
     offset: u64,
     bytes: u64,
     crc32: u32,
@@ -49,7 +51,11 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         print_json(&Listing { format: "ffrecord", samples: file.n(), meta_crc, rows })?;
     } else {
         let mut out = stdout();
-        unless_gone(rows.write_text(&mut out).and_then(|()| out.flush()))?;
+        let written = match args.addresses {
+            true => rows.write_addresses(&mut out),
+            false => rows.write_text(&mut out),
+        };
+        unless_gone(written.and_then(|()| out.flush()))?;
     }
     failed.into_failure()?;
     Ok(Sound::Yes)
@@ -68,6 +74,13 @@ impl Rows<'_> {
             let Some(sample) = samples.next() else { return Ok(()) };
             each(sample.map_err(|error| WrongRow { number, error: self.failed.keep(error) }))?;
         }
+    }
+
+    fn write_addresses(&self, out: &mut impl Write) -> io::Result<()> {
+        self.each(|sample| match sample {
+            Ok(sample) => writeln!(out, "{}", Address::sample(sample.number)),
+            Err(_) => Ok(()), // told at the end
+        })
     }
 
     fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
@@ -89,7 +102,8 @@ impl Serialize for Rows<'_> {
         self.each(|sample| match sample {
             Ok(Sample { number, crc, span }) => {
                 let (offset, bytes) = (span.offset(), span.len());
-                rows.serialize_element(&Row { number, offset, bytes, crc32: crc })
+                let address = Address::sample(number).to_string();
+                rows.serialize_element(&Row { number, address, offset, bytes, crc32: crc })
             }
             Err(wrong) => rows.serialize_element(&wrong),
         })?;

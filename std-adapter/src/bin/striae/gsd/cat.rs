@@ -1,11 +1,13 @@
 //! `striae cat` of a frame's chunk.
 
-use crate::args::{CatArgs, Part};
+use crate::args::{CatArgs, Rows};
 use crate::failure::{Failure, Sound};
 use crate::text::{printable_but, stdout};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use striae::gsd::{File, Name};
+use striae::address::{Address, Encoded, Index};
+use striae::error::ErrorKind;
+use striae::gsd::{self, File, Name};
+use striae::{Error, Format};
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
@@ -14,14 +16,50 @@ use striae_core::store::usize_to_u64;
 const PIECE: usize = 1 << 20;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let (Some(frame), Some(name)) = (args.which.frame, &args.chunk) else {
-        let text = "a GSD file has no tasks and no samples: --frame and --chunk choose";
-        return Err(Failure::usage(&args.file.path, text));
-    };
+    let pattern = args.pattern()?;
     let file = super::open(&args.file.path, args.direct)?;
     file.check_names()?;
-    let chunk = file.chunk(frame, name.as_bytes())?;
-    let rows = file.rows(&chunk, Part::of(args.rows, chunk.n))?;
+    let at = |error: striae::address::Error| Error::new(&args.file.path, error);
+    if let Some(address) = pattern.address() {
+        if let Address::Chunk(Index::FromStart(frame), name) =
+            address.resolve(Format::Gsd, file.frames()).map_err(at)?
+        {
+            let chunk = file.chunk(frame, &name);
+            let chunk = chunk.map_err(|error| with_nearest(&file, frame, &name, error))?;
+            cat_chunk(args, &file, &chunk)?;
+        }
+        return Ok(Sound::Yes);
+    }
+    let chosen = file.selection(&[pattern])?;
+    for chunk in file.chunks() {
+        let chunk = chunk?;
+        if chosen.has(&Address::chunk(chunk.frame, file.name(&chunk)?.as_bytes())) {
+            cat_chunk(args, &file, &chunk)?;
+        }
+    }
+    chosen.check().map_err(at)?;
+    Ok(Sound::Yes)
+}
+
+/// What was wrong with a chunk that is not there, and which one may have been meant.
+fn with_nearest(file: &File, frame: u64, name: &[u8], error: Error) -> Failure {
+    if !matches!(error.kind(), ErrorKind::Gsd(gsd::ErrorKind::NoChunk { .. })) {
+        return error.into();
+    }
+    let of_frame = file.chunks_of(frame).into_iter().flatten();
+    let names = of_frame.filter_map(|chunk| file.name(&chunk.ok()?).ok());
+    let wanted = Encoded(name).to_string();
+    let likeness = |name: String| (strsim::jaro_winkler(&wanted, &name), name);
+    let nearest = names.map(|name| likeness(Encoded(name.as_bytes()).to_string()));
+    let nearest = nearest.filter(|(likeness, name)| *likeness > 0.8 && *name != wanted);
+    match nearest.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
+        Some((_, nearest)) => Failure::Hinted(error, format!("did you mean {nearest}?")),
+        None => error.into(),
+    }
+}
+
+fn cat_chunk(args: &CatArgs, file: &File, chunk: &Chunk) -> Result<(), Failure> {
+    let rows = file.rows(chunk, Rows::of(args.rows, chunk.n))?;
     if !args.text {
         let mut out = io::stdout().lock();
         let mut written = Ok(());
@@ -31,17 +69,15 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         })?;
         written.map_err(Failure::stdout)?;
         // What stands behind the last line break is still in memory.
-        out.flush().map_err(Failure::stdout)?;
-        return Ok(Sound::Yes);
+        return out.flush().map_err(Failure::stdout);
     }
     let mut out = stdout();
     if chunk.kind == ChunkType::Character {
-        text(&file, &chunk, rows, &mut out)?;
+        text(file, chunk, rows, &mut out)?;
     } else {
-        numbers(&file, &chunk, rows, &mut out)?;
+        numbers(file, chunk, rows, &mut out)?;
     }
-    out.flush().map_err(Failure::stdout)?;
-    Ok(Sound::Yes)
+    out.flush().map_err(Failure::stdout)
 }
 
 /// Hands over the bytes of a span, piece by piece.

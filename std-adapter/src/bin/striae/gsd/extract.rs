@@ -1,6 +1,6 @@
 //! `striae extract` of a GSD file.
 
-use crate::args::{ExtractArgs, Part};
+use crate::args::{ExtractArgs, Rows};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use std::os::unix::ffi::OsStrExt;
@@ -8,8 +8,8 @@ use striae::gsd::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
-    let frames = Part::of(args.frames, file.frames());
-    let extract = Extract::new().output(args.output()).frames(frames);
+    let frames = Rows::of(args.frames, file.frames());
+    let extract = Extract::new().force(args.force).frames(frames).select(args.addresses.clone());
     let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));
     let total = extract.bytes(&file)?;
     with_bar(total, |progress| extract.run(&file, &args.dir, progress))?;

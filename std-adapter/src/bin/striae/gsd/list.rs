@@ -1,13 +1,14 @@
 //! `striae ls` of a GSD file.
 
 use super::JsonName;
-use crate::args::{LsArgs, Part};
+use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
 use crate::text::{print_json, printable, stdout, unless_gone};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use striae::Error;
+use striae::address::Address;
 use striae::gsd::{Chunks, File, NameList};
 use striae_core::gsd::{Chunk, ChunkType};
 
@@ -28,7 +29,7 @@ struct Listing<'a> {
 struct Rows<'a> {
     file: &'a File,
     names: &'a NameList,
-    part: Option<Part>,
+    part: Option<Frames>,
     failed: &'a FirstError,
 }
 
@@ -43,6 +44,7 @@ struct Row<'a> {
     n: u64,
     #[serde(rename = "M")]
     m: u32,
+    address: String,
 }
 
 /// An entry of the index that is none of a chunk, and why.
@@ -54,7 +56,7 @@ struct WrongRow {
 
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
-    file.check_frames(&Part::of(args.frames, file.frames()))?;
+    file.check_frames(&Frames::of(args.frames, file.frames()))?;
     let failed = FirstError::default();
     if let Err(error) = file.check_names() {
         failed.keep(error);
@@ -74,7 +76,11 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         })?;
     } else {
         let mut out = stdout();
-        let written = rows.write_text(&mut out).and_then(|()| out.flush());
+        let written = match args.addresses {
+            true => rows.write_addresses(&mut out),
+            false => rows.write_text(&mut out),
+        };
+        let written = written.and_then(|()| out.flush());
         unless_gone(written)?;
     }
     failed.into_failure()?;
@@ -106,12 +112,23 @@ impl Rows<'_> {
     fn chunks(&self) -> Result<Chunks<'_>, Error> {
         match self.part {
             None => Ok(self.file.chunks()),
-            some => self.file.chunks_of_frames(Part::of(some, self.file.frames())),
+            some => self.file.chunks_of_frames(Frames::of(some, self.file.frames())),
         }
     }
 
     fn name(&self, id: u16) -> &[u8] {
         self.names.get(id).map_or(b"", |name| name.as_bytes())
+    }
+
+    fn address(&self, frame: u64, id: u16) -> Address {
+        Address::chunk(frame, self.name(id))
+    }
+
+    fn write_addresses(&self, out: &mut impl Write) -> io::Result<()> {
+        self.each(|chunk| match chunk {
+            Ok(chunk) => writeln!(out, "{}", self.address(chunk.frame, chunk.id)),
+            Err(_) => Ok(()), // told at the end
+        })
     }
 
     fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
@@ -133,8 +150,9 @@ impl Serialize for Rows<'_> {
         let mut rows = serializer.serialize_seq(None)?;
         self.each(|chunk| match chunk {
             Ok(Chunk { frame, id, kind, n, m, .. }) => {
+                let address = self.address(frame, id).to_string();
                 let (name, kind) = (JsonName(self.name(id)), kind.name());
-                rows.serialize_element(&Row { frame, name, kind, n, m })
+                rows.serialize_element(&Row { frame, name, kind, n, m, address })
             }
             Err(wrong) => rows.serialize_element(&wrong),
         })?;

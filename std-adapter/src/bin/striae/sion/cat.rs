@@ -1,36 +1,43 @@
 //! `striae cat`.
 
-use crate::args::{CatArgs, Which};
+use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
+use striae::Error;
+use striae::address::Part;
+use striae::sion::File;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.direct.options())?;
-    let task = match args.which {
-        Which { task: Some(task), .. } => task,
-        Which { globalrank: Some(globalrank), .. } => file.find_globalrank(globalrank)?,
-        _ => {
-            return Err(usage(
-                args,
-                "a SIONlib set has no frames and no samples: --task or --globalrank chooses",
-            ));
+    let pattern = args.pattern()?;
+    if let Some(address) = pattern.address() {
+        let (task, part) = file.locate(address)?;
+        return cat_part(args, &file, task, part);
+    }
+    let chosen = file.selection(&[pattern])?;
+    for entry in file.tasks()? {
+        let entry = entry?;
+        for part in file.selected(&entry, &chosen)? {
+            cat_part(args, &file, entry.task, part)?;
         }
-    };
-    if let Some(key) = args.key {
+    }
+    chosen.check().map_err(|error| Error::new(&args.file.path, error))?;
+    Ok(Sound::Yes)
+}
+
+fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound, Failure> {
+    if let Part::Key(key) = part {
         let mut value = file.value(task, key)?;
-        let wanted = Part::of(args, value.len())?;
+        let wanted = Wanted::of(args, value.len())?;
         io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink()).map_err(failure(args))?;
         return write(args, value.take(wanted.len));
     }
     let mut stream = file.stream(task)?;
-    let (begin, len) = match &args.chunk {
-        Some(chunk) => match chunk.to_str().and_then(|chunk| chunk.parse().ok()) {
-            Some(chunk) => stream.chunk(chunk)?,
-            None => return Err(usage(args, "--chunk must be a number in a SIONlib set")),
-        },
-        None => (0, stream.len()),
+    let (begin, len) = match part {
+        Part::Chunk(chunk) => stream.chunk(chunk)?,
+        Part::All | Part::Key(_) => (0, stream.len()),
     };
-    let wanted = Part::of(args, len)?;
+    let wanted = Wanted::of(args, len)?;
     let position = begin.saturating_add(wanted.skip);
     stream.seek(SeekFrom::Start(position)).map_err(failure(args))?;
     let mut stdout = io::stdout().lock();
@@ -44,12 +51,12 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
 }
 
 /// What `--offset` and `--length` leave of a stream.
-struct Part {
+struct Wanted {
     skip: u64,
     len: u64,
 }
 
-impl Part {
+impl Wanted {
     fn of(args: &CatArgs, len: u64) -> Result<Self, Failure> {
         let skip = args.offset;
         let Some(left) = len.checked_sub(skip) else {
@@ -80,8 +87,8 @@ fn usage(args: &CatArgs, text: &str) -> Failure {
 
 /// A failed read: the library's own error if it is one.
 fn failure(args: &CatArgs) -> impl Fn(io::Error) -> Failure + '_ {
-    |error| match error.downcast::<striae::Error>() {
+    |error| match error.downcast::<Error>() {
         Ok(error) => Failure::File(error),
-        Err(error) => Failure::File(striae::Error::new(&args.file.path, error)),
+        Err(error) => Failure::File(Error::new(&args.file.path, error)),
     }
 }

@@ -7,7 +7,10 @@ use striae::sion::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.direct.options())?;
-    let extract = Extract::new().output(args.output());
+    let mut extract = Extract::new().force(args.force).select(args.addresses.clone());
+    if let Some(threads) = args.threads {
+        extract = extract.threads(threads);
+    }
     with_bar_of(&file, |progress| extract.run(&file, &args.dir, progress))?;
     Ok(Sound::Yes)
 }

@@ -7,8 +7,10 @@ use crate::text::{print_json, printable, stdout, unless_gone};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use striae::Error;
+use striae::address::{Address, Index, Part};
 use striae::sion::verify::{Ending, Sealing, State, state};
 use striae::sion::{File, Opened, TaskEntry};
 use striae_core::sion::KeyvalMode;
@@ -141,6 +143,7 @@ impl Serialize for Row<'_> {
         let (entry, file) = (self.entry, self.list.set.closed());
         let mut row = serializer.serialize_map(None)?;
         row.serialize_entry("task", &entry.task)?;
+        row.serialize_entry("address", &Address::task(entry.task).to_string())?;
         row.serialize_entry("globalrank", &entry.place.globalrank)?;
         row.serialize_entry("file", &entry.file)?;
         row.serialize_entry("local", &entry.place.local)?;
@@ -187,6 +190,7 @@ struct Keys<'a> {
 #[derive(Serialize)]
 struct Key {
     key: u64,
+    address: String,
     bytes: u64,
 }
 
@@ -218,7 +222,9 @@ fn each_key<E>(
     }
     for record in file.stream_of(entry)?.records()? {
         let record = record.map_err(|error| error.of_task(entry.task))?;
-        let written = each(Key { key: record.key, bytes: record.len });
+        let address = Address::Task(Index::FromStart(entry.task), Part::Key(record.key));
+        let address = address.to_string();
+        let written = each(Key { key: record.key, address, bytes: record.len });
         if written.is_err() {
             return Ok(written);
         }
@@ -237,11 +243,45 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     } else {
         let mut out = stdout();
         set.1.complain_of_part(set.0.part_of_set());
-        let written = ls_text(&mut out, &set, args.keys, &failed).and_then(|()| out.flush());
-        unless_gone(written)?;
+        let written = match args.addresses {
+            true => ls_addresses(&mut out, &set, args.keys, &failed),
+            false => ls_text(&mut out, &set, args.keys, &failed),
+        };
+        unless_gone(written.and_then(|()| out.flush()))?;
     }
     failed.into_failure()?;
     Ok(set.soundness())
+}
+
+/// The addresses of all tasks, and of their keys if they are wanted.
+fn ls_addresses(
+    out: &mut impl Write,
+    set: &Set<'_>,
+    keys: bool,
+    failed: &FirstError,
+) -> io::Result<()> {
+    let tasks = set.0.tasks().map_err(|error| failed.keep(error));
+    for entry in tasks.into_iter().flatten() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                failed.keep(error);
+                continue;
+            }
+        };
+        writeln!(out, "{}", Address::task(entry.task))?;
+        let Some(file) = set.closed().filter(|_| keys) else { continue };
+        let mut seen = BTreeSet::new();
+        let written = each_key(file, &entry, |Key { key, address, .. }| match seen.insert(key) {
+            true => writeln!(out, "{address}"),
+            false => Ok(()),
+        });
+        match written {
+            Ok(written) => written?,
+            Err(error) => drop(failed.keep(error)),
+        }
+    }
+    Ok(())
 }
 
 fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError) -> io::Result<()> {
@@ -271,7 +311,7 @@ fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError)
         write!(out, "{:>16}", known(entry.bytes))?;
         if let Some(file) = set.closed().filter(|_| keys) {
             let written =
-                each_key(file, &entry, |Key { key, bytes }| write!(out, "  {key}:{bytes}"));
+                each_key(file, &entry, |Key { key, bytes, .. }| write!(out, "  {key}:{bytes}"));
             match written {
                 Ok(written) => written?,
                 Err(error) => write!(out, "  {}", printable(&failed.keep(error)))?,

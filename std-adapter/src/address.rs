@@ -1,0 +1,347 @@
+//! Addresses: one text for one thing in a file.
+//!
+//! | format | address | what it is |
+//! |---|---|---|
+//! | SIONlib | `task/3` | the stream of task 3 |
+//! | | `task/3/chunk/1` | chunk 1 of it |
+//! | | `task/3/key/7` | the value of key 7 in it: all of its records |
+//! | | `rank/42`, `rank/42/chunk/1`, `rank/42/key/7` | as above, of the task with global rank 42 |
+//! | GSD | `frame/9/particles/position` | the chunk `particles/position` of frame 9 |
+//! | ffrecord | `sample/7` | sample 7 |
+//!
+//! Numbers of tasks, frames and samples are counted from 0, and negative ones from the end: `-1` is
+//! the last. A rank's number is its value, which may be negative. Chunks and keys are numbers from
+//! 0 on.
+//!
+//! The name of a GSD chunk is all that follows `frame/9/`, with its slashes. An address has no
+//! other characters than letters and digits of ASCII and `/ . _ - + , : @ =`: a shell takes it for
+//! one word as it is. Other bytes of a name, also `%` and space, are written as `%` and two
+//! hexadecimal digits. Parsing takes them also as they are, except for `%`.
+//!
+//! A [`Pattern`] stands for several addresses: `task/[0-9]*`, `frame/*/particles/*`.
+
+mod pattern;
+
+pub use pattern::{Pattern, Selection};
+
+use crate::format::Format;
+use crate::shown::Shown;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+/// One thing in a file, whose text is said in the [module](self).
+///
+/// ```
+/// use striae::address::{Address, Index};
+///
+/// let address: Address = "frame/-1/log/my%20value".parse()?;
+/// assert_eq!(address, Address::Chunk(Index::END, b"log/my value"[..].into()));
+/// assert_eq!(address.to_string(), "frame/-1/log/my%20value");
+/// # Ok::<(), striae::address::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// `task/N`: a task of a SIONlib set, or a part of it.
+    Task(Index, Part),
+    /// `rank/R`: the task that has this global rank, or a part of it.
+    Rank(i64, Part),
+    /// `frame/N/NAME`: a chunk of a GSD file.
+    Chunk(Index, Box<[u8]>),
+    /// `sample/N`: a sample of an ffrecord file.
+    Sample(Index),
+}
+
+/// What of a task is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of its stream.
+    All,
+    /// `chunk/C`: a chunk of it.
+    Chunk(u64),
+    /// `key/K`: the value of a key.
+    Key(u64),
+}
+
+/// A number of a task, frame or sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// Counted from 0.
+    FromStart(u64),
+    /// Counted from the end: 1 is the last.
+    FromEnd(NonZeroU64),
+}
+
+impl Index {
+    /// The last one.
+    pub const END: Self = Self::FromEnd(NonZeroU64::MIN);
+
+    /// Which of `count` it is, if they have it.
+    #[must_use]
+    pub fn of(self, count: u64) -> Option<u64> {
+        match self {
+            Self::FromStart(n) => Some(n).filter(|&n| n < count),
+            Self::FromEnd(n) => count.checked_sub(n.get()),
+        }
+    }
+}
+
+/// Why a text is no address, or an address none of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no address.
+    Form {
+        /// The text.
+        text: String,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// It is an address in files of another format.
+    NotOf {
+        /// The address.
+        address: String,
+        /// The format of the file.
+        format: Format,
+    },
+    /// The file does not have so many.
+    OutOfRange {
+        /// The address.
+        address: String,
+        /// The format of the file.
+        format: Format,
+        /// Tasks, frames or samples of the file.
+        count: u64,
+    },
+    /// Nothing in the file has such an address.
+    NoMatch {
+        /// The address or the pattern.
+        pattern: String,
+        /// The format of the file.
+        format: Format,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form { text, must } => write!(f, "{}: must be {must}", Shown::new(text)),
+            Self::NotOf { address, format } => write!(
+                f,
+                "{}: addresses in {} are {}",
+                Shown::new(address),
+                format.a_file(),
+                format.addresses()
+            ),
+            Self::OutOfRange { address, format, count } => {
+                let (address, thing) = (Shown::new(address), format.thing());
+                match count.checked_sub(1) {
+                    None => write!(f, "{address}: the file has no {thing}s"),
+                    Some(0) => write!(f, "{address}: the file has 1 {thing}, 0"),
+                    Some(last) => {
+                        write!(f, "{address}: the file has {count} {thing}s, 0 to {last}")
+                    }
+                }
+            }
+            Self::NoMatch { pattern, format } => write!(
+                f,
+                "{}: nothing has such an address; addresses in {} are {}",
+                Shown::new(pattern),
+                format.a_file(),
+                format.addresses()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Address {
+    /// The format of files that have such addresses.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        match self {
+            Self::Task(..) | Self::Rank(..) => Format::Sion,
+            Self::Chunk(..) => Format::Gsd,
+            Self::Sample(_) => Format::Ffrecord,
+        }
+    }
+
+    /// This address, with its number counted from the start, in a file of `format` that has `count`
+    /// tasks, frames or samples. A rank stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::NotOf`], [`Error::OutOfRange`].
+    pub fn resolve(&self, format: Format, count: u64) -> Result<Self, Error> {
+        if self.format() != format {
+            return Err(Error::NotOf { address: self.to_string(), format });
+        }
+        let at = |index: Index| {
+            let out = || Error::OutOfRange { address: self.to_string(), format, count };
+            index.of(count).map(Index::FromStart).ok_or_else(out)
+        };
+        Ok(match self {
+            Self::Task(index, part) => Self::Task(at(*index)?, *part),
+            Self::Rank(rank, part) => Self::Rank(*rank, *part),
+            Self::Chunk(index, name) => Self::Chunk(at(*index)?, name.clone()),
+            Self::Sample(index) => Self::Sample(at(*index)?),
+        })
+    }
+
+    /// Whether it is a part of a task.
+    const fn is_part(&self) -> bool {
+        matches!(self, Self::Task(_, part) | Self::Rank(_, part) if !matches!(part, Part::All))
+    }
+
+    /// The address of the task with this number.
+    #[must_use]
+    pub const fn task(task: u64) -> Self {
+        Self::Task(Index::FromStart(task), Part::All)
+    }
+
+    /// The address of a chunk of a GSD file.
+    #[must_use]
+    pub fn chunk(frame: u64, name: impl Into<Box<[u8]>>) -> Self {
+        Self::Chunk(Index::FromStart(frame), name.into())
+    }
+
+    /// The address of the sample with this number.
+    #[must_use]
+    pub const fn sample(sample: u64) -> Self {
+        Self::Sample(Index::FromStart(sample))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(index, part) => write!(f, "task/{index}{part}"),
+            Self::Rank(rank, part) => write!(f, "rank/{rank}{part}"),
+            Self::Chunk(index, name) => write!(f, "frame/{index}/{}", Encoded(name)),
+            Self::Sample(index) => write!(f, "sample/{index}"),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => Ok(()),
+            Self::Chunk(chunk) => write!(f, "/chunk/{chunk}"),
+            Self::Key(key) => write!(f, "/key/{key}"),
+        }
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FromStart(n) => n.fmt(f),
+            Self::FromEnd(n) => write!(f, "-{n}"),
+        }
+    }
+}
+
+/// A name as addresses have it.
+#[derive(Debug, Clone, Copy)]
+pub struct Encoded<'a>(pub &'a [u8]);
+
+impl fmt::Display for Encoded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        self.0.iter().try_for_each(|&byte| match byte {
+            plain if is_plain(plain) => f.write_char(plain.into()),
+            other => write!(f, "%{other:02X}"),
+        })
+    }
+}
+
+/// Whether neither a shell nor a pattern nor a terminal takes it for more than it is.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'+' | b',' | b':' | b'@' | b'=')
+}
+
+/// The bytes of a name, if each `%` has two digits.
+fn decode(text: &str) -> Option<Box<[u8]>> {
+    let mut name = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    let digit = |bytes: &mut std::str::Bytes<'_>| char::from(bytes.next()?).to_digit(16);
+    while let Some(byte) = bytes.next() {
+        name.push(match byte {
+            b'%' => {
+                let (high, low) = (digit(&mut bytes)?, digit(&mut bytes)?);
+                u8::try_from(high << 4 | low).ok()?
+            }
+            plain => plain,
+        });
+    }
+    Some(name.into())
+}
+
+/// A number that has nothing but digits.
+fn number<T: FromStr>(digits: &str) -> Option<T> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
+}
+
+impl FromStr for Index {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let index = match text.strip_prefix('-') {
+            Some(digits) => number(digits).map(Self::FromEnd),
+            None => number(text).map(Self::FromStart),
+        };
+        let must = "a number: from 0 on, or -1 for the last and so on";
+        index.ok_or_else(|| Error::Form { text: text.to_owned(), must })
+    }
+}
+
+/// What follows the number of a task.
+fn part(text: &str) -> Option<Part> {
+    match text.split_once('/') {
+        None if text.is_empty() => Some(Part::All),
+        Some(("chunk", chunk)) => number(chunk).map(Part::Chunk),
+        Some(("key", key)) => number(key).map(Part::Key),
+        _ => None,
+    }
+}
+
+/// The number of a task or its rank, and the part of it.
+fn with_part<T: FromStr>(text: &str) -> Option<(T, Part)> {
+    match text.split_once('/') {
+        None => Some((text.parse().ok()?, Part::All)),
+        Some((_, "")) => None,
+        Some((number, rest)) => Some((number.parse().ok()?, part(rest)?)),
+    }
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (kind, rest) = text.split_once('/').unwrap_or((text, ""));
+        let (address, must) = match kind {
+            "task" => (
+                with_part(rest).map(|(index, part)| Self::Task(index, part)),
+                "task/N, task/N/chunk/C or task/N/key/K",
+            ),
+            "rank" => (
+                with_part(rest)
+                    .filter(|_| !rest.starts_with('+'))
+                    .map(|(rank, part)| Self::Rank(rank, part)),
+                "rank/R, rank/R/chunk/C or rank/R/key/K",
+            ),
+            "frame" => (
+                rest.split_once('/').and_then(|(index, name)| {
+                    Some(Self::Chunk(index.parse().ok()?, decode(name)?))
+                }),
+                "frame/N/NAME, with %25 for a % in the name",
+            ),
+            "sample" => (rest.parse().ok().map(Self::Sample), "sample/N"),
+            _ => (None, "task/N, rank/R, frame/N/NAME or sample/N"),
+        };
+        address.ok_or_else(|| Error::Form { text: text.to_owned(), must })
+    }
+}
