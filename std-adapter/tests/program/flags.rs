@@ -28,6 +28,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--keys", &["--keys"], &[SION]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
             ("--addresses", &["--addresses"], ALL),
+            ("--summary", &["--summary"], &[GSD]),
         ],
     ),
     ("dump", &[JSON]),

@@ -50,7 +50,7 @@ fn ls_json_has_the_promised_keys() {
     let listed = json(&output(&["ls", "--json", &file]));
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let of_set = "closed data_order fileformat_version files format fsblksize keyval meta_order \
-                  ntasks tasks";
+                  ntasks path tasks";
     assert_eq!(keys(&listed).join(" "), of_set);
     assert_eq!(keys(&listed["files"][0]).join(" "), "ntasks path");
     let of_task = "address bytes chunks chunksize file globalrank local task";

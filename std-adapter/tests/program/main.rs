@@ -26,6 +26,7 @@ mod pack;
 mod parts;
 mod refuse;
 mod sealed;
+mod several;
 
 use assert_cmd::Command;
 use golden_sets::{GoldenSet, golden_dir, golden_set, golden_sets, payload};

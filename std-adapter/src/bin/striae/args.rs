@@ -24,7 +24,7 @@ use striae::format;
     version,
     max_term_width = 100,
     after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
-                  guess, 2 usage or I/O error.\nThe format of a file is found from its first bytes, \
+                  guess, 2 usage or I/O error; of several files the worst.\nThe format of a file is found from its first bytes, \
                   that of an ffrecord file from its name, NAME.ffr, or its tables. \
                   Of a SIONlib set, the file is the first physical one; the others are found from \
                   its name.\nOutput is made out of sight, in a folder .striae-* where it will be. \
@@ -59,12 +59,13 @@ impl Direct {
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileVerb {
     /// Say in words what a file is.
-    #[command(after_help = "Example:\n  striae info run.sion")]
+    #[command(after_help = "Example:\n  striae info run.sion *.gsd")]
     Info(InfoArgs),
     /// List the tasks and their chunks, the chunks of all frames, or the samples.
     #[command(after_help = "Examples:\n  striae ls run.sion\n  \
                             striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
                             striae ls --addresses run.gsd | grep position\n  \
+                            striae ls --summary run.gsd\n  \
                             striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
     /// Print every metadata field of a physical file with offset, bytes, name and value.
@@ -148,13 +149,15 @@ pub(crate) enum FileVerb {
                       for that is estimated, and has a ~.")]
     Map(MapArgs),
     /// Check all that can be checked, and list what is found.
-    #[command(after_help = "Example:\n  striae verify run.sion && echo sound\n\n\
+    #[command(
+        after_help = "Examples:\n  striae verify run.sion && echo sound\n  striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
                       What it came to is said last. Sound: no damage was found, and all data, if there \
                       are any, agree with their checksums. Structure sound: no damage was found in \
                       headers and tables, but data that have no checksums, or only those of an older \
                       state, were not checked: nothing in the file tells right ones from wrong. How \
                       many bytes of data were compared with checksums is said, too. The exit \
-                      status is 0 for both.")]
+                      status is 0 for both."
+    )]
     Verify(VerifyArgs),
 }
 
@@ -194,7 +197,7 @@ pub(crate) enum Verb {
 }
 
 /// A set, or one file of it.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Set {
     /// The file; of a set of several, the first one.
     #[arg(id = "FILE")]
@@ -204,18 +207,41 @@ pub(crate) struct Set {
     pub(crate) alone: bool,
 }
 
-#[derive(Debug, ClapArgs)]
+/// Some of them.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Sets {
+    /// The files; of a set of several, the first one.
+    #[arg(id = "FILE", required = true)]
+    paths: Vec<PathBuf>,
+    /// Of a SIONlib set: open this file alone, even if it is the first of several.
+    #[arg(long)]
+    alone: bool,
+}
+
+impl Sets {
+    fn each(&self) -> impl Iterator<Item = Set> {
+        self.paths.iter().map(|path| Set { path: path.clone(), alone: self.alone })
+    }
+}
+
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
+    files: Sets,
+    /// The one at hand.
+    #[arg(skip)]
     pub(crate) file: Set,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct LsArgs {
     #[command(flatten)]
+    files: Sets,
+    /// The one at hand.
+    #[arg(skip)]
     pub(crate) file: Set,
     /// Print JSON.
     #[arg(long)]
@@ -226,12 +252,46 @@ pub(crate) struct LsArgs {
     /// Of a GSD file: list these frames, from A to before B; either may be left out.
     #[arg(long, value_name = "A..B", conflicts_with = "keys")]
     pub(crate) frames: Option<Rows>,
+    /// Of a GSD file: a line for each name, with its frames, types, shapes and bytes.
+    #[arg(long, conflicts_with_all = ["addresses", "keys"])]
+    pub(crate) summary: bool,
     /// Print addresses, one a line, as cat and extract take them.
     #[arg(long, conflicts_with = "json")]
     pub(crate) addresses: bool,
 }
 
 impl FileVerb {
+    /// A verb for each file: info, ls and verify take several.
+    pub(crate) fn each(self) -> Vec<Self> {
+        match self {
+            Self::Info(args) => {
+                let of = |file| Self::Info(InfoArgs { file, ..args.clone() });
+                args.files.each().map(of).collect()
+            }
+            Self::Ls(args) => {
+                let of = |file| Self::Ls(LsArgs { file, ..args.clone() });
+                args.files.each().map(of).collect()
+            }
+            Self::Verify(args) => {
+                let of = |file: &PathBuf| VerifyArgs { file: file.clone(), ..args.clone() };
+                args.files.iter().map(of).map(Self::Verify).collect()
+            }
+            one => vec![one],
+        }
+    }
+
+    /// Whether it prints JSON.
+    pub(crate) const fn is_json(&self) -> bool {
+        match self {
+            Self::Info(args) => args.json,
+            Self::Ls(args) => args.json,
+            Self::Dump(args) => args.json,
+            Self::Recover(args) => args.json,
+            Self::Verify(args) => args.json,
+            Self::Cat(_) | Self::Extract(_) | Self::Convert(_) => false,
+        }
+    }
+
     /// Its word.
     pub(crate) const fn word(&self) -> format::Verb {
         match self {
@@ -496,9 +556,13 @@ pub(crate) struct RecoverArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct VerifyArgs {
-    /// The file.
+    /// The files; of a set of several, the first one.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The one at hand.
+    #[arg(skip)]
     pub(crate) file: PathBuf,
     /// Print JSON.
     #[arg(long)]

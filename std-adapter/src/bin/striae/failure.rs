@@ -4,7 +4,6 @@ use crate::text::printable;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 use striae::Error;
 use striae::address;
 use striae::error::ErrorKind;
@@ -35,6 +34,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Of standard output.
     Stdout(io::Error),
+    /// Of one of several files, and said already.
+    Said,
 }
 
 impl From<Error> for Failure {
@@ -62,23 +63,24 @@ impl Failure {
     }
 
     /// Says why, in one line, and gives the exit status.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let text = match &self {
             // Whoever read our output has seen enough.
             Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                return ExitCode::SUCCESS;
+                return 0;
             }
             Self::File(error) => with_advice(error),
             Self::Hinted(error, hint) => format!("{error}; {hint}"),
             Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
+            Self::Said => return 2,
         };
         complain(&text);
         let is_no = match &self {
             Self::File(error) | Self::Hinted(error, _) => Self::blames_file(error),
-            Self::Usage(_) | Self::Stdout(_) => false,
+            Self::Usage(_) | Self::Stdout(_) | Self::Said => false,
         };
-        ExitCode::from(if is_no { 1 } else { 2 })
+        if is_no { 1 } else { 2 }
     }
 
     /// Whether the file is to blame, or the answer is no.

@@ -14,7 +14,9 @@ use Format::{Ffrecord, Gsd, Sion};
 fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
     match verb {
         Verb::Info | Verb::Recover => &[("alone", &[Sion])],
-        Verb::Ls => &[("alone", &[Sion]), ("keys", &[Sion]), ("frames", &[Gsd])],
+        Verb::Ls => {
+            &[("alone", &[Sion]), ("keys", &[Sion]), ("frames", &[Gsd]), ("summary", &[Gsd])]
+        }
         Verb::Cat => &[
             ("alone", &[Sion]),
             ("key", &[Sion]),

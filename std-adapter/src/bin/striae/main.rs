@@ -39,26 +39,51 @@ fn main() -> ExitCode {
         signals::start();
         leftovers::name_those_in(&folder);
     }
-    let outcome = run(&args, &given);
+    let outcome = run(args.verb, &given);
     signals::hold();
+    ExitCode::from(status(outcome))
+}
+
+/// The exit status, after saying why if it is not 0.
+fn status(outcome: Result<Sound, Failure>) -> u8 {
     match outcome {
-        Ok(Sound::Yes) => ExitCode::SUCCESS,
-        Ok(Sound::No) => ExitCode::from(1),
+        Ok(Sound::Yes) => 0,
+        Ok(Sound::No) => 1,
         Err(failure) => failure.report(),
     }
 }
 
-fn run(args: &Args, given: &Given) -> Result<Sound, Failure> {
-    match &args.verb {
-        Verb::File(verb) => of_format(verb, given),
-        Verb::Pack(args) => pack(args, given),
-        Verb::Bench { verb } => bench::run(verb),
+fn run(verb: Verb, given: &Given) -> Result<Sound, Failure> {
+    match verb {
+        Verb::File(verb) => match verb.each().as_slice() {
+            [verb] => of_format(verb, given),
+            verbs => of_several(verbs, given),
+        },
+        Verb::Pack(args) => pack(&args, given),
+        Verb::Bench { verb } => bench::run(&verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Args::command(), "striae", &mut script);
+            clap_complete::generate(shell, &mut Args::command(), "striae", &mut script);
             print(&script)
         }
         Verb::Man { verb } => man(verb.as_deref()),
+    }
+}
+
+/// Does it with one file after another, with headings in between as those of `head`.
+fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
+    let mut worst = 0;
+    for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
+        if !verb.is_json() {
+            let heading = format!("{line}==> {} <==\n", text::printable_path(verb.path()));
+            print(heading.as_bytes())?;
+        }
+        worst = worst.max(status(of_format(verb, given)));
+    }
+    match worst {
+        0 => Ok(Sound::Yes),
+        1 => Ok(Sound::No),
+        _ => Err(Failure::Said),
     }
 }
 

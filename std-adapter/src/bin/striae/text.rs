@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Sound};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{BufWriter, StdoutLock, Write};
 use std::path::Path;
 use striae::shown;
@@ -17,6 +18,22 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
     unless_gone(serde_json::to_writer(&mut out, value).map_err(Into::into))?;
     unless_gone(writeln!(out).and_then(|()| out.flush()))?;
     Ok(Sound::Yes)
+}
+
+/// Prints what is found in a file as one line of JSON, with the file's name.
+pub(crate) fn print_json_of(path: &Path, found: &impl Serialize) -> Result<Sound, Failure> {
+    #[derive(Serialize)]
+    struct Of<'a, T> {
+        path: Cow<'a, str>,
+        #[serde(flatten)]
+        found: &'a T,
+    }
+    print_json(&Of { path: path.to_string_lossy(), found })
+}
+
+/// So many things, in words: 1 frame, 2 frames.
+pub(crate) fn count(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Text from a file or a name, without characters that a terminal would obey.

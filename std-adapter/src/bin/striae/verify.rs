@@ -4,7 +4,7 @@ use crate::args::VerifyArgs;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::sion::{PartOfSet, complain_of_part};
-use crate::text::{print_json, printable, printable_path, unless_gone};
+use crate::text::{count, print_json_of, printable, printable_path, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -59,16 +59,19 @@ enum Counts {
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Sion { files, tasks, .. } => write!(f, "{files} physical files, {tasks} tasks"),
+            Self::Sion { files, tasks, .. } => {
+                write!(f, "{}, {}", count((*files).into(), "physical file"), count(*tasks, "task"))
+            }
             Self::Gsd { state, frames, chunks, checked, names, .. } => {
                 if let Some(state) = state {
                     write!(f, "{state}, ")?;
                 }
-                write!(f, "{frames} frames, {chunks} chunks, {checked} with checksums, ")?;
-                write!(f, "{names} names")
+                let (frames, chunks) = (count(*frames, "frame"), count(*chunks, "chunk"));
+                write!(f, "{frames}, {chunks}, {checked} with checksums, ")?;
+                f.write_str(&count((*names).into(), "name"))
             }
             Self::Ffrecord { samples, checked, .. } => {
-                write!(f, "{samples} samples, {checked} compared with checksums")
+                write!(f, "{}, {checked} compared with checksums", count(*samples, "sample"))
             }
         }
     }
@@ -227,17 +230,20 @@ fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let Summary { counts, data, part, damage, notes } = summary;
     let (data_bytes, checked_bytes) = (data.bytes, data.checked);
     let part_of_set = part.map(|part| PartOfSet::new(part, &args.file));
-    print_json(&Report {
-        sound,
-        verdict,
-        counts,
-        data_bytes,
-        checked_bytes,
-        part_of_set,
-        damage,
-        notes,
-        findings,
-    })?;
+    print_json_of(
+        &args.file,
+        &Report {
+            sound,
+            verdict,
+            counts,
+            data_bytes,
+            checked_bytes,
+            part_of_set,
+            damage,
+            notes,
+            findings,
+        },
+    )?;
     Ok(if sound { Sound::Yes } else { Sound::No })
 }
 
@@ -270,12 +276,12 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
     }
     writeln!(
         out,
-        "{}: {}: {}, {}, {} damage, {} notes",
+        "{}: {}: {}, {}, {} damage, {}",
         printable_path(&args.file),
         sum.verdict(),
         sum.counts,
         sum.data,
         sum.damage,
-        sum.notes
+        count(sum.notes, "note")
     )
 }

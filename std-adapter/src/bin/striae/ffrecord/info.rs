@@ -2,7 +2,7 @@
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json, stdout};
+use crate::text::{print_json_of, stdout};
 use serde::Serialize;
 use std::io::Write;
 use striae::Error;
@@ -33,7 +33,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         meta_crc: Some(head.checksum_meta).filter(|&crc| crc != 0),
         packed_folder: is_packed_folder(&file)?,
     };
-    if args.json { print_json(&info) } else { info_text(&info) }
+    if args.json { print_json_of(&args.file.path, &info) } else { info_text(&info) }
 }
 
 /// Whether it is what ffrecord's `pack_folder` makes: the last sample has the names of the others.

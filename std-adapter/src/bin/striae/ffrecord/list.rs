@@ -2,7 +2,7 @@
 
 use crate::args::LsArgs;
 use crate::failure::{Failure, FirstError, Sound};
-use crate::text::{print_json, printable, stdout, unless_gone};
+use crate::text::{print_json_of, printable, stdout, unless_gone};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -48,7 +48,10 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let rows = Rows { file: &file, failed: &failed };
     if args.json {
         let meta_crc = Some(file.head().checksum_meta).filter(|&crc| crc != 0);
-        print_json(&Listing { format: "ffrecord", samples: file.n(), meta_crc, rows })?;
+        print_json_of(
+            &args.file.path,
+            &Listing { format: "ffrecord", samples: file.n(), meta_crc, rows },
+        )?;
     } else {
         let mut out = stdout();
         let written = match args.addresses {

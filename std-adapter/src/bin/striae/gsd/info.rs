@@ -4,7 +4,7 @@ use super::JsonName;
 use super::hoomd::Hoomd;
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json, printable, stdout};
+use crate::text::{print_json_of, printable, stdout};
 use serde::Serialize;
 use std::io::Write;
 use striae::gsd::{File, Name, Stale};
@@ -64,7 +64,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
     let hoomd = Hoomd::new(&file, &args.file.path);
     match args.json {
-        true => print_json(&Info { hoomd, ..Info::new(file.head()) }),
+        true => print_json_of(&args.file.path, &Info { hoomd, ..Info::new(file.head()) }),
         false => info_text(file.head(), hoomd.as_ref()),
     }
 }

@@ -1,9 +1,9 @@
 //! `striae ls` of a GSD file.
 
-use super::JsonName;
+use super::{JsonName, summary};
 use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
-use crate::text::{print_json, printable, stdout, unless_gone};
+use crate::text::{print_json_of, printable, stdout, unless_gone};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ struct Listing<'a> {
 }
 
 /// The chunks, read while they are printed: there may be millions.
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     file: &'a File,
     names: &'a NameList,
     part: Option<Frames>,
@@ -49,9 +49,9 @@ struct Row<'a> {
 
 /// An entry of the index that is none of a chunk, and why.
 #[derive(Serialize)]
-struct WrongRow {
+pub(super) struct WrongRow {
     slot: u64,
-    error: String,
+    pub(super) error: String,
 }
 
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
@@ -62,18 +62,23 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         failed.keep(error);
     }
     let rows = Rows { file: &file, names: file.names()?, part: args.frames, failed: &failed };
-    if args.json {
+    if args.summary {
+        summary::print(&rows, args)?;
+    } else if args.json {
         let header = file.header();
-        print_json(&Listing {
-            format: "gsd",
-            gsd_version: header.version.to_string(),
-            application: JsonName(header.application.as_bytes()),
-            schema: JsonName(header.schema.as_bytes()),
-            schema_version: header.schema_version.to_string(),
-            frames: file.frames(),
-            names: rows.names.iter().map(|name| JsonName(name.as_bytes())).collect(),
-            chunks: rows,
-        })?;
+        print_json_of(
+            &args.file.path,
+            &Listing {
+                format: "gsd",
+                gsd_version: header.version.to_string(),
+                application: JsonName(header.application.as_bytes()),
+                schema: JsonName(header.schema.as_bytes()),
+                schema_version: header.schema_version.to_string(),
+                frames: file.frames(),
+                names: rows.names.iter().map(|name| JsonName(name.as_bytes())).collect(),
+                chunks: rows,
+            },
+        )?;
     } else {
         let mut out = stdout();
         let written = match args.addresses {
@@ -89,7 +94,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
 
 impl Rows<'_> {
     /// Hands over each chunk, or the slot and the error of one that is none, until that fails.
-    fn each<E>(
+    pub(super) fn each<E>(
         &self,
         mut each: impl FnMut(Result<Chunk, WrongRow>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -116,8 +121,14 @@ impl Rows<'_> {
         }
     }
 
-    fn name(&self, id: u16) -> &[u8] {
+    pub(super) fn name(&self, id: u16) -> &[u8] {
         self.names.get(id).map_or(b"", |name| name.as_bytes())
+    }
+
+    /// Frames of the file, or those that were asked for.
+    pub(super) fn frames(&self) -> u64 {
+        let frames = Frames::of(self.part, self.file.frames());
+        frames.end.saturating_sub(frames.start)
     }
 
     fn address(&self, frame: u64, id: u16) -> Address {

@@ -7,6 +7,7 @@ mod hoomd;
 mod info;
 mod list;
 mod recover;
+mod summary;
 
 use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};

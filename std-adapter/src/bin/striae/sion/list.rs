@@ -3,7 +3,7 @@
 use super::PartOfSet;
 use crate::args::{InfoArgs, LsArgs};
 use crate::failure::{Failure, FirstError, Sound, complain};
-use crate::text::{print_json, printable, stdout, unless_gone};
+use crate::text::{print_json_of, printable, stdout, unless_gone};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -238,7 +238,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     if args.json {
         if let Some(summary) = set.summary() {
             let tasks = Rows { set: &set, keys: args.keys, failed: &failed };
-            print_json(&Listing { summary, tasks })?;
+            print_json_of(&set.1.path, &Listing { summary, tasks })?;
         }
     } else {
         let mut out = stdout();
@@ -328,7 +328,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let files = set.0.files();
     let states = files.iter().map(|(path, _)| state(path)).collect::<Result<Vec<_>, _>>()?;
     if args.json {
-        print_json(&Info::new(summary, &states))?;
+        print_json_of(&set.1.path, &Info::new(summary, &states))?;
     } else {
         set.1.complain_of_part(set.0.part_of_set());
         info_text(&set, &summary, &states)?;

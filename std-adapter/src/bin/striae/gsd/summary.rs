@@ -1,0 +1,141 @@
+//! `striae ls --summary`: what there is of each name.
+
+use super::JsonName;
+use super::list::Rows;
+use crate::args::LsArgs;
+use crate::failure::Failure;
+use crate::text::{print_json_of, printable, stdout, unless_gone};
+use serde::Serialize;
+use std::io::{self, Write};
+use striae::gsd::Name;
+use striae_core::gsd::{Chunk, ChunkType};
+
+/// The least and the most.
+#[derive(Clone, Copy, Serialize)]
+struct Reach(u64, u64);
+
+impl Reach {
+    fn add(&mut self, n: u64) {
+        *self = Self(self.0.min(n), self.1.max(n));
+    }
+}
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = match self {
+            Self(one, other) if one == other => one.to_string(),
+            Self(least, most) => format!("{least}-{most}"),
+        };
+        f.pad(&text)
+    }
+}
+
+/// The chunks of a name.
+struct Sum {
+    id: u16,
+    /// Frames that have one, and the last of them.
+    frames: u64,
+    last: u64,
+    kinds: Vec<ChunkType>,
+    n: Reach,
+    m: Reach,
+    bytes: u64,
+}
+
+impl Sum {
+    fn new(chunk: &Chunk) -> Self {
+        let (n, m) = (chunk.n, u64::from(chunk.m));
+        let (n, m) = (Reach(n, n), Reach(m, m));
+        let (id, last, bytes) = (chunk.id, chunk.frame, chunk.span.len());
+        Self { id, frames: 1, last, kinds: vec![chunk.kind], n, m, bytes }
+    }
+
+    fn add(&mut self, chunk: &Chunk) {
+        let is_new = self.last != chunk.frame; // a frame may have two of a name
+        self.frames = self.frames.saturating_add(u64::from(is_new));
+        self.last = chunk.frame;
+        if !self.kinds.contains(&chunk.kind) {
+            self.kinds.push(chunk.kind);
+        }
+        self.n.add(chunk.n);
+        self.m.add(chunk.m.into());
+        self.bytes = self.bytes.saturating_add(chunk.span.len());
+    }
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    format: &'static str,
+    frames: u64,
+    names: Vec<OfName<'a>>,
+}
+
+/// A name in JSON; of rows and columns the least and the most.
+#[derive(Serialize)]
+struct OfName<'a> {
+    name: JsonName<'a>,
+    frames: u64,
+    types: Vec<&'static str>,
+    #[serde(rename = "N")]
+    n: Reach,
+    #[serde(rename = "M")]
+    m: Reach,
+    bytes: u64,
+}
+
+/// Prints the names that have chunks, in the order of their ids.
+pub(super) fn print(rows: &Rows<'_>, args: &LsArgs) -> Result<(), Failure> {
+    let mut sums: Vec<Option<Sum>> = Vec::new();
+    let mut wrong = Vec::new();
+    let added = rows.each(|chunk| {
+        match chunk {
+            Ok(chunk) => {
+                let id = usize::from(chunk.id);
+                if id >= sums.len() {
+                    sums.resize_with(id.saturating_add(1), || None);
+                }
+                match sums.get_mut(id) {
+                    Some(Some(sum)) => sum.add(&chunk),
+                    Some(none) => *none = Some(Sum::new(&chunk)),
+                    None => {}
+                }
+            }
+            Err(row) => wrong.push(row.error),
+        }
+        Ok::<(), io::Error>(())
+    });
+    added.map_err(Failure::stdout)?;
+    let sums = sums.into_iter().flatten();
+    if args.json {
+        let names = sums.map(|sum| OfName {
+            name: JsonName(rows.name(sum.id)),
+            frames: sum.frames,
+            types: sum.kinds.iter().map(|kind| kind.name()).collect(),
+            n: sum.n,
+            m: sum.m,
+            bytes: sum.bytes,
+        });
+        let (format, frames) = (striae::Format::Gsd.name(), rows.frames());
+        let summary = Summary { format, frames, names: names.collect() };
+        return print_json_of(&args.file.path, &summary).map(drop);
+    }
+    let mut out = stdout();
+    let write = || {
+        writeln!(
+            out,
+            "{:>12}  {:<9} {:>14} {:>9} {:>16}  name",
+            "frames", "type", "N", "M", "bytes"
+        )?;
+        for sum in sums {
+            let kinds: Vec<_> = sum.kinds.iter().map(|kind| kind.name()).collect();
+            write!(out, "{:>12}  {:<9} ", sum.frames, kinds.join(","))?;
+            write!(out, "{:>14} {:>9} {:>16}  ", sum.n, sum.m, sum.bytes)?;
+            writeln!(out, "{}", printable(&Name(rows.name(sum.id)).to_string()))?;
+        }
+        for error in &wrong {
+            writeln!(out, "{:>12}  {}", "?", printable(error))?;
+        }
+        out.flush()
+    };
+    unless_gone(write())
+}
