@@ -28,6 +28,8 @@ pub enum Verb {
     Recover,
     /// Check it.
     Verify,
+    /// Add to one thing in it.
+    Append,
     /// Make one of many files.
     Pack,
 }
@@ -88,7 +90,8 @@ formats! {
         magic: b"sion",
         verbs: &[
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Pack,
+            Verb::Recover, Verb::Verify, Verb::Append,
+            Verb::Pack,
         ],
         thing: "task",
         addresses: "task/N, task/N/chunk/C and task/N/key/K, and rank/R in place of task/N",

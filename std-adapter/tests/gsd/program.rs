@@ -304,6 +304,13 @@ fn what_is_asked_for_wrongly_is_told_so_that_it_can_be_mended() {
     let says = "is a GSD file; --threads is for SIONlib sets";
     refused(&["extract", "--threads", "2", &file, &out], 2, says);
     let says = predicate::str::contains("the step must be at least 1");
+    for frames in ["12..", "1..1", "17..19"] {
+        for verb in ["convert", "extract"] {
+            let says = "--frames is none of the 12 frames, 0 to 11";
+            refused(&[verb, "--frames", frames, &file, &out], 2, says);
+            assert!(!fs::exists(&out).unwrap(), "{verb} {frames}");
+        }
+    }
     striae(&["convert", "--frames", "0..3:0", &file, &out]).assert().code(2).stderr(says);
     assert!(!fs::exists(&out).unwrap());
     let long = striae::gsd::Builder::new().schema("x".repeat(64), Version { major: 1, minor: 0 });

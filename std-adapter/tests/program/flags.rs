@@ -193,7 +193,7 @@ fn pack_refuses_what_its_format_does_not_have() {
 }
 
 /// Each verb, and what it needs besides the file.
-const VERBS: [(Verb, &str, &[&str]); 8] = [
+const VERBS: [(Verb, &str, &[&str]); 9] = [
     (Verb::Info, "info", &[]),
     (Verb::Ls, "ls", &[]),
     (Verb::Dump, "dump", &[]),
@@ -202,6 +202,7 @@ const VERBS: [(Verb, &str, &[&str]); 8] = [
     (Verb::Convert, "convert", &["OUT"]),
     (Verb::Recover, "recover", &["OUT"]),
     (Verb::Verify, "verify", &[]),
+    (Verb::Append, "append", &["task/0", "/nonexistent/x"]),
 ];
 
 #[test]

@@ -12,6 +12,7 @@ mod golden_sets;
 
 mod address;
 mod advice;
+mod append;
 mod cat;
 mod checked;
 mod convert;

@@ -201,17 +201,6 @@ fn more_files_than_tasks_are_refused_at_once() {
 }
 
 #[test]
-fn one_of_the_files_may_be_replaced() {
-    let folder = Folder::new();
-    let (a, b) = (folder.write("a", "aaa"), folder.write("b", "bbb"));
-    refused(&["pack", &a, &a, &b], 2, "a: exists already; --force replaces it");
-    assert_eq!(fs::read(&a).unwrap(), b"aaa");
-    output(&["pack", "--force", &a, &a, &b]);
-    assert_eq!(streams(&a), [b"aaa", b"bbb"]);
-    assert_eq!(folder.names().len(), 2);
-}
-
-#[test]
 fn a_file_that_cannot_grow_is_named_and_taken_back() {
     let folder = Folder::new();
     let (out, long) = (folder.path("out"), folder.write("long", vec![1; 100_000]));
@@ -271,4 +260,25 @@ fn past_the_page_cache_the_same_bytes_are_packed_and_converted() {
     output(&["convert", "--direct", "--nfiles", "2", "--fsblksize", "1000", &packed, &converted]);
     assert_eq!(streams(&converted), contents);
     output(&["verify", &converted]);
+}
+
+#[test]
+fn pack_does_not_replace_what_it_packs() {
+    let folder = Folder::new();
+    let (one, two) = (folder.write("one.sion", "one"), folder.write("two", "two"));
+    let says = "is a source, and would be replaced";
+    refused(&["pack", "--force", &one, &two, &one], 2, says);
+    std::os::unix::fs::symlink(&one, folder.path("link")).unwrap();
+    refused(&["pack", "--force", &folder.path("link"), &one, &two], 2, says);
+    let second = folder.write("set.sion.000001", "second");
+    refused(
+        &["pack", "--force", "--nfiles", "2", &folder.path("set.sion"), &one, &second],
+        2,
+        says,
+    );
+    let ffr = folder.write("a.ffr", "a");
+    refused(&["pack", "--format", "ffrecord", "--force", &ffr, &ffr], 2, says);
+    for (path, bytes) in [(&one, "one"), (&two, "two"), (&second, "second"), (&ffr, "a")] {
+        assert_eq!(fs::read_to_string(path).unwrap(), bytes);
+    }
 }

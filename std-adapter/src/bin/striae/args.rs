@@ -5,14 +5,16 @@ mod cat;
 pub(crate) use cat::CatArgs;
 
 use crate::bench::BenchVerb;
+use crate::failure::Failure;
 use crate::size::{short_size, size, some_size};
+use crate::text::count;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use striae::address::Pattern;
+use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
 use striae::format;
 
@@ -159,6 +161,14 @@ pub(crate) enum FileVerb {
                       status is 0 for both."
     )]
     Verify(VerifyArgs),
+    /// Add bytes at the end of a task of a SIONlib set, or a record of a key.
+    #[command(after_help = "Examples:\n  striae append run.sion task/3 more.dat\n  \
+                      striae append run.sion task/0/key/7 value.dat\n  \
+                      make-data | striae append run.sion rank/42 -\n\n\
+                      The set must have been closed, and is closed again. A sealed one stays sealed. \
+                      Whatever goes wrong, also a kill or a power cut, all that was in the set stays \
+                      readable. A value of a key is held in memory.")]
+    Append(AppendArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -288,7 +298,7 @@ impl FileVerb {
             Self::Dump(args) => args.json,
             Self::Recover(args) => args.json,
             Self::Verify(args) => args.json,
-            Self::Cat(_) | Self::Extract(_) | Self::Convert(_) => false,
+            Self::Cat(_) | Self::Extract(_) | Self::Convert(_) | Self::Append(_) => false,
         }
     }
 
@@ -303,6 +313,7 @@ impl FileVerb {
             Self::Convert(_) => format::Verb::Convert,
             Self::Recover(_) => format::Verb::Recover,
             Self::Verify(_) => format::Verb::Verify,
+            Self::Append(_) => format::Verb::Append,
         }
     }
 
@@ -317,7 +328,7 @@ impl FileVerb {
             Self::Convert(args) => &args.file.path,
             Self::Recover(args) => &args.path,
             Self::Verify(args) => &args.file,
-            Self::Map(args) => &args.file.path,
+            Self::Append(args) => &args.file,
         }
     }
 }
@@ -342,6 +353,19 @@ impl Rows {
     /// Which of `len` these are.
     pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
         part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
+    }
+
+    /// Refuses such as none of a file's frames is one of.
+    pub(crate) fn check(part: Option<Self>, path: &Path, frames: u64) -> Result<(), Failure> {
+        let wanted = Self::of(part, frames);
+        match (part, frames.checked_sub(1)) {
+            (Some(_), Some(last)) if wanted.start > last || wanted.is_empty() => {
+                let has = count(frames, "frame");
+                let text = format!("--frames is none of the {has}, 0 to {last}");
+                Err(Failure::usage(path, &text))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -521,6 +545,11 @@ impl Steps {
         Rows::of(Some(self.part), len)
     }
 
+    /// Refuses such as none of a file's frames is one of.
+    pub(crate) fn check(self, path: &Path, frames: u64) -> Result<(), Failure> {
+        Rows::check(Some(self.part), path, frames)
+    }
+
     pub(crate) const fn step(self) -> NonZeroU64 {
         self.step
     }
@@ -575,19 +604,13 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct MapArgs {
-    #[command(flatten)]
-    pub(crate) file: Set,
-    /// Draw it as SVG into this file; - for standard output.
-    #[arg(long, value_name = "OUT", conflicts_with = "json")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Replace the file that --svg names, if there is one.
-    #[arg(long, requires = "svg")]
-    pub(crate) force: bool,
-    /// Columns; of the terminal unless told, or 80, or 96 in SVG.
-    #[arg(long, value_name = "N")]
-    pub(crate) width: Option<std::num::NonZeroU16>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+pub(crate) struct AppendArgs {
+    /// The set: its first file.
+    #[arg(value_name = "SET")]
+    pub(crate) file: PathBuf,
+    /// What is added to: task/3, rank/42, or task/3/key/7 for a record of a key.
+    pub(crate) address: Address,
+    /// The file whose bytes are added; - is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) source: PathBuf,
 }

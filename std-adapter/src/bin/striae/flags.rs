@@ -46,7 +46,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("chunksize", &[Sion]),
             ("seal", &[Sion]),
         ],
-        Verb::Dump | Verb::Verify => &[],
+        Verb::Dump | Verb::Verify | Verb::Append => &[],
     }
 }
 

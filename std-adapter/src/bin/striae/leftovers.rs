@@ -27,7 +27,8 @@ pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
             | FileVerb::Ls(_)
             | FileVerb::Dump(_)
             | FileVerb::Cat(_)
-            | FileVerb::Verify(_),
+            | FileVerb::Verify(_)
+            | FileVerb::Append(_),
         )
         | Verb::Bench { .. }
         | Verb::Completions { .. }

@@ -8,6 +8,7 @@ mod bench;
 mod dump;
 mod failure;
 mod ffrecord;
+mod files;
 mod flags;
 mod gsd;
 mod leftovers;
@@ -25,10 +26,12 @@ use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Sound};
 use flags::Given;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use striae::Format;
 use striae::format::Recognized;
 use striae::shown::Shown;
+use striae_core::sion::filename::Sibling;
 
 fn main() -> ExitCode {
     let matches = Args::command().get_matches();
@@ -121,10 +124,29 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
         PackFormat::Ffrecord => Format::Ffrecord,
     };
     flags::check_pack(args, given, format)?;
+    check_sources(args)?;
     match args.format {
         PackFormat::Sion => sion::pack(args),
         PackFormat::Ffrecord => ffrecord::pack(args),
     }
+}
+
+/// Refuses to replace what the new file or set is made of.
+fn check_sources(args: &PackArgs) -> Result<(), Failure> {
+    let target = |number| {
+        let mut name = args.out.clone().into_os_string();
+        name.push(Sibling(number).to_string());
+        PathBuf::from(name)
+    };
+    // A set of more files than tasks is refused.
+    let most = u32::try_from(args.sources.len()).unwrap_or(u32::MAX);
+    let targets = (0..args.layout.nfiles.get().min(most)).map(target);
+    for target in targets.filter(|target| target.exists()) {
+        if let Some(source) = args.sources.iter().find(|source| files::is_same(source, &target)) {
+            return Err(Failure::usage(source, "is a source, and would be replaced"));
+        }
+    }
+    Ok(())
 }
 
 /// The manual page of the program, or of a verb.

@@ -22,6 +22,8 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
-        FileVerb::Convert(_) | FileVerb::Recover(_) => Err(unsupported(verb, Format::Ffrecord)),
+        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Append(_) => {
+            Err(unsupported(verb, Format::Ffrecord))
+        }
     }
 }

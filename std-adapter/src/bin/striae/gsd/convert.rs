@@ -22,6 +22,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
         convert = convert.align(bytes);
     }
     if let Some(frames) = args.gsd.frames {
+        frames.check(&args.file.path, file.frames())?;
         convert = convert.frames(frames.of(file.frames()), frames.step());
     }
     let total = file.head().file_len;

@@ -8,6 +8,7 @@ use striae::gsd::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
+    Rows::check(args.frames, &args.file.path, file.frames())?;
     let frames = Rows::of(args.frames, file.frames());
     let extract = Extract::new().force(args.force).frames(frames).select(args.addresses.clone());
     let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));

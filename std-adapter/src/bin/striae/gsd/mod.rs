@@ -11,12 +11,12 @@ mod summary;
 
 use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};
-use crate::{dump, map, verify};
+use crate::{dump, unsupported, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use std::path::Path;
-use striae::Error;
 use striae::gsd::{File, OpenOptions};
+use striae::{Error, Format};
 
 /// Does what is asked for with a GSD file.
 pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
@@ -30,6 +30,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Verify(args) => verify::verify(args, verify::GSD),
         FileVerb::Map(args) => map::map(args, striae::Format::Gsd),
         FileVerb::Convert(args) => convert::convert(args),
+        FileVerb::Append(_) => Err(unsupported(verb, Format::Gsd)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `striae cat`.
 
+use super::failure;
 use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -29,7 +30,8 @@ fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound,
     if let Part::Key(key) = part {
         let mut value = file.value(task, key)?;
         let wanted = Wanted::of(args, value.len())?;
-        io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink()).map_err(failure(args))?;
+        io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink())
+            .map_err(failure(&args.file.path))?;
         return write(args, value.take(wanted.len));
     }
     let mut stream = file.stream(task)?;
@@ -39,7 +41,7 @@ fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound,
     };
     let wanted = Wanted::of(args, len)?;
     let position = begin.saturating_add(wanted.skip);
-    stream.seek(SeekFrom::Start(position)).map_err(failure(args))?;
+    stream.seek(SeekFrom::Start(position)).map_err(failure(&args.file.path))?;
     let mut stdout = io::stdout().lock();
     let mut written = Ok(());
     stream.read_pieces(wanted.len, &mut |bytes| {
@@ -71,7 +73,7 @@ fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
     let mut stdout = io::stdout().lock();
     let mut buf = vec![0; 1 << 20];
     loop {
-        let n = bytes.read(&mut buf).map_err(failure(args))?;
+        let n = bytes.read(&mut buf).map_err(failure(&args.file.path))?;
         if n == 0 {
             io::Write::flush(&mut stdout).map_err(Failure::stdout)?;
             return Ok(Sound::Yes);
@@ -83,12 +85,4 @@ fn write(args: &CatArgs, mut bytes: impl Read) -> Result<Sound, Failure> {
 
 fn usage(args: &CatArgs, text: &str) -> Failure {
     Failure::usage(&args.file.path, text)
-}
-
-/// A failed read: the library's own error if it is one.
-fn failure(args: &CatArgs) -> impl Fn(io::Error) -> Failure + '_ {
-    |error| match error.downcast::<Error>() {
-        Ok(error) => Failure::File(error),
-        Err(error) => Failure::File(Error::new(&args.file.path, error)),
-    }
 }

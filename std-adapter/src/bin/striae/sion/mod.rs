@@ -1,5 +1,6 @@
 //! The verbs on SIONlib files.
 
+mod append;
 mod cat;
 mod convert;
 mod extract;
@@ -13,6 +14,7 @@ use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
 use crate::{dump, map, verify};
 use serde::Serialize;
+use std::io;
 use std::path::Path;
 use striae::Error;
 use striae::direct;
@@ -32,7 +34,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::SION),
-        FileVerb::Map(args) => map::map(args, striae::Format::Sion),
+        FileVerb::Append(args) => append::append(args),
     }
 }
 
@@ -112,4 +114,12 @@ fn with_bar_of<T>(
 ) -> Result<T, Failure> {
     let total = set.tasks()?.try_fold(0u64, |sum, task| Ok(sum.saturating_add(task?.bytes)));
     Ok(with_bar(total.map_err(Failure::File)?, work)?)
+}
+
+/// What failed at a stream: the library's own error if it is one.
+fn failure(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+    |error| match error.downcast::<Error>() {
+        Ok(error) => Failure::File(error),
+        Err(error) => Failure::File(Error::new(path, error)),
+    }
 }
