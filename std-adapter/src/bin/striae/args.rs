@@ -1,19 +1,18 @@
 //! The arguments.
 
 mod cat;
+mod frames;
+mod several;
 
 pub(crate) use cat::CatArgs;
+pub(crate) use frames::{Rows, Steps};
+pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;
-use crate::failure::Failure;
 use crate::size::{short_size, size, some_size};
-use crate::text::count;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
-use std::num::NonZeroU64;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
 use striae::format;
@@ -26,7 +25,8 @@ use striae::format;
     version,
     max_term_width = 100,
     after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
-                  guess, 2 usage or I/O error; of several files the worst.\nThe format of a file is found from its first bytes, \
+                  guess, 2 usage or I/O error; of several files the worst.\nThe format of a file \
+                  is found from its first bytes, \
                   that of an ffrecord file from its name, NAME.ffr, or its tables. \
                   Of a SIONlib set, the file is the first physical one; the others are found from \
                   its name.\nOutput is made out of sight, in a folder .striae-* where it will be. \
@@ -86,7 +86,8 @@ pub(crate) enum FileVerb {
                       frame. rank/42 is the task with global rank 42. In a chunk's name, %, space \
                       and what is not a letter or digit of ASCII or one of /._-+,:@= is written \
                       as % and two hexadecimal digits.\n\n\
-                      In an address, * stands for any number or any characters of a name, ? for one \
+                      In an address, * stands for any number or any characters of a name, ? for \
+                      one \
                       character, [0-9] for one of some: all that it stands for is written, in the \
                       order of ls.\n\n\
                       Bytes are written as they stand in the file: those of GSD files are \
@@ -102,11 +103,14 @@ pub(crate) enum FileVerb {
                       Of a SIONlib set: task_00000 and so on; if it has key-value records, \
                       task_00000.key_1 and so on.\n\n\
                       Of a GSD file, in NumPy's format: particles.position.npy for \
-                      particles/position, an array of frames, rows and columns (no columns if there \
+                      particles/position, an array of frames, rows and columns (no columns if \
+                      there \
                       is but one). If some of the frames lack the chunk, \
                       particles.position@frames.npy says which ones have it. If its type or its \
-                      shape differs between frames, each frame's chunk becomes an array of its own, \
-                      particles.position@00012.npy in frame 12. In names, / becomes a dot, and what \
+                      shape differs between frames, each frame's chunk becomes an array of its \
+                      own, \
+                      particles.position@00012.npy in frame 12. In names, / becomes a dot, and \
+                      what \
                       a file's name should not have becomes %2E, as a dot does.\n\n\
                       Of an ffrecord file: sample_00000 and so on.\n\n\
                       Nothing is left behind if anything fails or ends the program.")]
@@ -118,9 +122,11 @@ pub(crate) enum FileVerb {
                       striae convert --frames 100..:10 run.gsd thin.gsd\n\n\
                       Without options: all that readers see is as it was. Of a SIONlib set, one \
                       file with one chunk a task; of a GSD file, one without index blocks of \
-                      before, of the same layer and alignment. Data with checksums are checked, and \
+                      before, of the same layer and alignment. Data with checksums are checked, \
+                      and \
                       get new ones. The new file or set appears when it is whole.\n\n\
-                      Some frames of a trajectory of the schema hoomd get the values that they took \
+                      Some frames of a trajectory of the schema hoomd get the values that they \
+                      took \
                       from frame 0, so that they are read as they were.\n\n\
                       With --force, OUT may be the old one; of the files of a set, those that the \
                       new one does not have stay where they are.")]
@@ -128,7 +134,8 @@ pub(crate) enum FileVerb {
     /// Save in a new file what is left of one that was never closed, cut off or damaged.
     #[command(after_help = "Examples:\n  striae recover crashed.sion closed.sion\n  \
                       striae recover damaged.gsd whole.gsd\n\n\
-                      Of a SIONlib set that was never closed, or whose META2 is damaged, it makes a \
+                      Of a SIONlib set that was never closed, or whose META2 is damaged, it makes \
+                      a \
                       closed copy, and says of each task whether its stream is exact or a guess, \
                       and why. Chunks stay where they are.\n\n\
                       Of a GSD file it saves the frames that are whole, with the help of what a \
@@ -137,7 +144,8 @@ pub(crate) enum FileVerb {
                       lacks anything is left out, since readers would take something else for what \
                       is missing. Frames are as found if header and index are whole and all their \
                       chunks are there, but nothing has checksums of them, as in all files of gsd: \
-                      they are what every reader sees, and whether a bit of them changed nobody can \
+                      they are what every reader sees, and whether a bit of them changed nobody \
+                      can \
                       say.\n\n\
                       Exit status: 0 all is saved, and certain or as found, 1 some is a guess or \
                       lost, 2 nothing was written.")]
@@ -151,22 +159,26 @@ pub(crate) enum FileVerb {
                       for that is estimated, and has a ~.")]
     Map(MapArgs),
     /// Check all that can be checked, and list what is found.
-    #[command(
-        after_help = "Examples:\n  striae verify run.sion && echo sound\n  striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
-                      What it came to is said last. Sound: no damage was found, and all data, if there \
+    #[command(after_help = "Examples:\n  striae verify run.sion && echo sound\n  \
+                      striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
+                      What it came to is said last. Sound: no damage was found, and all data, if \
+                      there \
                       are any, agree with their checksums. Structure sound: no damage was found in \
-                      headers and tables, but data that have no checksums, or only those of an older \
-                      state, were not checked: nothing in the file tells right ones from wrong. How \
+                      headers and tables, but data that have no checksums, or only those of an \
+                      older \
+                      state, were not checked: nothing in the file tells right ones from wrong. \
+                      How \
                       many bytes of data were compared with checksums is said, too. The exit \
-                      status is 0 for both."
-    )]
+                      status is 0 for both.")]
     Verify(VerifyArgs),
     /// Add bytes at the end of a task of a SIONlib set, or a record of a key.
     #[command(after_help = "Examples:\n  striae append run.sion task/3 more.dat\n  \
                       striae append run.sion task/0/key/7 value.dat\n  \
                       make-data | striae append run.sion rank/42 -\n\n\
-                      The set must have been closed, and is closed again. A sealed one stays sealed. \
-                      Whatever goes wrong, also a kill or a power cut, all that was in the set stays \
+                      The set must have been closed, and is closed again. A sealed one stays \
+                      sealed. \
+                      Whatever goes wrong, also a kill or a power cut, all that was in the set \
+                      stays \
                       readable. A value of a key is held in memory.")]
     Append(AppendArgs),
 }
@@ -180,10 +192,12 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
                       striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
                       striae pack --format ffrecord train.ffr images/*.jpg\n\n\
-                      Files become tasks, or samples, in the order in which they are given: a shell sorts rank10 \
+                      Files become tasks, or samples, in the order in which they are given: a \
+                      shell sorts rank10 \
                       before rank2. Of a folder, the files task_00000 and so on are taken, or \
                       task_00000.key_1 and so on for key-value records, in the order of their \
-                      numbers. Global ranks are counted from 0. What is made appears when it is whole.")]
+                      numbers. Global ranks are counted from 0. What is made appears when it is \
+                      whole.")]
     Pack(PackArgs),
     /// Measure what this machine does.
     Bench {
@@ -215,59 +229,6 @@ pub(crate) struct Set {
     /// Of a SIONlib set: open this file alone, even if it is the first of several.
     #[arg(long)]
     pub(crate) alone: bool,
-}
-
-/// Some of them.
-#[derive(Debug, Clone, ClapArgs)]
-pub(crate) struct Sets {
-    /// The files; of a set of several, the first one.
-    #[arg(id = "FILE", required = true)]
-    paths: Vec<PathBuf>,
-    /// Of a SIONlib set: open this file alone, even if it is the first of several.
-    #[arg(long)]
-    alone: bool,
-}
-
-impl Sets {
-    fn each(&self) -> impl Iterator<Item = Set> {
-        self.paths.iter().map(|path| Set { path: path.clone(), alone: self.alone })
-    }
-}
-
-#[derive(Debug, Clone, ClapArgs)]
-pub(crate) struct InfoArgs {
-    #[command(flatten)]
-    files: Sets,
-    /// The one at hand.
-    #[arg(skip)]
-    pub(crate) file: Set,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Clone, ClapArgs)]
-pub(crate) struct LsArgs {
-    #[command(flatten)]
-    files: Sets,
-    /// The one at hand.
-    #[arg(skip)]
-    pub(crate) file: Set,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Of a SIONlib set: list the key-value records of each task too.
-    #[arg(long)]
-    pub(crate) keys: bool,
-    /// Of a GSD file: list these frames, from A to before B; either may be left out.
-    #[arg(long, value_name = "A..B", conflicts_with = "keys")]
-    pub(crate) frames: Option<Rows>,
-    /// Of a GSD file: a line for each name, with its frames, types, shapes and bytes.
-    #[arg(long, conflicts_with_all = ["addresses", "keys"])]
-    pub(crate) summary: bool,
-    /// Print addresses, one a line, as cat and extract take them.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) addresses: bool,
 }
 
 impl FileVerb {
@@ -342,58 +303,14 @@ pub(crate) struct DumpArgs {
     pub(crate) json: bool,
 }
 
-/// Some of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows {
-    start: u64,
-    end: Option<u64>,
-}
-
-impl Rows {
-    /// Which of `len` these are.
-    pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
-        part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
-    }
-
-    /// Refuses such as none of a file's frames is one of.
-    pub(crate) fn check(part: Option<Self>, path: &Path, frames: u64) -> Result<(), Failure> {
-        let wanted = Self::of(part, frames);
-        match (part, frames.checked_sub(1)) {
-            (Some(_), Some(last)) if wanted.start > last || wanted.is_empty() => {
-                let has = count(frames, "frame");
-                let text = format!("--frames is none of the {has}, 0 to {last}");
-                Err(Failure::usage(path, &text))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl FromStr for Rows {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (start, end) = text.split_once("..").ok_or("must be A..B, A.. or ..B")?;
-        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
-        let part = Self {
-            start: if start.is_empty() { 0 } else { number(start)? },
-            end: if end.is_empty() { None } else { Some(number(end)?) },
-        };
-        match part.end {
-            Some(end) if end < part.start => Err("must not end before it starts".to_owned()),
-            _ => Ok(part),
-        }
-    }
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) file: Set,
     /// The folder; it is made if it is not there.
     pub(crate) dir: PathBuf,
-    /// Only what has these addresses: task/3, task/3/key/7, frame/9/NAME, or, in quotes, patterns of
-    /// them: task/[0-9]*, frame/*/particles/*, frame/-1/*.
+    /// Only what has these addresses: task/3, task/3/key/7, frame/9/NAME, or, in quotes, patterns
+    /// of them: task/[0-9]*, frame/*/particles/*, frame/-1/*.
     #[arg(value_name = "ADDRESS")]
     pub(crate) addresses: Vec<Pattern>,
     /// Replace files that exist already.
@@ -532,40 +449,6 @@ pub(crate) struct ConvertGsd {
     pub(crate) upgrade: bool,
 }
 
-/// Every so manieth of some frames: `A..B:STEP`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Steps {
-    part: Rows,
-    step: NonZeroU64,
-}
-
-impl Steps {
-    /// The frames, of `len`, that they are some of.
-    pub(crate) fn of(self, len: u64) -> Range<u64> {
-        Rows::of(Some(self.part), len)
-    }
-
-    /// Refuses such as none of a file's frames is one of.
-    pub(crate) fn check(self, path: &Path, frames: u64) -> Result<(), Failure> {
-        Rows::check(Some(self.part), path, frames)
-    }
-
-    pub(crate) const fn step(self) -> NonZeroU64 {
-        self.step
-    }
-}
-
-impl FromStr for Steps {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (part, step) = text.split_once(':').unwrap_or((text, "1"));
-        let number: u64 = step.parse().map_err(|error| format!("{step}: {error}"))?;
-        let step = NonZeroU64::new(number).ok_or("the step must be at least 1")?;
-        Ok(Self { part: part.parse()?, step })
-    }
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecoverArgs {
     /// The file; of a set of several, the first one.
@@ -583,24 +466,6 @@ pub(crate) struct RecoverArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Clone, ClapArgs)]
-pub(crate) struct VerifyArgs {
-    /// The files; of a set of several, the first one.
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// The one at hand.
-    #[arg(skip)]
-    pub(crate) file: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print at most so many findings; all are counted.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) limit: u64,
-    #[command(flatten)]
-    pub(crate) direct: Direct,
 }
 
 #[derive(Debug, ClapArgs)]

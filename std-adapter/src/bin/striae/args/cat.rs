@@ -51,7 +51,8 @@ struct Which {
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     globalrank: Option<i64>,
     /// Another way to write sample/I.
-    #[arg(long, value_name = "I", conflicts_with_all = ["key", "chunk"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "I", allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["key", "chunk"])]
     sample: Option<Index>,
     /// Another way to write frame/I/NAME, together with --chunk NAME.
     #[arg(
