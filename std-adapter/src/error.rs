@@ -45,7 +45,7 @@ pub enum ErrorKind {
     SyncFailed,
     /// An address is none of a thing in the file.
     Address(address::Error),
-    /// Of a SIONlib set.
+    /// An error of a SIONlib set.
     Sion(sion::ErrorKind),
     /// An error of a GSD file.
     Gsd(gsd::ErrorKind),
@@ -151,7 +151,7 @@ impl From<address::Error> for ErrorKind {
     }
 }
 
-/// What is of a format: `ErrorKind` is made of its kind, and of what that is made of.
+/// Implements `From` for [`ErrorKind`] from the errors of each format.
 macro_rules! of_format {
     ($($variant:ident: $($from:ty),+;)+) => {
         $($(impl From<$from> for ErrorKind {

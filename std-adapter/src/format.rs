@@ -28,6 +28,8 @@ pub enum Verb {
     Recover,
     /// Check it.
     Verify,
+    /// Draw whose bytes are where.
+    Map,
     /// Add to one thing in it.
     Append,
     /// Make one of many files.
@@ -90,8 +92,7 @@ formats! {
         magic: b"sion",
         verbs: &[
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Append,
-            Verb::Pack,
+            Verb::Recover, Verb::Verify, Verb::Map, Verb::Append, Verb::Pack,
         ],
         thing: "task",
         addresses: "task/N, task/N/chunk/C and task/N/key/K, and rank/R in place of task/N",
@@ -105,7 +106,7 @@ formats! {
         magic: &GSD_MAGIC,
         verbs: &[
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify,
+            Verb::Recover, Verb::Verify, Verb::Map,
         ],
         thing: "frame",
         addresses: "frame/N/NAME",
@@ -118,7 +119,8 @@ formats! {
         ending: "ffr",
         magic: b"",
         verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Verify, Verb::Pack,
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Verify, Verb::Map,
+            Verb::Pack,
         ],
         thing: "sample",
         addresses: "sample/N",

@@ -173,7 +173,7 @@ fn what_cannot_be_read_is_an_error_of_one_line() {
         (&["/dev/null"], "not a regular file"),
         (&["--size", "0", &small], "must be at least 1"),
         (&["--size", "9KiB..1KiB", &small], "must not end before it starts"),
-        (&["--size", "9XiB", &small], "9XiB: invalid digit"),
+        (&["--size", "9XiB", &small], "9XiB: must be a number, or one with a unit"),
     ];
     for (args, says) in cases {
         let done = bench(args);

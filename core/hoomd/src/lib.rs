@@ -34,7 +34,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`names`], [`shown`] | its names; names in messages |
+//! | [`names`], [`shown`] | the names of a file; names in messages |
 //! | [`glob`] | patterns of names |
 //! | [`element`] | types of values in memory |
 //! | [`room`] | a limit for the bytes of chunks |

@@ -17,11 +17,11 @@ use striae_core::ffrecord::Sample;
 /// number has, but at least five.
 ///
 /// Tables and samples are compared with their checksums. All files are made in a hidden folder
-/// inside the target, and renamed when all of them are whole. If anything fails, the target is as
-/// it was. A kill leaves the hidden folder.
+/// inside the target folder and renamed when all of them are complete. If anything fails, the
+/// target folder stays unchanged. A kill leaves the hidden folder.
 #[derive(Debug, Clone, Default)]
 pub struct Extract {
-    force: bool,
+    output: Output,
     addresses: Vec<Pattern>,
 }
 
@@ -67,12 +67,12 @@ impl Extract {
             addresses => Some(file.selection(addresses)?),
         };
         let has = |number| chosen.as_ref().is_none_or(|some| some.has(&Address::sample(number)));
-        let check = || match self.force || chosen.is_some() {
+        let check = || match self.output.force || chosen.is_some() {
             true => Ok(()),
             false => check_names(dir, file.n(), digits),
         };
-        let files = fill(dir, self.force, check, |hidden| {
-            let mut copier = Copier::new().direct(file.bulk().options());
+        let files = fill(dir, self.output.force, check, |hidden| {
+            let mut copier = self.output.copier(file.bulk().options());
             let mut samples = file.samples();
             loop {
                 let number = samples.number();

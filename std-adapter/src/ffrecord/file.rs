@@ -92,7 +92,7 @@ impl File {
         selection.map_err(|error| self.error(error))
     }
 
-    /// All samples, found while they are asked for.
+    /// All samples in order; their table entries are read as the iterator advances.
     #[must_use]
     pub fn samples(&self) -> Samples<'_> {
         self.samples_of(0..self.n())

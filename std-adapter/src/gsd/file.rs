@@ -1,7 +1,7 @@
 //! A file that is read, by many threads at once, and while somebody writes to it.
 
 use super::checked::{Cache, check_head};
-use super::window::{self, Look};
+use super::window::{self, FileToken};
 use crate::address::{Pattern, Selection};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};

@@ -18,23 +18,17 @@ use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
-/// How to extract a set into a folder: one file a task, `task_00000` and so on; of a set with
-/// key-value records one file a task and key, `task_00000.key_1`, and an empty `task_00000` for a
-/// task without records; of chosen chunks one file each, `task_00000.chunk_2`.
+/// Extracts a set into a folder, with one file for each task: `task_00000` and so on. A set with
+/// key-value records gives one file for each task and key (`task_00000.key_1`), and an empty
+/// `task_00000` for a task without records. A chosen chunk gives `task_00000.chunk_2`.
 ///
-/// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
-/// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
-#[derive(Debug, Clone)]
+/// All files are made in a hidden folder inside the target folder and renamed when all of them are
+/// complete. If a read or a copy fails, the target folder stays unchanged. A kill leaves the hidden
+/// folder.
+#[derive(Debug, Clone, Default)]
 pub struct Extract {
-    force: bool,
+    output: Output,
     addresses: Vec<Pattern>,
-    threads: NonZeroUsize,
-}
-
-impl Default for Extract {
-    fn default() -> Self {
-        Self { force: false, addresses: Vec::new(), threads: all_processors() }
-    }
 }
 
 impl Extract {
@@ -48,13 +42,6 @@ impl Extract {
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
-        self
-    }
-
-    /// Copies with so many threads.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
         self
     }
 
@@ -91,13 +78,13 @@ impl Extract {
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
             checked.map_err(|error| Error::new(set.path(), error))
         };
-        let files = fill(dir, self.force, || self.check_names(set, dir), copy)?;
+        let files = fill(dir, self.output.force, || self.check_names(set, dir), copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
     /// Checks the names before anything is copied, if they follow from the number of tasks.
     fn check_names(&self, set: &File, dir: &Path) -> Result<(), Error> {
-        if self.force || set.keyval() == KeyvalMode::Inline || !self.addresses.is_empty() {
+        if self.output.force || set.keyval() == KeyvalMode::Inline || !self.addresses.is_empty() {
             return Ok(());
         }
         let at = |error| Error::new(dir, error);
@@ -124,7 +111,7 @@ impl Extract {
         for_each(set.tasks()?, self.output.nthreads(), || {
             let first = set.reader().files().first();
             let direct = first.and_then(|file| file.store().direct_options());
-            let mut copier = Copier::new().direct(direct);
+            let mut copier = self.output.copier(direct);
             move |task: TaskEntry| match chosen {
                 None => copy_task(set, &task, None, hidden, &mut copier, count),
                 Some(chosen) => {
@@ -165,7 +152,7 @@ fn copy_parts(
         let mut stream = set.stream_of(task)?;
         let (begin, mut left) = stream.chunk(*chunk)?;
         let name = format!("{}.chunk_{chunk}", task_name(task.task));
-        let mut out = Output::new(set, task, hidden, &name)?;
+        let mut out = NewFile::new(set, task, hidden, &name)?;
         stream.seek_to(begin);
         while let Some(span) = stream.next_span(left)?.filter(|span| !span.is_empty()) {
             out.append(span, copier, count)?;
@@ -195,9 +182,9 @@ fn copy_task(
         return out.finish();
     }
     // One file a key; that of the last record stays open, as records of a key often follow another.
-    let mut last: Option<(u64, Output<'_>)> = None;
+    let mut last: Option<(u64, NewFile<'_>)> = None;
     if stream.is_empty() && keys.is_none() {
-        Output::new(set, task, hidden, &name)?; // so that no task's number is missing
+        NewFile::new(set, task, hidden, &name)?; // so that no task's number is missing
     }
     let mut records = stream.records()?;
     while let Some(record) = records.next().transpose().map_err(|error| error.of_task(task.task))? {

@@ -76,7 +76,7 @@ mod new_set;
 mod pack;
 pub mod recover;
 mod select;
-mod siblings;
+pub(crate) mod siblings;
 mod stream;
 mod tasks;
 pub mod verify;

@@ -104,8 +104,8 @@ impl TaskStream {
         self.stream.seek_to(position);
     }
 
-    /// Where in the physical file the next bytes are, at most `len` of them and at most to the end
-    /// of their chunk; `None` at the end of the stream. The position moves behind them.
+    /// The place in the physical file of the next bytes: at most `len` bytes, and at most to the
+    /// end of the chunk. `None` at the end of the stream. The position moves past these bytes.
     ///
     /// # Errors
     /// None at present; the chunk lengths are in memory.

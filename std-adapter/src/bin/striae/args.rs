@@ -13,6 +13,7 @@ use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use striae::Output;
 use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
 use striae::format;
@@ -259,6 +260,7 @@ impl FileVerb {
             Self::Dump(args) => args.json,
             Self::Recover(args) => args.json,
             Self::Verify(args) => args.json,
+            Self::Map(args) => args.json,
             Self::Cat(_) | Self::Extract(_) | Self::Convert(_) | Self::Append(_) => false,
         }
     }
@@ -274,6 +276,7 @@ impl FileVerb {
             Self::Convert(_) => format::Verb::Convert,
             Self::Recover(_) => format::Verb::Recover,
             Self::Verify(_) => format::Verb::Verify,
+            Self::Map(_) => format::Verb::Map,
             Self::Append(_) => format::Verb::Append,
         }
     }
@@ -289,6 +292,7 @@ impl FileVerb {
             Self::Convert(args) => &args.file.path,
             Self::Recover(args) => &args.path,
             Self::Verify(args) => &args.file,
+            Self::Map(args) => &args.file.path,
             Self::Append(args) => &args.file,
         }
     }
@@ -478,4 +482,22 @@ pub(crate) struct AppendArgs {
     /// The file whose bytes are added; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) source: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MapArgs {
+    #[command(flatten)]
+    pub(crate) file: Set,
+    /// Draw it as SVG into this file; - for standard output.
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Replace the file that --svg names, if there is one.
+    #[arg(long, requires = "svg")]
+    pub(crate) force: bool,
+    /// Columns; of the terminal unless told, or 80, or 96 in SVG.
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<std::num::NonZeroU16>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -13,7 +13,7 @@ use Format::{Ffrecord, Gsd, Sion};
 /// The flags of each verb that are for some formats, and those formats. All others are for all.
 fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
     match verb {
-        Verb::Info | Verb::Recover => &[("alone", &[Sion])],
+        Verb::Info | Verb::Recover | Verb::Map => &[("alone", &[Sion])],
         Verb::Ls => {
             &[("alone", &[Sion]), ("keys", &[Sion]), ("frames", &[Gsd]), ("summary", &[Gsd])]
         }

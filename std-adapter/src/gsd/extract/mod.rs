@@ -125,7 +125,7 @@ impl Extract {
         };
         let files = fill(dir, self.output.force, check, |hidden| {
             arrays.create(hidden)?;
-            let mut source = Source::new(file, &count);
+            let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
             self.each(file, chosen.as_ref(), |chunk, again| {
                 arrays.add(hidden, &chunk, again, &mut source)
             })?;
@@ -147,8 +147,8 @@ impl Extract {
         &self,
         file: &File,
         chosen: Option<&Selection>,
-    ) -> Result<(Vec<Option<Found>>, Range<u64>), Error> {
-        let mut found: Vec<Option<Found>> = vec![None; file.names()?.len()];
+    ) -> Result<(Vec<Option<NameChunks>>, Range<u64>), Error> {
+        let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
         let mut frames: Option<Range<u64>> = None;
         self.each(file, chosen, |chunk, again| {
             let start = frames.as_ref().map_or(chunk.frame, |frames| frames.start);

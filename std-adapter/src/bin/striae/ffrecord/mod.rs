@@ -8,7 +8,7 @@ mod pack;
 
 use crate::args::FileVerb;
 use crate::failure::{Failure, Sound};
-use crate::{dump, unsupported, verify};
+use crate::{dump, map, unsupported, verify};
 use striae::Format;
 
 pub(crate) use pack::pack;
@@ -22,6 +22,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
+        FileVerb::Map(args) => map::map(args, Format::Ffrecord),
         FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Append(_) => {
             Err(unsupported(verb, Format::Ffrecord))
         }

@@ -10,7 +10,8 @@ pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
     Rows::check(args.frames, &args.file.path, file.frames())?;
     let frames = Rows::of(args.frames, file.frames());
-    let extract = Extract::new().force(args.force).frames(frames).select(args.addresses.clone());
+    let extract =
+        Extract::new().output(args.output()).frames(frames).select(args.addresses.clone());
     let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));
     let total = extract.bytes(&file)?;
     with_bar(total, |progress| extract.run(&file, &args.dir, progress))?;

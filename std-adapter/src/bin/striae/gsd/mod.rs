@@ -11,7 +11,7 @@ mod summary;
 
 use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};
-use crate::{dump, unsupported, verify};
+use crate::{dump, map, unsupported, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::GSD),
-        FileVerb::Map(args) => map::map(args, striae::Format::Gsd),
+        FileVerb::Map(args) => map::map(args, Format::Gsd),
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Append(_) => Err(unsupported(verb, Format::Gsd)),
     }

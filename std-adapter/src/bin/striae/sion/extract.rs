@@ -7,10 +7,7 @@ use striae::sion::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.direct.options())?;
-    let mut extract = Extract::new().force(args.force).select(args.addresses.clone());
-    if let Some(threads) = args.threads {
-        extract = extract.threads(threads);
-    }
+    let extract = Extract::new().output(args.output()).select(args.addresses.clone());
     with_bar_of(&file, |progress| extract.run(&file, &args.dir, progress))?;
     Ok(Sound::Yes)
 }

@@ -34,6 +34,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::SION),
+        FileVerb::Map(args) => map::map(args, striae::Format::Sion),
         FileVerb::Append(args) => append::append(args),
     }
 }
