@@ -1,9 +1,9 @@
 //! Plans, splits and writes for any requests.
 
-use crate::aligned::{check_plan, check_split};
 use arbitrary::{Arbitrary, Unstructured};
 use striae_core::align::{Alignment, Plan, Rules, Run, Write};
 use striae_core::span::Span;
+use striae_kit::aligned::{check_plan, check_split};
 
 /// The input is rules and requests. What is refused must be wrong; all else is served as promised.
 pub fn align_plan(data: &[u8]) {

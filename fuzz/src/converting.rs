@@ -1,7 +1,6 @@
 //! The body of `sion_convert`: sets that are written anew by the adapter, in a temporary folder
 //! that is in memory if the system has such a place.
 
-use crate::everything::{Summary, TaskSummary, read_within_budget};
 use crate::held::is_sealed;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -9,6 +8,7 @@ use striae::Verify;
 use striae::sion::{Convert, File, OpenOptions, Opened};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{self as core_sion, Error, KeyvalMode, Meta1, Physical, Record, SealState};
+use striae_kit::everything::{Summary, TaskSummary, read_within_budget};
 use tempfile::TempDir;
 
 /// Largest fsblksize of a new file: new files are sparse, but tests may run on any file system.

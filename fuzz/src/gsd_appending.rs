@@ -2,7 +2,6 @@
 //! it as it is, and adds what is written.
 
 use crate::bounded::{Bounded, Full};
-use crate::gsd_everything::{Summary, read_everything};
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
 use core::ops::Range;
 use striae_core::gsd::checksums::NAME;
@@ -12,6 +11,7 @@ use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::writer::WriteError;
 use striae_core::gsd::{Chunk, ChunkType, Error, Slot, Writer};
 use striae_core::step::DriveError;
+use striae_kit::gsd_everything::{Summary, read_everything};
 
 /// What is read of a file, and all bytes of it.
 struct Readable<'f> {

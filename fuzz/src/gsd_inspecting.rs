@@ -1,7 +1,6 @@
 //! The bodies of `gsd_verify` and `gsd_recover`: what a file is called is what it is.
 
 use crate::bounded::Bounded;
-use crate::gsd_everything::{Summary, read_everything};
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
 use crate::mapping::check_maps;
 use core::cell::Cell;
@@ -14,6 +13,7 @@ use striae_inspect::gsd::FindingKind;
 use striae_inspect::gsd::recover::{Certainty, IntoWriter, Recovery};
 use striae_inspect::gsd::verify::{Depth, verify};
 use striae_inspect::subject::Subject;
+use striae_kit::gsd_everything::{Summary, read_everything};
 
 /// Times that each byte of a file may be read to inspect it, and bytes besides.
 const WORK: (u64, u64) = (96, 1 << 22);

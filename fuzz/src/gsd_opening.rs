@@ -1,8 +1,8 @@
 //! The body of `gsd_open`: what is read of any bytes is what a plain reading of them finds.
 
-use crate::gsd_everything::{Summary, read_everything};
 use crate::gsd_linear::{Entry, Eyes, Linear, Proof, proofs, seal, seal_ahead, seal_shadow};
 use striae_core::gsd::{Chunk, Error, State};
+use striae_kit::gsd_everything::{Summary, read_everything};
 
 /// The input is a GSD file. It is read as it is, and with right checksums in its commit record and
 /// its shadows, which mutations seldom find.

@@ -12,7 +12,7 @@ use striae_core::gsd::error::BadName;
 use striae_core::gsd::writer::WriteError;
 use striae_core::gsd::{ChunkType, Error, Reader, Slot, Version};
 use striae_core::step::DriveError;
-use striae_tests::power::{MAX_LEN, PowerStore};
+use striae_kit::power::{MAX_LEN, PowerStore};
 
 type Writer = striae_core::gsd::Writer<PowerStore, Vec<Slot>>;
 type Fallible<T> = Result<T, WriteError<PowerStore>>;

@@ -1,9 +1,9 @@
 //! What a physical file holds, chunk by chunk, and whether its seal is right.
 
-use crate::everything::Addresses;
 use striae_core::integrity::crc32c;
 use striae_core::sion::{Meta1, Opened, Physical, SealState};
 use striae_core::store::ReadAt;
+use striae_kit::everything::Addresses;
 
 /// What each task wrote.
 pub type Tasks = Vec<Stream>;

@@ -1,7 +1,6 @@
 //! The body of `hoomd_read`: what is read of any bytes is what the specification says of them,
 //! takes no more memory than the file accounts for, and can be written and read again.
 
-use crate::gsd_everything::Counted;
 use crate::gsd_linear::seal;
 use crate::hoomd_plain::{Plain, PlainTrajectory, field, quantity, values};
 use core::convert::Infallible;
@@ -14,6 +13,7 @@ use striae_hoomd::schema::{self, FIELDS, Group};
 use striae_hoomd::{
     Error, Fault, File, Frame, FrameData, Precision, Source, Start, Trajectory, Values, Writer,
 };
+use striae_kit::gsd_everything::Counted;
 
 /// Frames that are read.
 const FRAMES: usize = 12;

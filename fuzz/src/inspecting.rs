@@ -3,25 +3,20 @@
 
 use crate::bounded::{Bounded, Full};
 use crate::converting::has_right_seal;
-use crate::everything::{Counted, Summary, TaskSummary, read_within_budget};
 use crate::mapping::check_maps;
 use crate::split_set;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use striae_core::ffrecord;
 use striae_core::integrity::{crc32, crc32c};
-use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered, Sparse};
+use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
 use striae_core::sion::{Error, Meta1, Opened, Physical, Reader};
 use striae_core::step::DriveError;
 use striae_inspect::ffrecord as inspect_ffrecord;
 use striae_inspect::finding::{Found, Severity};
 use striae_inspect::sion::recover::{Recovery, Unwritten, copy};
 use striae_inspect::sion::{Files, FindingKind, verify};
-use striae_inspect::subject::Subject;
-
-impl Subject for Counted<'_> {}
-
-impl Sparse for Counted<'_> {}
+use striae_kit::everything::{Counted, Summary, TaskSummary, read_within_budget};
 
 /// A set in memory. Whoever reads too much of a file is stopped.
 struct Set<'s>(&'s [Counted<'s>]);

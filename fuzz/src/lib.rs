@@ -1,20 +1,15 @@
 //! What the fuzz targets of striae do with their input, as plain functions.
 //!
 //! A body takes any bytes and panics if striae breaks a promise. The targets in `fuzz_targets` hand
-//! libFuzzer's inputs to them; `tests/tests/fuzz_replay.rs` hands them the saved seeds, and
+//! libFuzzer's inputs to them; `tests/tests/all/fuzz_replay.rs` hands them the saved seeds, and
 //! mutations of these, in an ordinary test run.
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
-pub mod aligned;
 mod aligning;
 pub mod bounded;
-mod cdf_opening;
 mod converting;
-pub mod everything;
-mod ffrecord_opening;
 mod gsd_appending;
-pub mod gsd_everything;
 pub mod gsd_file;
 pub mod gsd_held;
 mod gsd_inspecting;
@@ -30,13 +25,10 @@ mod mapping;
 pub mod model;
 pub mod powered;
 mod reopening;
-pub mod sion_file;
 mod writing;
 
 pub use aligning::align_plan;
-pub use cdf_opening::cdf_open;
 pub use converting::sion_convert;
-pub use ffrecord_opening::ffrecord_open;
 pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
 pub use gsd_opening::gsd_open;
@@ -44,15 +36,17 @@ pub use gsd_writing::gsd_write;
 pub use hoomd_reading::hoomd_read;
 pub use inspecting::{ffrecord_verify, sion_recover, sion_verify};
 pub use reopening::sion_reopen;
+pub use striae_kit::cdf_opening::cdf_open;
+pub use striae_kit::ffrecord_opening::ffrecord_open;
 pub use writing::sion_write;
 
 use arbitrary::{Arbitrary, Unstructured};
-use everything::{parse_records, read_set, read_within_budget};
-use sion_file::{SionFile, SionTask};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{Chunks, Error, Record, Records, Stream};
 use striae_core::step::DriveError;
+use striae_kit::everything::{parse_records, read_set, read_within_budget};
+use striae_kit::sion_file::{SionFile, SionTask};
 
 /// A fuzz target by its name.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use crate::held::{Stream, Tasks};
 use crate::powered::Trouble;
-use crate::sion_file::{SionFile, SionTask};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Error};
+use striae_kit::sion_file::{SionFile, SionTask};
 
 /// How a file is made.
 #[derive(Debug, Clone)]

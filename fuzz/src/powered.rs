@@ -1,7 +1,7 @@
 //! A store that fails, and whose power goes, when a scenario says so: what the bodies that write
 //! share.
 
-use striae_tests::power::{FailedSync, Fault, Lost, MAX_LEN, Model, PowerStore, Tear};
+use striae_kit::power::{FailedSync, Fault, Lost, MAX_LEN, Model, PowerStore, Tear};
 
 /// States of a power cut that are looked at, about.
 const LOOKS: usize = 64;

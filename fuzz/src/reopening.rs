@@ -2,14 +2,14 @@
 //! in it as it is, and adds what is written.
 
 use crate::bounded::{Bounded, Full};
-use crate::everything::{TaskSummary, read_within_budget};
 use crate::held::is_sealed;
-use crate::sion_file::SionFile;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{
     Error, Finished, KeyvalMode, Memory, Meta1, Opened, Options, Pen, Physical, Writer,
 };
 use striae_core::step::DriveError;
+use striae_kit::everything::{TaskSummary, read_within_budget};
+use striae_kit::sion_file::SionFile;
 
 /// Tasks that are written to. Each may enter a block of its own, for which all of META2 is moved.
 const WRITES: usize = 4;

@@ -1,14 +1,14 @@
 //! The body of `sion_write`: whatever is done to a writer, its store and its power supply, the file
 //! is what a commit that succeeded left, or what one that was under way did.
 
-use crate::everything::read_within_budget;
 use crate::held::Held;
 use crate::model::{Act, PREFIX, Plan, Put, Written, scenario};
 use crate::powered::{End, Powered};
 use striae_core::sion::writer::WriteError;
 use striae_core::sion::{Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
-use striae_tests::power::{PowerStore, Tear};
+use striae_kit::everything::read_within_budget;
+use striae_kit::power::{PowerStore, Tear};
 
 struct Run<'p> {
     plan: &'p Plan,

@@ -42,9 +42,6 @@
 pub mod address;
 pub mod copy;
 mod crc32;
-#[cfg(test)]
-#[path = "../tests/common/denying.rs"]
-mod denying;
 pub mod direct;
 mod each;
 pub mod error;

@@ -8,4 +8,4 @@ export RUSTFLAGS="-Zsanitizer=address --cfg=rustix_use_libc"
 sanitized=(cargo +nightly test -p striae --no-default-features --target "$host"
     --target-dir "$target/asan")
 rust_tests "${sanitized[@]}" --lib -- direct::
-must_run=tests/direct/main.rs rust_tests "${sanitized[@]}" --test direct -- --skip forgotten
+rust_tests "${sanitized[@]}" --test direct -- --skip forgotten

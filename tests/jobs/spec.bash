@@ -40,6 +40,6 @@ check_citations() {
         core std-adapter mpi-adapter fuzz tests | sort -u)
 }
 
-rust_tests cargo test -p striae-tests --test spec_tables
+rust_tests cargo test -p striae-tests spec_tables::
 complaints=$(check_documents; check_citations)
 [[ -z $complaints ]] || fail "$complaints"

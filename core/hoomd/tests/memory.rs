@@ -8,14 +8,13 @@
     reason = "a test: a panic fails it"
 )]
 
-mod wanted;
-
 use std::path::Path;
 use striae_core::gsd::{Attributes, Slot};
 use striae_core::step::DriveError;
 use striae_hoomd::{
     Error, Fault, File, FrameData, Precision, Quantity, Start, Trajectory, Values, Writer, schema,
 };
+use striae_kit::wanted;
 
 type InMemory<'a> = Trajectory<File<&'a [u8]>>;
 type Gsd<'a> = striae_core::gsd::Writer<&'a mut [u8], Vec<Slot>>;

@@ -1,11 +1,11 @@
 //! What is in the file, now and behind every power cut, is what may be.
 
 use super::{Run, Writer};
-use crate::gsd_everything::read_everything;
 use crate::gsd_held::Held;
 use crate::gsd_linear::proofs;
 use striae_core::gsd::{Reader, State};
-use striae_tests::power::Tear;
+use striae_kit::gsd_everything::read_everything;
+use striae_kit::power::Tear;
 
 impl Run<'_> {
     /// What a reader finds now, which must be right.

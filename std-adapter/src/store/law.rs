@@ -3,12 +3,12 @@
 
 use super::Gatherer;
 use super::posix::{PosixFile, SyncFailed};
-use crate::denying::on_a_failing_disk;
 use crate::direct::{Policy, Writer};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::adapter::denying::on_a_failing_disk;
 
 /// Makes a store of a file.
 type Make = fn(&PosixFile, usize) -> Box<dyn Store + '_>;

@@ -389,7 +389,7 @@ impl WriteAt for &PosixFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::denying::on_a_failing_disk;
+    use striae_kit::adapter::denying::on_a_failing_disk;
 
     #[test]
     fn a_failed_sync_is_that_of_all_descriptors_of_an_open_file() {

@@ -3,13 +3,13 @@
 //!
 //! Each case is a process of its own, as what was denied cannot be allowed again.
 
-use crate::common::denying::{deny, deny_if};
 use crate::*;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use std::os::fd::AsRawFd;
+use striae_kit::adapter::denying::{deny, deny_if};
 
 /// Something is denied, and so a file that is read stands on a lower rung.
 struct Case {

@@ -1,4 +1,6 @@
 //! Direct reading gives what ordinary reading does.
+//!
+//! A program of its own: the job `asan` builds it alone, under the address sanitizer.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
@@ -9,16 +11,12 @@
     reason = "a test: a panic fails it"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod changing;
 mod denied;
 mod devices;
 mod rungs;
 mod threads;
 
-use common::{Random, argument, child, run};
 use proptest::prelude::*;
 use std::io;
 use std::path::Path;
@@ -27,6 +25,7 @@ use striae::error::ErrorKind;
 use striae_core::align::Alignment;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
+use striae_kit::adapter::{Random, argument, child, run};
 
 fn span(offset: u64, len: u64) -> Span {
     Span::new(offset, len).unwrap()

@@ -106,7 +106,7 @@ fn an_empty_file_has_empty_spans() {
         let file = options.open(made.path()).unwrap();
         check(&file, &[], &[span(0, 0), span(0, 0)]);
         check(&file, &[], &[]);
-        assert_eq!(streamed(&file, &[span(0, 0)], Order::Completed), [vec![]]);
+        assert_eq!(streamed(&file, &[span(0, 0)], Order::Completed), [Vec::<u8>::new()]);
         assert_eq!(file.read_at(0, &mut [0]).unwrap(), 0);
         file.read_into(0, &mut []).unwrap();
         let error = file.read_into(0, &mut [0]).unwrap_err();

@@ -1,10 +1,10 @@
 //! What real disks do too rarely for a test of the whole library.
 #![allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
 
-use crate::denying::on_a_failing_disk;
 use crate::error::ErrorKind;
 use crate::gsd::{Builder, File, FileWriter};
 use striae_core::gsd::ChunkType;
+use striae_kit::adapter::denying::on_a_failing_disk;
 
 fn is_lost<T>(result: Result<T, crate::Error>) -> bool {
     result.is_err_and(|error| matches!(error.kind(), ErrorKind::SyncFailed))

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: a panic fails it")]
 
 use super::lock;
-use crate::denying::on_a_failing_disk;
 use crate::error::ErrorKind;
 use crate::sion::{Builder, Durability, File, FileWriter};
 use std::io::{Read, Write};
 use std::path::Path;
 use striae_core::sion::visible::Outcome;
+use striae_kit::adapter::denying::on_a_failing_disk;
 
 fn builder() -> Builder {
     Builder::new(2).chunksize(100).fsblksize(10).buffer(50).sealed(true)

@@ -1,0 +1,145 @@
+//! GSD files of gsd itself and of core's writer, whole and damaged: what is verified, recovered and
+//! dumped of them, in memory.
+
+use std::path::Path;
+use striae_core::gsd::{Attributes, Reader, Slot, Writer};
+use striae_inspect::finding::{Found as _, Severity};
+use striae_inspect::gsd::recover::{Certainty, IntoWriter, Recovery};
+use striae_inspect::gsd::verify::{Depth, Summary, verify};
+use striae_inspect::gsd::{Basis, FindingKind};
+use striae_kit::growing::Growing;
+
+fn golden() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/gsd");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+        .filter(|(name, _)| name.ends_with(".gsd"))
+        .map(|(name, path)| (name, std::fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    assert!(files.len() > 40, "{}", files.len());
+    files
+}
+
+fn verified(bytes: &[u8]) -> (Summary, Vec<FindingKind>) {
+    let mut damage = Vec::new();
+    let summary = verify(&bytes, Depth::Data, &mut |finding| {
+        if finding.severity() == Severity::Damage {
+            damage.push(finding);
+        }
+    });
+    (summary.unwrap(), damage)
+}
+
+fn saved(bytes: &[u8]) -> (Recovery, Vec<u8>) {
+    let recovery = Recovery::examine(&bytes).unwrap();
+    let memory = vec![Slot::EMPTY; 1 << 10];
+    let store = Growing::default();
+    let mut writer = Writer::create(store, &recovery.attributes(), memory).unwrap();
+    let mut output = IntoWriter::new(&bytes, &mut writer).unwrap();
+    recovery.save(&bytes, &mut output).unwrap();
+    writer.close().unwrap();
+    (recovery, writer.into_store().0)
+}
+
+/// Frames with checksums, committed one by one.
+fn written(one_sync: bool) -> Vec<u8> {
+    let about = Attributes { checksums: true, one_sync, ..Attributes::default() };
+    let memory = vec![Slot::EMPTY; 8];
+    let mut writer = Writer::create(Growing::default(), &about, memory).unwrap();
+    for frame in 0_u8..6 {
+        for name in [b"one".as_slice(), b"two"] {
+            let id = writer.name(name).unwrap();
+            let bytes = vec![frame + 1; 24 + usize::from(frame)];
+            writer.write_chunk(id, striae_core::gsd::ChunkType::U8, 1, &bytes).unwrap();
+        }
+        writer.end_frame().unwrap();
+        writer.commit().unwrap();
+    }
+    writer.close().unwrap();
+    writer.into_store().0
+}
+
+#[test]
+fn files_of_gsd_are_sound_and_damaged_ones_are_not() {
+    for (name, bytes) in golden() {
+        let (summary, damage) = verified(&bytes);
+        assert_eq!(summary.is_sound(), damage.is_empty(), "{name}");
+        let opened = Reader::open(bytes.as_slice(), &mut [0; 256]);
+        match opened {
+            Err(_) => assert!(!damage.is_empty(), "{name} cannot be opened and is called sound"),
+            Ok(file) if damage.is_empty() => {
+                assert_eq!(summary.frames, file.head().frames, "{name}");
+                assert_eq!(summary.names, file.head().names, "{name}");
+                assert!(file.chunks(vec![0; 4096]).all(|chunk| chunk.is_ok()), "{name}");
+            }
+            Ok(_) => {}
+        }
+        if name.starts_with('v') {
+            assert_eq!(damage, [], "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_recovered_is_sound_and_recovered_again_the_same() {
+    for (name, bytes) in golden().into_iter().filter(|(name, _)| name.starts_with('v')) {
+        let (recovery, new) = saved(&bytes);
+        assert!(recovery.is_complete(), "{name}");
+        assert_eq!(verified(&new).1, [], "{name}");
+        let (again, same) = saved(&new);
+        assert!(again.is_complete(), "{name}");
+        assert_eq!(new, same, "{name}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_certain_is_wrong() {
+    for one_sync in [false, true] {
+        let whole = written(one_sync);
+        assert_eq!(verified(&whole).1, []);
+        let (all, _) = saved(&whole);
+        assert!(all.is_exact());
+        let frames = all.frames();
+        for at in (0..whole.len()).step_by(3) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            let (summary, damage) = verified(&bytes);
+            let Ok(recovery) = Recovery::examine(&bytes.as_slice()) else {
+                assert!(!damage.is_empty(), "byte {at}");
+                continue;
+            };
+            assert!(recovery.frames() + recovery.lost() <= frames, "byte {at}");
+            if recovery.is_exact() && summary.basis != Some(Basis::Damaged) {
+                assert_eq!(recovery.frames(), frames, "byte {at}: {:?}", summary.basis);
+            }
+            if damage.is_empty() {
+                // A byte that nobody reads, or one that others say as well.
+                assert_eq!(recovery.frames(), frames, "byte {at}");
+            }
+            let certain =
+                recovery.runs().filter(|run| matches!(run.certainty, Certainty::Certain(_)));
+            for run in certain.cloned().collect::<Vec<_>>() {
+                assert!(run.frames.end <= frames, "byte {at}: {run:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_prefix_is_judged() {
+    let whole = written(false);
+    let (mut most, step) = (0, 17);
+    for len in (0..whole.len()).step_by(step) {
+        let bytes = &whole[..len];
+        let (_, damage) = verified(bytes);
+        assert!(!damage.is_empty(), "{len} bytes");
+        if let Ok(recovery) = Recovery::examine(&bytes) {
+            most = most.max(recovery.frames());
+            assert!(!recovery.is_exact(), "{len} bytes");
+        }
+    }
+    assert!(most > 0, "no cut file had anything left");
+}

@@ -1,0 +1,12 @@
+//! Files in memory, whole and damaged: what is verified, recovered and dumped of them.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests: a panic fails them, and figures are for people"
+)]
+
+mod gsd;
+mod map;
+mod sion;

@@ -1,0 +1,265 @@
+//! Commits of one sync: they stand in a shadow before they do in the header.
+
+use super::Disk;
+use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Writer};
+use striae_core::store::{FixedSize, ReadAt, WriteAt};
+use striae_kit::gsd_files::{image, with_image};
+
+/// A disk that counts its syncs.
+struct Counting<'a>(&'a mut Disk, &'a mut usize);
+
+impl ReadAt for Counting<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Counting<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        self.0.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        *self.1 += 1;
+        Ok(())
+    }
+}
+
+/// A file after each of some commits of a frame of 8 bytes, and the syncs that they took.
+fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
+    let (mut disk, mut syncs, mut files) = (Disk::new(Vec::new()), 0, Vec::new());
+    let memory = [Slot::EMPTY; 4];
+    Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).map(drop).unwrap();
+    for frame in 0..count {
+        let (bytes, mut taken) = (disk.bytes.clone(), 0);
+        // Another writer each time but the first: one that goes on is no other than one that is
+        // new.
+        let store = Counting(&mut disk, &mut taken);
+        let mut writer = Writer::open(store, memory).unwrap();
+        let id = writer.name(b"step").unwrap();
+        assert!(bytes.len() > 512);
+        writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
+        writer.end_frame().unwrap();
+        writer.commit().unwrap();
+        files.push((disk.bytes.clone(), taken));
+    }
+    files
+}
+
+const ONE_SYNC: Attributes<'_> = Attributes {
+    application: "",
+    schema: "",
+    schema_version: striae_core::gsd::Version { major: 0, minor: 0 },
+    layer: striae_core::gsd::Version::LAYER,
+    align: 1,
+    checksums: false,
+    one_sync: true,
+    index_slots: 256,
+    shown_slots: 128,
+    names_len: 1024,
+};
+
+fn frames(file: &[u8]) -> (u64, State) {
+    let head = *Reader::open(file, &mut [0; 256]).unwrap().head();
+    (head.frames, head.state)
+}
+
+#[test]
+fn commits_that_only_add_take_one_sync_and_others_two() {
+    let syncs = |attributes| -> Vec<_> {
+        commits(attributes, 5).into_iter().map(|(_, syncs)| syncs).collect()
+    };
+    // A writer that opens a file makes durable what it finds, with another one. The first commit
+    // has a new name.
+    assert_eq!(syncs(&ONE_SYNC), [3, 2, 2, 2, 2]);
+    assert_eq!(syncs(&Attributes { one_sync: false, ..ONE_SYNC }), [3, 3, 3, 3, 3]);
+    // With bytes that nobody wrote between chunks, what was added cannot be proven.
+    assert_eq!(syncs(&Attributes { align: 512, ..ONE_SYNC }), [3, 3, 3, 3, 3]);
+}
+
+#[test]
+fn a_commit_is_there_whatever_of_the_two_headers_before_it_stands() {
+    let files: Vec<_> = commits(&ONE_SYNC, 6).into_iter().map(|(file, _)| file).collect();
+    for (number, three) in files.windows(3).enumerate().skip(1) {
+        let [before, behind] = [&three[0], &three[1]].map(|file| image(file));
+        let want = number as u64 + 3;
+        assert_eq!(frames(&three[2]).0, want);
+        for cut in 0..=behind.len() {
+            let torn = [&behind[..cut], &before[cut..]].concat();
+            let file = with_image(&three[2], &torn);
+            // The oldest header is durable no more when there is a third commit: its shadow is
+            // gone.
+            if torn == before {
+                continue;
+            }
+            let (found, state) = frames(&file);
+            assert_eq!(found, want, "cut at {cut} of commit {number}");
+            assert!(matches!(state, State::Ahead(_)));
+            let mut disk = Disk::new(file);
+            Writer::open(&mut disk, [Slot::EMPTY; 4]).map(drop).unwrap();
+            let (found, state) = frames(&disk.bytes);
+            assert_eq!(found, want);
+            assert!(matches!(state, State::Committed(_)));
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_which_a_byte_is_missing_was_not_made() {
+    let files: Vec<_> = commits(&ONE_SYNC, 4).into_iter().map(|(file, _)| file).collect();
+    let [before, behind] = [&files[2], &files[3]];
+    let file = with_image(behind, &image(before));
+    assert_eq!(frames(&file).0, 4);
+    let differing = (768..file.len()).filter(|&at| before.get(at) != Some(&file[at]));
+    let differing: Vec<_> = differing.collect();
+    // The chunk's bytes are 3 and zeros, and what is not zero of its entry must be there.
+    assert!(differing.len() >= 9, "{differing:?}");
+    for at in differing {
+        let mut file = file.clone();
+        file[at] ^= 0x10;
+        let (found, state) = frames(&file);
+        assert_eq!(found, 3, "byte {at}");
+        assert!(matches!(state, State::Committed(_)));
+    }
+}
+
+/// A disk that takes so many bytes, and then no more.
+struct Ending<'a>(&'a mut Disk, usize);
+
+impl ReadAt for Ending<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Ending<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        let taken = bytes.len().min(self.1);
+        self.1 -= taken;
+        self.0.write_all_at(offset, &bytes[..taken])?;
+        let (len, wanted) = (self.0.bytes.len(), u64::MAX);
+        if taken == bytes.len() { Ok(()) } else { Err(FixedSize { len, wanted }) }
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it() {
+    let files: Vec<_> = commits(&ONE_SYNC, 5).into_iter().map(|(file, _)| file).collect();
+    let mut cuts = 0;
+    for (number, three) in files.windows(3).enumerate().skip(1) {
+        let [before, behind] = [&three[0], &three[1]].map(|file| image(file));
+        let all: Vec<usize> = (0..behind.len()).filter(|&at| behind[at] != before[at]).collect();
+        for &cut in &all {
+            let file = with_image(&three[2], &[&behind[..=cut], &before[cut + 1..]].concat());
+            for fuel in 0.. {
+                let mut disk = Disk::new(file.clone());
+                let opened = Writer::open(Ending(&mut disk, fuel), [Slot::EMPTY; 4]).map(drop);
+                assert_eq!(frames(&disk.bytes).0, number as u64 + 3, "{cut}, {fuel} bytes");
+                cuts += 1;
+                if opened.is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(cuts > 4000, "{cuts}");
+}
+
+#[test]
+fn the_first_commit_makes_what_was_found_durable() {
+    for attributes in [ONE_SYNC, Attributes { one_sync: false, ..ONE_SYNC }] {
+        let mut disk = Disk::new(commits(&attributes, 2)[1].0.clone());
+        let mut syncs = 0;
+        let mut writer = Writer::open(Counting(&mut disk, &mut syncs), [Slot::EMPTY; 4]).unwrap();
+        writer.commit().unwrap();
+        writer.commit().unwrap();
+        writer.close().unwrap();
+        assert_eq!(syncs, 1, "who wrote it may have been killed before its sync");
+    }
+}
+
+/// A store that gathers: others see its bytes when writes are ordered or synced.
+struct Gathering<'a> {
+    disk: &'a mut Disk,
+    seen: &'a mut Vec<u8>,
+}
+
+impl Gathering<'_> {
+    fn show(&mut self) {
+        self.seen.clone_from(&self.disk.bytes);
+    }
+}
+
+impl ReadAt for Gathering<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.disk.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.disk.size()
+    }
+}
+
+impl WriteAt for Gathering<'_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        self.disk.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.disk.set_size(len)
+    }
+
+    fn order(&mut self) -> Result<(), FixedSize> {
+        self.show();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        self.show();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_commit_is_seen_by_all_readers_when_it_returns_also_if_the_store_gathers() {
+    for attributes in [ONE_SYNC, Attributes::default()] {
+        let (mut disk, mut seen) = (Disk::new(Vec::new()), Vec::new());
+        let store = Gathering { disk: &mut disk, seen: &mut seen };
+        let mut writer = Writer::create(store, &attributes, [Slot::EMPTY; 4]).unwrap();
+        let id = writer.name(b"step").unwrap();
+        for frame in 0..6_u64 {
+            writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
+            writer.end_frame().unwrap();
+            writer.commit().unwrap();
+            let bytes = writer.store().seen.clone();
+            let reader = Reader::open(bytes.as_slice(), &mut [0; 4096]).unwrap();
+            assert_eq!(reader.frames(), frame + 1);
+        }
+    }
+}

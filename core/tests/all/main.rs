@@ -1,0 +1,35 @@
+//! Laws of core, one program: formats read and written, whole, cut and hostile.
+//!
+//! What is here needs nothing but core and `tests/kit`, so that it also runs on big-endian and
+//! 32-bit hosts.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests: a panic fails them, and figures are for people"
+)]
+
+mod align;
+mod cdf;
+mod ffrecord;
+mod golden;
+mod gsd_check_entry;
+mod gsd_golden;
+mod gsd_hostile;
+mod gsd_names;
+mod gsd_stock;
+mod gsd_upgrade;
+mod gsd_writer;
+mod hostile;
+mod layout_laws;
+mod recover;
+mod sion_book;
+mod source;
+mod stores;
+mod versions;
+mod writer;
+mod writer_layout;

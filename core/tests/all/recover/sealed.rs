@@ -1,0 +1,165 @@
+//! Seals: a stream is exact only if the checksums of its chunks say so.
+
+use super::{Stream, recover};
+use striae_core::endian::{ByteOrder, I32, I64, U32};
+use striae_core::integrity::crc32c;
+use striae_core::sion::Meta1;
+use striae_core::sion::raw::SealTrailer;
+use striae_core::sion::recover::{Certainty, Doubt, Proof, Remains};
+use striae_kit::golden_sets::golden_set;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// A file that was closed with a seal.
+struct Sealed {
+    bytes: Vec<u8>,
+    /// Where META2 is, and its end.
+    meta2: std::ops::Range<usize>,
+    /// The checksums of chunks.
+    table: std::ops::Range<usize>,
+    /// Tasks, and the places of their chunks with data.
+    chunks: Vec<(usize, std::ops::Range<usize>)>,
+    whole: Vec<Stream>,
+}
+
+/// A file of SIONlib's, with a seal behind it.
+fn sealed(name: &str) -> Sealed {
+    let mut bytes = golden_set(name).files.swap_remove(0);
+    let meta1 = Meta1::parse(&bytes, bytes.len() as u64).unwrap();
+    let (order, ntasks) = (meta1.order(), meta1.ntasks() as usize);
+    let meta1_end = meta1.layout().meta1_end() as usize;
+    let fields = meta1.layout().commit_fields().offset() as usize;
+    let maxchunks = I32::from(<[u8; 4]>::try_from(&bytes[fields..fields + 4]).unwrap()).get(order);
+    let i64_at = |bytes: &[u8], at: usize| {
+        I64::from(<[u8; 8]>::try_from(&bytes[at..at + 8]).unwrap()).get(order) as usize
+    };
+    let start = i64_at(&bytes, fields + 4);
+    let sizes = meta1.layout().chunksizes().offset() as usize;
+    let skips: Vec<_> = (0..ntasks).map(|task| i64_at(&bytes, sizes + 8 * task)).collect();
+
+    let (start_of_seal, whole) = (bytes.len(), recover(&bytes).unwrap());
+    let (mut chunks, mut table) = (Vec::new(), Vec::new());
+    let mut at = meta1.layout().first_chunk() as usize;
+    for chunk in 0..maxchunks as usize {
+        for (task, skip) in skips.iter().enumerate() {
+            let len = whole[task].lens.get(chunk).copied().unwrap_or(0) as usize;
+            let data = at..at + len;
+            table.extend(U32::new(crc32c(0, &bytes[data.clone()]), order).as_bytes());
+            chunks.extend(Some((task, data)).filter(|_| len > 0));
+            at += skip;
+        }
+    }
+    let i32_of = |n: usize| I32::new(n as i32, order);
+    let mut trailer = SealTrailer::new_zeroed();
+    trailer.seal_version = I32::new(SealTrailer::VERSION, order);
+    trailer.ntasks = i32_of(ntasks);
+    trailer.maxchunks = I32::new(maxchunks, order);
+    trailer.meta1_crc = U32::new(crc32c(0, &bytes[..meta1_end]), order);
+    trailer.start_of_varheader = I64::new(start as i64, order);
+    trailer.start_of_seal = I64::new(start_of_seal as i64, order);
+    trailer.meta2_crc = U32::new(crc32c(0, &bytes[start..]), order);
+    trailer.chunks_crc = U32::new(crc32c(0, &table), order);
+    trailer.trailer_crc = U32::new(crc32c(0, &trailer.as_bytes()[..44]), order);
+    trailer.magic = SealTrailer::MAGIC;
+    bytes.extend(&table);
+    bytes.extend(trailer.as_bytes());
+    let table = start_of_seal..start_of_seal + table.len();
+    Sealed { bytes, meta2: start..start_of_seal, table, chunks, whole }
+}
+
+fn files() -> impl Iterator<Item = Sealed> {
+    ["s02_three_unequal_noncontig", "c01_be_of_s02", "s17_keyval_straddle"].into_iter().map(sealed)
+}
+
+fn is_sealed(file: &[u8]) -> bool {
+    Remains::read(&file, crc32c, &mut [0; 2048]).unwrap().is_sealed()
+}
+
+#[test]
+fn a_stream_is_exact_if_its_chunks_are_as_sealed() {
+    for file in files() {
+        assert!(is_sealed(&file.bytes));
+        for (found, whole) in recover(&file.bytes).unwrap().iter().zip(&file.whole) {
+            assert_eq!(found.recovered.certainty, Certainty::Exact(Proof::Sealed));
+            assert_eq!((&found.bytes, &found.lens), (&whole.bytes, &whole.lens));
+        }
+    }
+}
+
+#[test]
+fn altered_data_make_a_guess_as_long_as_meta2_says() {
+    let mut altered = 0;
+    for file in files() {
+        for (task, data) in &file.chunks {
+            for at in [data.start, data.end - 1] {
+                let mut bytes = file.bytes.clone();
+                bytes[at] ^= 2;
+                for (other, found) in recover(&bytes).unwrap().iter().enumerate() {
+                    let certainty = match other == *task {
+                        true => Certainty::Guess(Doubt::NotAsSealed),
+                        false => Certainty::Exact(Proof::Sealed),
+                    };
+                    assert_eq!(found.recovered.certainty, certainty, "{at}");
+                    assert_eq!(found.lens, file.whole[other].lens);
+                    assert_eq!(found.bytes == file.whole[other].bytes, other != *task);
+                }
+                altered += 1;
+            }
+        }
+    }
+    println!("altered: {altered}");
+    assert!(altered > 20, "{altered}");
+}
+
+#[test]
+fn a_chunk_that_lost_all_bytes_is_still_told_of() {
+    for file in files() {
+        for (task, data) in &file.chunks {
+            let mut bytes = file.bytes.clone();
+            bytes[file.meta2.clone()].fill(0);
+            bytes[data.clone()].fill(0);
+            let streams = recover(&bytes).unwrap();
+            // Zeros that are zeros still are as they were sealed.
+            let was_zeros = bytes[data.clone()] == file.bytes[data.clone()];
+            assert_eq!(streams[*task].is_exact(), was_zeros);
+            assert_eq!(streams[*task].lens.len(), file.whole[*task].lens.len());
+        }
+    }
+}
+
+#[test]
+fn without_sound_checksums_only_meta2_is_proven() {
+    for file in files() {
+        let mut bytes = file.bytes.clone();
+        bytes[file.table.start] ^= 1;
+        assert!(!is_sealed(&bytes));
+        for (found, whole) in recover(&bytes).unwrap().iter().zip(&file.whole) {
+            assert_eq!(found.recovered.certainty, Certainty::Exact(Proof::SealedMeta2));
+            assert_eq!(found.bytes, whole.bytes);
+        }
+    }
+}
+
+#[test]
+fn checksums_are_in_the_order_of_the_file() {
+    let orders = files().map(|file| Meta1::parse(&file.bytes, u64::MAX).unwrap().order());
+    let orders: Vec<_> = orders.collect();
+    assert!([ByteOrder::Little, ByteOrder::Big].iter().all(|order| orders.contains(order)));
+}
+
+#[test]
+fn an_altered_meta1_proves_nothing_of_a_sealed_file() {
+    for file in files() {
+        let mut bytes = file.bytes.clone();
+        bytes[60] ^= 2; // a letter of the prefix: streams are where they were, but who knows
+        let streams = recover(&bytes).unwrap();
+        for (found, whole) in streams.iter().zip(&file.whole) {
+            let has_room = whole.recovered.certainty != Certainty::Exact(Proof::NoRoom);
+            let is_by_records = matches!(
+                found.recovered.certainty,
+                Certainty::Exact(Proof::Records | Proof::RecordsBeforeUnfinished)
+            );
+            assert!(!has_room || is_by_records || !found.is_exact(), "{:?}", found.recovered);
+            assert_eq!(found.bytes, whole.bytes);
+        }
+    }
+}

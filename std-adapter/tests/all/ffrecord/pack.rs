@@ -1,0 +1,98 @@
+//! Packing and taking apart.
+
+use super::{File, fs, golden, names_in, output, refused, samples_of, text};
+use striae::ffrecord::{Extract, Pack};
+
+#[test]
+fn what_extract_took_apart_pack_puts_together_as_ffrecord_wrote_it() {
+    for name in ["empty.ffr", "five_one_empty.ffr", "many.ffr", "folder.ffr"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (parts, out) = (dir.path().join("parts"), dir.path().join("out.ffr"));
+        let file = File::open(golden(name)).unwrap();
+        let extracted = Extract::new().run(&file, &parts, &|_| {}).unwrap();
+        assert_eq!(extracted.files, file.n(), "{name}");
+        let names = names_in(&parts);
+        for (number, (found, sample)) in names.iter().zip(samples_of(name)).enumerate() {
+            assert_eq!(*found, format!("sample_{number:05}"));
+            assert!(fs::read(parts.join(found)).unwrap() == sample, "{name} {number}");
+        }
+        let files: Vec<_> = names.iter().map(|name| parts.join(name)).collect();
+        let written = Pack::new().run(&files, &out, &|_| {}).unwrap();
+        assert_eq!(written.samples, file.n());
+        assert_eq!(written.bytes, Pack::bytes(&files));
+        assert!(fs::read(&out).unwrap() == fs::read(golden(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_file_leaves_no_part_of_it_in_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let parts = dir.path().join("parts");
+    for name in ["bad_sample_byte.ffr", "bad_checksum_byte.ffr", "bad_offsets_decrease.ffr"] {
+        let file = File::open(golden(name)).unwrap();
+        Extract::new().run(&file, &parts, &|_| {}).unwrap_err();
+        assert!(!parts.exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_program_packs_and_extracts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (parts, out) = (dir.path().join("parts"), dir.path().join("out.ffr"));
+    let file = golden("five_one_empty.ffr");
+    output(&["extract", text(&file), text(&parts)]);
+    let files: Vec<_> = names_in(&parts).iter().map(|name| parts.join(name)).collect();
+    let files: Vec<_> = files.iter().map(|path| text(path)).collect();
+    let pack = |out: &str, more: &[&str]| {
+        let mut args = vec!["pack", "--format", "ffrecord"];
+        args.extend(more);
+        args.push(out);
+        args.extend(&files);
+        args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>()
+    };
+    let run = |args: Vec<String>| output(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let refuse = |args: Vec<String>, text: &str| {
+        refused(&args.iter().map(String::as_str).collect::<Vec<_>>(), 2, text);
+    };
+    run(pack(text(&out), &[]));
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
+    refuse(pack(text(&out), &[]), "exists already; --force replaces it");
+    run(pack(text(&out), &["--force", "--direct"]));
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
+    let other = dir.path().join("out.dat");
+    refuse(pack(text(&other), &[]), "names end in .ffr");
+    refuse(pack(text(&out), &["--seal"]), "an ffrecord file; --seal is for SIONlib sets");
+    refuse(pack(text(&out), &["--nfiles", "2"]), "--nfiles is for SIONlib sets");
+    refused(&["pack", "--format", "ffrecord", "--force", text(&out), text(&parts)], 2, "directory");
+    refused(&["extract", text(&file), text(&parts)], 2, "exists already");
+    refused(
+        &["extract", text(&file), text(&parts), "--frames", "0.."],
+        2,
+        "is an ffrecord file; --frames is for GSD files",
+    );
+    assert_eq!(names_in(dir.path()), ["out.ffr", "parts"]);
+}
+
+#[test]
+fn large_files_are_the_same_samples_past_the_page_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: Vec<_> = (0u8..3)
+        .map(|number| {
+            let path = dir.path().join(number.to_string());
+            let len = (3 << 20) + 7 * usize::from(number) + 1;
+            let bytes: Vec<u8> = (number..251).cycle().take(len).collect();
+            fs::write(&path, bytes).unwrap();
+            path
+        })
+        .collect();
+    let out = |name: &str| dir.path().join(name);
+    Pack::new().run(&files, &out("a.ffr"), &|_| {}).unwrap();
+    let direct =
+        Pack::new().output(striae::Output::new().direct(Some(striae::direct::OpenOptions::new())));
+    direct.run(&files, &out("b.ffr"), &|_| {}).unwrap();
+    assert!(fs::read(out("a.ffr")).unwrap() == fs::read(out("b.ffr")).unwrap());
+    let file = File::open(out("b.ffr")).unwrap();
+    for (number, path) in (0..).zip(&files) {
+        assert!(file.read_checked(number).unwrap() == fs::read(path).unwrap());
+    }
+}

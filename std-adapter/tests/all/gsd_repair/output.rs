@@ -1,0 +1,129 @@
+//! What recover writes passes `verify`, whatever it was given, but for what the schema forbids and
+//! the frames have: such a file is never called complete.
+
+use super::*;
+use certain::Damage;
+use striae::Verify;
+use striae::gsd::recover::Recover;
+use striae::gsd::verify::{Finding, FindingKind, Severity};
+use striae_core::gsd::Version;
+use striae_kit::adapter::Random;
+use torn::seeds;
+
+/// The damage that `verify` finds.
+fn damage(path: &Path) -> Vec<Finding> {
+    let mut damage = Vec::new();
+    let mut each = |finding: Finding| {
+        if finding.severity == Severity::Damage {
+            damage.push(finding);
+        }
+    };
+    Verify::new().gsd(path, &mut each).unwrap();
+    damage
+}
+
+/// How it went.
+#[derive(Debug, Default)]
+struct Tally {
+    written: u64,
+    complete: u64,
+    /// Files that the schema forbids.
+    forbidden: u64,
+}
+
+fn recover_and_verify(file: &[u8], what: &str, tally: &mut Tally) {
+    let (dir, path) = file_of(file);
+    let Ok(recovery) = Recover::new().examine(&path) else { return };
+    let out = dir.path().join("out.gsd");
+    recovery.write(&out, &|_| {}).unwrap();
+    let damage = damage(&out);
+    let is_of_schema = |it: &Finding| matches!(it.what, FindingKind::Hoomd { .. });
+    assert!(damage.iter().all(is_of_schema), "{what}: {damage:?}");
+    let runs: Vec<_> = recovery.runs().collect();
+    assert!(damage.is_empty() || !recovery.is_complete(), "{what}: {damage:?} {runs:?}");
+    tally.written += 1;
+    tally.complete += u64::from(recovery.is_complete());
+    tally.forbidden += u64::from(!damage.is_empty());
+}
+
+/// Files of gsd, sound and damaged, and files of ours.
+fn files() -> Vec<(String, Vec<u8>)> {
+    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let golden = ["bad_", "v"].into_iter().flat_map(golden_files);
+    let golden = golden.map(|path| (name(&path), fs::read(path).unwrap()));
+    let ours = complete::files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes));
+    golden.chain(ours).collect()
+}
+
+#[test]
+fn what_recover_writes_of_a_golden_file_is_sound() {
+    let mut tally = Tally::default();
+    for (name, bytes) in files() {
+        recover_and_verify(&bytes, &name, &mut tally);
+    }
+    println!("{tally:?}");
+    assert!(tally.complete > 0 && tally.written > tally.complete, "{tally:?}");
+}
+
+#[test]
+fn what_recover_writes_is_sound_whatever_the_damage() {
+    let mut tally = Tally::default();
+    let files: Vec<_> = files().into_iter().filter(|(_, bytes)| bytes.len() > 256).collect();
+    for seed in seeds(8, 1000) {
+        let mut random = Random(seed);
+        for (name, bytes) in &files {
+            let header = *bytes.first_chunk().unwrap();
+            for damage in Damage::ALL {
+                let mut bytes = bytes.clone();
+                damage.apply(&mut bytes, &[header], &mut random);
+                if random.below(3) == 0 && bytes.len() > 256 {
+                    Damage::Byte.apply(&mut bytes, &[header], &mut random);
+                }
+                let what = format!("seed {seed}: {name}: {damage:?}");
+                recover_and_verify(&bytes, &what, &mut tally);
+            }
+        }
+    }
+    println!("{tally:?}");
+    assert!(tally.complete > 0 && tally.forbidden > 0, "{tally:?}");
+}
+
+/// Its bytes are in the damaged file, and are no name.
+#[test]
+fn a_name_that_is_no_text_is_replaced_and_the_frames_that_it_names_are_a_guess() {
+    let (dir, path) = (tempfile::tempdir().unwrap(), golden_dir());
+    let recovery = Recover::new().examine(path.join("bad_name_invalid_utf8.gsd")).unwrap();
+    assert_eq!(recovery.invented().collect::<Vec<_>>(), [(0, &b"unknown_0"[..])]);
+    assert_eq!((recovery.frames(), recovery.guesses(), recovery.lost()), (3, 3, 0));
+    let out = dir.path().join("out.gsd");
+    recovery.write(&out, &|_| {}).unwrap();
+    assert_eq!(damage(&out), []);
+}
+
+/// Layer 1 does not have text, so the new file is of layer 2, which does not cut names.
+#[test]
+fn a_name_cut_inside_a_character_stays_in_layer_1_and_is_replaced_in_layer_2() {
+    let v1 = Version { major: 1, minor: 0 };
+    let shape = Shape { layer: v1, checksums: false, ..Shape::default() };
+    let (_dir, path) = file_of(&Made::new(shape).bytes);
+    let mut bytes = fs::read(&path).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (index, names) = (number(8), number(24));
+    bytes[176..256].fill(0); // as gsd has it
+    bytes[names..names + 63].copy_from_slice(&[&[b'x'; 62][..], b"\xc3"].concat());
+    for has_text in [false, true] {
+        if has_text {
+            let tag = (0..).map(|slot| index + 32 * slot).find(|&at| bytes[at + 30] == 1).unwrap();
+            bytes[tag + 30] = 11;
+        }
+        let (dir, path) = file_of(&bytes);
+        assert_eq!(damage(&path), []);
+        let recovery = Recover::new().examine(&path).unwrap();
+        assert_eq!(recovery.is_complete(), !has_text);
+        assert_eq!(recovery.invented().count(), usize::from(has_text));
+        assert_eq!(recovery.guesses(), if has_text { 3 } else { 0 });
+        let out = dir.path().join("out.gsd");
+        recovery.write(&out, &|_| {}).unwrap();
+        assert_eq!(damage(&out), []);
+    }
+}

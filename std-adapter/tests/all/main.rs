@@ -1,0 +1,30 @@
+//! striae's library and program on real files, one program of tests.
+//!
+//! Limits, signals and filters are those of a process: where a test needs one, it runs this program
+//! once more as a child (`striae_kit::adapter`). `tests/direct` is a program of its own.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests: a panic fails them, and figures are for people"
+)]
+
+mod bench;
+mod direct_verbs;
+mod direct_write;
+mod ffrecord;
+mod gsd;
+mod gsd_hoomd;
+mod gsd_repair;
+mod gsd_write;
+mod library;
+mod posix;
+mod program;
+mod recognized;
+mod recover;
+mod signals;
+mod write;

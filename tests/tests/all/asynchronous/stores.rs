@@ -1,0 +1,137 @@
+//! Stores.
+
+use embedded_io::{ErrorKind, ErrorType, ReadExactError, SeekFrom};
+use embedded_io_async::{Read, Seek, Write};
+use striae_core::store::{AsyncReadAt, AsyncWriteAt, FixedSize, Ready, SeekStore, SeekStoreError};
+use striae_kit::waiting::Waits;
+
+/// A card of 100 bytes that is waited for: short reads and writes, no seek behind the end.
+#[derive(Debug)]
+struct Card {
+    bytes: Vec<u8>,
+    at: usize,
+    flushes: usize,
+}
+
+async fn wait() {
+    let mut is_first = true;
+    std::future::poll_fn(|_| match std::mem::take(&mut is_first) {
+        true => std::task::Poll::Pending,
+        false => std::task::Poll::Ready(()),
+    })
+    .await;
+}
+
+impl ErrorType for Card {
+    type Error = ErrorKind;
+}
+
+impl Read for Card {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        wait().await;
+        let n = buf.len().min(3).min(self.bytes.len() - self.at);
+        buf[..n].copy_from_slice(&self.bytes[self.at..][..n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+impl Write for Card {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, ErrorKind> {
+        wait().await;
+        let n = buf.len().min(5).min(100_usize.saturating_sub(self.at));
+        let end = self.at + n;
+        self.bytes.resize(self.bytes.len().max(end), 0xee); // not zero: gaps must be written
+        self.bytes[self.at..end].copy_from_slice(&buf[..n]);
+        self.at = end;
+        Ok(n)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        wait().await;
+        self.flushes += 1;
+        Ok(())
+    }
+}
+
+impl Seek for Card {
+    async fn seek(&mut self, to: SeekFrom) -> Result<u64, ErrorKind> {
+        wait().await;
+        let position = match to {
+            SeekFrom::Start(position) => usize::try_from(position).unwrap(),
+            SeekFrom::End(0) => self.bytes.len(),
+            _ => return Err(ErrorKind::Unsupported),
+        };
+        if position > self.bytes.len() {
+            return Err(ErrorKind::InvalidInput);
+        }
+        self.at = position;
+        Ok(u64::try_from(position).unwrap())
+    }
+}
+
+fn store(bytes: &[u8]) -> SeekStore<Card> {
+    SeekStore::new(Card { bytes: bytes.to_vec(), at: 0, flushes: 0 })
+}
+
+#[test]
+fn a_seek_store_reads_what_there_is() {
+    let (waits, store) = (Waits::new(1), store(b"0123456789"));
+    assert_eq!(got!(waits, AsyncReadAt::size(&store)), Ok(10));
+    let mut buf = [0; 10];
+    for (offset, n) in [(0, 3), (7, 3), (8, 2), (10, 0), (11, 0), (u64::MAX >> 1, 0)] {
+        assert_eq!(got!(waits, AsyncReadAt::read_at(&store, offset, &mut buf)), Ok(n));
+    }
+    assert_eq!(got!(waits, store.read_exact_at(0, &mut buf)), Ok(()));
+    assert_eq!(&buf, b"0123456789");
+    let read = got!(waits, store.read_exact_at(1, &mut buf));
+    assert_eq!(read, Err(ReadExactError::UnexpectedEof));
+}
+
+#[test]
+fn a_seek_store_writes_zeros_in_gaps_and_never_shrinks() {
+    let (waits, mut store) = (Waits::new(1), store(b"0123"));
+    assert_eq!(got!(waits, store.write_all_at(9, b"a long word")), Ok(()));
+    assert_eq!(got!(waits, store.set_size(25)), Ok(()));
+    let shrunk = got!(waits, store.set_size(24));
+    assert_eq!(shrunk, Err(SeekStoreError::CannotShrink { len: 25, wanted: 24 }));
+    assert_eq!(
+        got!(waits, store.write_all_at(98, b"full")),
+        Err(SeekStoreError::Full { offset: 100 })
+    );
+    assert_eq!((got!(waits, store.order()), got!(waits, store.sync())), (Ok(()), Ok(())));
+    let card = store.into_inner();
+    assert_eq!(card.flushes, 1);
+    assert_eq!(&card.bytes[..26], b"0123\0\0\0\0\0a long word\0\0\0\0\0\0");
+}
+
+#[test]
+fn a_second_future_of_a_seek_store_is_told_that_it_is_busy() {
+    let (waits, store) = (Waits::new(1), store(b"0123456789"));
+    let both = async {
+        let (mut first, mut second) = ([0; 2], [0; 2]);
+        let mut reading = std::pin::pin!(AsyncReadAt::read_at(&store, 0, &mut first));
+        let waker = std::task::Waker::noop();
+        assert!(reading.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+        let busy = AsyncReadAt::read_at(&store, 4, &mut second).await;
+        assert_eq!(busy, Err(SeekStoreError::Busy));
+        reading.await
+    };
+    assert_eq!(waits.run(both), Some(Ok(2)));
+}
+
+#[test]
+fn a_store_that_is_ready_needs_no_waiting() {
+    let (waits, mut store) = (Waits::new(1), Ready(vec![0; 4]));
+    let mut slice = Ready(&mut store.0[..]);
+    let work = async {
+        slice.write_all_at(1, b"ab").await?;
+        slice.sync().await?;
+        slice.set_size(4).await?;
+        AsyncWriteAt::order(&mut slice).await?;
+        slice.write_all_at(3, b"cd").await
+    };
+    assert_eq!(waits.run(work), Some(Err(FixedSize { len: 4, wanted: 5 })));
+    assert_eq!(waits.count(), 0);
+    assert_eq!(store.0, b"\0ab\0");
+}

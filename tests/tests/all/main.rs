@@ -1,0 +1,18 @@
+//! Checks that need more than one of striae's crates; `tests/run` runs them and all others.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests: a panic fails them, and figures are for people"
+)]
+
+mod asynchronous;
+mod fuzz_replay;
+mod power_cut;
+mod power_cut_gsd;
+mod sion_dump;
+mod sion_verify;
+mod spec_tables;

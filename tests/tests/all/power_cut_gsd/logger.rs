@@ -1,0 +1,196 @@
+//! A logger that gets power again goes on with its log, whatever the power cut left, or begins one
+//! if there was none yet; what it cannot go on with it leaves alone.
+
+use super::{bytes, some};
+use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
+use striae_core::store::ReadAt;
+use striae_kit::power::{Crash, Kind, Model, PowerStore, Promises, describe};
+
+type Log = Logger<PowerStore, 6>;
+
+/// Bytes of the card.
+const CARD: usize = 1 << 16;
+
+const ABOUT: Attributes<'static> = Attributes {
+    application: "a device",
+    schema: "probe",
+    index_slots: 16,
+    shown_slots: 16,
+    names_len: 64,
+    ..SMALL
+};
+
+const SMALL: Attributes<'static> = Attributes {
+    application: "",
+    schema: "",
+    schema_version: striae_core::gsd::Version { major: 2, minor: 3 },
+    layer: striae_core::gsd::Version::LAYER,
+    align: 1,
+    checksums: false,
+    one_sync: false,
+    index_slots: 1,
+    shown_slots: 1,
+    names_len: 1,
+};
+
+/// What a chunk of a frame holds: no byte of it is that of an erased sector.
+fn value(frame: u64, name: u64) -> Vec<u8> {
+    let len = 30 + 211 * (frame + name) % 700;
+    (0..len).map(|at| u8::try_from(1 + (frame * 31 + name * 7 + at) % 250).unwrap()).collect()
+}
+
+fn log_frame(log: &mut Log, frame: u64) {
+    for name in 0..3 {
+        let id = log.name(&format!("channel {name}")).unwrap();
+        log.chunk(id, ChunkType::U8, 1, &value(frame, name)).unwrap();
+    }
+    assert_eq!(log.end_frame().unwrap(), frame);
+}
+
+/// Frames of a log, all of which must be right.
+fn frames(image: &[u8]) -> Result<u64, String> {
+    let mut window = [0; 256];
+    let file = Reader::open(image, &mut window).map_err(|error| error.to_string())?;
+    for frame in 0..file.frames() {
+        for name in 0..3 {
+            let id = file.name_id(format!("channel {name}").as_bytes(), &mut window).unwrap();
+            let chunk = file.find(frame, id.ok_or("no name")?, &mut window);
+            let chunk = chunk.map_err(|error| error.to_string())?.ok_or("no chunk")?;
+            let span =
+                chunk.span.offset().try_into().unwrap()..chunk.span.end().try_into().unwrap();
+            if image[span] != value(frame, name) {
+                return Err(format!("frame {frame} has other bytes"));
+            }
+        }
+    }
+    Ok(file.frames())
+}
+
+/// A log that is begun in `start`, and gets frames; the number of frames is promised.
+fn run(start: &[u8], about: &Attributes<'_>, count: u64) -> (PowerStore, Promises<u64>) {
+    let store = PowerStore::new(start);
+    let mut promises = Promises::new(0);
+    let mut log = Log::open_or_create(store.clone(), about).unwrap();
+    for frame in 0..count {
+        promises.begin(&store, frame + 1);
+        log_frame(&mut log, frame);
+        promises.end(&store);
+    }
+    (store, promises)
+}
+
+/// Goes on after a crash: the log, and its frames.
+fn go_on(image: &[u8], about: &Attributes<'_>) -> Result<(Log, u64), String> {
+    let store = PowerStore::new(image);
+    match Log::open_or_create(store.clone(), about) {
+        Ok(log) => Ok((log, frames(&store.live())?)),
+        Err(error) => {
+            assert!(*store.live() == *image, "not left alone: {error}");
+            Err(error.to_string())
+        }
+    }
+}
+
+fn starts() -> [Vec<u8>; 3] {
+    [vec![], vec![0x00; CARD], vec![0xFF; CARD]]
+}
+
+fn shapes() -> Vec<Attributes<'static>> {
+    let align = |align| [false, true].map(|checksums| Attributes { align, checksums, ..ABOUT });
+    [512, 4096].into_iter().flat_map(align).collect()
+}
+
+/// In every state all that was promised is there, and one frame more can be logged.
+fn no_commit_is_lost(about: &Attributes<'_>, model: &Model, count: u64) -> usize {
+    let mut states = 0;
+    for start in starts() {
+        let (store, promises) = run(&start, about, count);
+        store.crashes(model, |crash: &Crash<'_>| {
+            states += 1;
+            let allowed = promises.allowed(crash.begun, crash.ended);
+            let say = |error: &str| panic!("{}", describe(&store, crash, error));
+            let (mut log, found) = go_on(crash.image, about).unwrap_or_else(|error| say(&error));
+            if !allowed.iter().any(|version| version.state == found) {
+                say(&format!("{found} frames"));
+            }
+            if states % 7 == 0 {
+                log_frame(&mut log, found);
+                assert_eq!(frames(&log.into_store().live()), Ok(found + 1));
+            }
+        });
+    }
+    states
+}
+
+#[test]
+fn a_log_that_is_being_made_is_made_the_next_time_wherever_it_was_cut() {
+    for about in [ABOUT, Attributes::default(), shapes()[3]] {
+        let model = Model { erased: 24, ..bytes() };
+        assert!(no_commit_is_lost(&about, &model, 0) > 1000);
+    }
+}
+
+#[test]
+fn a_log_goes_on_whatever_sectors_were_erased() {
+    let model = Model { erased: 16, exhaustive: 16, random: 2, torn: 2, ..Model::default() };
+    let states: usize =
+        some(shapes(), 3).iter().map(|about| no_commit_is_lost(about, &model, 12)).sum();
+    assert!(states > 3000, "{states}");
+}
+
+/// Where what is committed shares sectors with what is written, an erased one may have cost some of
+/// it; that is an error, and not less.
+#[test]
+fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
+    let model = Model { erased: 16, exhaustive: 0, random: 1, ..Model::default() };
+    let (mut good, mut damaged) = (0, 0);
+    let about = Attributes { checksums: true, ..ABOUT };
+    let (store, promises) = run(&[0xFF; CARD], &about, 12);
+    store.crashes(&model, |crash| {
+        let allowed = promises.allowed(crash.begun, crash.ended);
+        match go_on(crash.image, &about) {
+            Ok((_, found)) if allowed.iter().any(|version| version.state == found) => good += 1,
+            Err(_) if crash.kind == Kind::PowerCutErased => damaged += 1,
+            other => panic!("{}", describe(&store, crash, &format!("{other:?}"))),
+        }
+    });
+    assert!(good > 500 && damaged > 50, "{good} {damaged}");
+}
+
+/// An explicit creation that was cut is no reason to make another log, nor to go on with half of
+/// the old one.
+#[test]
+fn a_creation_over_a_log_leaves_the_old_log_or_none() {
+    let model = Model { erased: 24, exhaustive: 256, torn: 4, ..Model::default() };
+    for count in [1, 2] {
+        let about = shapes()[0];
+        let (store, _) = run(&[0xFF; CARD], &about, count);
+        let old = PowerStore::new(&store.live());
+        drop(Log::create(old.clone(), &about).unwrap());
+        let mut refused = 0;
+        old.crashes(&model, |crash| match go_on(crash.image, &about) {
+            Ok((_, found)) if found == count || found == 0 => {}
+            Err(error) if error.contains("not blank") => refused += 1,
+            other => panic!("{}", describe(&old, crash, &format!("{other:?}"))),
+        });
+        assert!(refused > 0);
+    }
+}
+
+#[test]
+fn a_header_that_was_erased_is_that_of_its_program_only() {
+    let about = shapes()[0];
+    let (store, _) = run(&[0xFF; CARD], &about, 3);
+    let mut image = store.live().to_vec();
+    image[..512].fill(0xFF);
+    for other in [
+        Attributes { application: "a devise", ..about },
+        Attributes { schema: "", ..about },
+        Attributes { schema_version: Attributes::default().schema_version, ..about },
+    ] {
+        let error = go_on(&image, &other).unwrap_err();
+        assert!(error.ends_with("is not that of the program that would go on"), "{error}");
+    }
+    let (log, found) = go_on(&image, &about).unwrap();
+    assert_eq!((found, log.into_store().size().unwrap()), (3, store.size().unwrap()));
+}
