@@ -132,7 +132,9 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None, ..ProptestConfig::default()
+        })]
 
         #[test]
         fn it_sorts(mut items: Vec<(u8, u8)>) {

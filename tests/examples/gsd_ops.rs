@@ -6,15 +6,15 @@
 //!
 //! ```text
 //! create PATH LAYER ALIGN CHECKSUMS INDEX_SLOTS SHOWN_SLOTS NAMES_LEN MEMORY
-//! open PATH MEMORY                                                  MEMORY is the writer's, in chunks
+//! open PATH MEMORY                     MEMORY is the writer's, in chunks
 //! chunk NAME TYPE M BYTES
-//! stream NAME TYPE M BYTES BYTES ...                                a chunk that comes in pieces
+//! stream NAME TYPE M BYTES BYTES ...   a chunk that comes in pieces
 //! end_frame, discard_frame, commit, close, upgrade, truncate
-//! fail OPERATIONS                      behind so many operations of the store one fails; `-` is none
-//! drop                                                              leaves the file without a commit
-//! list PATH                                                         `ok` and all of the file as JSON
-//! rewrite PATH                 the same names and frames in a file of ours, and behind them what is left
-//!                              of a writer that died
+//! fail OPERATIONS                      one fails after so many of the store; `-` is none
+//! drop                                 leaves the file without a commit
+//! list PATH                            `ok` and all of the file as JSON
+//! rewrite PATH                         the same names and frames in a file of ours, and behind
+//!                                      them what is left of a writer that died
 //! ```
 #![allow(
     clippy::arithmetic_side_effects,

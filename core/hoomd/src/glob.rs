@@ -4,7 +4,8 @@
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern, name);
-    let mut star: Option<(&str, &str)> = None; // behind the last star, and the rest of the name there
+    // Behind the last star, and the rest of the name there.
+    let mut star: Option<(&str, &str)> = None;
     loop {
         let mut rest = pattern.chars();
         let is_match = match rest.next() {

@@ -27,7 +27,8 @@ use striae_core::integrity::crc32c;
 /// use striae_hoomd::{File, FrameData, Precision, Start, Trajectory, Writer, schema};
 /// # let mut card = [0; 16384];
 /// # let card = card.as_mut_slice();
-/// let about = Attributes { schema: schema::NAME, schema_version: schema::VERSION, ..Attributes::default() };
+/// let (schema, schema_version) = (schema::NAME, schema::VERSION);
+/// let about = Attributes { schema, schema_version, ..Attributes::default() };
 /// let file = striae_core::gsd::Writer::create(&mut *card, &about, [Slot::EMPTY; 64])?;
 /// let mut writer = Writer::new(file, Start::new(schema::VERSION, Precision::Single)?);
 /// let mut frame = FrameData::default();
@@ -214,7 +215,8 @@ impl<W: Sink> Writer<W> {
                 step = Some(value.clone());
             }
             if self.needs(field, &value) {
-                let value = value.of_precision(self.start.precision); // rounded, it may be frame 0's
+                // Rounded, it may be frame 0's.
+                let value = value.of_precision(self.start.precision);
                 if self.needs(field, &value) {
                     items.push(Item::Value(field, value));
                 }

@@ -224,7 +224,8 @@ macro_rules! fields {
     };
     (one $cursor:ident, $bytes:expr, $Raw:ty, [$($field:ident),+]) => {{
         let raw = <$Raw>::ref_from_prefix($bytes);
-        let (raw, _) = raw.map_err(|_| Miss::Page { len: size_of::<$Raw>() })?; // never: it has them
+        // Never: it has them.
+        let (raw, _) = raw.map_err(|_| Miss::Page { len: size_of::<$Raw>() })?;
         ($( raw.$field.get($cursor.order).into() ),+)
     }};
 }

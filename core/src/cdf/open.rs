@@ -182,7 +182,8 @@ impl Extent {
         (var, len, is_record): (Var, u64, bool),
         recsize: u64,
     ) -> Variable {
-        let first = Span::new(var.begin, len).unwrap_or(Span::ZERO); // `take` saw that it has an end
+        // `take` saw that it has an end.
+        let first = Span::new(var.begin, len).unwrap_or(Span::ZERO);
         let recsize = is_record.then_some(recsize);
         let layout = Layout { first, recsize, value_len: var.nc_type.size() };
         Variable { var, layout, items: self.items }

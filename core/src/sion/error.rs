@@ -228,6 +228,7 @@ impl fmt::Display for At {
 }
 
 impl fmt::Display for Error {
+    #[allow(clippy::too_many_lines, reason = "a list: the words of each error")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::NotSion { magic } => {

@@ -137,7 +137,8 @@ fn read_error(kind: ErrorKind) -> CopyError {
     match kind {
         ErrorKind::Ended { offset } => CopyError::Ended { offset },
         ErrorKind::Io(error) => CopyError::Read(error),
-        other => CopyError::Read(io::Error::other(format!("{other:?}"))), // reading spans has no others
+        // Reading spans has no others.
+        other => CopyError::Read(io::Error::other(format!("{other:?}"))),
     }
 }
 
@@ -193,7 +194,8 @@ impl Target {
             let aligned = self.memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
             aligned.copy_from_slice(piece);
             self.file.write_all_at(offset, aligned)?;
-            offset = offset.saturating_add(usize_to_u64(piece.len())); // exact: those are in the file
+            // Exact: those are in the file.
+            offset = offset.saturating_add(usize_to_u64(piece.len()));
         }
         Ok(())
     }

@@ -1,5 +1,10 @@
 //! Reads by threads and by the caller, as far as Miri can execute them:
-//! `RUSTFLAGS=--cfg=rustix_use_libc MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p striae --no-default-features --lib direct::miri`.
+//!
+//! ```text
+//! RUSTFLAGS=--cfg=rustix_use_libc MIRIFLAGS=-Zmiri-disable-isolation \
+//!     cargo +nightly miri test -p striae --no-default-features --lib direct::miri
+//! ```
+//!
 //! It knows no `io_uring`, and few flags of open(2).
 #![allow(
     clippy::arithmetic_side_effects,

@@ -17,7 +17,8 @@
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_sparse_chunks.gsd");
 //! let file = DirectFile::open(path)?;
-//! let spans = [Span::new(0, 4).unwrap(), Span::new(1, 2).unwrap()]; // of any length, at any offset
+//! // Of any length, at any offset.
+//! let spans = [Span::new(0, 4).unwrap(), Span::new(1, 2).unwrap()];
 //! let batch = file.read_spans(&spans)?; // all at once
 //! assert_eq!(batch.get(1), Some(&[0x65, 0xDF][..]));
 //!

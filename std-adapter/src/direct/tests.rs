@@ -217,7 +217,8 @@ fn ten_thousand_left_streams_leave_nothing_behind() {
     }
     assert_eq!(file.lanes(), 1);
     let lane = file.take();
-    assert!(lane.flights() <= 8, "{} flights are kept", lane.flights()); // what is under way at most
+    // What is under way at most.
+    assert!(lane.flights() <= 8, "{} flights are kept", lane.flights());
     drop(lane);
     assert_eq!(open(), before);
     check(&file);

@@ -100,8 +100,8 @@ impl Convert {
     }
 
     /// Writes `file` anew as `out`, which appears when it is whole: see
-    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk that
-    /// was copied.
+    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk
+    /// that was copied.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists); [`Locked`](crate::error::ErrorKind::Locked) if

@@ -175,7 +175,8 @@ impl Window {
         let mut find = Find::new(head, key.frame, key.id, usize_to_u64(NEXT));
         let place = match head.header.version.is_sorted() {
             true => key,
-            false => Key { frame: key.frame.saturating_add(1), id: 0 }, // it is looked for from behind
+            // It is looked for from behind.
+            false => Key { frame: key.frame.saturating_add(1), id: 0 },
         };
         let near = self.near(look, head.index(), place);
         find = match near {

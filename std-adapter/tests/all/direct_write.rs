@@ -97,7 +97,9 @@ fn run(policy: Policy, operations: &[Operation]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48, failure_persistence: None, ..Default::default()
+    })]
 
     #[test]
     fn what_is_written_past_the_page_cache_is_there_and_nothing_else(

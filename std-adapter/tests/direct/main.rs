@@ -161,7 +161,9 @@ proptest! {
     #[test]
     fn every_span_is_what_the_file_has(
         len in prop_oneof![0usize..=3, 1usize..=20_000, 500_000usize..=600_000],
-        places in proptest::collection::vec((any::<u64>(), prop_oneof![0u64..=9, 0u64..=90_000]), 0..20),
+        places in proptest::collection::vec(
+            (any::<u64>(), prop_oneof![0u64..=9, 0u64..=90_000]), 0..20
+        ),
         policy in prop_oneof![Just(Policy::Preferred), Just(Policy::Off)],
         threads in 1usize..=4,
         max_io in prop_oneof![2 => Just(8192u64), 6 => 1u64..=100_000],

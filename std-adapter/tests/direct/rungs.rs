@@ -33,8 +33,8 @@ pub(crate) fn check_folder(folder: &Path) {
         let left: Vec<_> = file.steps().iter().map(|step| step.from).collect();
         assert!(file.rung() >= top);
         assert_eq!(file.rung() == top, left.is_empty(), "{left:?}");
-        // A rung that the best file stands on can be had by all; but a kernel may have io_uring, and
-        // no AIO.
+        // A rung that the best file stands on can be had by all; but a kernel may have io_uring,
+        // and no AIO.
         let is_there = left != [Rung::Aio] || !file.steps()[0].why.starts_with("setting up AIO: ");
         if top >= whole.rung() && top.is_direct() && is_there {
             assert_eq!(file.rung(), top, "{:?}", file.steps());

@@ -42,7 +42,8 @@ entries! {
         let count = requests(bytes, &mut spans);
         let spans = spans.get(..count).ok_or(Fail)?;
         let plan = Plan::new(spans, rules, &mut runs)?;
-        let mut all = plan.len() ^ plan.bytes() ^ plan.room() ^ u64::from(plan.is_empty()) ^ sum(plan.rules());
+        let mut all = plan.len() ^ plan.bytes() ^ plan.room() ^ sum(plan.rules());
+        all ^= u64::from(plan.is_empty());
         for read in plan.reads().take(1000) {
             all ^= read.span.end() ^ read.valid;
         }
@@ -52,7 +53,8 @@ entries! {
         for &span in spans {
             all ^= plan.place(span).ok_or(Fail)?;
             let parts = plan.parts(span).ok_or(Fail)?;
-            all = parts.take(1000).fold(all, |all, part| all ^ part.read ^ part.skip ^ part.at ^ part.len);
+            let sums = parts.map(|part| part.read ^ part.skip ^ part.at ^ part.len);
+            all = sums.take(1000).fold(all, |all, sum| all ^ sum);
         }
         Ok(all)
     }

@@ -118,7 +118,8 @@ entries! {
         let variable = file.variable(rest, window)?.ok_or(Fail)?;
         let mut shape = [0; 4];
         let shape = file.shape(&variable, &mut shape, window)?;
-        let [start, count, stride] = [0, 4, 8].map(|at| numbers(rest.get(at..).unwrap_or_default()));
+        let at = |at: usize| numbers(rest.get(at..).unwrap_or_default());
+        let [start, count, stride] = [0, 4, 8].map(at);
         let region = Region { start: &start, count: &count, stride: Some(&stride) };
         let slab = file.slab(&variable, shape, region)?;
         Ok(usize_to_u64(file.read_slab(&slab, rest)?))

@@ -30,7 +30,8 @@ entries! {
     fn gate_span_of_table(_bytes, offset: u64, count: u64, entry_len: u64, skip: u64, len: u64) {
         let table = Span::of_table(offset, count, entry_len).ok_or(Fail)?;
         let part = table.part(skip, len).ok_or(Fail)?;
-        Ok(part.end() ^ part.skip(skip).len() ^ u64::from(part.overlaps(table)) ^ u64::from(part.fits(count)))
+        let (overlaps, fits) = (part.overlaps(table), part.fits(count));
+        Ok(part.end() ^ part.skip(skip).len() ^ u64::from(overlaps) ^ u64::from(fits))
     }
 
     fn gate_span_parts(_bytes, start: u64, end: u64, number: u64, len: u64) {

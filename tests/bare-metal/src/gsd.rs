@@ -107,7 +107,8 @@ entries! {
 
     fn gate_gsd_judge(bytes, file_len: u64) {
         let image = raw::Header::ref_from_bytes(bytes).map_err(|_| Fail)?.image();
-        let (mut judge, mut deep) = (Judge::<false>::new(&image, file_len), Judge::<true>::new(&image, file_len));
+        let mut judge = Judge::<false>::new(&image, file_len);
+        let mut deep = Judge::<true>::new(&image, file_len);
         let window = &mut [0; Judge::<true>::WINDOW];
         drive_read(&mut judge, &Host { file: 0 }, window).map_err(|_| Fail)?;
         drive_read(&mut deep, &Host { file: 0 }, window).map_err(|_| Fail)?;

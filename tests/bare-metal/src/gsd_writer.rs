@@ -48,8 +48,8 @@ entries! {
         Ok(log.end_frame()?)
     }
 
-    fn gate_gsd_logger(bytes, align: u64, slots: u64, names_len: u64, flags: u8, number: u8, m: u32) {
-        let about = attributes(align, slots, names_len, flags);
+    fn gate_gsd_logger(bytes, align: u64, slots: u64, names: u64, flags: u8, number: u8, m: u32) {
+        let about = attributes(align, slots, names, flags);
         let mut log = Logger::<_, 4>::create(Host { file: 0 }, &about)?;
         let name = core::str::from_utf8(bytes)?;
         let id = log.name(name)?;
@@ -164,7 +164,8 @@ entries! {
     }
 
     fn gate_gsd_create(bytes, store_len: u64, align: u64, slots: u64, names_len: u64, flags: u8) {
-        let mut create = Create::new(&attributes(align, slots, names_len, flags), store_len, crc32c)?;
+        let about = attributes(align, slots, names_len, flags);
+        let mut create = Create::new(&about, store_len, crc32c)?;
         core::hint::black_box(create.header());
         drive(&mut create, &mut Host { file: 0 }, bytes)?;
         Ok(create.data_end())

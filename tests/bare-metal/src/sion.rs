@@ -106,7 +106,8 @@ entries! {
 
     fn gate_sion_accessors(window) {
         let file = closed(0, window)?;
-        core::hint::black_box((file.head(), file.meta1(), file.meta2(), file.meta2().blockcounts()));
+        let meta2 = file.meta2();
+        core::hint::black_box((file.head(), file.meta1(), meta2, meta2.blockcounts()));
         Ok(file.store().size()?)
     }
 
@@ -131,7 +132,8 @@ fn layout(version: u8, fsblksize: u32, ntasks: u32) -> Result<Layout, Fail> {
 entries! {
     fn gate_sion_layout_meta1(_bytes, version: u8, fsblksize: u32, ntasks: u32) {
         let layout = layout(version, fsblksize, ntasks)?;
-        let ends = [layout.fixed(), layout.globalranks(), layout.chunksizes(), layout.commit_fields()];
+        let (fixed, fields) = (layout.fixed(), layout.commit_fields());
+        let ends = [fixed, layout.globalranks(), layout.chunksizes(), fields];
         let sum = ends.iter().fold(0, |sum, span| sum ^ span.end());
         Ok(sum ^ layout.meta1_end() ^ layout.first_chunk() ^ layout.table_len())
     }

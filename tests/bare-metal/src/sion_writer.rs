@@ -338,7 +338,8 @@ entries! {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
         let since = Since(One(Pen::EMPTY, Finished::EMPTY));
         let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let sums = drive(&mut Tables::new(publication, since, front)?, &mut Host { file: 0 }, back)?;
+        let mut tables = Tables::new(publication, since, front)?;
+        let sums = drive(&mut tables, &mut Host { file: 0 }, back)?;
         Ok(sums.chunks.word().into())
     }
 }

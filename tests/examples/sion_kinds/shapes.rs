@@ -63,7 +63,8 @@ impl Shape {
 pub(crate) fn shapes() -> Vec<Shape> {
     let three = [(10, 512), (7, 0), (42, 1024)];
     let eight: Vec<_> = (0..8).map(|rank| (rank, 512)).collect();
-    let packed = [100, 100, 100, 100, 112, 100, 100, 312]; // SIONlib's collective mode: m07_np8_coll4
+    // SIONlib's collective mode: m07_np8_coll4.
+    let packed = [100, 100, 100, 100, 112, 100, 100, 312];
     let merged = [1536, 512, 512, 1024, 512]; // collectors have the room of their group
     let ranked = |sizes: &[u64]| (0..).zip(sizes.iter().copied()).collect::<Vec<_>>();
     let orders = |order, data_order| {

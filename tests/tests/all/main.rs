@@ -16,3 +16,4 @@ mod power_cut_gsd;
 mod sion_dump;
 mod sion_verify;
 mod spec_tables;
+mod style;

@@ -15,7 +15,7 @@ const SPECIFICATIONS: &[(&str, &[&Table])] = &[
 ];
 
 /// The top folder of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 

@@ -201,8 +201,8 @@ findings! {
     |facts| of_chunk(at(facts, IndexEntry::id, *offset), *frame, *id),
     |f| {
         let field = name_of(IndexEntry::id);
-        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has a chunk of that name ")?;
-        f.write_str("already")
+        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has a chunk of that ")?;
+        f.write_str("name already")
     };
 
     /// A chunk is after the end that the commit record states: the next append overwrites it.
@@ -256,8 +256,8 @@ findings! {
     |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count),
     |f| {
         let (field, chunks) = (name_of(IndexEntry::n), Count(*count, "chunk"));
-        write!(f, "{field} of {chunks} is 0, first at offset {offset}: gsd's C library refuses to ")?;
-        f.write_str("read such")
+        write!(f, "{field} of {chunks} is 0, first at offset {offset}: gsd's C library refuses ")?;
+        f.write_str("to read such")
     };
 
     /// The file has chunks of text, which its layer version does not have: readers of that layer
@@ -271,8 +271,8 @@ findings! {
     |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count),
     |f| {
         let (field, chunks) = (name_of(IndexEntry::kind), Count(*count, "chunk"));
-        write!(f, "{field} of {chunks} is 11, first at offset {offset}, usually so only in files of ")?;
-        f.write_str("layer 2.1 or later")
+        write!(f, "{field} of {chunks} is 11, first at offset {offset}, usually so only in ")?;
+        f.write_str("files of layer 2.1 or later")
     };
 
     /// A name occurs twice: readers take one of them, or refuse the file.

@@ -22,7 +22,8 @@ use crate::store::AsyncWriteAt;
 ///     card: S,
 ///     mut sensor: impl AsyncFnMut() -> f32,
 /// ) -> Result<(), AsyncError<S>> {
-///     let about = Attributes { application: "probe 1.0", schema: "probe", ..Attributes::default() };
+///     let (application, schema) = ("probe 1.0", "probe");
+///     let about = Attributes { application, schema, ..Attributes::default() };
 ///     let mut log = Logger::<_, 4>::open_or_create_async(card, &about).await?;
 ///     let temperature = log.name_async("temperature").await?;
 ///     for _ in 0..10 {

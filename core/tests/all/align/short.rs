@@ -29,7 +29,8 @@ proptest! {
         for turn in 0.. {
             prop_assert_eq!(read.span.offset() % rules.unit(), 0);
             prop_assert_eq!(place % rules.memory(), 0);
-            prop_assert_eq!(read.span.offset(), place); // the whole file, from the start of the buffer
+            // The whole file, from the start of the buffer.
+            prop_assert_eq!(read.span.offset(), place);
             let stop = stops[turn % stops.len()] * rules.granule();
             let got = if turn < 500 { stop.min(read.valid) } else { read.valid };
             let from = usize::try_from(read.span.offset()).unwrap();

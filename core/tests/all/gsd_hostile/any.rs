@@ -17,7 +17,9 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400, failure_persistence: None, ..Default::default()
+    })]
 
     #[test]
     fn any_bytes_are_refused_or_read(

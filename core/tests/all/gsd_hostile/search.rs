@@ -344,7 +344,9 @@ fn entries_of(frames: Vec<(u64, Vec<u16>)>, major: u16) -> Vec<(u64, u16)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100, failure_persistence: None, ..Default::default()
+    })]
 
     #[test]
     fn finding_is_a_look_at_every_entry(

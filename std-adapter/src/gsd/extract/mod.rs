@@ -198,7 +198,8 @@ impl Extract {
             if frame < before {
                 let slot = chunks.slot().saturating_sub(1);
                 let at = u64::from(IndexEntry::frame.offset());
-                let offset = file.head().index().offset_of(slot).saturating_add(at); // for the error
+                // For the error.
+                let offset = file.head().index().offset_of(slot).saturating_add(at);
                 return Err(file.error(core_gsd::Error::Order { offset, frame, before }));
             }
             before = frame;

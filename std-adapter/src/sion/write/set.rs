@@ -335,7 +335,8 @@ impl Reopen {
         for task in physical.tasks(vec![0; WINDOW]).map_err(at)? {
             let chunks = task.map_err(at)?.task.chunks;
             starts.push(chunks.start);
-            globalskip = globalskip.saturating_add(chunks.chunksize); // exact: `tasks` added them up
+            // Exact: `tasks` added them up.
+            globalskip = globalskip.saturating_add(chunks.chunksize);
         }
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
         let book = Book::reopen(&meta1, &blocks, published, sealed).with_meta1_crc(meta1_crc);

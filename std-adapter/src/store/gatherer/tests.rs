@@ -102,7 +102,9 @@ fn run(capacity: usize, operations: &[Operation]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..Default::default()
+    })]
 
     #[test]
     fn a_gatherer_is_like_bytes(

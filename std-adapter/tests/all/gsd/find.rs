@@ -122,7 +122,8 @@ fn entries_in_a_wrong_order_or_twice_are_answered_alike_or_by_one_of_them() {
     for at in [0, 1, 127, 128, 129, 300] {
         for (skip, wrong) in [(16, [0; 8]), (16, [255; 8]), (24, [0; 8]), (8, [255; 8])] {
             let mut bytes = bytes.clone();
-            bytes[slot(at) + skip..][..8].copy_from_slice(&wrong); // no place, no type, too many rows
+            // No place, no type, too many rows.
+            bytes[slot(at) + skip..][..8].copy_from_slice(&wrong);
             fs::write(path, &bytes).unwrap();
             check(path, &bytes);
         }

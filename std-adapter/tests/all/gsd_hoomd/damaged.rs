@@ -194,7 +194,8 @@ fn a_chunk_of_a_wrong_shape_is_named_with_the_right_one() {
                 let result = read(&trajectory.frame(entry.frame).unwrap());
                 let is_free = entry.name.starts_with("state/hpmc/sphere") && found.1 == columns;
                 if is_free {
-                    result.unwrap(); // as many rows as there are types, which a reader takes as they are
+                    // As many rows as there are types, which a reader takes as they are.
+                    result.unwrap();
                     continue;
                 }
                 let error = result.unwrap_err();

@@ -32,10 +32,14 @@ fn assert_reads(path: &Path, frames: &[FrameData], precisions: &[Precision]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn what_is_read_is_what_was_appended_bit_for_bit(frames in frames(), is_double: bool, cuts: u8) {
+    fn what_is_read_is_what_was_appended_bit_for_bit(
+        frames in frames(), is_double: bool, cuts: u8,
+    ) {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("t.gsd");
         let precision = if is_double { Precision::Double } else { Precision::Single };
@@ -208,27 +212,19 @@ fn a_frame_that_cannot_be_read_back_is_refused_and_nothing_of_it_is_written() {
         change(&mut frame);
         frame
     };
+    let length = |name, found, want| Error::Length { name: bytes(name), found, want };
     let refused: [(FrameData, Error); 9] = [
         (
             with(|frame| frame.particles.position = Some(vec![0.0_f32; 5].into())),
-            Error::Length { name: bytes("particles/position"), found: 5, want: 6 },
+            length("particles/position", 5, 6),
         ),
-        (
-            with(|frame| frame.pairs.typeid = Some(vec![0])),
-            Error::Length { name: bytes("pairs/typeid"), found: 1, want: 0 },
-        ),
+        (with(|frame| frame.pairs.typeid = Some(vec![0])), length("pairs/typeid", 1, 0)),
         (
             with(|frame| (frame.angles.n, frame.angles.group) = (1, Some(vec![0; 4]))),
-            Error::Length { name: bytes("angles/group"), found: 4, want: 3 },
+            length("angles/group", 4, 3),
         ),
-        (
-            with(|frame| frame.log[0].1.n = 2),
-            Error::Length { name: bytes("log/a"), found: 2, want: 4 },
-        ),
-        (
-            with(|frame| frame.log[0].1.m = 0),
-            Error::Length { name: bytes("log/a"), found: 2, want: u64::MAX },
-        ),
+        (with(|frame| frame.log[0].1.n = 2), length("log/a", 2, 4)),
+        (with(|frame| frame.log[0].1.m = 0), length("log/a", 2, u64::MAX)),
         (
             with(|frame| frame.particles.types = Some(vec!["A".into(), "B\0".into()])),
             Error::Nul { name: bytes("particles/types"), text: "B\0".into() },

@@ -1,6 +1,5 @@
 //! Buddy sets: what SIONlib makes of the same request, and what is left when files are lost.
 
-use striae_kit::golden_sets::golden_dir;
 use super::{Random, assert_sound, payload_from, streams, streams_of};
 use std::fs;
 use std::io::Write;
@@ -10,6 +9,7 @@ use striae::error::ErrorKind;
 use striae::sion::{self, Builder, Durability, File, FileWriter, OpenOptions, Opened, buddy_path};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::filename::Sibling;
+use striae_kit::golden_sets::golden_dir;
 
 /// The streams in a buddy set, by the global ranks of the tasks whose copies they are.
 pub(crate) fn copies(path: &Path, buddy: u32) -> Vec<Vec<u8>> {

@@ -184,7 +184,9 @@ impl<'a> Pair<'a> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, ..ProptestConfig::with_cases(200)
+    })]
     #[test]
     fn any_operations_do_to_a_set_what_they_do_to_a_list_of_bytes(
         shape in shape(),

@@ -51,7 +51,7 @@ fn fields(history: &History, facts: &Facts, dice: &mut Dice, each: &mut dyn FnMu
         for bit in 0..8 {
             change(whole, "bit of the commit fields", at, &[whole[at] ^ 1 << bit], each);
         }
-        let mut values = BTreeSet::from([0, 1, 2, 3, 255, dice.next() as u8]);
+        let mut values = BTreeSet::from([0, 1, 2, 3, 255, dice.number() as u8]);
         let le = facts.order == striae_core::endian::ByteOrder::Little;
         for (start, _) in &history.places {
             let bytes = if le { start.to_le_bytes() } else { start.to_be_bytes() };

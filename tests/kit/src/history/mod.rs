@@ -100,7 +100,7 @@ impl Facts {
 pub struct Dice(pub u64);
 
 impl Dice {
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         // splitmix64, public domain
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -111,7 +111,7 @@ impl Dice {
 
     /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.number() % end as u64) as usize
     }
 
     pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
@@ -120,7 +120,7 @@ impl Dice {
 
     /// Bytes of data: random ones, ones that end in zeros, or zeros only.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (0..len).map(|_| (self.next() % 255) as u8 + 1).collect();
+        let mut bytes: Vec<u8> = (0..len).map(|_| (self.number() % 255) as u8 + 1).collect();
         match self.below(8) {
             0 => bytes.fill(0),
             1 => bytes[len / 2..].fill(0),

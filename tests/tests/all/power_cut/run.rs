@@ -97,7 +97,8 @@ impl<'p> Run<'p> {
     where
         'p: 'm,
     {
-        self.promises.begin(&self.store, State::Nothing); // the old file goes before the new one comes
+        // The old file goes before the new one comes.
+        self.promises.begin(&self.store, State::Nothing);
         self.promises.begin(&self.store, State::Unclosed);
         self.tasks = vec![vec![vec![]]; self.shape.tasks.len()];
         let writer = self.mode.create(self.shape, &self.store, memory, self.options())?;

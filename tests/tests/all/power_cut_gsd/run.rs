@@ -229,7 +229,8 @@ impl<'p> Run<'p> {
 
     fn create(&mut self) -> Result<FileWriter, Failure> {
         let attributes = &self.shape.attributes;
-        self.promises.begin(&self.store, State::Nothing); // the old file goes before the new one comes
+        // The old file goes before the new one comes.
+        self.promises.begin(&self.store, State::Nothing);
         (self.layer, self.checksums) =
             (u8::try_from(attributes.layer.major).unwrap(), attributes.checksums);
         self.clear();

@@ -1,0 +1,99 @@
+//! What the sources look like where no compiler looks: their lines, files and comments. (How long a
+//! function may be is in `clippy.toml`.)
+
+use super::spec_tables::root;
+use std::process::Command;
+
+const COLUMNS: usize = 100;
+const LINES: usize = 500;
+
+/// Files that are longer, and why.
+const LONG: &[(&str, &str)] = &[
+    ("core/inspect/src/gsd/finding.rs", "a list: each finding's name, place and words"),
+    ("core/src/cdf/reader.rs", "one type and its methods"),
+    ("core/src/gsd/book.rs", "what a writer knows, and each step that it takes"),
+    ("core/src/gsd/verdict.rs", "one judgement, from the first byte to the last"),
+    ("std-adapter/src/bin/striae/args.rs", "a list: each verb's options and their help"),
+];
+
+/// All Rust files, by their paths in the repository.
+fn sources() -> Vec<(String, String)> {
+    let (mut all, mut folders) = (Vec::new(), vec![root()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                let place = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                all.push((place, std::fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    assert!(all.len() > 400, "{}", all.len());
+    all.sort();
+    all
+}
+
+/// The lines that break a rule, which is told the line before as well.
+fn wrong(rule: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (place, text) in sources() {
+        let mut before = "";
+        for (number, line) in (1..).zip(text.lines()) {
+            if rule(before.trim(), line) {
+                wrong.push(format!("{place}:{number}: {}", line.trim()));
+            }
+            before = line;
+        }
+    }
+    wrong
+}
+
+fn is_doc(line: &str) -> bool {
+    line.starts_with("///") || line.starts_with("//!")
+}
+
+/// What rustfmt leaves as it is: rows of a table, which Markdown cannot break; lines of examples
+/// that rustdoc hides; texts for people, which are broken where their own lines are.
+fn may_be_long(line: &str) -> bool {
+    let doc = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+    doc.is_some_and(|doc| doc.trim_start().starts_with(['|', '#']))
+        || line.ends_with('\\')
+        || line.starts_with('"')
+        || line.ends_with("\")]")
+}
+
+#[test]
+fn a_line_has_at_most_100_columns() {
+    let wrong = wrong(|_, line| line.chars().count() > COLUMNS && !may_be_long(line.trim()));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// On docs.rs the item above is not in sight.
+#[test]
+fn no_documentation_begins_with_the_item_above() {
+    let begins = |line: &str| line.trim_start_matches([' ', '/', '!']).starts_with("The same");
+    let wrong = wrong(|before, line| is_doc(line.trim()) && !is_doc(before) && begins(line));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_file_has_at_most_500_lines() {
+    let is_long = |(place, text): &(String, String)| {
+        text.lines().count() > LINES && LONG.iter().all(|(long, _)| long != place)
+    };
+    let long: Vec<_> = sources().into_iter().filter(is_long).map(|(place, _)| place).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+/// The rule is younger than many commits.
+#[test]
+fn the_subject_of_a_commit_has_at_most_72_columns() {
+    let git = ["log", "--since=2026-11-22T14:00Z", "--no-merges", "--format=%s"];
+    let Ok(log) = Command::new("git").arg("-C").arg(root()).args(git).output() else { return };
+    let log = String::from_utf8(log.stdout).unwrap(); // nothing where there is no history
+    let long: Vec<_> = log.lines().filter(|subject| subject.chars().count() > 72).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
