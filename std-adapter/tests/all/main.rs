@@ -13,6 +13,7 @@
     reason = "tests: a panic fails them, and figures are for people"
 )]
 
+mod address;
 mod bench;
 mod direct_verbs;
 mod direct_write;

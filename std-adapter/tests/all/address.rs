@@ -1,10 +1,4 @@
 //! Addresses: what they are read from, what they are written as, and what they stand for.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test: a panic fails it"
-)]
 
 use proptest::prelude::*;
 use std::num::NonZeroU64;
