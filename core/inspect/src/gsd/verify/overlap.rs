@@ -1,4 +1,4 @@
-//! That no two parts of a file share bytes, and what no part uses.
+//! Finds parts of a file that share bytes, and bytes that no part uses.
 
 use super::Report;
 use super::head::Head;
@@ -14,14 +14,14 @@ use striae_core::gsd::raw::{IndexEntry, Shadow};
 use striae_core::span::Span;
 use zerocopy::FromZeros;
 
-/// Chunks that are kept to be brought into the order of their places, if that is nearly the order
-/// of the index: more than a frame can have.
+/// The number of chunks that are kept to be sorted by place, if that is nearly the order of the
+/// index: more than a frame can have.
 const NEAR: usize = 1 << 17;
 
-/// Chunks that are kept otherwise, out of those of the whole index.
+/// The number of chunks that are sorted in one pass over the index otherwise.
 const BATCH: usize = 1 << 20;
 
-/// Most overlaps that are kept until it is known that the order was right.
+/// The most overlaps that are kept until it is known that the order was right.
 const MAX_KEPT: usize = 1 << 12;
 
 /// A part of the file and its bytes.
@@ -31,19 +31,19 @@ struct Place {
     part: Part,
 }
 
-/// Goes through all parts in the order of their places.
+/// A pass through all parts in the order of their places.
 struct Sweep {
     head: Head,
     /// Parts that are not chunks, the last one first.
     others: Vec<Place>,
-    /// Of all so far, the part that ends last.
+    /// The part with the largest end so far.
     last: Place,
-    /// Bytes that are not used: the first, how many, in how many places.
+    /// Unused bytes: the first one, their number, and the number of places.
     unused: Option<(u64, u64, u64)>,
-    /// Shorter gaps come from alignment.
+    /// Shorter gaps are the result of alignment.
     shortest_gap: u64,
     found: Vec<FindingKind>,
-    /// Whether a part came behind one that starts later.
+    /// Whether a part came after one with a larger start.
     is_disordered: bool,
     start: u64,
 }
@@ -76,7 +76,7 @@ impl Sweep {
         }
     }
 
-    /// The next chunk.
+    /// Adds the next chunk.
     fn take(&mut self, slot: u64, span: Span) {
         while let Some(other) = self.others.pop_if(|other| other.span.offset() <= span.offset()) {
             self.put(other);
@@ -112,7 +112,7 @@ impl Sweep {
         }
     }
 
-    /// Where it stands where a part starts.
+    /// The offset of the field that states the start of a part.
     fn field_of(&self, part: Part) -> u64 {
         match part {
             Part::Header => 0,
@@ -123,7 +123,7 @@ impl Sweep {
         }
     }
 
-    /// There are no more chunks.
+    /// Ends the pass: there are no more chunks.
     fn finish(mut self, report: &mut Report<'_>) {
         while let Some(other) = self.others.pop() {
             self.put(other);
@@ -145,7 +145,7 @@ impl Sweep {
     }
 }
 
-/// A chunk's place and slot.
+/// The place and the slot of a chunk.
 type Spot = (Span, u64);
 
 const fn key(spot: &Spot) -> (u64, u64) {
@@ -212,7 +212,7 @@ pub(super) struct Index<'a, S> {
 }
 
 impl<S: Subject> Index<'_, S> {
-    /// Hands all chunks to `each` until it wants no more.
+    /// Passes all chunks to `each` until `each` returns `false`.
     fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed<S>> {
         let mut before = IndexEntry::new_zeroed();
         each_entry(self.subject, self.head.shown, 0..self.entries, &mut |slot, entry| {

@@ -1,4 +1,4 @@
-//! The checksums of frames, against the bytes of all their chunks.
+//! Compares the bytes of all chunks with the checksums of their frames.
 
 use super::{Depth, Report};
 use crate::gsd::finding::FindingKind;
@@ -15,24 +15,24 @@ use striae_core::step::DriveError;
 use striae_hoomd::room::Room;
 use zerocopy::FromBytes;
 
-/// Most chunks of a frame: one a name, and that of the checksums is one of them.
+/// The most chunks of a frame: one for each name, and one of them has the checksums.
 const MAX_CHUNKS: usize = 1 << 16;
 
 /// Checks one frame after another, with its chunks in memory.
 pub(super) struct Sums<'s, S> {
     subject: &'s S,
-    /// Whether data are to be checked.
+    /// Whether data is checked.
     depth: Depth,
-    /// The id of the chunks that hold checksums.
+    /// The id of the chunks that have checksums.
     id: Option<u16>,
-    /// Whether the commit record says that frames have such.
+    /// Whether the commit record states that frames have checksums.
     is_sealed: bool,
     frame: Vec<Chunk>,
-    /// Frames without checksums: the first, and how many.
+    /// Frames without checksums: the first one, and their number.
     unsealed: Option<(u64, u64)>,
     sealed: u64,
-    /// Bytes of frames that may still be read in one piece: of all, no more than twice the file
-    /// has.
+    /// Bytes of frames that may still be read in one piece: in total at most twice the file's
+    /// length.
     whole: u64,
     room: Room,
     is_full: bool,
@@ -82,7 +82,7 @@ impl<'s, S: Subject> Sums<'s, S> {
         Ok(())
     }
 
-    /// There are no more chunks.
+    /// Ends the check: there are no more chunks.
     pub(super) fn finish(mut self, report: &mut Report<'_>) -> Result<(), Failed<S>> {
         if !self.frame.is_empty() {
             self.check_frame(report)?;
@@ -144,7 +144,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         Ok(())
     }
 
-    /// Compares the bytes of all chunks of a frame but its `own` one with their checksums.
+    /// Compares the bytes of all chunks of a frame, except its `own` chunk of checksums, with their
+    /// checksums.
     fn check_data(
         &mut self,
         chunks: &[Chunk],
@@ -192,8 +193,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         failed
     }
 
-    /// Brings a frame in one piece, if it is in one: its checksums, which are asked for first,
-    /// stand behind what they seal.
+    /// Announces the read of a frame in one piece, if its span has at most twice the bytes of its
+    /// chunks: its checksums are read first but follow the data.
     fn bring(&mut self, chunks: &[Chunk]) {
         let whole = together(chunks);
         let left = whole.and_then(|whole| self.whole.checked_sub(whole.len()));
@@ -203,8 +204,7 @@ impl<'s, S: Subject> Sums<'s, S> {
         }
     }
 
-    /// The bytes of the chunk that holds checksums, unless it is too long to be one, or cannot be
-    /// read.
+    /// The bytes of the chunk of checksums, unless it is too long for one, or cannot be read.
     fn read_rows(
         &mut self,
         own: &Chunk,
@@ -229,8 +229,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         }
     }
 
-    /// Whether the chunk can be read: not when chunks that share bytes make that endless. This is
-    /// told once, and which chunks they are is told by `overlap`.
+    /// Whether the chunk may be read: not if chunks that share bytes would make the work unlimited.
+    /// This is reported once; `overlap` reports the chunks.
     fn has_room(&mut self, chunk: &Chunk, report: &mut Report<'_>) -> bool {
         let Err(error) = self.room.take(chunk) else { return true };
         if !mem::replace(&mut self.is_full, true) {

@@ -1,4 +1,4 @@
-//! The schema hoomd: whether readers of trajectories get what was written
+//! Checks a file of the schema hoomd: whether readers of trajectories get what was written
 //! (`spec/gsd-hoomd.md#what-is-wrong`).
 
 use super::{FindingKind, Report, WINDOW};
@@ -19,30 +19,30 @@ use striae_hoomd::Error as HoomdError;
 use striae_hoomd::names::{NameList, last_of_each};
 use striae_hoomd::schema::{self, Field, Group, Kind, Rows};
 
-/// A chunk, and where its entry is.
+/// A chunk, and the place of its entry.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     entry: u64,
     chunk: Chunk,
 }
 
-/// A number of a chunk: the largest one, and where it is.
+/// The largest number in a chunk, and its place.
 type Most = Option<(u32, u64)>;
 
-/// What numbers of a frame are checked against, its own or those of frame 0.
+/// The values of a frame against which numbers are checked, its own or those of frame 0.
 #[derive(Debug, Clone)]
 struct Known {
     /// N of each group; `None` where its chunk is wrong.
     members: [Option<u64>; Group::ALL.len()],
-    /// The number of its types.
+    /// The number of types of each group.
     types: [u64; Group::ALL.len()],
-    /// The largest number of a type, and of a particle.
+    /// The largest type number, and the largest particle number.
     typeids: [Most; Group::ALL.len()],
     tags: [Most; Group::ALL.len()],
 }
 
 impl Known {
-    /// What a frame has without any chunks, if frame 0 is one.
+    /// The values of a frame without any chunks, if it is frame 0.
     fn defaults() -> Self {
         let types = Group::ALL.map(|group| u64::from(group == Group::Particles));
         let (typeids, tags) = ([None; Group::ALL.len()], [None; Group::ALL.len()]);
@@ -56,13 +56,13 @@ struct Check<'r, 'a, S> {
     fields: Vec<(Option<&'static Field>, bool)>,
     names: &'r NameList,
     first: Known,
-    /// Logged quantities of frame 0, and those that others have besides.
+    /// Logged quantities of frame 0, and those that only other frames have.
     logs: BTreeSet<u16>,
     told: BTreeSet<u16>,
     report: &'r mut Report<'a>,
 }
 
-/// Checks a file whose header, names and index are sound; nothing if it is none of the schema.
+/// Checks a file whose header, names and index are sound; does nothing for another schema.
 pub(super) fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S>> {
     let reader = Reader::open(subject, &mut [0; Open::WINDOW])?;
     let header = &reader.head().header;
@@ -117,7 +117,8 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(())
     }
 
-    /// N of a group in a frame; values of frame 0 are no longer its if it is another.
+    /// Reads N of a group in a frame. If it differs from N in frame 0, values of frame 0 no longer
+    /// apply.
     fn count(
         &mut self,
         chunks: &[Placed],
@@ -151,7 +152,7 @@ impl<S: Subject> Check<'_, '_, S> {
         chunks.iter().find(|placed| placed.chunk.id == id).copied()
     }
 
-    /// A chunk alone, and against the N of its frame.
+    /// Checks a chunk by itself, and against the N of its frame.
     fn chunk(&mut self, placed: &Placed, known: &mut Known, frame: u64) -> Result<(), Failed<S>> {
         let Placed { entry, chunk } = *placed;
         let (field, is_log) =
@@ -197,7 +198,8 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(())
     }
 
-    /// Whether numbers of types and particles are below what there are; told where either changes.
+    /// Checks that type numbers and particle numbers are below the numbers of types and particles;
+    /// reports them when either changes.
     fn numbers(&mut self, chunks: &[Placed], group: Group, known: &Known) {
         let frame = chunks.first().map_or(0, |placed| placed.chunk.frame);
         let folder = group.count().name.trim_end_matches('N');
@@ -221,7 +223,7 @@ impl<S: Subject> Check<'_, '_, S> {
         }
     }
 
-    /// The largest of whole numbers of 32 bits.
+    /// The largest value of 32-bit integers.
     fn largest(&mut self, chunk: &Chunk) -> Result<Most, Failed<S>> {
         let mut most: Most = None;
         self.pieces(chunk, 4, &mut |offset, bytes| {
@@ -235,7 +237,7 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(most)
     }
 
-    /// Whether texts are UTF-8, and such as gsd's Python package can read.
+    /// Checks that texts are UTF-8, and readable by gsd's Python package.
     fn texts(&mut self, chunk: &Chunk, field: &Field) -> Result<(), Failed<S>> {
         let (name, frame) = (Box::from(field.name.as_bytes()), chunk.frame);
         if chunk.m == 1 && chunk.n > 0 {
@@ -265,8 +267,8 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(())
     }
 
-    /// Hands over whole rows of `width` bytes, and where they are; none if one is too long to be a
-    /// text.
+    /// Passes whole rows of `width` bytes to `each`, with their offsets; none if a row is too long
+    /// for a text.
     fn pieces(
         &self,
         chunk: &Chunk,
