@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
 use crate::posix::{Pin, PosixFile};
+use crate::sion::siblings::copy_if_lost;
 use std::fmt;
 use std::path::Path;
 use striae_core::gsd;
@@ -245,11 +246,14 @@ pub struct Recognized {
 }
 
 impl Recognized {
-    /// Finds the format of the file at `path`, as [`Format::of_file`] does.
+    /// Finds the format of the file at `path`, as [`Format::of_file`] does. If the file is the lost
+    /// first file of a SIONlib set, its copy in a buddy set is recognized in its place.
     ///
     /// # Errors
     /// As [`Format::of_file`].
     pub fn new(path: &Path) -> Result<Self, Error> {
+        let copy = copy_if_lost(path, 0);
+        let path = copy.as_deref().unwrap_or(path);
         let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
         Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
     }

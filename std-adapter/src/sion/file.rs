@@ -1,7 +1,7 @@
 //! Sets of physical files, opened by the name of the first file.
 
 use super::ErrorKind;
-use super::siblings::{PartOfSet, buddy_path, of_sibling, sibling_path};
+use super::siblings::{PartOfSet, copy_if_lost, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
 use super::tasks::{Source, Tasks, window};
 use crate::direct;
@@ -9,14 +9,10 @@ use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 use striae_core::sion::{self as core_sion, Head, KeyvalMode, Meta1, Physical, Reader, Task};
 
 /// Length in bytes of the window in which tables are read.
 pub(crate) const WINDOW: usize = 1 << 18;
-
-/// Buddy sets that are looked for: their numbers have two digits.
-const MAX_BUDDIES: u32 = 100;
 
 /// A physical file of a set.
 pub(crate) type Part = core_sion::Opened<FileStore>;
@@ -149,17 +145,8 @@ impl OpenOptions {
     /// The physical file `number` of the set at `path`, or its copy in a buddy set if it is lost
     /// and there is one.
     fn find(&self, path: &Path, number: u32) -> PathBuf {
-        let own = sibling_path(path, number);
-        let is_lost = |path: &Path| {
-            let found = fs::symlink_metadata(path);
-            found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-        };
-        if !self.buddies || self.alone || !is_lost(&own) {
-            return own;
-        }
-        let mut copies =
-            (0..MAX_BUDDIES).map(|buddy| sibling_path(&buddy_path(path, buddy), number));
-        copies.find(|copy| !is_lost(copy)).unwrap_or(own)
+        let copy = if self.buddies && !self.alone { copy_if_lost(path, number) } else { None };
+        copy.unwrap_or_else(|| sibling_path(path, number))
     }
 
     /// Number of files of the set whose first file is at `path`; 1 if the file is to be opened
