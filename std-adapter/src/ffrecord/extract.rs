@@ -46,8 +46,8 @@ impl Extract {
         self
     }
 
-    /// Extracts all samples of `file`, or those selected, into the folder `dir`, which is made if it
-    /// is not there. `progress` is told the length of each piece that was copied.
+    /// Extracts all samples of `file`, or those selected, into the folder `dir`, which is made if
+    /// it is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;

@@ -52,8 +52,8 @@ impl Extract {
         self
     }
 
-    /// Extracts all tasks of `set`, or what was selected, into the folder `dir`, which is made if it
-    /// is not there. `progress` is told the length of each piece that was copied.
+    /// Extracts all tasks of `set`, or what was selected, into the folder `dir`, which is made if
+    /// it is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
     /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::Address`]; a damaged

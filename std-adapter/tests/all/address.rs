@@ -57,7 +57,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_an_address_or_an_error_that_names_it(text in "(task|rank|frame|sample)?/?.{0,12}") {
+    fn any_text_is_an_address_or_an_error_that_names_it(
+        text in "(task|rank|frame|sample)?/?.{0,12}",
+    ) {
         match text.parse::<Address>() {
             Ok(address) => prop_assert_eq!(address.to_string().parse::<Address>(), Ok(address)),
             Err(error) => prop_assert!(error.to_string().contains(": must be "), "{}", error),

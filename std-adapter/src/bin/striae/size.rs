@@ -1,6 +1,7 @@
 //! Numbers of bytes on the command line.
 
-/// Units, as those of coreutils: 1024 of each make one of the next, or 1000 if it ends in `B` alone.
+/// Units, as those of coreutils: 1024 of each make one of the next, or 1000 if it ends in `B`
+/// alone.
 const UNITS: [(&str, u64); 13] = [
     ("", 1),
     ("B", 1),

@@ -107,8 +107,9 @@ impl Extract {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`ErrorKind::NoName`]; [`Address`](crate::error::ErrorKind::Address); [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged
-    /// file; the operating system's.
+    /// [`ErrorKind::NoName`]; [`Address`](crate::error::ErrorKind::Address);
+    /// [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged file; the operating
+    /// system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let chosen = self.chosen(file)?;
         let (found, frames) = self.find(file, chosen.as_ref())?;
