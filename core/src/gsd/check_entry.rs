@@ -14,7 +14,6 @@ use super::raw::{IndexEntry, Shadow};
 use crate::field::FieldId;
 use crate::span::Span;
 use core::fmt;
-use heapless::Vec;
 
 /// A part of a file after the header that is not a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,9 +236,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Most findings of an entry: six of its fields, three parts that it overlaps, and its order.
-const MOST: usize = 10;
-
 /// The limits and blocks that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryCheck {
@@ -275,7 +271,7 @@ impl EntryCheck {
         }
     }
 
-    /// All defects of the entry at `offset` in the file.
+    /// Passes all defects of the entry at `offset` in the file to `each`.
     ///
     /// `before` is the used entry before it, if there is one. An entry that only repeats it has no
     /// defect: such entries fill an index that needs more entries than there are chunks.
@@ -285,19 +281,15 @@ impl EntryCheck {
         before: Option<&IndexEntry>,
         entry: &IndexEntry,
         offset: u64,
-    ) -> impl Iterator<Item = Finding> + use<> {
-        let mut found = Vec::<_, MOST>::new();
-        let mut add = |finding| {
-            let _ = found.push(finding); // there is room for all
-        };
+        mut each: impl FnMut(Finding),
+    ) {
         if !entry.is_used() {
-            add(Finding::Empty { offset });
+            each(Finding::Empty { offset });
         } else if before != Some(entry) {
-            self.of_fields(entry, offset, &mut add);
-            self.overlaps(entry, offset, &mut add);
-            before.and_then(|before| self.order(before, entry, offset)).into_iter().for_each(add);
+            self.of_fields(entry, offset, &mut each);
+            self.overlaps(entry, offset, &mut each);
+            before.and_then(|before| self.order(before, entry, offset)).into_iter().for_each(each);
         }
-        found.into_iter()
     }
 
     /// What is wrong with an entry by itself.

@@ -22,7 +22,7 @@ fn findings(bytes: &[u8]) -> Vec<(u64, Finding)> {
         let offset = head.index().location + 32 * slot;
         let start = usize::try_from(offset).unwrap();
         let entry = IndexEntry::read_from_bytes(&bytes[start..start + 32]).unwrap();
-        all.extend(check.findings(before.as_ref(), &entry, offset).map(|it| (slot, it)));
+        check.findings(before.as_ref(), &entry, offset, |it| all.push((slot, it)));
         if entry.is_used() {
             before = Some(entry);
         }
@@ -149,7 +149,13 @@ fn check() -> EntryCheck {
 const GOOD: Entry = Entry { frame: 2, n: 10, location: 3000, m: 2, id: 1, kind: 9, flags: 0 };
 
 fn found(check: EntryCheck, before: Option<Entry>, entry: Entry) -> Vec<Finding> {
-    check.findings(before.map(raw).as_ref(), &raw(entry), 5000).collect()
+    found_at(check, before, entry, 5000)
+}
+
+fn found_at(check: EntryCheck, before: Option<Entry>, entry: Entry, offset: u64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    check.findings(before.map(raw).as_ref(), &raw(entry), offset, |it| found.push(it));
+    found
 }
 
 #[test]
@@ -294,8 +300,7 @@ proptest! {
         before in prop::option::of(entry()),
     ) {
         let (check, offset) = (check(), 1024 + 5 * 32);
-        let found: Vec<_> =
-            check.findings(before.map(raw).as_ref(), &raw(entry), offset).collect();
+        let found = found_at(check, before, entry, offset);
         let limits = Limits { file_len: check.file_len, names: check.name_count };
         let read = Chunk::parse(&raw(entry), check.shown, 5, limits);
         let harms = |finding: &Finding| match *finding {

@@ -296,12 +296,18 @@ entries! {
 }
 
 /// Hands `each` what is wrong with the entry in `bytes`.
-fn findings(bytes: &mut [u8], offset: u64, each: impl FnMut(Finding) -> Answer) -> Answer {
+fn findings(bytes: &mut [u8], offset: u64, mut each: impl FnMut(Finding) -> Answer) -> Answer {
     let mut window = [0; 512];
     let head = *opened(&mut window)?.head();
     let two = <[IndexEntry]>::ref_from_bytes(bytes).map_err(|_| Fail)?;
     let [before, entry] = two else { return Err(Fail) };
-    EntryCheck::new(&head).findings(Some(before), entry, offset).map(each).sum()
+    let mut answer = Ok(0);
+    EntryCheck::new(&head).findings(Some(before), entry, offset, |finding| {
+        if answer.is_ok() {
+            answer = each(finding);
+        }
+    });
+    answer
 }
 
 entries! {

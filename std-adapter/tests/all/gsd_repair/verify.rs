@@ -146,7 +146,10 @@ fn whatever_core_finds_in_an_entry_is_told() {
         let entry = |slot: usize| IndexEntry::read_from_bytes(&bytes[entry_at(slot)..][..32]);
         let of_slot = |slot: usize| {
             let before = slot.checked_sub(1).map(|before| entry(before).unwrap());
-            check.findings(before.as_ref(), &entry(slot).unwrap(), entry_at(slot) as u64)
+            let mut found = Vec::new();
+            let (entry, offset) = (entry(slot).unwrap(), entry_at(slot) as u64);
+            check.findings(before.as_ref(), &entry, offset, |finding| found.push(finding));
+            found
         };
         let (_, findings) = found_in(&bytes);
         let told: Vec<_> = findings.iter().map(|finding| finding.facts()).collect();

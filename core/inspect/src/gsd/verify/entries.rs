@@ -142,19 +142,18 @@ impl Entries<'_, '_> {
         self.report.summary.chunks = self.report.summary.chunks.saturating_add(1);
         let at = |skip| shown.offset_of(slot).saturating_add(skip);
         let before = Some(&self.before).filter(|_| slot > 0);
-        for finding in self.check.findings(before, entry, at(0)) {
-            match finding {
-                // Told with all others that share bytes, or have a name that the frame has.
-                Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
-                // gsd's writer does that with frames without chunks; but no file has more frames
-                // than bytes.
-                Finding::Frame { frame, .. } if frame < self.head.file_len => {
-                    let (frame, offset, count) = self.many_frames.unwrap_or((frame, at(0), 0));
-                    self.many_frames = Some((frame, offset, count.saturating_add(1)));
-                }
-                finding => self.report.add(FindingKind::Entry(finding)),
+        let (report, many_frames) = (&mut *self.report, &mut self.many_frames);
+        self.check.findings(before, entry, at(0), |finding| match finding {
+            // Told with all others that share bytes, or have a name that the frame has.
+            Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
+            // gsd's writer does that with frames without chunks; but no file has more frames than
+            // bytes.
+            Finding::Frame { frame, .. } if frame < self.head.file_len => {
+                let (frame, offset, count) = many_frames.unwrap_or((frame, at(0), 0));
+                *many_frames = Some((frame, offset, count.saturating_add(1)));
             }
-        }
+            finding => report.add(FindingKind::Entry(finding)),
+        });
         self.check_name(slot, entry);
         self.before = *entry;
         let frame = entry.frame.get();
