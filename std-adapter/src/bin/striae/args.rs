@@ -1,4 +1,4 @@
-//! The arguments.
+//! The arguments of the program.
 
 mod cat;
 mod frames;
@@ -18,50 +18,50 @@ use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
 use striae::format;
 
-/// Make files of many streams, look into them, take them apart, check and recover them: SIONlib
-/// sets, GSD files, and ffrecord files.
+/// Make, inspect, extract, convert, check and recover SIONlib, GSD and ffrecord files.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
     version,
     max_term_width = 100,
-    after_help = "Exit status: 0 done and sound, 1 the file is damaged or the answer is no or a \
-                  guess, 2 usage or I/O error; of several files the worst.\nThe format of a file \
-                  is found from its first bytes, \
-                  that of an ffrecord file from its name, NAME.ffr, or its tables. \
-                  Of a SIONlib set, the file is the first physical one; the others are found from \
-                  its name.\nOutput is made out of sight, in a folder .striae-* where it will be. \
-                  SIGINT, SIGTERM and SIGHUP remove it; what a kill or a power cut leaves is named \
-                  by the next run there."
+    after_help = "\
+Exit status: 0: done and sound; 1: the file is damaged, or the answer is no or a guess; 2: usage \
+or I/O error. With several files, it is the worst of all.\n\n\
+The format of a file is recognized by its first bytes; that of an ffrecord file by its name, \
+NAME.ffr, or by its tables. For a SIONlib set, give its first physical file: the names of the \
+other files follow from it.\n\n\
+New files are first written into a hidden folder, .striae-*, in the folder of the output. SIGINT, \
+SIGTERM and SIGHUP remove the hidden folder. If a kill or a power cut leaves it there, it is \
+reported by the next run with output there."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// Say on standard error how files are read directly, and what is not done as it should be.
+    /// Log to standard error: how files are read directly, and warnings.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 }
 
-/// Whether data go past the page cache.
+/// Whether data bypasses the page cache.
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Direct {
-    /// Read data past the page cache, as far as the system lets it be done, so that what is in
-    /// there stays; extract writes past it, too.
+    /// Read data past the page cache where the system allows it, so that the cache keeps its
+    /// contents. The verb extract also writes past it.
     #[arg(long)]
     direct: bool,
 }
 
 impl Direct {
-    /// How they are read past it, if they are.
+    /// Options for direct reading, if it was requested.
     pub(crate) fn options(self) -> Option<OpenOptions> {
         self.direct.then(|| OpenOptions::new().dontcache(true))
     }
 }
 
-/// What is done with a file that is there.
+/// A verb that works on an existing file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileVerb {
-    /// Say in words what a file is.
+    /// Describe a file in words.
     #[command(after_help = "Example:\n  striae info run.sion *.gsd")]
     Info(InfoArgs),
     /// List the tasks and their chunks, the chunks of all frames, or the samples.
@@ -71,116 +71,95 @@ pub(crate) enum FileVerb {
                             striae ls --summary run.gsd\n  \
                             striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
-    /// Print every metadata field of a physical file with offset, bytes, name and value.
+    /// Print all metadata fields of a physical file: offset, bytes, name and value.
     #[command(after_help = "Example:\n  striae dump run.sion.000001")]
     Dump(DumpArgs),
-    /// Write a task's stream, a frame's chunk, or a sample, or a part of these, to standard output.
+    /// Write streams, chunks or samples, or a part of one, to standard output.
     #[command(override_usage = "striae cat [OPTIONS] <FILE> <ADDRESS>")]
     #[command(after_help = "Examples:\n  striae cat run.sion task/3 > task3\n  \
-                      striae cat run.sion rank/42/chunk/0\n  \
-                      striae cat run.sion task/0/key/7 --offset 100 --length 16\n  \
-                      striae cat run.sion 'task/*' > all\n  \
-                      striae cat run.gsd frame/0/particles/position > position.f32\n  \
-                      striae cat run.gsd frame/-1/particles/position --rows 0..10 --text\n  \
-                      striae cat train.ffr sample/7 > sample7\n\n\
-                      Numbers count from 0, and negative ones from the end: frame/-1 is the last \
-                      frame. rank/42 is the task with global rank 42. In a chunk's name, %, space \
-                      and what is not a letter or digit of ASCII or one of /._-+,:@= is written \
-                      as % and two hexadecimal digits.\n\n\
-                      In an address, * stands for any number or any characters of a name, ? for \
-                      one \
-                      character, [0-9] for one of some: all that it stands for is written, in the \
-                      order of ls.\n\n\
-                      Bytes are written as they stand in the file: those of GSD files are \
-                      little-endian, row by row.")]
+striae cat run.sion rank/42/chunk/0\n  \
+striae cat run.sion task/0/key/7 --offset 100 --length 16\n  \
+striae cat run.sion 'task/*' > all\n  \
+striae cat run.gsd frame/0/particles/position > position.f32\n  \
+striae cat run.gsd frame/-1/particles/position --rows 0..10 --text\n  \
+striae cat train.ffr sample/7 > sample7\n\n\
+Numbers count from 0, and negative numbers count from the end: frame/-1 is the last frame. rank/42 \
+is the task with global rank 42. In the name of a chunk, write ASCII letters, ASCII digits and \
+/._-+,:@= as they are, and every other byte, also % and space, as % and two hexadecimal digits.\n\n\
+An address can be a pattern: * stands for any number or for any characters of a name, ? for one \
+character, [0-9] for one character of a set. All matches are written, in the order of ls.\n\n\
+The output has the bytes of the file. In GSD files, they are little-endian, row by row.")]
     Cat(CatArgs),
-    /// Write every task's stream, or every sample, into a file of its own, or every name's chunks
-    /// into an array.
+    /// Write each task or sample to a file, or the chunks of each name to an array.
     #[command(after_help = "Examples:\n  striae extract run.sion tasks/\n  \
-                      striae extract run.gsd arrays/\n  \
-                      striae extract run.sion tasks/ 'task/[0-9]' rank/42\n  \
-                      striae extract run.gsd arrays/ 'frame/*/particles/*'\n  \
-                      striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
-                      Of a SIONlib set: task_00000 and so on; if it has key-value records, \
-                      task_00000.key_1 and so on.\n\n\
-                      Of a GSD file, in NumPy's format: particles.position.npy for \
-                      particles/position, an array of frames, rows and columns (no columns if \
-                      there \
-                      is but one). If some of the frames lack the chunk, \
-                      particles.position@frames.npy says which ones have it. If its type or its \
-                      shape differs between frames, each frame's chunk becomes an array of its \
-                      own, \
-                      particles.position@00012.npy in frame 12. In names, / becomes a dot, and \
-                      what \
-                      a file's name should not have becomes %2E, as a dot does.\n\n\
-                      Of an ffrecord file: sample_00000 and so on.\n\n\
-                      Nothing is left behind if anything fails or ends the program.")]
+striae extract run.gsd arrays/\n  \
+striae extract run.sion tasks/ 'task/[0-9]' rank/42\n  \
+striae extract run.gsd arrays/ 'frame/*/particles/*'\n  \
+striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
+SIONlib: the files are task_00000 and so on; with key-value records, task_00000.key_1 and so \
+on.\n\n\
+GSD: the files are arrays in NumPy's format. The chunks particles/position become \
+particles.position.npy, an array of frames, rows and columns (no columns if there is only one). If \
+some frames lack the chunk, particles.position@frames.npy has the numbers of the frames that have \
+it. If the type or the shape of the chunk differs between frames, each frame gets an array of its \
+own, such as particles.position@00012.npy for frame 12. In names of files, / becomes a dot; a dot \
+becomes %2E, and other characters that a file name should not have are encoded likewise.\n\n\
+ffrecord: the files are sample_00000 and so on.\n\n\
+If the run fails, or if SIGINT, SIGTERM or SIGHUP ends it, no files are left.")]
     Extract(ExtractArgs),
-    /// Write a file anew: packed, with or without checksums, laid out otherwise, or a part of it.
+    /// Rewrite a file: packed, with or without checksums, in a new layout, or in part.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
-                      striae convert --nfiles 4 --seal run.sion archive.sion\n  \
-                      striae convert --checksums --align 4096 run.gsd archive.gsd\n  \
-                      striae convert --frames 100..:10 run.gsd thin.gsd\n\n\
-                      Without options: all that readers see is as it was. Of a SIONlib set, one \
-                      file with one chunk a task; of a GSD file, one without index blocks of \
-                      before, of the same layer and alignment. Data with checksums are checked, \
-                      and \
-                      get new ones. The new file or set appears when it is whole.\n\n\
-                      Some frames of a trajectory of the schema hoomd get the values that they \
-                      took \
-                      from frame 0, so that they are read as they were.\n\n\
-                      With --force, OUT may be the old one; of the files of a set, those that the \
-                      new one does not have stay where they are.")]
+striae convert --nfiles 4 --seal run.sion archive.sion\n  \
+striae convert --checksums --align 4096 run.gsd archive.gsd\n  \
+striae convert --frames 100..:10 run.gsd thin.gsd\n\n\
+Without options, readers see the same contents as before. A SIONlib set becomes one file with one \
+chunk for each task. A GSD file keeps its layer and its alignment; old index blocks are left out. \
+Data with checksums is checked, and gets new checksums. The new file or set appears when all of it \
+is written.\n\n\
+If you select frames of a trajectory (schema hoomd), the new file also stores the values that they \
+took from frame 0, so that they read as before.\n\n\
+With --force, OUT may be the input. Files of an old set that the new set does not replace stay \
+where they are.")]
     Convert(ConvertArgs),
-    /// Save in a new file what is left of one that was never closed, cut off or damaged.
+    /// Save what is left of an unclosed, cut or damaged file in a new file.
     #[command(after_help = "Examples:\n  striae recover crashed.sion closed.sion\n  \
-                      striae recover damaged.gsd whole.gsd\n\n\
-                      Of a SIONlib set that was never closed, or whose META2 is damaged, it makes \
-                      a \
-                      closed copy, and says of each task whether its stream is exact or a guess, \
-                      and why. Chunks stay where they are.\n\n\
-                      Of a GSD file it saves the frames that are whole, with the help of what a \
-                      commit and index blocks of before still say, and says which are certain, \
-                      which are as found, which are a guess, which are lost, and why. A frame that \
-                      lacks anything is left out, since readers would take something else for what \
-                      is missing. Frames are as found if header and index are whole and all their \
-                      chunks are there, but nothing has checksums of them, as in all files of gsd: \
-                      they are what every reader sees, and whether a bit of them changed nobody \
-                      can \
-                      say.\n\n\
-                      Exit status: 0 all is saved, and certain or as found, 1 some is a guess or \
-                      lost, 2 nothing was written.")]
+striae recover damaged.gsd whole.gsd\n\n\
+SIONlib: recover makes a closed copy of a set that was never closed, or whose META2 is damaged. It \
+reports for each task whether its stream is exact or a guess, and why. Chunks keep their \
+offsets.\n\n\
+GSD: recover saves the complete frames; it also uses what a commit record and old index blocks \
+still say. It reports which frames are certain, as found, a guess, or lost, and why. An incomplete \
+frame is left out, because readers would take other values for the missing ones.\n\n\
+A frame is as found if the header, the index and all its chunks are intact, but no checksums cover \
+it, as in all files of gsd. Every reader sees this frame, but nobody can tell whether a bit of it \
+has changed.\n\n\
+Exit status: 0: everything is saved, and is certain or as found; 1: something is a guess or lost; \
+2: nothing was written.")]
     Recover(RecoverArgs),
-    /// Draw whose bytes are where in a file: header, tables, data of each task, holes.
+    /// Draw what is where in a file: header, tables, data of each task, holes.
     #[command(after_help = "Examples:\n  striae map run.sion\n  \
-                      striae map --svg run.svg --width 120 run.sion\n\n\
-                      A letter stands for some bytes, and says what most of them are, or which \
-                      table is there, however short. Of a SIONlib set, all files are drawn. It \
-                      takes as long as the picture is large, not the file; what is not looked at \
-                      for that is estimated, and has a ~.")]
+striae map --svg run.svg --width 120 run.sion\n\n\
+A letter stands for a number of bytes. It shows what most of these bytes are; a table is shown \
+however short it is. For a SIONlib set, all files are drawn. The time depends on the size of the \
+picture, not on the size of the file: numbers with a ~ are estimates.")]
     Map(MapArgs),
-    /// Check all that can be checked, and list what is found.
+    /// Check everything that can be checked, and list the findings.
     #[command(after_help = "Examples:\n  striae verify run.sion && echo sound\n  \
-                      striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
-                      What it came to is said last. Sound: no damage was found, and all data, if \
-                      there \
-                      are any, agree with their checksums. Structure sound: no damage was found in \
-                      headers and tables, but data that have no checksums, or only those of an \
-                      older \
-                      state, were not checked: nothing in the file tells right ones from wrong. \
-                      How \
-                      many bytes of data were compared with checksums is said, too. The exit \
-                      status is 0 for both.")]
+striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
+The last line has the verdict, and how much data was compared with checksums.\n\n\
+Sound: no damage was found, and all data, if any, agrees with its checksums.\n\n\
+Structure sound: no damage was found in headers and tables, but some data was not checked. It has \
+no checksums, or only checksums of an older state: nothing in the file tells right data from \
+wrong.\n\n\
+The exit status is 0 for both.")]
     Verify(VerifyArgs),
-    /// Add bytes at the end of a task of a SIONlib set, or a record of a key.
+    /// Append bytes to a task of a SIONlib set, or append a record of a key.
     #[command(after_help = "Examples:\n  striae append run.sion task/3 more.dat\n  \
-                      striae append run.sion task/0/key/7 value.dat\n  \
-                      make-data | striae append run.sion rank/42 -\n\n\
-                      The set must have been closed, and is closed again. A sealed one stays \
-                      sealed. \
-                      Whatever goes wrong, also a kill or a power cut, all that was in the set \
-                      stays \
-                      readable. A value of a key is held in memory.")]
+striae append run.sion task/0/key/7 value.dat\n  \
+make-data | striae append run.sion rank/42 -\n\n\
+The set must be closed; append closes it again. A sealed set stays sealed. All data that was in \
+the set stays readable, whatever goes wrong, also after a kill or a power cut. The value of a key \
+is held in memory.")]
     Append(AppendArgs),
 }
 
@@ -188,21 +167,18 @@ pub(crate) enum FileVerb {
 pub(crate) enum Verb {
     #[command(flatten)]
     File(FileVerb),
-    /// Make a set of task files: one task a file, or what extract made of a set; or an ffrecord
-    /// file, one sample a file.
+    /// Make a SIONlib set or an ffrecord file from files: one task or sample from each.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
-                      striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
-                      striae pack --format ffrecord train.ffr images/*.jpg\n\n\
-                      Files become tasks, or samples, in the order in which they are given: a \
-                      shell sorts rank10 \
-                      before rank2. Of a folder, the files task_00000 and so on are taken, or \
-                      task_00000.key_1 and so on for key-value records, in the order of their \
-                      numbers. Global ranks are counted from 0. What is made appears when it is \
-                      whole.")]
+striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
+striae pack --format ffrecord train.ffr images/*.jpg\n\n\
+Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
+pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, in \
+the order of their numbers.\n\n\
+Global ranks count from 0. The new file or set appears when it is complete.")]
     Pack(PackArgs),
-    /// Measure what this machine does.
+    /// Measure the performance of this machine.
     Bench {
-        /// What is measured.
+        /// What to measure.
         #[command(subcommand)]
         verb: BenchVerb,
     },
@@ -213,27 +189,27 @@ pub(crate) enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of the program or of one of its verbs.
+    /// Print the manual page of the program or of one of its verbs.
     #[command(after_help = "Examples:\n  striae man | man -l -\n  striae man cat > striae-cat.1")]
     Man {
-        /// The verb; bench-read for one of two words.
+        /// The verb; write two words with a hyphen: bench-read.
         verb: Option<String>,
     },
 }
 
-/// A set, or one file of it.
+/// An input file: a set, or one file of a set.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Set {
-    /// The file; of a set of several, the first one.
+    /// The file; for a set of several files, the first one.
     #[arg(id = "FILE")]
     pub(crate) path: PathBuf,
-    /// Of a SIONlib set: open this file alone, even if it is the first of several.
+    /// Open only this file, even if it is the first of several (SIONlib only).
     #[arg(long)]
     pub(crate) alone: bool,
 }
 
 impl FileVerb {
-    /// A verb for each file: info, ls and verify take several.
+    /// Splits a verb with several files (info, ls, verify) into one verb for each file.
     pub(crate) fn each(self) -> Vec<Self> {
         match self {
             Self::Info(args) => {
@@ -252,7 +228,7 @@ impl FileVerb {
         }
     }
 
-    /// Whether it prints JSON.
+    /// Whether the verb prints JSON.
     pub(crate) const fn is_json(&self) -> bool {
         match self {
             Self::Info(args) => args.json,
@@ -265,7 +241,7 @@ impl FileVerb {
         }
     }
 
-    /// Its word.
+    /// The word of this verb.
     pub(crate) const fn word(&self) -> format::Verb {
         match self {
             Self::Info(_) => format::Verb::Info,
@@ -281,7 +257,7 @@ impl FileVerb {
         }
     }
 
-    /// The file.
+    /// The path of the input file.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Info(args) => &args.file.path,
@@ -311,23 +287,23 @@ pub(crate) struct DumpArgs {
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) file: Set,
-    /// The folder; it is made if it is not there.
+    /// The output folder; it is created if it does not exist.
     pub(crate) dir: PathBuf,
-    /// Only what has these addresses: task/3, task/3/key/7, frame/9/NAME, or, in quotes, patterns
-    /// of them: task/[0-9]*, frame/*/particles/*, frame/-1/*.
+    /// Extract only these addresses: task/3, task/3/key/7, frame/9/NAME. Patterns need quotes:
+    /// 'task/[0-9]*', 'frame/*/particles/*', 'frame/-1/*'. Default: everything.
     #[arg(value_name = "ADDRESS")]
     pub(crate) addresses: Vec<Pattern>,
-    /// Replace files that exist already.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Copy the tasks of a set with so many threads; all processors unless told.
+    /// Copy with N threads; default: one for each processor (SIONlib only).
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Of a GSD file: only these frames, from A to before B; either may be left out.
+    /// Extract only frames A to B-1; A or B may be left out (GSD only).
     #[arg(long, value_name = "A..B")]
     pub(crate) frames: Option<Rows>,
-    /// Of a GSD file: only this name, or all that start with it if it ends in a slash. May be given
-    /// several times.
+    /// Extract only chunks with this name, or all names that start with it if it ends in a slash.
+    /// May be given several times (GSD only).
     #[arg(long, value_name = "NAME")]
     pub(crate) chunk: Vec<OsString>,
     #[command(flatten)]
@@ -341,32 +317,34 @@ impl ExtractArgs {
     }
 }
 
-/// How a new set is laid out.
+/// The layout of a new file or set, and how it is written.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Layout {
-    /// Spread the tasks over so many files.
+    /// Spread the tasks over N files (SIONlib only).
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) nfiles: std::num::NonZeroU32,
-    /// Round chunks up to multiples of so many bytes.
+    /// Round chunk sizes up to multiples of BYTES (SIONlib only). Default: for pack, the block size
+    /// of the file system; for convert, the value of the old set.
     #[arg(long, value_name = "BYTES", value_parser = short_size)]
     pub(crate) fsblksize: Option<u32>,
-    /// Byte order of the metadata, and of the headers of key-value records; pack states it for the
-    /// data, too, and convert keeps what is stated for them.
+    /// Byte order of the metadata and of the headers of key-value records (SIONlib only). The verb
+    /// pack also states it for the data; convert keeps the stated order of the data. Default: for
+    /// pack, the order of this machine; for convert, the order of the old set.
     #[arg(long)]
     pub(crate) order: Option<Order>,
-    /// Replace files that exist already.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Copy with so many threads; all processors unless told.
+    /// Copy with N threads; default: one for each processor (SIONlib only).
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Read and write past the page cache, as far as the system lets it be done.
+    /// Read and write past the page cache where the system allows it.
     #[arg(long)]
     pub(crate) direct: bool,
 }
 
 impl Layout {
-    /// How to read and write past the page cache, if that is wanted.
+    /// Options for direct reading and writing, if they were requested.
     pub(crate) fn direct(&self) -> Option<OpenOptions> {
         self.direct.then(OpenOptions::new)
     }
@@ -394,15 +372,15 @@ impl From<Order> for striae_core::endian::ByteOrder {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PackArgs {
-    /// The format of what is made.
+    /// The format of the new file.
     #[arg(long, value_enum, default_value_t = PackFormat::Sion)]
     pub(crate) format: PackFormat,
     /// The first file of the new set, or the new file.
     pub(crate) out: PathBuf,
-    /// The task files in order, or a folder that extract made.
+    /// The input files in order, or a folder that extract made.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) sources: Vec<PathBuf>,
-    /// Make every chunk so many bytes long, in place of the length of each task.
+    /// Size of every chunk; default: the length of each task (SIONlib only).
     #[arg(long, value_name = "BYTES", value_parser = some_size)]
     pub(crate) chunksize: Option<u64>,
     /// Add checksums of everything.
@@ -424,12 +402,12 @@ pub(crate) enum PackFormat {
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) file: Set,
-    /// The first file of the new set.
+    /// The new file; for a set, its first file.
     pub(crate) out: PathBuf,
     /// Add checksums of everything.
     #[arg(long, visible_alias = "checksums")]
     pub(crate) seal: bool,
-    /// Leave checksums out, and do not check those that there are.
+    /// Write no checksums, and do not check the existing ones.
     #[arg(long, conflicts_with = "seal", visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
     #[command(flatten)]
@@ -438,33 +416,32 @@ pub(crate) struct ConvertArgs {
     pub(crate) layout: Layout,
 }
 
-/// How a new GSD file is made.
+/// Options for a new GSD file.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ConvertGsd {
-    /// Of a GSD file: only these frames, from A to before B, or every STEP-th of them; A and B may
-    /// be left out.
+    /// Keep only frames A to B-1, or every STEP-th of them; A or B may be left out (GSD only).
     #[arg(long, value_name = "A..B[:STEP]")]
     pub(crate) frames: Option<Steps>,
-    /// Of a GSD file: let chunks start at multiples of so many bytes, a power of two.
+    /// Start chunks at multiples of BYTES, a power of two; default: as in the old file (GSD only).
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) align: Option<u64>,
-    /// Of a GSD file: make it one of layer 2.1 if it is of layer 1.
+    /// Upgrade a file of layer 1 to layer 2.1 (GSD only).
     #[arg(long)]
     pub(crate) upgrade: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecoverArgs {
-    /// The file; of a set of several, the first one.
+    /// The file; for a set of several files, the first one.
     #[arg(id = "FILE")]
     pub(crate) path: PathBuf,
-    /// The first file of the new set.
+    /// The new file; for a set, its first file.
     pub(crate) out: PathBuf,
-    /// Of a SIONlib set: recover this file alone, as a set of one file if it is the first of
-    /// several.
+    /// Recover only this file; if it is the first of several, it becomes a set of one file (SIONlib
+    /// only).
     #[arg(long)]
     pub(crate) alone: bool,
-    /// Replace files that exist already.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
     /// Print JSON.
@@ -474,12 +451,12 @@ pub(crate) struct RecoverArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AppendArgs {
-    /// The set: its first file.
+    /// The first file of the set.
     #[arg(value_name = "SET")]
     pub(crate) file: PathBuf,
-    /// What is added to: task/3, rank/42, or task/3/key/7 for a record of a key.
+    /// Where to append: task/3, rank/42, or task/3/key/7 for a record of a key.
     pub(crate) address: Address,
-    /// The file whose bytes are added; - is standard input.
+    /// The file with the bytes to append; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) source: PathBuf,
 }
@@ -488,13 +465,13 @@ pub(crate) struct AppendArgs {
 pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) file: Set,
-    /// Draw it as SVG into this file; - for standard output.
+    /// Write an SVG picture to this file; - is standard output.
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
-    /// Replace the file that --svg names, if there is one.
+    /// Replace an existing SVG file.
     #[arg(long, requires = "svg")]
     pub(crate) force: bool,
-    /// Columns; of the terminal unless told, or 80, or 96 in SVG.
+    /// Number of columns; default: 96 for SVG, else those of the terminal, or 80.
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<std::num::NonZeroU16>,
     /// Print JSON.

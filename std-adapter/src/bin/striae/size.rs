@@ -1,7 +1,6 @@
-//! Numbers of bytes on the command line.
+//! Sizes in bytes on the command line.
 
-/// Units, as those of coreutils: 1024 of each make one of the next, or 1000 if it ends in `B`
-/// alone.
+/// Units as in coreutils: `K` and `KiB` are 1024 bytes, `KB` is 1000 bytes, and so on.
 const UNITS: [(&str, u64); 13] = [
     ("", 1),
     ("B", 1),
@@ -18,7 +17,7 @@ const UNITS: [(&str, u64); 13] = [
     ("TiB", 1 << 40),
 ];
 
-/// A number of bytes: `512`, `4k`, `64KiB`, `1MiB`, `2G`.
+/// Parses a size in bytes: `512`, `4k`, `64KiB`, `1MiB`, `2G`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.strip_prefix(digits).unwrap_or_default();
@@ -30,7 +29,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(*of).ok_or_else(|| format!("{text}: too large"))
 }
 
-/// One that is at least 1.
+/// Parses a size of at least 1.
 pub(crate) fn some_size(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| match bytes {
         0 => Err("must be at least 1".to_owned()),
@@ -38,7 +37,7 @@ pub(crate) fn some_size(text: &str) -> Result<u64, String> {
     })
 }
 
-/// One of at least 1 that a field of 32 bits holds.
+/// Parses a size of at least 1 that fits a field of 32 bits.
 pub(crate) fn short_size(text: &str) -> Result<u32, String> {
     some_size(text)?.try_into().map_err(|_| format!("{text}: must be at most {}", u32::MAX))
 }

@@ -14,23 +14,23 @@ pub(crate) struct CatArgs {
     pub(crate) file: Set,
     #[command(flatten)]
     which: Which,
-    /// With --task or --globalrank, only this chunk of the task; with --frame, the chunk's name.
+    /// Write only this chunk: with --task or --globalrank its number, with --frame its name.
     #[arg(long, value_name = "CHUNK", conflicts_with_all = ["key", "ADDRESS"])]
     chunk: Option<OsString>,
-    /// With --task or --globalrank, the value of this key.
+    /// Write the value of this key of --task or --globalrank (SIONlib only).
     #[arg(long, value_name = "K", conflicts_with = "ADDRESS")]
     key: Option<u64>,
-    /// Leave out so many bytes at the start.
+    /// Skip this number of bytes at the start (SIONlib and ffrecord only).
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size)]
     pub(crate) offset: u64,
-    /// Write at most so many bytes.
+    /// Write at most this number of bytes; default: all (SIONlib and ffrecord only).
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) length: Option<u64>,
-    /// Only these rows of a GSD chunk, from A to before B; either may be left out.
+    /// Write only rows A to B-1; A or B may be left out (GSD only).
     #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
     pub(crate) rows: Option<Rows>,
-    /// Print a GSD chunk as numbers, one row a line, or as text if that is its type, with what a
-    /// terminal would obey escaped.
+    /// Print numbers, one line for each row, or a chunk of characters as text, with control
+    /// characters escaped (GSD only).
     #[arg(long, conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
     #[command(flatten)]
@@ -40,21 +40,21 @@ pub(crate) struct CatArgs {
 #[derive(Debug, ClapArgs)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// What is written: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME or sample/7, as
-    /// ls --addresses lists them. task/*, in quotes, is all tasks, one after another.
+    /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME or sample/7. To
+    /// list the addresses, use ls --addresses. 'task/*' writes all tasks, one after another.
     #[arg(id = "ADDRESS")]
     address: Option<Pattern>,
-    /// Another way to write task/N.
+    /// Equivalent to the address task/N.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     task: Option<Index>,
-    /// Another way to write rank/G.
+    /// Equivalent to the address rank/G.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     globalrank: Option<i64>,
-    /// Another way to write sample/I.
+    /// Equivalent to the address sample/I.
     #[arg(long, value_name = "I", allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["key", "chunk"])]
     sample: Option<Index>,
-    /// Another way to write frame/I/NAME, together with --chunk NAME.
+    /// With --chunk NAME, equivalent to the address frame/I/NAME.
     #[arg(
         long,
         value_name = "I",
@@ -66,7 +66,7 @@ struct Which {
 }
 
 impl CatArgs {
-    /// What is written, whichever way it was said.
+    /// The address or pattern to write, given in either way.
     pub(crate) fn pattern(&self) -> Result<Pattern, Failure> {
         let Which { address, task, globalrank, sample, frame } = &self.which;
         let part = || match (&self.chunk, self.key) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Some of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
+/// A range of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
     start: u64,
@@ -15,12 +15,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Which of `len` these are.
+    /// The range within `len` frames or rows; all of them for `None`.
     pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
         part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
     }
 
-    /// Refuses such as none of a file's frames is one of.
+    /// Refuses a range that contains none of the frames of the file.
     pub(crate) fn check(part: Option<Self>, path: &Path, frames: u64) -> Result<(), Failure> {
         let wanted = Self::of(part, frames);
         match (part, frames.checked_sub(1)) {
@@ -51,7 +51,7 @@ impl FromStr for Rows {
     }
 }
 
-/// Every so manieth of some frames: `A..B:STEP`.
+/// Every n-th frame of a range: `A..B:STEP`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     part: Rows,
@@ -59,12 +59,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// The frames, of `len`, that they are some of.
+    /// The range within `len` frames, without the step.
     pub(crate) fn of(self, len: u64) -> Range<u64> {
         Rows::of(Some(self.part), len)
     }
 
-    /// Refuses such as none of a file's frames is one of.
+    /// Refuses a range that contains none of the frames of the file.
     pub(crate) fn check(self, path: &Path, frames: u64) -> Result<(), Failure> {
         Rows::check(Some(self.part), path, frames)
     }

@@ -1,16 +1,16 @@
-//! The arguments of verbs that take several files.
+//! Arguments of the verbs that take several files.
 
 use super::{Direct, Rows, Set};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// Some sets, or one file of each.
+/// Several input files: sets, or one file of each set.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Sets {
-    /// The files; of a set of several, the first one.
+    /// The files; for a set of several files, the first one.
     #[arg(id = "FILE", required = true)]
     paths: Vec<PathBuf>,
-    /// Of a SIONlib set: open this file alone, even if it is the first of several.
+    /// Open only this file, even if it is the first of several (SIONlib only).
     #[arg(long)]
     alone: bool,
 }
@@ -25,7 +25,7 @@ impl Sets {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(super) files: Sets,
-    /// The one at hand.
+    /// The file that is processed now.
     #[arg(skip)]
     pub(crate) file: Set,
     /// Print JSON.
@@ -37,38 +37,38 @@ pub(crate) struct InfoArgs {
 pub(crate) struct LsArgs {
     #[command(flatten)]
     pub(super) files: Sets,
-    /// The one at hand.
+    /// The file that is processed now.
     #[arg(skip)]
     pub(crate) file: Set,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Of a SIONlib set: list the key-value records of each task too.
+    /// Also list the key-value records of each task (SIONlib only).
     #[arg(long)]
     pub(crate) keys: bool,
-    /// Of a GSD file: list these frames, from A to before B; either may be left out.
+    /// List only frames A to B-1; A or B may be left out (GSD only).
     #[arg(long, value_name = "A..B", conflicts_with = "keys")]
     pub(crate) frames: Option<Rows>,
-    /// Of a GSD file: a line for each name, with its frames, types, shapes and bytes.
+    /// Print one line for each name: its frames, types, shapes and bytes (GSD only).
     #[arg(long, conflicts_with_all = ["addresses", "keys"])]
     pub(crate) summary: bool,
-    /// Print addresses, one a line, as cat and extract take them.
+    /// Print only addresses, one on each line, in the form that cat and extract take.
     #[arg(long, conflicts_with = "json")]
     pub(crate) addresses: bool,
 }
 
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct VerifyArgs {
-    /// The files; of a set of several, the first one.
+    /// The files; for a set of several files, the first one.
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// The one at hand.
+    /// The file that is processed now.
     #[arg(skip)]
     pub(crate) file: PathBuf,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print at most so many findings; all are counted.
+    /// Print at most N findings; all findings are counted.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) limit: u64,
     #[command(flatten)]

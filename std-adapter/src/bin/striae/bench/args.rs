@@ -1,4 +1,4 @@
-//! The arguments of `bench`.
+//! Arguments of the verb `bench`.
 
 use super::mode::Mode;
 use crate::size::size;
@@ -9,60 +9,57 @@ use std::str::FromStr;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchVerb {
-    /// Read spans of a file in each way that there is, and print how fast that is and what it
-    /// costs.
+    /// Read spans of a file in every possible way, and print speed and costs.
     #[command(after_help = "Examples:\n  striae bench read big.gsd\n  \
-                            striae bench read --size 16KiB..256KiB --count 8192 big.gsd\n  \
-                            striae bench read --sequential --size 1MiB --rung pread --rung ring big.sion\n\n\
-                            All ways read the same spans in a turn, in an order of their own, each with \
-                            the file dropped from the page cache before (posix_fadvise, DONTNEED), as \
-                            far as the file system does that. CPU seconds are those of the process: \
-                            what the kernel does in interrupts is nobody's.\n\n\
-                            Sequential spans are read ahead by striae, and by the kernel through the \
-                            page cache; random ones a batch at a time, unless \
-                            --stream is given. pread4 is four threads that take \
-                            one batch after another.")]
+striae bench read --size 16KiB..256KiB --count 8192 big.gsd\n  \
+striae bench read --sequential --size 1MiB --rung pread --rung ring big.sion\n\n\
+In a turn, all ways read the same spans; the order of the ways is random. Before each way, the \
+file is dropped from the page cache (posix_fadvise, DONTNEED), as far as the file system does \
+that. CPU seconds are those of the process. They do not include interrupts.\n\n\
+Sequential spans are read ahead: by striae, or through the page cache by the kernel. Random spans \
+are read one batch at a time, unless --stream is given. The way pread4 is four threads that take \
+one batch after another.")]
     Read(ReadArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    /// The file, of any format.
+    /// The file; it can have any format.
     pub(crate) file: PathBuf,
-    /// Bytes of a span, or the least and the most: 64KiB, 16KiB..256KiB.
+    /// Length of a span in bytes, or the shortest and the longest: 64KiB, 16KiB..256KiB.
     #[arg(long, value_name = "SIZE", default_value = "64KiB")]
     pub(crate) size: Sizes,
-    /// Spans that each way reads in a turn.
+    /// Number of spans that each way reads in a turn.
     #[arg(long, value_name = "N", default_value = "2048")]
     pub(crate) count: NonZeroUsize,
-    /// Read one span behind the other, from the file's start, in place of random ones.
+    /// Read consecutive spans from the start of the file instead of random spans.
     #[arg(long)]
     pub(crate) sequential: bool,
-    /// Let random spans begin at multiples of so many bytes; anywhere unless told.
+    /// Start random spans at multiples of SIZE bytes; default: anywhere.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) align: Option<u64>,
-    /// Read random spans ahead, too, in place of one batch after another.
+    /// Read ahead also for random spans, instead of one batch after another.
     #[arg(long)]
     pub(crate) stream: bool,
-    /// Spans that are asked for at once.
+    /// Number of spans that are requested at once.
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) batch: NonZeroUsize,
-    /// Reads of io_uring, or of AIO, that are under way at once.
+    /// Number of reads that io_uring or AIO has in progress at once.
     #[arg(long, value_name = "N", default_value = "32")]
     pub(crate) depth: NonZeroU32,
-    /// Where random spans and the order of the ways come from; each turn has another.
+    /// Seed of the random spans and of the order of the ways; both differ between turns.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How often each way is gone.
+    /// Number of turns; in each turn, every way reads once.
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) turns: NonZeroU32,
-    /// Compute the CRC-32C of what was read, and compare it with that of the other ways.
+    /// Compute the CRC-32C of the data of each way, and compare the results.
     #[arg(long)]
     pub(crate) crc: bool,
-    /// Only this way; may be given several times.
+    /// Measure only this way; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) rung: Vec<Mode>,
-    /// Leave in the page cache what is there.
+    /// Do not drop the file from the page cache.
     #[arg(long)]
     pub(crate) warm: bool,
     /// Print JSON.
@@ -70,7 +67,7 @@ pub(crate) struct ReadArgs {
     pub(crate) json: bool,
 }
 
-/// Lengths of spans in bytes, from the least to the most.
+/// Lengths of spans in bytes: the shortest and the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) min: u64,
