@@ -10,7 +10,7 @@ use std::path::Path;
 use striae::Error;
 use striae::sion::dump::Line;
 
-/// Bytes of a field that a line has room for.
+/// Number of bytes of a field that are shown in a line.
 const SHOWN: usize = 8;
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ enum Row<'a> {
     },
 }
 
-/// Hands over the lines of a file.
+/// Calls the function for each line of the dump of a file.
 pub(crate) type Dump = fn(&Path, &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error>;
 
 pub(crate) fn dump(args: &DumpArgs, dump: Dump) -> Result<Sound, Failure> {

@@ -1,4 +1,4 @@
-//! How the program ends.
+//! Failures, their texts and the exit status.
 
 use crate::text::printable;
 use std::cell::RefCell;
@@ -15,26 +15,26 @@ use striae_core::sion::raw::{
     self, BlockcountEntry, BlocksizeEntry, CommitFields, MappingEntry, MappingSize,
 };
 
-/// Whether what was asked for is sound.
+/// Whether the result of a verb is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sound {
     Yes,
-    /// It is damaged, or the answer is no; this has been said already.
+    /// The file is damaged, or the answer is no; the program has reported this already.
     No,
 }
 
 /// Why the program stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Of a file.
+    /// An error of a file.
     File(Error),
-    /// Of a file, and what helps.
+    /// An error of a file, with a hint.
     Hinted(Error, String),
-    /// Of the arguments, beyond what clap sees.
+    /// A wrong argument that clap does not detect.
     Usage(String),
-    /// Of standard output.
+    /// An error of standard output.
     Stdout(io::Error),
-    /// Of one of several files, and said already.
+    /// An error of one of several files, which was reported already.
     Said,
 }
 
@@ -45,7 +45,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Of the arguments, about the file at `path`.
+    /// A wrong argument for the file at `path`.
     pub(crate) fn usage(path: &Path, text: &str) -> Self {
         Self::Usage(format!("{}: {text}", shown::path(path)))
     }
@@ -54,18 +54,18 @@ impl Failure {
         Self::Stdout(error)
     }
 
-    /// Of a verb of which status 1 says that there is a new file: without one it is 2, whatever the
-    /// reason.
+    /// An error of a verb whose status 1 means that a new file was made. No file was made, so the
+    /// status is 2 for every reason.
     pub(crate) fn nothing_made(error: &Error) -> Self {
-        // That verb is what the advice would be.
+        // The advice would be to use this verb.
         let blames_file = Self::blames_file(error);
         Self::Usage(if blames_file { error.to_string() } else { with_advice(error) })
     }
 
-    /// Says why, in one line, and gives the exit status.
+    /// Reports the reason in one line, and returns the exit status.
     pub(crate) fn report(self) -> u8 {
         let text = match &self {
-            // Whoever read our output has seen enough.
+            // The reader of the output has closed it, which is no error.
             Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return 0;
             }
@@ -83,7 +83,7 @@ impl Failure {
         if is_no { 1 } else { 2 }
     }
 
-    /// Whether the file is to blame, or the answer is no.
+    /// Whether the error blames the file, or the answer is no.
     fn blames_file(error: &Error) -> bool {
         use ffrecord::ErrorKind::{Format, Sample};
         match error.kind() {
@@ -116,8 +116,8 @@ const fn gsd_blames_file(kind: &gsd::ErrorKind) -> bool {
     }
 }
 
-/// The first error of a list. What cannot be listed gets a row with its error, and the list goes
-/// on.
+/// The first error of a list. An item that cannot be listed gets a row with its error, and the list
+/// continues.
 #[derive(Default)]
 pub(crate) struct FirstError(RefCell<Option<Error>>);
 
@@ -133,7 +133,7 @@ impl FirstError {
     }
 }
 
-/// What went wrong, and what helps.
+/// The text of an error, with advice if there is any.
 fn with_advice(error: &Error) -> String {
     let (buddy, advice) = match error.kind() {
         ErrorKind::Sion(sion::ErrorKind::Sibling { first, .. }) => {
@@ -146,7 +146,7 @@ fn with_advice(error: &Error) -> String {
     advice.fold(error.to_string(), |text, advice| format!("{text}; {advice}"))
 }
 
-/// The copy that there is of a set without one of its files.
+/// The text about a buddy set, if there is one for a set with a missing file.
 fn buddy_of(first: &Path) -> Option<String> {
     let path = buddy_path(first, 0);
     let buddy = shown::path(&path);
@@ -165,20 +165,20 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// Whether recover makes more of a GSD file than there is without it.
+/// Whether recover can save more of a GSD file than the other verbs can read.
 fn has_rest(kind: &gsd::ErrorKind) -> bool {
     use gsd::ErrorKind::{Chunk, Damaged, Format};
     match kind {
-        // Of a file that is no longer than a part of its header nothing is left.
+        // A file that ends within its header has nothing to save.
         Format(gsd::Error::Cut { .. }) => false,
         Format(error) | Chunk { error, .. } => !error.blames_caller(),
-        // Recover would find the same chunks.
+        // Here recover would find the same chunks.
         Damaged(finding) => !matches!(finding.what, FindingKind::Hoomd { .. }),
         _ => false,
     }
 }
 
-/// Whether META2 or the way to it is not there or damaged: recover makes both anew.
+/// Whether META2, or the offset of META2, is missing or damaged: recover rebuilds both.
 fn is_of_meta2(error: &sion::Error) -> bool {
     const TABLES: [&str; 5] = [
         CommitFields::TABLE.name,
@@ -198,10 +198,10 @@ fn is_of_meta2(error: &sion::Error) -> bool {
     field.find(raw::TABLES).is_some_and(|(table, _)| TABLES.contains(&table.name))
 }
 
-/// One line on standard error.
+/// Writes one line to standard error.
 pub(crate) fn complain(text: &str) {
     use std::io::Write;
     let style = anstyle::AnsiColor::Red.on_default();
-    // If standard error is gone, there is nobody to tell.
+    // If standard error is closed, the line is lost.
     let _ = writeln!(anstream::stderr(), "{style}striae:{style:#} {}", printable(text));
 }

@@ -1,4 +1,4 @@
-//! Flags that are for files of some formats only: given for a file of another, they are refused.
+//! Flags for some formats only. They are refused for a file of another format.
 
 use crate::args::{FileVerb, PackArgs};
 use crate::failure::Failure;
@@ -10,7 +10,8 @@ use striae::format::Verb;
 
 use Format::{Ffrecord, Gsd, Sion};
 
-/// The flags of each verb that are for some formats, and those formats. All others are for all.
+/// The flags of a verb that only some formats have, with these formats. All formats have the other
+/// flags.
 fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
     match verb {
         Verb::Info | Verb::Recover | Verb::Map => &[("alone", &[Sion])],
@@ -50,11 +51,11 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
     }
 }
 
-/// The flags that stand on the command line, by their names.
+/// The names of the flags on the command line.
 pub(crate) struct Given(Vec<String>);
 
 impl Given {
-    /// Of the verb.
+    /// The flags of the verb in `matches`.
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         let Some((_, verb)) = matches.subcommand() else { return Self(Vec::new()) };
         let is_given = |id: &str| verb.value_source(id) == Some(ValueSource::CommandLine);
@@ -62,7 +63,8 @@ impl Given {
         Self(ids.filter(|id| is_given(id)).map(str::to_owned).collect())
     }
 
-    /// Refuses one that files of this format do not have. `is` is what the file is, or is to be.
+    /// Refuses a flag that this format does not have. `is` is the verb of the error text: the file
+    /// is, or is to be, of this format.
     fn check(&self, verb: Verb, path: &Path, is: &str, format: Format) -> Result<(), Failure> {
         let is_foreign = |(flag, of): &&(&str, &[Format])| {
             !of.contains(&format) && self.0.iter().any(|given| given == flag)
@@ -79,7 +81,7 @@ impl Given {
     }
 }
 
-/// Refuses what a file of this format does not have.
+/// Refuses flags and output names that do not fit the format of the input file.
 pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<(), Failure> {
     given.check(verb.word(), verb.path(), "is", format)?;
     match verb {
@@ -89,13 +91,13 @@ pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<()
     }
 }
 
-/// Refuses what a new file of this format cannot have.
+/// Refuses flags and an output name that do not fit the format of the new file.
 pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Result<(), Failure> {
     given.check(Verb::Pack, &args.out, "is to be", format)?;
     check_name(&args.out, format)
 }
 
-/// Refuses a name that promises a file of another format than the one that is made.
+/// Refuses an output name with the ending of another format.
 fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
     match Format::of_name(out).filter(|&named| named != format) {
         Some(named) => {

@@ -1,4 +1,4 @@
-//! What a kill left in the folder that a verb is about to fill.
+//! Reports hidden folders that killed runs left in the folder of the output.
 
 use crate::args::{FileVerb, Verb};
 use crate::failure::complain;
@@ -6,15 +6,15 @@ use indicatif::BinaryBytes;
 use std::path::{Path, PathBuf};
 use striae::publish::{Leftover, leftovers};
 
-/// Names what was left in a folder, a line each.
+/// Reports what was left in a folder, one line for each.
 pub(crate) fn name_those_in(folder: &Path) {
-    // If the folder cannot be listed, the verb will say so, or need not.
+    // If the folder cannot be listed, the verb reports that if it matters.
     for leftover in leftovers(folder).unwrap_or_default() {
         complain(&words(&leftover));
     }
 }
 
-/// Where the verb makes something, if it does.
+/// The folder of the verb's output, if it makes files.
 pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
     let out = match verb {
         Verb::File(FileVerb::Extract(args)) => return Some(args.dir.clone()),
@@ -34,7 +34,7 @@ pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
         | Verb::Completions { .. }
         | Verb::Man { .. } => return None,
     };
-    // Behind a symbolic link, it is made where that points to.
+    // If OUT is a symbolic link, the output is made in the folder of its target.
     let is_link = std::fs::symlink_metadata(out).is_ok_and(|out| out.is_symlink());
     let target = std::fs::canonicalize(out).ok().filter(|_| is_link);
     let out = target.as_ref().unwrap_or(out);
@@ -59,7 +59,7 @@ fn words(leftover: &Leftover) -> String {
     format!("{path} {who}: {files} files{replaced}, {bytes}; rm -r {remove} removes it")
 }
 
-/// A path as a shell takes it for one word.
+/// A path, quoted so that a shell reads it as one word.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);

@@ -1,13 +1,13 @@
-//! What the library says besides its results.
+//! Log messages of the library.
 
 use crate::text::printable;
 use log::{LevelFilter, Log, Metadata, Record};
 use std::io::Write;
 
-/// Lines on standard error.
+/// Writes log messages to standard error, one on each line.
 struct Stderr;
 
-/// Prints, from here on, what the library logs, if that is wanted.
+/// Prints the library's log messages from now on if `verbose` is set.
 pub(crate) fn start(verbose: bool) {
     if verbose && log::set_logger(&Stderr).is_ok() {
         log::set_max_level(LevelFilter::Info);
@@ -20,7 +20,7 @@ impl Log for Stderr {
     }
 
     fn log(&self, record: &Record<'_>) {
-        // If standard error is gone, there is nobody to tell.
+        // If standard error is closed, the line is lost.
         let _ = writeln!(anstream::stderr(), "striae: {}", printable(&record.args().to_string()));
     }
 

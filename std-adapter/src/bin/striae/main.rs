@@ -1,7 +1,7 @@
-//! The `striae` program: arguments in, library calls, words or JSON out.
+//! The program `striae`: it turns arguments into library calls, and prints text or JSON.
 //!
-//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no. 2: usage or I/O
-//! error.
+//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no or a guess. 2: usage
+//! or I/O error.
 
 mod args;
 mod bench;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     ExitCode::from(status(outcome))
 }
 
-/// The exit status, after saying why if it is not 0.
+/// Reports a failure, and returns the exit status.
 fn status(outcome: Result<Sound, Failure>) -> u8 {
     match outcome {
         Ok(Sound::Yes) => 0,
@@ -73,7 +73,7 @@ fn run(verb: Verb, given: &Given) -> Result<Sound, Failure> {
     }
 }
 
-/// Does it with one file after another, with headings in between as those of `head`.
+/// Runs the verbs one after another, with headings between them like those of `head`.
 fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     let mut worst = 0;
     for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
@@ -90,17 +90,17 @@ fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     }
 }
 
-/// Leaves it to the format of the file what is to be done.
+/// Recognizes the format of the file, and runs the verb for this format.
 fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
     let recognized = match Recognized::new(verb.path()) {
         Ok(recognized) => recognized,
-        // Its status 1 says that there is a copy, so without one it is 2.
+        // For recover, status 1 says that a copy was made; without a copy, the status is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {
             return Err(Failure::nothing_made(&error));
         }
         Err(error) => return Err(error.into()),
     };
-    // It lives until the verb has ended: so what was recognized is what is read.
+    // `recognized` lives until the verb has ended, so that the recognized file is the one read.
     let format = recognized.format();
     if !format.supports(verb.word()) {
         return Err(unsupported(verb, format));
@@ -113,7 +113,7 @@ fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
     }
 }
 
-/// No file of this format has this verb.
+/// The failure for a verb that does not support this format.
 fn unsupported(verb: &FileVerb, format: Format) -> Failure {
     Failure::usage(verb.path(), &format!("this verb does not support {format} files"))
 }
@@ -131,14 +131,14 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
     }
 }
 
-/// Refuses to replace what the new file or set is made of.
+/// Refuses to replace an input file by the new file or set.
 fn check_sources(args: &PackArgs) -> Result<(), Failure> {
     let target = |number| {
         let mut name = args.out.clone().into_os_string();
         name.push(Sibling(number).to_string());
         PathBuf::from(name)
     };
-    // A set of more files than tasks is refused.
+    // A set with more files than tasks is refused later.
     let most = u32::try_from(args.sources.len()).unwrap_or(u32::MAX);
     let targets = (0..args.layout.nfiles.get().min(most)).map(target);
     for target in targets.filter(|target| target.exists()) {
@@ -149,7 +149,7 @@ fn check_sources(args: &PackArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The manual page of the program, or of a verb.
+/// Prints the manual page of the program or of a verb.
 fn man(verb: Option<&str>) -> Result<Sound, Failure> {
     let mut command = Args::command();
     if let Some(verb) = verb {

@@ -1,12 +1,12 @@
-//! The bar of long work, on a terminal.
+//! The progress bar on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that the bar is told of at once: it looks at the clock each time.
+/// Bytes between two updates of the bar: each update reads the clock.
 const STEP: u64 = 1 << 16;
 
-/// Shows a bar while `work` reports the bytes that it has done of `total`.
+/// Shows a bar while `work` runs and reports how many of `total` bytes it has done.
 pub(crate) fn with_bar<T>(total: u64, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> T {
     let bar = ProgressBar::new(total);
     let template = "{bar:40} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";

@@ -1,5 +1,4 @@
-//! What the program does when it is told to end: it removes what it was making, and dies of the
-//! signal.
+//! Signals that end the program: it removes unfinished output, and then dies of the signal.
 #![expect(unsafe_code, reason = "masks of signals, and waiting for one, have no safe wrapper")]
 
 use std::mem::MaybeUninit;
@@ -7,25 +6,25 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use striae::publish::abandon_all;
 
-/// Ctrl-C, kill(1) without a number, and a terminal that is gone.
+/// Ctrl-C, kill(1) without a number, and a closed terminal.
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Held from a signal on until the program is dead.
+/// Locked from the arrival of a signal until the process has ended.
 static ENDING: Mutex<()> = Mutex::new(());
 
-/// Lets a thread wait for signals from here on. To be called before there is another thread: all
-/// that are started later block them, so that no call of theirs is interrupted.
+/// Starts a thread that waits for the signals. Must be called before any other thread is started:
+/// later threads then block the signals, so that no system call of theirs is interrupted.
 pub(crate) fn start() {
     let signals = SIGNALS.into_iter().filter(|&signal| is_deadly(signal));
     let set = set_of(signals);
     mask(libc::SIG_BLOCK, &set);
     if std::thread::Builder::new().name("striae-signals".into()).spawn(move || wait(&set)).is_err()
     {
-        mask(libc::SIG_UNBLOCK, &set); // they are deadly at once then
+        mask(libc::SIG_UNBLOCK, &set); // the signals then end the process at once
     }
 }
 
-/// Waits until the program is dead, if it is ending; what it would say meanwhile is of no use.
+/// If a signal is ending the program, waits for the end, so that nothing more is printed.
 pub(crate) fn hold() {
     drop(ENDING.lock().unwrap_or_else(PoisonError::into_inner));
 }
@@ -42,12 +41,12 @@ fn wait(set: &libc::sigset_t) {
     // SAFETY: raise(3) has no condition. The signal's action is the default one: this ends the
     // process.
     unsafe { libc::raise(signal) };
-    // Not the first process of a container, which such a signal leaves alone.
+    // The signal does not end the first process of a container; this does.
     std::process::exit(signal.saturating_add(128));
 }
 
-/// Whether the signal ends the program: whoever started it may have it ignored, as nohup(1) does,
-/// or blocked.
+/// Whether the signal ends the program. The parent process may have set it to be ignored, as
+/// nohup(1) does, or blocked.
 fn is_deadly(signal: libc::c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: sigaction(2): "If act is NULL, [...] the previous action is saved in oldact", which

@@ -1,4 +1,4 @@
-//! Standard output for people and for programs.
+//! Text and JSON on standard output.
 
 use crate::failure::{Failure, Sound};
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-/// Prints what is found in a file as one line of JSON, with the file's name.
+/// Prints `found` as one line of JSON, with the path of the file.
 pub(crate) fn print_json_of(path: &Path, found: &impl Serialize) -> Result<Sound, Failure> {
     #[derive(Serialize)]
     struct Of<'a, T> {
@@ -31,22 +31,22 @@ pub(crate) fn print_json_of(path: &Path, found: &impl Serialize) -> Result<Sound
     print_json(&Of { path: path.to_string_lossy(), found })
 }
 
-/// So many things, in words: 1 frame, 2 frames.
+/// A number with its noun: 1 frame, 2 frames.
 pub(crate) fn count(n: u64, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Text from a file or a name, without characters that a terminal would obey.
+/// Text with all characters escaped that could control a terminal.
 pub(crate) fn printable(text: &str) -> String {
     printable_but(text, &[])
 }
 
-/// The name of a file, in words that people read.
+/// The path of a file, as printed for people.
 pub(crate) fn printable_path(path: &Path) -> String {
     printable(&shown::path(path).to_string())
 }
 
-/// The text with what a terminal would obey escaped, but for some characters that may stay.
+/// Like [`printable`], but the characters `allowed` are not escaped.
 pub(crate) fn printable_but(text: &str, allowed: &[char]) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
@@ -58,15 +58,15 @@ pub(crate) fn printable_but(text: &str, allowed: &[char]) -> String {
     printable
 }
 
-/// Whether it changes what others look like: control characters, breaks of lines, and those that
-/// turn the direction of writing, so that a name reads as another.
+/// Whether a character changes how others are displayed: control characters, line separators, and
+/// those that change the writing direction, so that one name looks like another.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whoever reads the output may go, and the verdict still counts.
+/// Ignores a closed pipe: without a reader of the output, the exit status still counts.
 pub(crate) fn unless_gone(printed: std::io::Result<()>) -> Result<(), Failure> {
     match printed {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

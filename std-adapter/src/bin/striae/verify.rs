@@ -31,7 +31,7 @@ struct Report {
     findings: Vec<Row>,
 }
 
-/// What was looked at.
+/// What was examined.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Counts {
@@ -77,7 +77,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// What verifying came to.
+/// The result of verifying a file.
 struct Summary {
     counts: Counts,
     data: Coverage,
@@ -96,7 +96,7 @@ impl Summary {
     }
 }
 
-/// A finding in a file of any format. What does not apply is left out.
+/// A finding in a file of any format, only with the fields that apply.
 struct Row {
     severity: Severity,
     file: String,
@@ -132,7 +132,7 @@ impl Serialize for Row {
             }
         });
         done?;
-        row.serialize_entry("finding", text)?; // all of it in words
+        row.serialize_entry("finding", text)?; // the whole finding in words
         row.end()
     }
 }
@@ -176,14 +176,14 @@ impl From<ffrecord::verify::Summary> for Summary {
     }
 }
 
-/// Verifies a file, and hands over what is found.
+/// Verifies a file, and calls the function for each finding.
 type Run = fn(&Verify<'_>, &Path, &mut dyn FnMut(Row)) -> Result<Summary, Error>;
 
 /// How files of a format are verified.
 #[derive(Clone, Copy)]
 pub(crate) struct Verifier {
     verify: Run,
-    /// Bytes of data that are checked, for the bar.
+    /// Number of data bytes that will be checked, for the progress bar.
     total: fn(&Path) -> u64,
 }
 
@@ -200,8 +200,8 @@ pub(crate) const FFRECORD: Verifier = Verifier {
     total: ffrecord::verify::checked_bytes,
 };
 
-/// Verifies, with a bar if there are data to be checked, and hands over as many findings as are
-/// asked for. They are not printed through the bar.
+/// Verifies a file, with a progress bar if there is data to check, and calls `each` for findings up
+/// to the limit. If there is a bar, this happens after the bar is gone.
 fn verify_shown(
     args: &VerifyArgs,
     how: Verifier,
