@@ -471,7 +471,7 @@ pub(crate) struct MapArgs {
     /// Replace an existing SVG file.
     #[arg(long, requires = "svg")]
     pub(crate) force: bool,
-    /// Number of columns; default: 96 for SVG, else those of the terminal, or 80.
+    /// Number of columns; default: 96 for SVG, 80 for JSON, else those of the terminal or 80.
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<std::num::NonZeroU16>,
     /// Print JSON.

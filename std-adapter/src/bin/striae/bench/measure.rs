@@ -1,4 +1,4 @@
-//! What reading costs: time, processors, page cache.
+//! The costs of reading: time, processor time, page cache.
 #![expect(unsafe_code, reason = "cachestat(2) has no wrapper")]
 
 use rustix::fs::{Advice, fadvise};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use striae::posix::PosixFile;
 use striae_core::store::usize_to_u64;
 
-/// When something began.
+/// The start of a measurement.
 pub(super) struct Start {
     wall: Instant,
     cpu: Duration,
@@ -19,30 +19,30 @@ impl Start {
         Self { cpu: cpu(), wall: Instant::now() }
     }
 
-    /// Time since, and time of processors that all threads of the process took.
+    /// Elapsed time, and the processor time that all threads of the process used since the start.
     pub(super) fn passed(&self) -> (Duration, Duration) {
         (self.wall.elapsed(), cpu().saturating_sub(self.cpu))
     }
 }
 
-/// Time of processors that the process took: user and system, as getrusage(2) adds them up.
+/// Processor time of the process: user and system, as in getrusage(2).
 fn cpu() -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ProcessCPUTime);
     let (seconds, nanos) = (u64::try_from(tv_sec), u32::try_from(tv_nsec));
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
-/// How the page cache is looked at.
+/// How the use of the page cache is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheBy {
-    /// What it has of the file.
+    /// The cached bytes of the file.
     Cachestat,
-    /// What it has of all files.
+    /// The cached bytes of all files.
     Meminfo,
 }
 
 impl CacheBy {
-    /// The better one that the kernel has.
+    /// `Cachestat` if the kernel has it.
     pub(super) fn of(file: &PosixFile) -> Self {
         if cachestat(raw(file)).is_some() { Self::Cachestat } else { Self::Meminfo }
     }
@@ -54,7 +54,7 @@ impl CacheBy {
         }
     }
 
-    /// Bytes that it has; 0 if that is not known.
+    /// Number of cached bytes; 0 if it is not known.
     pub(super) fn bytes(self, file: &PosixFile) -> u64 {
         match self {
             Self::Cachestat => {
@@ -66,9 +66,9 @@ impl CacheBy {
     }
 }
 
-/// Lets the page cache drop what it has of a file, as far as the file system does that.
+/// Drops a file from the page cache, as far as the file system does that.
 pub(super) fn drop_cached(file: &PosixFile) {
-    // Advice: whether it was taken, the page cache is asked.
+    // This is only advice; the page cache is measured afterwards.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 
@@ -85,9 +85,9 @@ fn raw(file: &PosixFile) -> RawFd {
     file.as_fd().as_raw_fd()
 }
 
-/// Pages that the page cache has of a file; `None` if the kernel does not tell (before Linux 6.5).
+/// Number of cached pages of a file; `None` if the kernel cannot tell (before Linux 6.5).
 fn cachestat(fd: RawFd) -> Option<u64> {
-    /// The system call's number, on all but the oldest architectures, which number others so.
+    /// The number of the system call. The oldest architectures use it for other calls.
     const NUMBER: libc::c_long = 451;
     if cfg!(any(target_arch = "mips", target_arch = "mips64")) {
         return None;
@@ -96,8 +96,8 @@ fn cachestat(fd: RawFd) -> Option<u64> {
     // nr_writeback, nr_evicted, nr_recently_evicted.
     let range: [u64; 2] = [0; 2];
     let mut stat: [u64; 5] = [0; 5];
-    // SAFETY: cachestat(2) reads `range` and writes `stat`, both as long as its structures, and
-    // keeps neither.
+    // SAFETY: cachestat(2) reads `range` and writes `stat`. Both have the lengths of its structures,
+    // and it keeps no pointer to them.
     let done = unsafe { libc::syscall(NUMBER, fd, range.as_ptr(), stat.as_mut_ptr(), 0) };
     stat.first().copied().filter(|_| done == 0)
 }

@@ -1,4 +1,4 @@
-//! `striae bench`: how fast this machine reads a file, and what that costs.
+//! `striae bench`: measures how fast this machine reads a file, and at what cost.
 
 mod args;
 mod measure;
@@ -31,33 +31,33 @@ pub(crate) fn run(verb: &BenchVerb) -> Result<Sound, Failure> {
     }
 }
 
-/// Spans of a turn at most.
+/// Largest number of spans in a turn.
 const MOST_SPANS: usize = 1 << 24;
 
-/// Bytes of a batch at most.
+/// Largest number of bytes in a batch.
 const MOST_BYTES: u64 = 1 << 32;
 
-/// A way, and what came of it in all turns.
+/// A way to read, and its results of all turns.
 struct Way<'a> {
     mode: Mode,
     reader: Result<Reader<'a>, String>,
     turns: Vec<Turn>,
-    /// Of batches in nanoseconds, in all turns.
+    /// Latencies of the batches of all turns in nanoseconds.
     latency: Option<Histogram<u64>>,
 }
 
-/// What a way did in a turn.
+/// The result of a way in one turn.
 #[derive(Clone, Copy)]
 struct Turn {
     bytes: u64,
     wall: Duration,
     cpu: Duration,
-    /// Bytes that were in the page cache before, and those that came.
+    /// Cached bytes before the turn, and how many were added by it.
     cached: u64,
     grown: u64,
 }
 
-/// All that was measured.
+/// A measurement of all ways.
 struct Bench<'a> {
     args: &'a ReadArgs,
     file_len: u64,
@@ -116,13 +116,13 @@ impl<'a> Way<'a> {
 }
 
 impl Bench<'_> {
-    /// Bytes that a way reads in a turn, about.
+    /// Approximate number of bytes that a way reads in a turn.
     fn bytes(&self) -> u64 {
         let mean = self.args.size.min.midpoint(self.args.size.max);
         mean.saturating_mul(usize_to_u64(self.args.count.get()))
     }
 
-    /// Lets all ways read the same spans, in an order of this turn.
+    /// Runs one turn: all ways read the same spans. The order of the ways differs between turns.
     fn turn(&mut self, turn: u32, file: &PosixFile, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let mut random = Random::of_turn(self.args, turn);
         let spans = random.spans(self.args, self.file_len);
@@ -143,13 +143,13 @@ impl Bench<'_> {
     }
 }
 
-/// Bytes of all spans.
+/// Sum of the lengths of the spans.
 fn len_of(spans: &[Span]) -> u64 {
     spans.iter().map(|span| span.len()).fold(0, u64::saturating_add)
 }
 
 impl Way<'_> {
-    /// Reads, if it can; the sum of the checksums, if it could.
+    /// Reads the spans. Returns the sum of the checksums, or `None` if this way is refused.
     fn turn(
         &mut self,
         args: &ReadArgs,

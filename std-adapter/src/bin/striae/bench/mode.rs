@@ -18,12 +18,12 @@ use striae_core::store::ReadAt;
 /// Threads of [`Mode::Pread4`].
 const THREADS: usize = 4;
 
-/// A way to read. Their names are those of `--rung`.
+/// A way to read, with the name that `--rung` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Mode {
     /// One pread(2) after another, through the page cache.
     Pread,
-    /// pread by four threads.
+    /// pread(2) by four threads.
     Pread4,
     /// io_uring with registered buffers, past the page cache.
     Registered,
@@ -33,14 +33,14 @@ pub(crate) enum Mode {
     Aio,
     /// Direct reads by threads.
     Threads,
-    /// Reads by threads, through the page cache, which drops them.
+    /// Reads by threads, through the page cache, which then drops the data.
     Uncached,
     /// Reads by threads, through the page cache.
     Buffered,
 }
 
 impl Mode {
-    /// The rung of the library that it is.
+    /// The library's rung for this way; `None` for plain pread.
     pub(super) const fn rung(self) -> Option<Rung> {
         match self {
             Self::Pread | Self::Pread4 => None,
@@ -53,13 +53,13 @@ impl Mode {
         }
     }
 
-    /// As `--rung` has it.
+    /// The name that `--rung` takes.
     pub(super) fn key(self) -> String {
         let value = clap::ValueEnum::to_possible_value(&self);
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// In words.
+    /// The name in words.
     pub(super) const fn name(self) -> &'static str {
         match (self.rung(), self) {
             (Some(rung), _) => rung.name(),
@@ -69,16 +69,16 @@ impl Mode {
     }
 }
 
-/// A file that is open for a way to read it.
+/// A file, opened for one way to read it.
 pub(super) enum Reader<'a> {
     Plain(&'a PosixFile, &'a Path, usize),
     Direct(Box<DirectFile>, Rung),
 }
 
-/// What became of reading.
+/// Why reading stopped.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// The machine does not do it so.
+    /// The machine does not support this way.
     Refused(String),
     Failed(Error),
 }
@@ -89,9 +89,9 @@ impl From<Error> for Stopped {
     }
 }
 
-/// What was read.
+/// The results of reading.
 pub(super) struct Seen {
-    /// Of a batch, in nanoseconds.
+    /// Latencies of the batches in nanoseconds.
     pub(super) latency: Histogram<u64>,
     /// The sum of the checksums of all spans.
     pub(super) crc: u64,
@@ -104,7 +104,7 @@ impl Seen {
         Ok(Self { latency, crc: 0, with_crc: args.crc })
     }
 
-    /// A span, all of it.
+    /// Adds a whole span.
     fn span(&mut self, bytes: &[u8]) {
         match self.with_crc {
             true => self.crc = self.crc.wrapping_add(crc32c(bytes).into()),
@@ -114,7 +114,7 @@ impl Seen {
 
     fn batch(&mut self, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        // Its memory grows with the values, of which there is none that it refuses.
+        // An automatically growing histogram accepts every value.
         let _ = self.latency.record(nanos);
     }
 }
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         reader.check().map(|()| reader)
     }
 
-    /// Whether it still stands where it should.
+    /// Checks that the file is still read on the requested rung.
     fn check(&self) -> Result<(), Stopped> {
         match self {
             Self::Direct(direct, rung) if direct.rung() != *rung => {
@@ -178,13 +178,13 @@ impl<'a> Reader<'a> {
                 spans.chunks(batch).try_for_each(|spans| at_once(direct, spans, &mut seen))
             }
         };
-        self.check()?; // it may have failed for that
+        self.check()?; // a change of the rung may be the cause of an error in `read`
         read?;
         Ok(seen)
     }
 }
 
-/// One span after another, into the same memory.
+/// Reads one span after another into one buffer.
 fn plain(
     file: &PosixFile,
     path: &Path,
@@ -212,7 +212,7 @@ fn plain(
     Ok(())
 }
 
-/// Threads that take one batch after another.
+/// Reads with several threads; each takes the next batch when it is done with one.
 fn by_threads<'s>(
     threads: usize,
     batches: impl Iterator<Item = &'s [Span]>,
@@ -244,7 +244,7 @@ fn by_threads<'s>(
     })
 }
 
-/// A batch, all of it at once.
+/// Reads all spans of a batch at once.
 fn at_once(direct: &DirectFile, spans: &[Span], seen: &mut Seen) -> Result<(), Error> {
     let start = Instant::now();
     let batch = direct.read_spans(spans)?;
@@ -253,8 +253,8 @@ fn at_once(direct: &DirectFile, spans: &[Span], seen: &mut Seen) -> Result<(), E
     Ok(())
 }
 
-/// All spans in their order, read ahead. Spans that are read in several pieces are put together for
-/// their checksum, which others have of the whole, too.
+/// Reads all spans ahead, in their order. The checksum of a span that arrives in several pieces
+/// covers the whole span, as for the other ways.
 fn stream(
     direct: &DirectFile,
     spans: &[Span],

@@ -1,14 +1,14 @@
-//! What is read, and in which order.
+//! The spans to read, and their order.
 
 use super::args::{ReadArgs, Sizes};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// Numbers that look random, the same ones of the same seed (SplitMix64).
+/// Pseudorandom numbers (SplitMix64): a seed always gives the same numbers.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Those of a turn.
+    /// The generator for one turn.
     pub(super) fn of_turn(args: &ReadArgs, turn: u32) -> Self {
         let mut random = Self(args.seed);
         let seed = random.next().wrapping_add(turn.into());
@@ -22,13 +22,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from `least` to `most`.
+    /// A number from `least` to `most`, inclusive.
     fn between(&mut self, least: u64, most: u64) -> u64 {
         let count = most.saturating_sub(least).saturating_add(1);
         least.saturating_add(self.next().checked_rem(count).unwrap_or(0))
     }
 
-    /// Puts items into another order.
+    /// Puts items into random order.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             let other = self.between(0, usize_to_u64(at));
@@ -36,7 +36,7 @@ impl Random {
         }
     }
 
-    /// The spans of a turn; none is longer than the file.
+    /// The spans of a turn. All are within the file.
     pub(super) fn spans(&mut self, args: &ReadArgs, file_len: u64) -> Vec<Span> {
         let (Sizes { min, max }, mut next) = (args.size, 0);
         let spans = (0..args.count.get()).filter_map(|_| {

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! The report of a measurement, as a table or as JSON.
 
 use super::{Bench, Turn, Way};
 use crate::failure::{Failure, Sound};
@@ -22,13 +22,13 @@ struct Report<'a> {
     crc: bool,
     /// Whether the file was dropped from the page cache before each way.
     cold: bool,
-    /// Bytes of it that were there all the same, at most.
+    /// Largest number of bytes of the file that were in the page cache nevertheless.
     cached_before: u64,
     cache_by: &'static str,
     ways: &'a [Row],
 }
 
-/// What came of a way. What there is not is null.
+/// The results of a way. A missing result is null.
 #[derive(Serialize)]
 struct Row {
     rung: String,
@@ -41,7 +41,7 @@ struct Row {
     times_pread: Option<f64>,
 }
 
-/// A figure of several turns.
+/// A measured value over several turns.
 #[derive(Serialize, Clone, Copy)]
 struct Range {
     median: f64,
@@ -107,7 +107,7 @@ impl Bench<'_> {
         let pread = pread.and_then(|way| Row::new(way, None).mib_per_s).map(|speed| speed.median);
         let rows: Vec<_> = self.ways.iter().map(|way| Row::new(way, pread)).collect();
         let cached = self.ways.iter().flat_map(|way| &way.turns).map(|turn| turn.cached);
-        // Of all files, most of what is there is not of this one.
+        // With meminfo, most cached bytes belong to other files.
         let cached = cached.max().filter(|_| self.cache_by == super::CacheBy::Cachestat);
         if !args.json {
             let mut out = stdout();
@@ -188,12 +188,12 @@ impl Row {
     }
 }
 
-/// Seconds, not 0: a clock may stand still while a few bytes are read.
+/// Seconds, never 0: the clock may not advance while a few bytes are read.
 fn seconds(time: Duration) -> f64 {
     time.as_secs_f64().max(1e-9)
 }
 
-/// The nearest number.
+/// The nearest floating-point number.
 fn float(value: u64) -> f64 {
     let [high, low] = [value >> 32, value & u64::from(u32::MAX)];
     let [high, low] = [high, low].map(|half| f64::from(u32::try_from(half).unwrap_or(u32::MAX)));

@@ -15,11 +15,11 @@ use striae::format::Format;
 use striae::map::{Amounts, Cell, Kind, Picture, Size, of_file, of_set};
 use striae::publish::Publish;
 
-/// Columns, if nobody says how many there are.
+/// Default numbers of columns.
 const TEXT_WIDTH: u64 = 80;
 const SVG_WIDTH: u64 = 96;
 
-/// Rows of the longest file, at most.
+/// Largest number of rows for the longest file.
 const ROWS: NonZeroU64 = NonZeroU64::new(16).unwrap();
 
 pub(crate) fn map(args: &MapArgs, format: Format) -> Result<Sound, Failure> {
@@ -57,7 +57,7 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
     }
 }
 
-/// Says what kept parts of the files from being known.
+/// Reports why parts of the files are unknown.
 fn damage(pictures: Vec<Picture>) -> Result<Sound, Failure> {
     let (mut first, mut sound) = (None, Sound::Yes);
     for picture in pictures {
@@ -76,7 +76,7 @@ fn damage(pictures: Vec<Picture>) -> Result<Sound, Failure> {
     first.map_or(Ok(sound), |error| Err(error.into()))
 }
 
-/// Columns of the terminal, if there is one.
+/// Number of columns of the terminal; else of the variable `COLUMNS`, else the default.
 fn terminal_width() -> u64 {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let columns = size.map(|size| u64::from(size.ws_col)).filter(|&columns| columns > 0);
@@ -84,7 +84,7 @@ fn terminal_width() -> u64 {
     columns.or_else(told).unwrap_or(TEXT_WIDTH)
 }
 
-/// Writes a picture into a file, or to standard output if that is called `-`.
+/// Writes a picture to a file, or to standard output for `-`.
 fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
     if out == Path::new("-") {
         let mut stdout = std::io::stdout().lock();
@@ -95,21 +95,21 @@ fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
     Ok(publish.finish(false)?)
 }
 
-/// All amounts of some files.
+/// The sums of the amounts of all pictures.
 fn amounts_of(pictures: &[Picture]) -> Amounts {
     let mut amounts = Amounts::default();
     pictures.iter().for_each(|picture| amounts.add_all(&picture.cells.amounts));
     amounts
 }
 
-/// The letters of a kind: two if neighbours have different ones.
+/// The letters of a kind: two if neighbouring owners have different letters.
 fn letters(kind: Kind) -> String {
     let both = [Some(0), Some(1)].map(|owner| kind.letter_of(owner));
     let count = if kind.is_data() { 2 } else { 1 };
     both.into_iter().take(count).collect()
 }
 
-/// In words: what small letters are, if there are any.
+/// The explanation of small letters, if any occur.
 fn owners(pictures: &[Picture]) -> Option<String> {
     let mut cells = pictures.iter().flat_map(|picture| &picture.cells.cells);
     let is_any = cells.any(|cell| cell.kind.is_data() && letter_of(cell).is_ascii_lowercase());
@@ -117,14 +117,14 @@ fn owners(pictures: &[Picture]) -> Option<String> {
     Some(format!("a small letter is of a {owner} with an odd number"))
 }
 
-/// Bytes, with a mark if they are estimated.
+/// A number of bytes, with a `~` if it is an estimate.
 fn bytes_of(kind: Kind, bytes: u64, is_sampled: bool) -> String {
     let is_exact = kind.is_metadata() && kind != Kind::Checksums;
     let about = if is_sampled && !is_exact { "~" } else { "" };
     format!("{about}{bytes}")
 }
 
-/// So many hundredths of a percent, in words.
+/// A share of `all` in percent, with two decimals.
 fn percent(bytes: u64, all: u64) -> String {
     let parts = u128::from(bytes).saturating_mul(10_000);
     let parts = parts.checked_div(all.into()).unwrap_or(0);
@@ -134,26 +134,26 @@ fn percent(bytes: u64, all: u64) -> String {
     }
 }
 
-/// Rows of cells.
+/// The rows of cells of a picture.
 fn rows(picture: &Picture) -> impl Iterator<Item = &[Cell]> {
     let columns = usize::try_from(picture.columns.get()).unwrap_or(usize::MAX);
     picture.cells.cells.chunks(columns)
 }
 
-/// The letter of a cell: that of a table, however short, if there is one.
+/// The letter of a cell. A table in the cell, however short, determines it.
 fn letter_of(cell: &Cell) -> char {
     let shown = cell.mark.unwrap_or(cell.kind);
     shown.letter_of(cell.owner.filter(|_| cell.mark.is_none()))
 }
 
-/// Whether black is better to be read on it than white.
+/// Whether black is easier to read than white on this colour.
 fn is_light([red, green, blue]: [u8; 3]) -> bool {
     let [red, green, blue] = [red, green, blue].map(u32::from);
     let sum = red.saturating_mul(3).saturating_add(green.saturating_mul(6));
     sum.saturating_add(blue) > 1400 // of 2550
 }
 
-/// In words: how large a file is, and how large a cell.
+/// The title of a picture: path, size of the file, size of a cell.
 fn title(picture: &Picture, cell: &str) -> String {
     let cell_len = picture.cells.cell_len;
     let path = printable_path(&picture.path);
@@ -187,7 +187,7 @@ struct File<'a> {
     cells: Vec<Part>,
 }
 
-/// Some bytes. What does not apply is left out.
+/// A range of bytes, only with the fields that apply.
 #[derive(Default, Serialize)]
 struct Part {
     kind: &'static str,

@@ -1,19 +1,19 @@
-//! A map as SVG: no scripts, no fonts of its own, and the same bytes for the same file.
+//! Writes a map as SVG: without scripts or fonts, and always with equal bytes for equal input.
 //!
-//! Each run of cells has its letter, so that it can be read in black and white.
+//! Each run of cells shows its letter, so that the map is readable in black and white.
 
 use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
 use crate::text::printable_path;
 use std::fmt::{Display, Write};
 use striae::map::{Cell, Picture};
 
-/// Points of a cell, of a line of text, of the offsets, and around all.
+/// Sizes in points: of a cell, of a line of text, of the column of offsets, of the margin.
 const CELL: (u64, u64) = (9, 15);
 const LINE: u64 = 16;
 const LABEL: u64 = 110;
 const MARGIN: u64 = 12;
 
-/// Points of a table in the row of tables, which is not to scale.
+/// Size in points of a table in the row of tables, which is not to scale.
 const TABLE: (u64, u64) = (176, 34);
 
 struct Svg {
@@ -37,7 +37,7 @@ pub(super) fn svg(pictures: &[Picture]) -> String {
 }
 
 impl Svg {
-    /// Writes into memory, which cannot fail.
+    /// Writes a line into memory, which cannot fail.
     fn put(&mut self, text: impl Display) {
         let _ = writeln!(self.text, "{text}");
     }
@@ -49,14 +49,14 @@ impl Svg {
         ));
     }
 
-    /// Text in the line whose top is so far below the present place.
+    /// Writes text into a line whose top is `below` points under the current position.
     fn text(&mut self, (x, below): (u64, u64), colour: &str, text: &str) {
         let (x, y) = (x.saturating_add(MARGIN), self.y.saturating_add(below).saturating_add(11));
         let text = escaped(text);
         self.put(format_args!("<text x=\"{x}\" y=\"{y}\" fill=\"{colour}\">{text}</text>"));
     }
 
-    /// A line of text.
+    /// Writes a line of text, and moves to the next line.
     fn line(&mut self, x: u64, text: &str) {
         self.text((x, 0), "#000", text);
         self.y = self.y.saturating_add(LINE);
@@ -79,7 +79,7 @@ impl Svg {
         self.y = self.y.saturating_add(CELL.1);
     }
 
-    /// The tables side by side, however long they are.
+    /// Draws the tables side by side, all with one width.
     fn tables(&mut self, picture: &Picture) {
         let mut x = 0_u64;
         for part in &picture.parts {
@@ -154,7 +154,7 @@ fn hex(colour: [u8; 3]) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Text as XML has it; what XML cannot have is not in there.
+/// Escapes text for XML. Characters that XML forbids do not occur in it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

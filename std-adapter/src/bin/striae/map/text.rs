@@ -1,17 +1,17 @@
-//! A map in letters, and in colours if there are any.
+//! Writes a map in letters, and in colours if the terminal has them.
 
 use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use std::io::{self, Write};
 use striae::map::{Cell, Kind, Picture};
 
-/// Columns that offsets take, with the space behind them.
+/// Width of the column of offsets, with the spaces after it.
 const LABEL: u64 = 14;
 
-/// Fewest columns of a picture that has offsets beside it.
+/// Smallest width of a picture with a column of offsets.
 const LEAST: u64 = 16;
 
-/// Columns of the offsets; none if there is no room for them.
+/// Width of the column of offsets; 0 if there is no room for it.
 pub(super) fn label_width(width: u64) -> u64 {
     if width >= LABEL.saturating_add(LEAST) { LABEL } else { 0 }
 }
@@ -45,7 +45,7 @@ fn write_row(out: &mut impl Write, row: &[Cell], has_labels: bool) -> io::Result
     writeln!(out)
 }
 
-/// All kinds that occur, and how much of the files each is.
+/// Writes the legend: all kinds that occur, with their share of the files.
 fn write_legend(out: &mut impl Write, pictures: &[Picture]) -> io::Result<()> {
     let amounts = amounts_of(pictures);
     let is_sampled = pictures.iter().any(|picture| picture.cells.is_sampled);
@@ -67,7 +67,7 @@ fn write_legend(out: &mut impl Write, pictures: &[Picture]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the tables are, not to scale.
+/// Writes the locations of the tables.
 fn write_tables(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
     writeln!(out)?;
     for part in &picture.parts {
@@ -78,11 +78,11 @@ fn write_tables(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
     Ok(())
 }
 
-/// Black or white, whatever can be read on the colour.
+/// The colour of a kind as background, with readable text in black or white.
 fn style_of_kind(kind: Kind, owner: Option<u64>) -> Style {
     let colour = kind.colour_of(owner);
     let [red, green, blue] = colour.map(|part| part / 51);
-    // The cube of 6 by 6 by 6 colours that terminals have from 16 on.
+    // Terminals have a cube of 6 by 6 by 6 colours, from number 16 on.
     let number = red.saturating_mul(36).saturating_add(green.saturating_mul(6));
     let number = number.saturating_add(blue).saturating_add(16);
     let letter = if is_light(colour) { AnsiColor::Black } else { AnsiColor::BrightWhite };
