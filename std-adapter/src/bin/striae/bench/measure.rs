@@ -96,8 +96,8 @@ fn cachestat(fd: RawFd) -> Option<u64> {
     // nr_writeback, nr_evicted, nr_recently_evicted.
     let range: [u64; 2] = [0; 2];
     let mut stat: [u64; 5] = [0; 5];
-    // SAFETY: cachestat(2) reads `range` and writes `stat`. Both have the lengths of its structures,
-    // and it keeps no pointer to them.
+    // SAFETY: cachestat(2) reads `range` and writes `stat`. Both are as long as its structures, and
+    // it keeps no pointer to them.
     let done = unsafe { libc::syscall(NUMBER, fd, range.as_ptr(), stat.as_mut_ptr(), 0) };
     stat.first().copied().filter(|_| done == 0)
 }

@@ -1,4 +1,4 @@
-//! `striae cat` of a sample.
+//! `striae cat` of an ffrecord file.
 
 use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
@@ -34,8 +34,8 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-/// Writes a sample, or a part of it. One that is written whole is compared with its checksum on the
-/// way: what is wrong with it is told after it.
+/// Writes a sample, or a part of it. If the whole sample is written, its checksum is compared, and
+/// an error is reported after the data.
 fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failure> {
     let len = sample.span.len();
     let Some(left) = len.checked_sub(args.offset) else {
@@ -52,7 +52,7 @@ fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failur
         written = out.write_all(bytes);
         written.is_ok()
     })?;
-    written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // the rest of a last line
+    written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // writes the rest of the last line
     if wanted == len {
         let number = sample.number;
         let wrong = |error| Error::new(file.path(), ErrorKind::Sample { number, error });

@@ -8,10 +8,10 @@ use std::io::Write;
 use striae::Error;
 use striae::ffrecord::File;
 
-/// What the last sample of a packed folder starts with.
+/// The first bytes of the last sample of a packed folder.
 const PACKED: &[u8] = b"piouhjgbr";
 
-/// What `info --json` prints.
+/// The output of `info --json`.
 #[derive(Serialize)]
 struct Info {
     format: &'static str,
@@ -36,7 +36,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     if args.json { print_json_of(&args.file.path, &info) } else { info_text(&info) }
 }
 
-/// Whether it is what ffrecord's `pack_folder` makes: the last sample has the names of the others.
+/// Whether ffrecord's `pack_folder` made the file: its last sample has the names of the others.
 fn is_packed_folder(file: &File) -> Result<bool, Error> {
     let Some(last) = file.n().checked_sub(1) else { return Ok(false) };
     let Ok(last) = file.sample(last) else { return Ok(false) };

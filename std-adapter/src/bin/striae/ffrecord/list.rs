@@ -10,7 +10,7 @@ use striae::address::Address;
 use striae::ffrecord::File;
 use striae_core::ffrecord::Sample;
 
-/// What `ls --json` prints.
+/// The output of `ls --json`.
 #[derive(Serialize)]
 struct Listing<'a> {
     format: &'static str,
@@ -19,13 +19,13 @@ struct Listing<'a> {
     rows: Rows<'a>,
 }
 
-/// The samples, read while they are printed: there may be millions.
+/// The samples. They are read while they are printed, since there may be millions.
 struct Rows<'a> {
     file: &'a File,
     failed: &'a FirstError,
 }
 
-/// A sample.
+/// The row of a sample.
 #[derive(Serialize)]
 struct Row {
     number: u64,
@@ -35,7 +35,7 @@ struct Row {
     crc32: u32,
 }
 
-/// A sample that has no place, and why.
+/// The row of a sample without a valid place in the file, with the error.
 #[derive(Serialize)]
 struct WrongRow {
     number: u64,
@@ -65,8 +65,8 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
 }
 
 impl Rows<'_> {
-    /// Hands over each sample, or the number and the error of one that has no place, until that
-    /// fails.
+    /// Calls `each` for each sample, or for the number and the error of a sample without a valid
+    /// place. Ends at the first error of `each`.
     fn each<E>(
         &self,
         mut each: impl FnMut(Result<Sample, WrongRow>) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! The verbs on ffrecord files.
+//! The verbs for ffrecord files.
 
 mod cat;
 mod extract;
@@ -13,7 +13,7 @@ use striae::Format;
 
 pub(crate) use pack::pack;
 
-/// Does what is asked for with an ffrecord file.
+/// Runs a verb on an ffrecord file.
 pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     match verb {
         FileVerb::Info(args) => info::info(args),

@@ -1,4 +1,4 @@
-//! `striae cat` of a frame's chunk.
+//! `striae cat` of a GSD file.
 
 use crate::args::{CatArgs, Rows};
 use crate::failure::{Failure, Sound};
@@ -12,7 +12,7 @@ use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// Bytes that are read at once; a multiple of a value's size.
+/// Number of bytes that are read at once; a multiple of the size of each type.
 const PIECE: usize = 1 << 20;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
@@ -41,7 +41,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-/// What was wrong with a chunk that is not there, and which one may have been meant.
+/// The error for a missing chunk, with the most similar name in the frame as a hint.
 fn with_nearest(file: &File, frame: u64, name: &[u8], error: Error) -> Failure {
     if !matches!(error.kind(), ErrorKind::Gsd(gsd::ErrorKind::NoChunk { .. })) {
         return error.into();
@@ -68,7 +68,7 @@ fn cat_chunk(args: &CatArgs, file: &File, chunk: &Chunk) -> Result<(), Failure> 
             written.is_ok()
         })?;
         written.map_err(Failure::stdout)?;
-        // What stands behind the last line break is still in memory.
+        // The bytes after the last line break are still in the buffer.
         return out.flush().map_err(Failure::stdout);
     }
     let mut out = stdout();
@@ -80,7 +80,7 @@ fn cat_chunk(args: &CatArgs, file: &File, chunk: &Chunk) -> Result<(), Failure> 
     out.flush().map_err(Failure::stdout)
 }
 
-/// Hands over the bytes of a span, piece by piece.
+/// Calls `each` for the bytes of a span, piece by piece.
 fn each_piece(
     file: &File,
     span: Span,
@@ -100,7 +100,7 @@ fn each_piece(
     Ok(())
 }
 
-/// The text as one line, without NULs at its end, and without what a terminal would obey.
+/// Prints the text without trailing NULs, with control characters escaped.
 fn text(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<(), Failure> {
     let whole = file.read_text(chunk)?;
     let skip = span.offset().saturating_sub(chunk.span.offset());
@@ -111,7 +111,8 @@ fn text(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<
     writeln!(out, "{part}").map_err(Failure::stdout)
 }
 
-/// The numbers, one row a line. Floating-point numbers have as many digits as tell them apart.
+/// Prints the numbers, one line for each row. Floating-point numbers have as many digits as are
+/// needed to distinguish them.
 fn numbers(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<(), Failure> {
     let size = usize::try_from(chunk.kind.size().get()).unwrap_or(1);
     let mut column = 0;
@@ -131,13 +132,13 @@ fn numbers(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Resu
     })
 }
 
-/// A value; `bytes` are as many as its type has.
+/// Prints a value. `bytes` has the size of its type.
 fn number(kind: ChunkType, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     macro_rules! print {
         ($T:ty, $format:literal) => {
             match bytes.try_into() {
                 Ok(bytes) => write!(out, $format, <$T>::from_le_bytes(bytes)),
-                Err(_) => Ok(()), // never: chunks are whole numbers of values
+                Err(_) => Ok(()), // never happens: a chunk has whole values
             }
         };
     }

@@ -1,4 +1,4 @@
-//! What `striae info` says of a trajectory of the schema `hoomd`.
+//! `striae info` of a trajectory (schema `hoomd`).
 
 use super::JsonName;
 use crate::text::printable;
@@ -8,19 +8,19 @@ use striae::Error;
 use striae::gsd::hoomd::Trajectory;
 use striae::gsd::{File, Name};
 
-/// Names of logged quantities start with it.
+/// The prefix of the names of logged quantities.
 const LOG: &str = "log/";
 
-/// What stands in the trajectory, or why it cannot be read.
+/// The contents of a trajectory, or the reason why it cannot be read.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Hoomd<'a> {
     Known {
-        /// Of the first frame and of the last one.
+        /// Steps of the first and of the last frame.
         steps: Option<[u64; 2]>,
-        /// Particles of the first frame and of the last one.
+        /// Numbers of particles in the first and in the last frame.
         particles: Option<[u32; 2]>,
-        /// Types of particles in the first frame.
+        /// Particle types in the first frame.
         types: Vec<String>,
         /// Names of logged quantities, without `log/`.
         log: Vec<JsonName<'a>>,
@@ -31,7 +31,7 @@ pub(super) enum Hoomd<'a> {
 }
 
 impl<'a> Hoomd<'a> {
-    /// Of a file of another schema there is none.
+    /// Reads the trajectory; `None` if the file has another schema.
     pub(super) fn new(file: &'a File, path: &Path) -> Option<Self> {
         if file.header().schema.as_bytes() != b"hoomd" {
             return None;
@@ -57,7 +57,7 @@ impl<'a> Hoomd<'a> {
         })
     }
 
-    /// The lines to print: what, and its value.
+    /// The lines to print: name and value.
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
         let (steps, particles, types, log) = match self {
             Self::Known { steps, particles, types, log } => (steps, particles, types, log),

@@ -11,7 +11,7 @@ use striae::gsd::{File, Name, Stale};
 use striae_core::gsd::{Head, State};
 use striae_core::span::Span;
 
-/// What `info --json` prints.
+/// The output of `info --json`.
 #[derive(Serialize)]
 struct Info<'a> {
     format: &'static str,
@@ -28,15 +28,15 @@ struct Info<'a> {
     /// `none`, `appended`, `committed`, `torn` or `ahead`.
     record: &'static str,
     commit: Option<Commit>,
-    /// What one that is stale gave to the frames that it covers.
+    /// The options that a stale commit record states for the frames that it covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<Gone>,
-    /// What is in it, if the schema is hoomd.
+    /// The contents of a trajectory, if the schema is hoomd.
     #[serde(skip_serializing_if = "Option::is_none")]
     hoomd: Option<Hoomd<'a>>,
 }
 
-/// An index or a name list.
+/// The block of an index or of a name list.
 #[derive(Serialize)]
 struct Block {
     location: u64,
@@ -44,7 +44,7 @@ struct Block {
     used: u64,
 }
 
-/// What the commit record says.
+/// The contents of the commit record.
 #[derive(Serialize)]
 struct Commit {
     sequence: u32,
@@ -53,7 +53,7 @@ struct Commit {
     checksums: bool,
 }
 
-/// What does not hold for what gsd has appended, nor for what comes behind it.
+/// The options that do not apply to frames that gsd has appended, nor to later frames.
 #[derive(Serialize)]
 struct Gone {
     align: u64,
@@ -107,7 +107,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// The index as it is: a commit record knows of more than the header shows.
+/// The current index: a commit record may know a later one than the header.
 fn index(head: &Head) -> Block {
     let shown = head.header.index;
     let block = head.state.record().and_then(|record| record.index(shown)).unwrap_or(shown);

@@ -12,7 +12,7 @@ use striae::address::Address;
 use striae::gsd::{Chunks, File, NameList};
 use striae_core::gsd::{Chunk, ChunkType};
 
-/// What `ls --json` prints.
+/// The output of `ls --json`.
 #[derive(Serialize)]
 struct Listing<'a> {
     format: &'static str,
@@ -25,7 +25,7 @@ struct Listing<'a> {
     chunks: Rows<'a>,
 }
 
-/// The chunks, read while they are printed: there may be millions.
+/// The chunks. They are read while they are printed, since there may be millions.
 pub(super) struct Rows<'a> {
     file: &'a File,
     names: &'a NameList,
@@ -33,7 +33,7 @@ pub(super) struct Rows<'a> {
     failed: &'a FirstError,
 }
 
-/// A chunk.
+/// The row of a chunk.
 #[derive(Serialize)]
 struct Row<'a> {
     frame: u64,
@@ -47,7 +47,7 @@ struct Row<'a> {
     address: String,
 }
 
-/// An entry of the index that is none of a chunk, and why.
+/// The row of an index entry that is no valid chunk, with the error.
 #[derive(Serialize)]
 pub(super) struct WrongRow {
     slot: u64,
@@ -93,7 +93,8 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
 }
 
 impl Rows<'_> {
-    /// Hands over each chunk, or the slot and the error of one that is none, until that fails.
+    /// Calls `each` for each chunk, or for the slot and the error of an invalid entry. Ends at the
+    /// first error of `each`.
     pub(super) fn each<E>(
         &self,
         mut each: impl FnMut(Result<Chunk, WrongRow>) -> Result<(), E>,
@@ -125,7 +126,7 @@ impl Rows<'_> {
         self.names.get(id).map_or(b"", |name| name.as_bytes())
     }
 
-    /// Frames of the file, or those that were asked for.
+    /// Number of frames to list.
     pub(super) fn frames(&self) -> u64 {
         let frames = Frames::of(self.part, self.file.frames());
         frames.end.saturating_sub(frames.start)
@@ -171,17 +172,17 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// The line of the last chunk of a name. Chunks of one name are most often alike but for the frame:
-/// then only that is put in its place, as formatting takes longer than all else that a list does.
+/// The line of the last chunk of a name. Chunks of one name usually differ only in the frame. Then
+/// only the number of the frame is replaced, because formatting is the slowest part of a list.
 #[derive(Default)]
 struct Line<'a> {
     name: &'a str,
     text: Vec<u8>,
-    /// Type, rows and columns that it shows, if the frame stands in its first bytes.
+    /// Type, rows and columns in the text, if its first bytes have the frame.
     shown: Option<(ChunkType, u64, u32)>,
 }
 
-/// Columns of a frame's number.
+/// Width of the number of a frame.
 const FRAME: usize = 12;
 
 impl<'a> Line<'a> {
@@ -189,7 +190,7 @@ impl<'a> Line<'a> {
         Self { name, ..Self::default() }
     }
 
-    /// Makes it that of a chunk.
+    /// The line of `chunk`.
     fn of(&mut self, chunk: &Chunk) -> &[u8] {
         let shown = Some((chunk.kind, chunk.n, chunk.m));
         let front = self.text.first_chunk_mut().filter(|_| self.shown == shown);
@@ -206,7 +207,7 @@ impl<'a> Line<'a> {
         &self.text
     }
 
-    /// A number at the right of so many columns, or of more if it needs them.
+    /// Appends a number, right-aligned in `columns`; a longer number takes more columns.
     fn number(&mut self, columns: usize, number: u64) {
         const DIGITS: usize = 20;
         let mut digits = [b' '; DIGITS];
@@ -215,7 +216,7 @@ impl<'a> Line<'a> {
         self.text.extend_from_slice(digits.get(from..).unwrap_or_default());
     }
 
-    /// A text behind so many blanks, with blanks up to so many columns.
+    /// Appends `before` blanks and a text that is padded to `columns`.
     fn words(&mut self, before: usize, columns: usize, text: &str) {
         const BLANKS: [u8; 16] = [b' '; 16];
         self.text.extend_from_slice(BLANKS.get(..before).unwrap_or_default());
@@ -225,7 +226,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Puts the number of a frame at the right of its columns; whether there is room.
+/// Writes the number of a frame, right-aligned. Returns whether it has room.
 fn put_frame(frame: u64, columns: &mut [u8; FRAME]) -> bool {
     const TOO_LARGE: u64 = 10_u64.pow(12);
     if frame >= TOO_LARGE {
@@ -236,7 +237,7 @@ fn put_frame(frame: u64, columns: &mut [u8; FRAME]) -> bool {
     true
 }
 
-/// Puts the digits of a number at the right of `columns`, as many as fit, and says how many.
+/// Writes the digits of a number, right-aligned, as many as fit. Returns how many were written.
 fn put_number(mut number: u64, columns: &mut [u8]) -> usize {
     let mut len = 0usize;
     for digit in columns.iter_mut().rev() {

@@ -1,4 +1,4 @@
-//! The verbs on GSD files.
+//! The verbs for GSD files.
 
 mod cat;
 mod convert;
@@ -18,7 +18,7 @@ use std::path::Path;
 use striae::gsd::{File, OpenOptions};
 use striae::{Error, Format};
 
-/// Does what is asked for with a GSD file.
+/// Runs a verb on a GSD file.
 pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     match verb {
         FileVerb::Info(args) => info::info(args),
@@ -34,7 +34,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     }
 }
 
-/// Opens a file, to read its chunks past the page cache, if that is wanted.
+/// Opens a file; its chunks are read past the page cache if `--direct` is given.
 fn open(path: &Path, direct: Direct) -> Result<File, Error> {
     OpenOptions::new().direct(direct.options()).open(path)
 }

@@ -13,38 +13,38 @@ use striae::gsd::recover::{Certainty, Recover, Recovery, Run};
 
 #[derive(Serialize)]
 struct Report {
-    /// Whether all that the file shows is saved.
+    /// Whether everything that the file shows is saved.
     complete: bool,
-    /// Whether all of it is certain, too.
+    /// Whether it is also certain.
     exact: bool,
     frames: u64,
     guesses: u64,
     lost: u64,
-    /// Entries that were there and are not; left out if it is not known.
+    /// Number of lost index entries; left out if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_entries: Option<u64>,
     bytes: u64,
-    /// What the schema forbids, if it is in the file.
+    /// Something in the file that the schema forbids.
     #[serde(skip_serializing_if = "Option::is_none")]
     forbidden: Option<String>,
     invented: Vec<Invented>,
     runs: Vec<Row>,
 }
 
-/// A name that was invented.
+/// An invented name that replaces a lost one.
 #[derive(Serialize)]
 struct Invented {
     id: u16,
     name: String,
 }
 
-/// Frames that fared alike.
+/// Consecutive frames with one result.
 #[derive(Serialize)]
 struct Row {
-    /// Their numbers in the damaged file: the first, and the one behind the last.
+    /// Their numbers in the damaged file: the first, and one more than the last.
     from: u64,
     to: u64,
-    /// The number of the first one in the new file.
+    /// The number of the first of them in the new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<u64>,
     result: &'static str,
@@ -141,7 +141,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
     unless_gone(write())
 }
 
-/// How certain frames are, and why.
+/// How certain frames are, and the reason.
 fn split(certainty: &Certainty) -> (String, String) {
     let text = certainty.to_string();
     let (what, why) = text.split_once(": ").unwrap_or((&text, ""));

@@ -1,4 +1,4 @@
-//! `striae ls --summary`: what there is of each name.
+//! `striae ls --summary`: one line for each name.
 
 use super::JsonName;
 use super::list::Rows;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use striae::gsd::Name;
 use striae_core::gsd::{Chunk, ChunkType};
 
-/// The least and the most.
+/// The smallest and the largest value.
 #[derive(Clone, Copy, Serialize)]
 struct Reach(u64, u64);
 
@@ -30,10 +30,10 @@ impl std::fmt::Display for Reach {
     }
 }
 
-/// The chunks of a name.
+/// A summary of the chunks of a name.
 struct Sum {
     id: u16,
-    /// Frames that have one, and the last of them.
+    /// Number of frames that have such a chunk, and the last of these frames.
     frames: u64,
     last: u64,
     kinds: Vec<ChunkType>,
@@ -51,7 +51,7 @@ impl Sum {
     }
 
     fn add(&mut self, chunk: &Chunk) {
-        let is_new = self.last != chunk.frame; // a frame may have two of a name
+        let is_new = self.last != chunk.frame; // a frame may have two chunks of a name
         self.frames = self.frames.saturating_add(u64::from(is_new));
         self.last = chunk.frame;
         if !self.kinds.contains(&chunk.kind) {
@@ -70,7 +70,7 @@ struct Summary<'a> {
     names: Vec<OfName<'a>>,
 }
 
-/// A name in JSON; of rows and columns the least and the most.
+/// A name in JSON, with the smallest and the largest numbers of rows and columns.
 #[derive(Serialize)]
 struct OfName<'a> {
     name: JsonName<'a>,

@@ -12,7 +12,7 @@ use striae::address::Part;
 use striae::shown;
 use striae::sion::{File, Reopen, set_path};
 
-/// Bytes that are read at once.
+/// Number of bytes that are read at once.
 const PIECE: usize = 1 << 20;
 
 pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
@@ -30,7 +30,7 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
     if let Part::Chunk(_) = part {
         return Err(usage("bytes are added to a task or a key, and not to a chunk"));
     }
-    // Before the set is touched.
+    // The source is opened before the set is changed.
     let mut source = open(&args.source)?;
     if file.files().any(|(file, _)| is_same(file, &args.source)) {
         return Err(usage("cannot be added to itself"));

@@ -52,7 +52,7 @@ fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound,
     Ok(Sound::Yes)
 }
 
-/// What `--offset` and `--length` leave of a stream.
+/// The part of a stream that `--offset` and `--length` select.
 struct Wanted {
     skip: u64,
     len: u64,

@@ -66,7 +66,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// What `ls --json` and `info --json` start with.
+/// The common first part of `ls --json` and `info --json`.
 #[derive(Serialize)]
 struct Summary<'a> {
     format: &'static str,
@@ -95,7 +95,7 @@ struct Listing<'a> {
     tasks: Rows<'a>,
 }
 
-/// The tasks, read while they are printed: there may be millions.
+/// The tasks. They are read while they are printed, since there may be millions.
 struct Rows<'a> {
     set: &'a Set<'a>,
     keys: bool,
@@ -125,14 +125,14 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// A task that cannot be listed, and why.
+/// The row of a task that cannot be listed, with the error.
 #[derive(Serialize)]
 struct WrongRow {
     task: u64,
     error: String,
 }
 
-/// A task.
+/// The row of a task.
 struct Row<'a> {
     list: &'a Rows<'a>,
     entry: TaskEntry,
@@ -162,7 +162,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The chunk lengths of a task. What goes wrong ends them and is left in `error`.
+/// The chunk lengths of a task. An error ends the list and is stored in `error`.
 struct Lens<'a> {
     file: &'a File,
     entry: TaskEntry,
@@ -180,7 +180,7 @@ impl Serialize for Lens<'_> {
     }
 }
 
-/// The key-value records of a task. What goes wrong ends them and is left in `error`.
+/// The key-value records of a task. An error ends the list and is stored in `error`.
 struct Keys<'a> {
     file: &'a File,
     entry: TaskEntry,
@@ -211,7 +211,7 @@ fn keep<T>(place: &RefCell<Option<Error>>, error: Error) -> Option<T> {
     None
 }
 
-/// Hands over the records of a task until `each` fails; a set without records has none.
+/// Calls `each` for each key-value record of a task until `each` fails.
 fn each_key<E>(
     file: &File,
     entry: &TaskEntry,
@@ -253,7 +253,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     Ok(set.soundness())
 }
 
-/// The addresses of all tasks, and of their keys if they are wanted.
+/// Prints the addresses of all tasks, and of their keys if `keys` is set.
 fn ls_addresses(
     out: &mut impl Write,
     set: &Set<'_>,
@@ -336,15 +336,15 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     Ok(set.soundness())
 }
 
-/// What `info --json` prints.
+/// The output of `info --json`.
 #[derive(Serialize)]
 struct Info<'a> {
     #[serde(flatten)]
     summary: Summary<'a>,
-    /// Of the set: the worst of its files.
+    /// The state of the set: that of its worst file.
     ending: &'static str,
     seal: &'static str,
-    /// Of each file, in their order.
+    /// The state of each file, in the order of the files.
     endings: Vec<&'static str>,
     seals: Vec<&'static str>,
 }
@@ -380,7 +380,7 @@ const fn name_of_seal(seal: Sealing) -> &'static str {
     }
 }
 
-/// How the set was left, in words.
+/// Whether the set is closed, in words.
 fn words_of_ending(states: &[State]) -> &'static str {
     match states.iter().map(|state| state.ending).min() {
         Some(Ending::Closed) => "yes",
@@ -407,7 +407,7 @@ fn words_of_seal(states: &[State]) -> String {
     }
 }
 
-/// What no other writer leaves, in words. Files of striae need not have any of it.
+/// Properties that only files of striae have, in words. Not every file of striae has one.
 fn marks_of_striae(states: &[State]) -> Option<String> {
     let has = |mark: fn(&State) -> bool| states.iter().any(mark);
     let seal = has(|state| state.sealing != Sealing::None);

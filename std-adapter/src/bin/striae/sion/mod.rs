@@ -1,4 +1,4 @@
-//! The verbs on SIONlib files.
+//! The verbs for SIONlib files.
 
 mod append;
 mod cat;
@@ -23,7 +23,7 @@ use striae::sion::{self, File, OpenOptions, Opened};
 
 pub(crate) use pack::pack;
 
-/// Does what is asked for with a SIONlib file.
+/// Runs a verb on a SIONlib file.
 pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     match verb {
         FileVerb::Info(args) => list::info(args),
@@ -39,12 +39,12 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     }
 }
 
-/// Which file of a set was taken without the others, in JSON.
+/// The only file of a set that was read, in JSON.
 #[derive(Serialize)]
 pub(crate) struct PartOfSet {
     file: u32,
     files: u32,
-    /// The set's name, if the file's is one of its files.
+    /// The name of the set, if it follows from the name of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     set: Option<String>,
 }
@@ -56,7 +56,7 @@ impl PartOfSet {
     }
 }
 
-/// Says that only one file of a set was taken, if it was; `done` is what was done with it.
+/// Reports if only one file of a set was read. `done` says what was done with it: read, checked.
 pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done: &str) {
     let Some(part) = part else { return };
     let set = match sion::set_path(part, path) {
@@ -71,7 +71,7 @@ pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done:
     ));
 }
 
-/// Says which files are lost, and what is read in their place.
+/// Reports which files are lost, and which files are read in their place.
 fn complain_of_copies(file: &File) {
     for (lost, copy) in file.copies() {
         let (lost, copy) = (shown::path(&lost), shown::path(copy));
@@ -80,7 +80,7 @@ fn complain_of_copies(file: &File) {
 }
 
 impl Set {
-    /// Opens it, closed or not.
+    /// Opens the set, closed or not.
     fn open_any(&self) -> Result<Opened, Error> {
         let opened = OpenOptions::new().alone(self.alone).open(&self.path)?;
         if let Opened::Closed(file) = &opened {
@@ -89,13 +89,12 @@ impl Set {
         Ok(opened)
     }
 
-    /// Says that only one file of a set is read, unless that was asked for.
+    /// Reports if only one file of a set is read, unless `--alone` is given.
     fn complain_of_part(&self, part: Option<sion::PartOfSet>) {
         complain_of_part(part.filter(|_| !self.alone), &self.path, "read");
     }
 
-    /// Opens it if it was closed, to read the streams past the page cache, if there are options for
-    /// that.
+    /// Opens a closed set. With options in `direct`, its streams are read past the page cache.
     fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
         match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
             Opened::Closed(file) => {
@@ -108,7 +107,7 @@ impl Set {
     }
 }
 
-/// Shows a bar for work on all streams of a set.
+/// Shows a progress bar for work on all streams of a set.
 fn with_bar_of<T>(
     set: &File,
     work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> Result<T, Error>,
@@ -117,7 +116,7 @@ fn with_bar_of<T>(
     Ok(with_bar(total.map_err(Failure::File)?, work)?)
 }
 
-/// What failed at a stream: the library's own error if it is one.
+/// The failure for an error of a stream; an error of the library is kept as it is.
 fn failure(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
     |error| match error.downcast::<Error>() {
         Ok(error) => Failure::File(error),

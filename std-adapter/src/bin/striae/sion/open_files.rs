@@ -1,13 +1,13 @@
-//! How many files may be open.
+//! The limit of open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::num::NonZeroU32;
 
-/// Files that are open besides those of a new set.
+/// Number of open files besides those of a new set.
 const OTHERS: u64 = 256;
 
-/// Lets the program write a set of so many files, all of which are open at once: often only the
-/// soft limit forbids that. If the hard one does, too, opening says so.
+/// Raises the soft limit, so that all files of a new set can be open at once. If the hard limit
+/// forbids that, opening a file reports it.
 pub(super) fn open_many(nfiles: NonZeroU32) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = u64::from(nfiles.get()).saturating_add(OTHERS);

@@ -30,7 +30,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-/// Says more of a folder that is not alone.
+/// Adds a hint to the error for a folder that is not the only source.
 fn several(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Io(why) if why.kind() == io::ErrorKind::IsADirectory => {
