@@ -102,7 +102,7 @@ fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
     match Format::of_name(out).filter(|&named| named != format) {
         Some(named) => {
             let text = format!(
-                "ends as the name of {} does, and what is written is {}: it needs another name",
+                "has the ending of {}, but the new file is {}: choose another name",
                 named.a_file(),
                 format.a_file()
             );

@@ -46,13 +46,13 @@ fn words(leftover: &Leftover) -> String {
     let path = leftover.path.display();
     let who = match leftover.is_certain {
         true => "was left by a run that was killed",
-        false => "was left by a run that was killed, or belongs to one that is at work",
+        false => "was left by a run that was killed, or belongs to a run in progress",
     };
     let (files, bytes) = (leftover.files, BinaryBytes(leftover.bytes));
     let replaced = match leftover.replaced {
         0 => String::new(),
         n => {
-            format!(" and, in its folder replaced, {n} that were there before, look at them first")
+            format!(" and {n} replaced files in its folder replaced, which you should check first")
         }
     };
     let remove = quoted(&leftover.path);

@@ -87,7 +87,7 @@ fn what_cannot_be_appended_to_is_refused_and_not_touched() {
     refuse(copy.main(), "task/0/key/1", &source, "no key-value records");
     refuse(copy.main(), "frame/0/a", &source, "addresses in a SIONlib file are ");
     refuse(copy.main(), "task/0", &copy.path("none"), "none: No such file");
-    refuse(copy.main(), "task/0", &second, "cannot be added to itself");
+    refuse(copy.main(), "task/0", &second, "cannot be appended to itself");
     refuse(&second, "task/0", &source, "is one file of the set ");
     let unclosed = Copy::of("s19_unclosed_flushed");
     striae(&["append", unclosed.main(), "task/0", &source]).assert().code(1);

@@ -52,7 +52,7 @@ fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failur
         written = out.write_all(bytes);
         written.is_ok()
     })?;
-    written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // writes the rest of the last line
+    written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // the rest of the last line
     if wanted == len {
         let number = sample.number;
         let wrong = |error| Error::new(file.path(), ErrorKind::Sample { number, error });

@@ -7,7 +7,7 @@ use striae::ffrecord::Pack;
 
 pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     if args.out.extension().is_none_or(|extension| extension != "ffr") {
-        let text = "ffrecord opens nothing else than files whose names end in .ffr";
+        let text = "ffrecord only opens files whose names end in .ffr";
         return Err(Failure::usage(&args.out, text));
     }
     let pack = Pack::new().output(args.layout.output());

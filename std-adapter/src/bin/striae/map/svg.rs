@@ -114,7 +114,7 @@ impl Svg {
             self.line(0, &note);
         }
         if is_sampled {
-            self.line(0, "~ is estimated: some cells have too many places to look at all.");
+            self.line(0, "~ is an estimate: some cells have too many places to examine all.");
         }
     }
 

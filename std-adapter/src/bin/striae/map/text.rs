@@ -62,7 +62,7 @@ fn write_legend(out: &mut impl Write, pictures: &[Picture]) -> io::Result<()> {
         writeln!(out, "{note}")?;
     }
     if is_sampled {
-        writeln!(out, "~ is estimated: some letters stand for too many places to look at all")?;
+        writeln!(out, "~ is an estimate: some letters stand for too many places to examine all")?;
     }
     Ok(())
 }

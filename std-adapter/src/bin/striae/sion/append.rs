@@ -22,18 +22,16 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
     if let Some(part) = file.part_of_set() {
         let set =
             set_path(part, path).map_or_else(String::new, |set| format!(" {}", shown::path(&set)));
-        return Err(usage(&format!(
-            "is one file of the set{set}, which is appended to as a whole"
-        )));
+        return Err(usage(&format!("is one file of the set{set}; append needs the whole set")));
     }
     let (task, part) = file.locate(&args.address)?;
     if let Part::Chunk(_) = part {
-        return Err(usage("bytes are added to a task or a key, and not to a chunk"));
+        return Err(usage("bytes are appended to a task or a key, and not to a chunk"));
     }
     // The source is opened before the set is changed.
     let mut source = open(&args.source)?;
     if file.files().any(|(file, _)| is_same(file, &args.source)) {
-        return Err(usage("cannot be added to itself"));
+        return Err(usage("cannot be appended to itself"));
     }
     drop(file);
     let mut set = Reopen::new().open(path)?;

@@ -34,7 +34,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
 fn several(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Io(why) if why.kind() == io::ErrorKind::IsADirectory => {
-            Failure::Usage(format!("{error}, which is packed alone or not at all"))
+            Failure::Usage(format!("{error}; a folder must be the only source"))
         }
         _ => Failure::File(error),
     }
