@@ -1,6 +1,6 @@
-//! Addresses: one text for one thing in a file.
+//! Addresses of streams, chunks and samples in a file, as text.
 //!
-//! | format | address | what it is |
+//! | format | address | meaning |
 //! |---|---|---|
 //! | SIONlib | `task/3` | the stream of task 3 |
 //! | | `task/3/chunk/1` | chunk 1 of it |
@@ -9,14 +9,14 @@
 //! | GSD | `frame/9/particles/position` | the chunk `particles/position` of frame 9 |
 //! | ffrecord | `sample/7` | sample 7 |
 //!
-//! Numbers of tasks, frames and samples are counted from 0, and negative ones from the end: `-1` is
-//! the last. A rank's number is its value, which may be negative. Chunks and keys are numbers from
-//! 0 on.
+//! Numbers of tasks, frames and samples count from 0; negative numbers count from the end: `-1` is
+//! the last one. The number after `rank/` is the global rank itself, which may be negative. Chunks
+//! count from 0, and keys are numbers of at least 0.
 //!
-//! The name of a GSD chunk is all that follows `frame/9/`, with its slashes. An address has no
-//! other characters than letters and digits of ASCII and `/ . _ - + , : @ =`: a shell takes it for
-//! one word as it is. Other bytes of a name, also `%` and space, are written as `%` and two
-//! hexadecimal digits. Parsing takes them also as they are, except for `%`.
+//! The name of a GSD chunk is the whole rest after `frame/9/`, including slashes. An address is
+//! written with ASCII letters, ASCII digits and `/ . _ - + , : @ =` only, so that a shell needs no
+//! quotes. Other bytes of a name, also `%` and space, are written as `%` and two hexadecimal
+//! digits. Parsing also accepts these bytes as they are, except for `%`.
 //!
 //! A [`Pattern`] stands for several addresses: `task/[0-9]*`, `frame/*/particles/*`.
 
@@ -30,7 +30,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-/// One thing in a file, whose text is said in the [module](self).
+/// The address of one stream, chunk or sample. The [module](self) describes its text.
 ///
 /// ```
 /// use striae::address::{Address, Index};
@@ -52,23 +52,23 @@ pub enum Address {
     Sample(Index),
 }
 
-/// What of a task is meant.
+/// The addressed part of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All of its stream.
+    /// Its whole stream.
     All,
-    /// `chunk/C`: a chunk of it.
+    /// `chunk/C`: one chunk.
     Chunk(u64),
-    /// `key/K`: the value of a key.
+    /// `key/K`: the value of one key.
     Key(u64),
 }
 
-/// A number of a task, frame or sample.
+/// The number of a task, frame or sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Index {
     /// Counted from 0.
     FromStart(u64),
-    /// Counted from the end: 1 is the last.
+    /// Counted from the end: 1 is the last one.
     FromEnd(NonZeroU64),
 }
 
@@ -76,7 +76,7 @@ impl Index {
     /// The last one.
     pub const END: Self = Self::FromEnd(NonZeroU64::MIN);
 
-    /// Which of `count` it is, if they have it.
+    /// The number from the start, if it is less than `count`.
     #[must_use]
     pub fn of(self, count: u64) -> Option<u64> {
         match self {
@@ -86,34 +86,34 @@ impl Index {
     }
 }
 
-/// Why a text is no address, or an address none of a file.
+/// Why a text is not an address, or why an address does not fit a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no address.
+    /// The text is not an address.
     Form {
         /// The text.
         text: String,
-        /// What it must be.
+        /// The required form.
         must: &'static str,
     },
-    /// It is an address in files of another format.
+    /// The address belongs to another format.
     NotOf {
         /// The address.
         address: String,
         /// The format of the file.
         format: Format,
     },
-    /// The file does not have so many.
+    /// The number in the address is too large for the file.
     OutOfRange {
         /// The address.
         address: String,
         /// The format of the file.
         format: Format,
-        /// Tasks, frames or samples of the file.
+        /// Number of tasks, frames or samples in the file.
         count: u64,
     },
-    /// Nothing in the file has such an address.
+    /// Nothing in the file has this address or matches this pattern.
     NoMatch {
         /// The address or the pattern.
         pattern: String,
@@ -157,7 +157,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Address {
-    /// The format of files that have such addresses.
+    /// The format that the address belongs to.
     #[must_use]
     pub const fn format(&self) -> Format {
         match self {
@@ -167,8 +167,8 @@ impl Address {
         }
     }
 
-    /// This address, with its number counted from the start, in a file of `format` that has `count`
-    /// tasks, frames or samples. A rank stays as it is.
+    /// Returns the address with its number counted from the start, for a file of `format` with
+    /// `count` tasks, frames or samples. A rank stays as it is.
     ///
     /// # Errors
     /// [`Error::NotOf`], [`Error::OutOfRange`].
@@ -188,12 +188,12 @@ impl Address {
         })
     }
 
-    /// Whether it is a part of a task.
+    /// Whether this is the address of a part of a task.
     const fn is_part(&self) -> bool {
         matches!(self, Self::Task(_, part) | Self::Rank(_, part) if !matches!(part, Part::All))
     }
 
-    /// The address of the task with this number.
+    /// The address of a task.
     #[must_use]
     pub const fn task(task: u64) -> Self {
         Self::Task(Index::FromStart(task), Part::All)
@@ -205,7 +205,7 @@ impl Address {
         Self::Chunk(Index::FromStart(frame), name.into())
     }
 
-    /// The address of the sample with this number.
+    /// The address of a sample of an ffrecord file.
     #[must_use]
     pub const fn sample(sample: u64) -> Self {
         Self::Sample(Index::FromStart(sample))
@@ -242,7 +242,7 @@ impl fmt::Display for Index {
     }
 }
 
-/// A name as addresses have it.
+/// Displays a name in the encoding of addresses.
 #[derive(Debug, Clone, Copy)]
 pub struct Encoded<'a>(pub &'a [u8]);
 
@@ -256,13 +256,13 @@ impl fmt::Display for Encoded<'_> {
     }
 }
 
-/// Whether neither a shell nor a pattern nor a terminal takes it for more than it is.
+/// Whether a byte has no special meaning in a shell, in a pattern and on a terminal.
 const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'+' | b',' | b':' | b'@' | b'=')
 }
 
-/// The bytes of a name, if each `%` has two digits.
+/// Decodes a name; `None` if a `%` is not followed by two hexadecimal digits.
 fn decode(text: &str) -> Option<Box<[u8]>> {
     let mut name = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -279,7 +279,7 @@ fn decode(text: &str) -> Option<Box<[u8]>> {
     Some(name.into())
 }
 
-/// A number that has nothing but digits.
+/// Parses a number that consists of digits only.
 fn number<T: FromStr>(digits: &str) -> Option<T> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number)
@@ -298,7 +298,7 @@ impl FromStr for Index {
     }
 }
 
-/// What follows the number of a task.
+/// Parses the text after the number of a task.
 fn part(text: &str) -> Option<Part> {
     match text.split_once('/') {
         None if text.is_empty() => Some(Part::All),
@@ -308,7 +308,7 @@ fn part(text: &str) -> Option<Part> {
     }
 }
 
-/// The number of a task or its rank, and the part of it.
+/// Parses the number of a task or its rank, and the part of the task.
 fn with_part<T: FromStr>(text: &str) -> Option<(T, Part)> {
     match text.split_once('/') {
         None => Some((text.parse().ok()?, Part::All)),

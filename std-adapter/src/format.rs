@@ -1,4 +1,4 @@
-//! Which format a file has, found from its first bytes, or from what its tables say of each other.
+//! Recognizes the format of a file by its first bytes, its name or its tables.
 
 use crate::error::{Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
@@ -10,66 +10,66 @@ use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::finding::is_mostly;
 
-/// What can be done with a file, by the words of the program's command line.
+/// What can be done with a file: the verbs of the program's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Say in words what it is.
+    /// Describe a file in words.
     Info,
-    /// List what is in it.
+    /// List the contents.
     Ls,
-    /// Print every field of its metadata.
+    /// Print every metadata field.
     Dump,
-    /// Write one thing in it to standard output.
+    /// Write streams, chunks or samples to standard output.
     Cat,
-    /// Write each thing in it into a file of its own.
+    /// Write the contents to separate files.
     Extract,
-    /// Write it anew.
+    /// Rewrite the file.
     Convert,
-    /// Save in a new file what is left of it.
+    /// Save what is left of a file in a new file.
     Recover,
-    /// Check it.
+    /// Check the file.
     Verify,
-    /// Draw whose bytes are where.
+    /// Draw what is where in the file.
     Map,
-    /// Add to one thing in it.
+    /// Append data to a task.
     Append,
-    /// Make one of many files.
+    /// Make a file from other files.
     Pack,
 }
 
-/// What is known of a format before a file is opened.
+/// The properties of a format.
 struct Row {
-    /// In output for programs.
+    /// The name in output for programs.
     name: &'static str,
-    /// In words.
+    /// The name in text.
     display: &'static str,
-    /// With its article, in words.
+    /// "a NAME file" in text, with the right article.
     a_file: &'static str,
-    /// What names of files end in, without the dot.
+    /// The ending of file names, without the dot.
     ending: &'static str,
-    /// What files start with; nothing if there is no magic.
+    /// The magic bytes at the start of a file; empty if there are none.
     magic: &'static [u8],
     verbs: &'static [Verb],
-    /// What is counted in them.
+    /// What is counted in the files: task, frame, sample.
     thing: &'static str,
-    /// How what is in them is addressed.
+    /// The forms of addresses, in text.
     addresses: &'static str,
 }
 
-/// Makes [`Format`] of its table: a row a format, and each row has all fields.
+/// Defines [`Format`] from a table with one row for each format.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr),+ $(,)? })+) => {
-        /// A format of files.
+        /// A file format.
         ///
-        /// Not `non_exhaustive`: whoever does something for each format must see when there is one
-        /// more.
+        /// Not `non_exhaustive`: a new format must cause a compile error where each format is
+        /// handled.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Format {
             $($(#[$doc])* $variant,)+
         }
 
         impl Format {
-            /// All that can be told apart.
+            /// All formats.
             pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
 
             const fn row(self) -> &'static Row {
@@ -112,7 +112,7 @@ formats! {
         thing: "frame",
         addresses: "frame/N/NAME",
     }
-    /// ffrecord: starts with a checksum, so that it is known by its name or by its tables.
+    /// ffrecord: starts with a checksum, so it is recognized by its name or by its tables.
     Ffrecord {
         name: "ffrecord",
         display: "ffrecord",
@@ -129,14 +129,13 @@ formats! {
 }
 
 impl Format {
-    /// Bytes that tell.
+    /// Number of bytes at the start of a file that determine its format.
     pub const LEN: usize = 8;
 
-    /// The format of the file at `path`. A file whose first bytes are damaged has the format that
-    /// most of them belong to.
+    /// The format of the file at `path`. If the first bytes are damaged, most of them decide.
     ///
     /// # Errors
-    /// [`ErrorKind::NoFormat`] if it has none of them; the operating system's.
+    /// [`ErrorKind::NoFormat`] if no format is recognized; an error of the operating system.
     pub fn of_file(path: &Path) -> Result<Self, Error> {
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         Self::of_open(path, &file)
@@ -158,25 +157,26 @@ impl Format {
         if let Some(format) = Self::of_bytes(bytes) {
             return Ok(format);
         }
-        // ffrecord asks for this name.
+        // ffrecord requires this ending.
         if path.extension().is_some_and(|ending| ending == Self::Ffrecord.ending()) {
             return Ok(Self::Ffrecord);
         }
-        // Last, since it looks at more than what a file starts with.
+        // Last, since it reads more than the first bytes.
         match is_ffrecord(file).map_err(|error| at(error.into()))? {
             true => Ok(Self::Ffrecord),
             false => Err(at(ErrorKind::NoFormat { start: bytes.into() })),
         }
     }
 
-    /// The format of a file that starts with `bytes`, of which the first [`Format::LEN`] count, if
-    /// they tell.
+    /// The format of a file that starts with `bytes`, if they determine it. Only the first
+    /// [`Format::LEN`] bytes count.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|format| is_mostly(format.magic(), bytes))
     }
 
-    /// The format that a name promises by its ending, in whatever case: `.sion`, `.gsd`, `.ffr`.
+    /// The format that belongs to the ending of a name, in upper or lower case: `.sion`, `.gsd`,
+    /// `.ffr`.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         let numbered = path.extension()?;
@@ -190,13 +190,13 @@ impl Format {
         Self::ALL.into_iter().find(|format| ending.eq_ignore_ascii_case(format.ending()))
     }
 
-    /// What names of its files end in, as its own programs have it, without the dot.
+    /// The usual ending of names of its files, without the dot.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         self.row().ending
     }
 
-    /// What its files start with; nothing if they have no magic.
+    /// The magic bytes at the start of its files; empty if there are none.
     #[must_use]
     pub const fn magic(self) -> &'static [u8] {
         self.row().magic
@@ -208,7 +208,7 @@ impl Format {
         self.row().name
     }
 
-    /// A file of it in words, with the article.
+    /// A file of this format in text, with the article: "a GSD file".
     #[must_use]
     pub const fn a_file(self) -> &'static str {
         self.row().a_file
@@ -220,37 +220,37 @@ impl Format {
         self.row().thing
     }
 
-    /// How what is in its files is [addressed](crate::address), in words.
+    /// The forms of [addresses](crate::address) in its files, in text.
     #[must_use]
     pub const fn addresses(self) -> &'static str {
         self.row().addresses
     }
 
-    /// Whether this can be done with its files.
+    /// Whether files of this format support `verb`.
     #[must_use]
     pub fn supports(self, verb: Verb) -> bool {
         self.row().verbs.contains(&verb)
     }
 }
 
-/// A file whose format was found.
+/// A file whose format was recognized.
 ///
-/// While this lives, whatever this crate opens by this path is this file, or an error: another file
-/// that got the name meanwhile is not taken for it. That holds for functions that open a path
-/// several times, too. It is meant for programs that do one thing with one file.
+/// As long as this value lives, all functions of this crate that open the path open this file, or
+/// fail if another file has got the name meanwhile. This also holds for functions that open the
+/// path several times. It is meant for programs that do one thing with one file.
 #[derive(Debug)]
 pub struct Recognized {
     format: Format,
-    /// Another file cannot have its inode's number as long as it is open.
+    /// As long as the file is open, no other file can have its inode number.
     _pin: Pin,
 }
 
 impl Recognized {
-    /// Finds the format of the file at `path`, as [`Format::of_file`] does. If the file is the lost
-    /// first file of a SIONlib set, its copy in a buddy set is recognized in its place.
+    /// Recognizes the format of the file at `path`, as [`Format::of_file`] does. If the file is the
+    /// lost first file of a SIONlib set, its copy in a buddy set is recognized in its place.
     ///
     /// # Errors
-    /// As [`Format::of_file`].
+    /// The errors of [`Format::of_file`].
     pub fn new(path: &Path) -> Result<Self, Error> {
         let copy = copy_if_lost(path, 0);
         let path = copy.as_deref().unwrap_or(path);
@@ -258,7 +258,7 @@ impl Recognized {
         Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
     }
 
-    /// Its format.
+    /// The format of the file.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format

@@ -1,4 +1,4 @@
-//! Patterns of addresses, and what they stand for in a file.
+//! Patterns of addresses, and the selection of their matches in a file.
 
 use super::{Address, Error, Index};
 use crate::format::Format;
@@ -7,13 +7,13 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use striae_hoomd::glob;
 
-/// An address, or a pattern of addresses: `*` stands for any characters, also none and also `/`,
-/// `?` for one, `[a-c]` and `[!a-c]` for one of some.
+/// An address, or a pattern of addresses: `*` matches any characters, also none and also `/`; `?`
+/// matches one character; `[a-c]` and `[!a-c]` match one character of a set, or not of the set.
 ///
-/// A pattern is compared with addresses as they are displayed, whose numbers are counted from the
-/// start; the number in `frame/-1/*` is counted from the end all the same. The first `*` in
-/// `frame/*/particles/*` stands for a number, and not for a part of the name. `task/*` stands for
-/// whole tasks, and `task/*/*` for their keys, or their chunks in a set without keys.
+/// A pattern is compared with displayed addresses, whose numbers count from the start. But a number
+/// in a pattern may count from the end: `frame/-1/*`. The first `*` in `frame/*/particles/*` matches
+/// only a number, and no part of the name. `task/*` matches whole tasks, and `task/*/*` matches
+/// their keys, or in a set without keys their chunks.
 ///
 /// ```
 /// use striae::address::{Address, Pattern};
@@ -32,7 +32,7 @@ enum Kind {
     Many(String),
 }
 
-/// Compares kind, number and the rest one by one if both have all of them.
+/// Compares kind, number and rest separately if both texts have all three.
 fn matches(pattern: &str, address: &str) -> bool {
     let pieces = || pattern.splitn(3, '/').zip(address.splitn(3, '/'));
     match pieces().count() {
@@ -68,7 +68,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// The address, if it is one.
+    /// The address, if this is not a pattern of several addresses.
     #[must_use]
     pub const fn address(&self) -> Option<&Address> {
         match &self.0 {
@@ -77,7 +77,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it is this address, or stands for it.
+    /// Whether this is the address, or a pattern that matches it.
     #[must_use]
     pub fn matches(&self, address: &Address) -> bool {
         match &self.0 {
@@ -87,10 +87,10 @@ impl Pattern {
         }
     }
 
-    /// This pattern for a file: see [`Address::resolve`].
+    /// Returns the pattern for a file: see [`Address::resolve`].
     ///
     /// # Errors
-    /// As [`Address::resolve`].
+    /// The errors of [`Address::resolve`].
     pub fn resolve(&self, format: Format, count: u64) -> Result<Self, Error> {
         let text = match &self.0 {
             Kind::One(address) => return address.resolve(format, count).map(Self::from),
@@ -108,7 +108,7 @@ impl Pattern {
         Ok(Self(Kind::Many(format!("{kind}/{number}{rest}"))))
     }
 
-    /// Whether it may stand for parts of tasks, and not for whole tasks alone.
+    /// Whether it may match parts of tasks.
     fn has_parts(&self) -> bool {
         match &self.0 {
             Kind::One(address) => address.is_part(),
@@ -117,27 +117,26 @@ impl Pattern {
     }
 }
 
-/// What is chosen of a file by patterns.
+/// What patterns select in a file.
 #[derive(Debug)]
 pub struct Selection {
     format: Format,
-    /// And whether something was there that it stands for.
+    /// Each pattern, and whether it has matched something.
     patterns: Vec<(Pattern, AtomicBool)>,
 }
 
 impl Selection {
-    /// What these stand for in a file of `format` that has `count` tasks, frames or samples.
+    /// Makes a selection for a file of `format` with `count` tasks, frames or samples.
     ///
     /// # Errors
-    /// As [`Address::resolve`].
+    /// The errors of [`Address::resolve`].
     pub fn new(patterns: &[Pattern], format: Format, count: u64) -> Result<Self, Error> {
         let resolve = |pattern: &Pattern| Ok((pattern.resolve(format, count)?, false.into()));
         let patterns = patterns.iter().map(resolve).collect::<Result<_, _>>()?;
         Ok(Self { format, patterns })
     }
 
-    /// Whether an address is chosen. That there is one is kept in mind for
-    /// [`check`](Self::check).
+    /// Whether an address is selected. A match is recorded for [`check`](Self::check).
     #[must_use]
     pub fn has(&self, address: &Address) -> bool {
         let mut has = false;
@@ -148,13 +147,14 @@ impl Selection {
         has
     }
 
-    /// Whether chunks or keys of tasks may be chosen, and not whole tasks alone.
+    /// Whether chunks or keys of tasks may be selected.
     #[must_use]
     pub fn has_parts(&self) -> bool {
         self.patterns.iter().any(|(pattern, _)| pattern.has_parts())
     }
 
-    /// Asked when all addresses of the file were looked at: whether each pattern stood for one.
+    /// Checks that each pattern has matched an address, after [`has`](Self::has) was called for all
+    /// addresses of the file.
     ///
     /// # Errors
     /// [`Error::NoMatch`].
