@@ -11,9 +11,9 @@ use striae_hoomd::glob;
 /// matches one character; `[a-c]` and `[!a-c]` match one character of a set, or not of the set.
 ///
 /// A pattern is compared with displayed addresses, whose numbers count from the start. But a number
-/// in a pattern may count from the end: `frame/-1/*`. The first `*` in `frame/*/particles/*` matches
-/// only a number, and no part of the name. `task/*` matches whole tasks, and `task/*/*` matches
-/// their keys, or in a set without keys their chunks.
+/// in a pattern may count from the end: `frame/-1/*`. In `frame/*/particles/*`, the first `*`
+/// matches only a number, and no part of the name. `task/*` matches whole tasks, and `task/*/*`
+/// matches their keys, or in a set without keys their chunks.
 ///
 /// ```
 /// use striae::address::{Address, Pattern};
