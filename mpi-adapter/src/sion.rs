@@ -241,8 +241,8 @@ where
         Ok(bytes.len())
     }
 
-    /// Makes room for `len` more bytes of this rank: META2 is moved after the blocks that they
-    /// need. All ranks call this, each with its own `len`. This takes one collective.
+    /// Makes room for `len` more bytes of this rank: moves META2 to an offset after the blocks that
+    /// they need. All ranks call this, each with its own `len`. This takes one collective.
     ///
     /// # Errors
     /// [`Fault`]. The file stays as the last commit left it.
@@ -313,7 +313,7 @@ where
         u32::try_from(chunks).map_err(|_| FULL)
     }
 
-    /// Makes sure that a publication which may be visible is visible. All ranks know of it.
+    /// Makes a publication visible that may be visible already. All ranks know about it.
     fn settle(&mut self) -> Result<(), Fault> {
         let Some(new) = self.book.unsettled().copied() else { return Ok(()) };
         let (file, mut settle) = (&self.file, Visible::settle(self.book.meta1(), new));
@@ -353,7 +353,7 @@ where
     }
 
     fn publication(&self, new: Varheader) -> Publication {
-        self.book.publication(new, 0, CHECKSUM) // rank 0 looks how long the file is
+        self.book.publication(new, 0, CHECKSUM) // rank 0 finds out how long the file is
     }
 }
 

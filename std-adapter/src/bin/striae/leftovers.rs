@@ -51,9 +51,7 @@ fn words(leftover: &Leftover) -> String {
     let (files, bytes) = (leftover.files, BinaryBytes(leftover.bytes));
     let replaced = match leftover.replaced {
         0 => String::new(),
-        n => {
-            format!(" and {n} replaced files in its folder replaced, which you should check first")
-        }
+        n => format!(" and {n} replaced files in its folder replaced (check them first)"),
     };
     let remove = quoted(&leftover.path);
     format!("{path} {who}: {files} files{replaced}, {bytes}; rm -r {remove} removes it")
