@@ -1,4 +1,4 @@
-//! Reading that believes nothing without its checksum, where there is one.
+//! Reading with checksums: data that have a checksum are compared with it.
 
 use super::file::File;
 use super::window::FileToken;
@@ -13,10 +13,10 @@ use striae_core::store::usize_to_u64;
 use striae_inspect::subject::read_pieces;
 use zerocopy::FromBytes;
 
-/// Most bytes of a chunk with checksums: one of each name.
+/// The most bytes of a chunk of checksums: one row for each possible name.
 const MAX_LEN: u64 = 8 << 16;
 
-/// Compares index, names and what the header says the file is with the checksums of the commit.
+/// Compares index, names and identity fields of the header with the checksums in the commit record.
 pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk>> {
     let Some(record) = head.state.record() else { return Ok(()) };
     let mut index = head.index();
@@ -48,14 +48,14 @@ fn crc_of(store: &Bulk, span: Span) -> Result<u32, ReadError<Bulk>> {
     Ok(crc)
 }
 
-/// The checksums of a frame, themselves checked.
+/// The checksums of a frame, after a check of their own checksum.
 #[derive(Debug)]
 pub(super) struct Sums {
     look: FileToken,
     frame: u64,
     /// The chunk that holds them; `None` if the frame has none.
     own: Option<Chunk>,
-    /// In the order of the ids.
+    /// One row for each chunk, in the order of the ids.
     rows: Vec<ChecksumRow>,
 }
 
@@ -64,24 +64,26 @@ pub(super) struct Sums {
 pub(super) struct Cache(Mutex<Option<Arc<Sums>>>);
 
 impl Clone for Cache {
-    /// An empty one: clones read other frames.
+    /// Returns an empty cache: a clone reads other frames.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl File {
-    /// Compares the CRC-32C of the bytes of a chunk with the checksum that its frame has of it, if
-    /// it has some.
+    /// Compares the CRC-32C of a chunk's bytes with the chunk's checksum in its frame. A frame
+    /// without checksums passes.
     ///
     /// # Errors
-    /// [`ErrorKind::Chunk`](super::ErrorKind::Chunk) with
-    /// [`core_gsd::Error::Checksum`] or [`core_gsd::Error::NoChecksums`]; the operating system's.
+    /// [`ErrorKind::Chunk`](super::ErrorKind::Chunk) with [`core_gsd::Error::Checksum`] if the two
+    /// differ, or with [`core_gsd::Error::NoChecksums`] if the frame's checksums lack this chunk;
+    /// an error of the operating system.
     pub(super) fn check_crc(&self, chunk: &Chunk, crc: u32) -> Result<(), Error> {
         self.check_crc_by(&*self.sums_of(chunk.frame)?, chunk, crc)
     }
 
-    /// Does what [`check_crc`](Self::check_crc) does, by the checksums of the chunk's frame.
+    /// Does what [`check_crc`](Self::check_crc) does, with the given checksums of the chunk's
+    /// frame.
     pub(super) fn check_crc_by(&self, sums: &Sums, chunk: &Chunk, crc: u32) -> Result<(), Error> {
         let wrong = |error| self.error(self.in_chunk(chunk.frame, chunk.id, error));
         let Some(own) = sums.own.filter(|own| own.id != chunk.id) else { return Ok(()) };
@@ -99,7 +101,7 @@ impl File {
         Err(wrong(core_gsd::Error::Checksum { field, offset, stored, computed }))
     }
 
-    /// The checksums of a frame; those of the last one are at hand.
+    /// The checksums of a frame. Those of the frame that was read last are cached.
     fn sums_of(&self, frame: u64) -> Result<Arc<Sums>, Error> {
         let Cache(cache) = self.sums();
         let last = cache.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -114,7 +116,7 @@ impl File {
         Ok(sums)
     }
 
-    /// The checksums of a frame, in its chunk `own`, which `read` reads.
+    /// Parses the checksums of a frame; `read` reads the chunk `own` that holds them.
     pub(super) fn read_sums(
         &self,
         frame: u64,

@@ -1,4 +1,4 @@
-//! Writing files anew: packed, upgraded, aligned, with checksums or without, or fewer frames.
+//! Rewriting a file: packed, upgraded, aligned, with or without checksums, or with fewer frames.
 
 mod judge;
 pub(super) mod part;
@@ -19,12 +19,12 @@ use striae_hoomd::names::last_of_each;
 use striae_hoomd::room::Room;
 use striae_inspect::gsd::Stale;
 
-/// How a file is written anew.
+/// How a file is rewritten.
 ///
-/// Without options it keeps all that a reader of it sees, its layer, alignment and checksums, for
-/// all frames those that the ones from before an append by gsd had ([`Stale`]); what is left out
-/// are index blocks and name lists of before, and other bytes that nothing uses. Data with
-/// checksums are checked.
+/// Without options, the new file keeps everything that a reader sees, and the layer, the alignment
+/// and the checksums. If gsd appended to the file, all frames get the alignment and the checksums
+/// that the older frames have ([`Stale`]). Old index blocks, old name lists and other unused bytes
+/// are left out. Data with checksums are checked.
 #[derive(Debug, Clone)]
 pub struct Convert {
     align: Option<u64>,
@@ -42,49 +42,48 @@ impl Default for Convert {
     }
 }
 
-/// What was written.
+/// The size of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Frames of the new file, also such that have no chunks.
+    /// Frames of the new file, including frames without chunks.
     pub frames: u64,
-    /// Bytes of its chunks, without checksums.
+    /// Bytes of the chunks of the new file, without checksums.
     pub bytes: u64,
 }
 
 impl Convert {
-    /// All frames, as they are; overwrites nothing.
+    /// Copies all frames with the properties of the old file, and replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Chunks start at multiples of so many bytes: a power of two.
+    /// Sets the alignment of chunks in bytes: a power of two.
     #[must_use]
     pub const fn align(mut self, bytes: u64) -> Self {
         self.align = Some(bytes);
         self
     }
 
-    /// Whether frames have checksums. Without them, those that the old file has are not checked.
+    /// Whether frames get checksums. With `false`, the checksums of the old file are not checked.
     #[must_use]
     pub const fn checksums(mut self, checksums: bool) -> Self {
         self.checksums = Some(checksums);
         self
     }
 
-    /// Makes a file of layer 2.1 of one of layer 1.
+    /// Whether a file of layer 1 becomes a file of layer 2.1.
     #[must_use]
     pub const fn upgrade(mut self, upgrade: bool) -> Self {
         self.upgrade = upgrade;
         self
     }
 
-    /// Only these frames, and of them the first and every `step`th after it. They are numbered
-    /// anew.
+    /// Copies only these frames: the first one and every `step`th after it. They get new numbers.
     ///
-    /// Frames of a trajectory ([`hoomd`](super::hoomd)) get what they took from frame 0, so that
-    /// they are read as they were (`spec/gsd-hoomd.md#parts`).
+    /// Frames of a trajectory ([`hoomd`](super::hoomd)) also get the values that they took from
+    /// frame 0, so readers see the same values as before (`spec/gsd-hoomd.md#parts`).
     #[must_use]
     pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
         self.frames = Some(frames);
@@ -92,27 +91,33 @@ impl Convert {
         self
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the new file is made. By default, no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
-    /// Writes `file` anew as `out`, which appears when it is whole: see
-    /// [`Publish`](crate::publish::Publish). `progress` is told the length of each piece of a chunk
-    /// that was copied.
+    /// Writes a new version of `file` to `out`, which appears when it is complete: see
+    /// [`Publish`](crate::publish::Publish). `progress` gets the length of each copied piece of a
+    /// chunk.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists); [`Locked`](crate::error::ErrorKind::Locked) if
-    /// the file that is to be replaced is being written;
-    /// [`NoFrame`](striae_core::gsd::Error::NoFrame); [`Damaged`](super::ErrorKind::Damaged) if
-    /// verifying would find damage in header, names or index, unless it is in frames that are not
-    /// copied; [`Chunk`](super::ErrorKind::Chunk) for a chunk that is not as its checksum says;
-    /// [`Shared`](striae_core::gsd::Error::Shared); for [some frames](Self::frames) of a trajectory
-    /// [`Gap`](super::hoomd::Error::Gap), [`Late`](super::hoomd::Error::Late),
-    /// [`Part`](super::hoomd::Error::Part), and those of a
-    /// [`Trajectory`](super::hoomd::Trajectory); the operating system's. Nothing has changed then.
+    /// After an error, nothing has changed.
+    ///
+    /// - [`Exists`](crate::error::ErrorKind::Exists) if `out` exists and may not be replaced.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has the file that is to be
+    ///   replaced.
+    /// - [`NoFrame`](striae_core::gsd::Error::NoFrame) if the file does not have all of the frames.
+    /// - [`Damaged`](super::ErrorKind::Damaged) if a check of the file finds damage in header,
+    ///   names or index, except in frames that are not copied.
+    /// - [`Chunk`](super::ErrorKind::Chunk) if a chunk does not match its checksum.
+    /// - [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the
+    ///   file.
+    /// - For [some frames](Self::frames) of a trajectory: [`Gap`](super::hoomd::Error::Gap),
+    ///   [`Late`](super::hoomd::Error::Late), [`Part`](super::hoomd::Error::Part), and the errors
+    ///   of a [`Trajectory`](super::hoomd::Trajectory).
+    /// - An error of the operating system.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
@@ -180,8 +185,8 @@ impl Convert {
         let checksums = record.is_some_and(|record| record.checksums)
             || stale.is_some_and(|stale| stale.checksums);
         let checksums = self.checksums.unwrap_or(checksums);
-        // As much room as is needed: what is moved leaves a hole. More than a file can have is
-        // refused.
+        // The index has room for all entries from the start: a move leaves a hole. `create` refuses
+        // more slots than a file can have.
         let count = frames.end.saturating_sub(frames.start);
         let most = file.head().entries.min(count.saturating_mul(1 << 16));
         let slots = most.saturating_add(if checksums { count } else { 0 }).max(count);
@@ -197,7 +202,7 @@ impl Convert {
             .hidden())
     }
 
-    /// Whether a frame is a step away from the first one, or several.
+    /// Whether a frame is a multiple of the step after the first frame.
     fn is_wanted(&self, frames: &Range<u64>, frame: u64) -> bool {
         frame.saturating_sub(frames.start) % self.step == 0
     }
@@ -217,7 +222,7 @@ impl Convert {
             if present.first().is_some_and(|first| first.frame != chunk.frame) {
                 copy.frame(&mut present, writer)?;
             }
-            // A copy of the last entry fills the index.
+            // Copies of the last entry fill up the index.
             if present.last() != Some(&chunk) {
                 present.push(chunk);
             }
@@ -229,8 +234,8 @@ impl Convert {
     }
 }
 
-/// Frames without chunks cost nothing in a file, but time and slots in a new one. Of more of them
-/// than the file has bytes an entry that is damaged is the reason.
+/// Refuses more frames than the file has bytes. Frames without chunks need nothing in a file, but
+/// time and slots in a new one; so many of them come from a damaged entry.
 fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     let head = file.head();
     if frames.end.saturating_sub(frames.start) <= head.file_len.max(head.header.index.slots) {
@@ -246,26 +251,26 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     Err(Error::new(file.path(), error))
 }
 
-/// Frames on their way.
+/// The state of a copy of frames.
 struct Copy<'a> {
     file: &'a File,
     source: Source<'a>,
-    /// What frames need of others, if they are some of a trajectory; and the file to take it from.
+    /// What frames of a trajectory need from other frames, and the source of those chunks.
     part: Option<Part>,
     taken: Option<Source<'a>>,
     /// The id of the chunks that hold checksums.
     sums: Option<u16>,
     is_checked: bool,
-    /// The frame that becomes the first, and how many are from one to the next.
+    /// The frame that becomes frame 0, and the distance to the next frame that is copied.
     start: u64,
     step: NonZeroU64,
-    /// Frames and bytes that were written.
+    /// Frames and bytes written so far.
     frames: u64,
     bytes: u64,
 }
 
 impl Copy<'_> {
-    /// Writes the frame of these chunks.
+    /// Writes the frame that these chunks belong to.
     fn frame(&mut self, chunks: &mut Vec<Chunk>, writer: &mut FileWriter) -> Result<(), Error> {
         let frame = chunks.first().map_or(0, |first| first.frame);
         while self.next() < frame {
@@ -289,7 +294,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The checksums of the frame of these chunks, if there are such that count.
+    /// The checksums of these chunks' frame; `None` if they are not checked.
     fn sums_of(&mut self, frame: u64, chunks: &[Chunk]) -> Result<Option<Sums>, Error> {
         let has_data = chunks.iter().any(|chunk| Some(chunk.id) != self.sums);
         if !self.is_checked || self.sums.is_none() || !has_data {
@@ -303,13 +308,13 @@ impl Copy<'_> {
         sums.map(Some)
     }
 
-    /// The number that the frame to be written had.
+    /// The number that the next frame to write has in the old file.
     const fn next(&self) -> u64 {
         self.start.saturating_add(self.frames.saturating_mul(self.step.get()))
     }
 
-    /// Frames without chunks before the one of number `end`: those of a trajectory are as good as
-    /// others.
+    /// Writes the frames without chunks at the end, up to frame `end`. In a trajectory, they are
+    /// valid frames.
     fn finish(&mut self, end: u64, writer: &mut FileWriter) -> Result<(), Error> {
         while self.part.is_some() && self.next() < end {
             let is_last = end.saturating_sub(self.next()) <= self.step.get();
@@ -318,7 +323,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Ends a frame of these chunks, which are written.
+    /// Ends a frame after its chunks `own` are written.
     fn end(&mut self, own: &[Chunk], is_last: bool, writer: &mut FileWriter) -> Result<(), Error> {
         let frame = self.next();
         if let Some(part) = &mut self.part {
@@ -335,7 +340,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Writes what a frame needs besides its own chunks.
+    /// Writes a chunk that a frame needs besides its own chunks.
     fn give(&mut self, need: Need, writer: &mut FileWriter) -> Result<(), Error> {
         let bytes = match need {
             Need::Copy(chunk) => {
@@ -352,7 +357,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Compares a chunk of frame 0 with its checksum, if it has one that counts.
+    /// Compares a chunk of frame 0 with its checksum, if checksums are checked.
     fn check(&mut self, chunk: &Chunk) -> Result<(), Error> {
         if !self.is_checked || self.sums.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Every metadata field of a file, with its place, its bytes and its value.
+//! All metadata fields of a file, with their offsets, bytes and values.
 
 pub use striae_inspect::dump::Line;
 
@@ -9,12 +9,12 @@ use std::io;
 use std::path::Path;
 use striae_inspect::gsd::dump as dump_store;
 
-/// Hands over every metadata field of the file at `path`, which may be damaged or cut: as many as
-/// can be found.
+/// Calls `each` with every metadata field of the file at `path`. The file may be damaged or cut:
+/// then with all fields that can be found.
 ///
 /// # Errors
-/// What kept it from finding more, or the first thing that a reader would refuse; the operating
-/// system's; whatever `each` returned.
+/// The reason why the search ended early, or the first error that a reader would report; an error
+/// of the operating system; an error of `each`.
 pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
     let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
     dump_store(&store, &mut |line| each(line)).map_err(|error| Error::new(path, error))?;

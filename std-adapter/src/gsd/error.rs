@@ -1,4 +1,4 @@
-//! What can be wrong with a GSD file.
+//! Errors of GSD files.
 
 use crate::finding::Finding;
 use crate::shown::Shown;
@@ -6,56 +6,56 @@ use std::io;
 use striae_core::gsd::{ChunkType, Error};
 use striae_inspect::gsd::FindingKind;
 
-/// What is wrong with a GSD file, besides what is wrong with any file.
+/// What is wrong with a GSD file, besides the errors of all files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file is no GSD file, or a damaged one; or the caller asked for what is not there.
+    /// The file is no GSD file or is damaged, or the caller asked for something that it lacks.
     Format(Error),
-    /// The file is damaged, as verifying it says: this is what it finds first.
+    /// The file is damaged: the first finding of a check.
     Damaged(Box<Finding<FindingKind>>),
-    /// A chunk is damaged, or does not have what the caller asked for.
+    /// A chunk is damaged, or lacks what the caller asked for.
     Chunk {
-        /// Its frame.
+        /// The chunk's frame.
         frame: u64,
-        /// Its name.
+        /// The chunk's name.
         name: Box<[u8]>,
-        /// What is wrong with it.
+        /// The error in the chunk.
         error: Error,
     },
-    /// A frame has no chunk of this name.
+    /// A frame has no chunk of the name.
     NoChunk {
         /// The frame.
         frame: u64,
         /// The name.
         name: Box<[u8]>,
     },
-    /// No chunk has this name, or one that starts with it.
+    /// No chunk of the file has the name, or a name that starts with it.
     NoName {
-        /// The name, or its start.
+        /// The name, or the start of names.
         name: Box<[u8]>,
     },
-    /// The values of a chunk are not of the type that was asked for.
+    /// The values of a chunk have another type than the caller asked for.
     NotOfType {
-        /// Its frame.
+        /// The chunk's frame.
         frame: u64,
-        /// Its name.
+        /// The chunk's name.
         name: Box<[u8]>,
-        /// What they are.
+        /// The type of the values.
         kind: ChunkType,
-        /// What was asked for.
+        /// The type that the caller asked for.
         asked: ChunkType,
     },
     /// The bytes of a chunk of text are not UTF-8.
     NotText {
-        /// Its frame.
+        /// The chunk's frame.
         frame: u64,
-        /// Its name.
+        /// The chunk's name.
         name: Box<[u8]>,
-        /// The first byte that is none, counted from the chunk's start.
+        /// Offset in the chunk of the first byte that is not UTF-8.
         at: u64,
     },
-    /// The file is none of the schema `hoomd`, or a chunk or frame is none of it.
+    /// The file does not follow the schema `hoomd`, or a chunk or frame does not.
     Hoomd(striae_hoomd::Error),
 }
 

@@ -1,4 +1,4 @@
-//! A file that is read, by many threads at once, and while somebody writes to it.
+//! Reading a file, by many threads at once, also while a writer changes it.
 
 use super::checked::{Cache, check_head};
 use super::window::{self, FileToken};
@@ -18,13 +18,13 @@ use striae_core::store::{ReadAt, usize_to_u64};
 use striae_hoomd::names::{Name, NameList};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Bytes that opening reads at once, of the names at most.
+/// Bytes of one read while opening, mostly names.
 const OPEN: usize = 4096;
 
-/// Bytes of the index that the list of a frame's chunks reads at once.
+/// Bytes of the index in one read for the chunks of one frame.
 const FRAME: usize = 1 << 13;
 
-/// Bytes of the index that a list of all chunks reads at once.
+/// Bytes of the index in one read for the chunks of several frames.
 const LIST: usize = 1 << 16;
 
 /// Bytes of the shortest span that is read directly.
@@ -45,32 +45,32 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Looks up to eight times before it believes that a file is damaged.
+    /// Reads up to eight times before the file counts as damaged.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Looks so often, but at least once: what was read while it was being written is wrong, and
-    /// right a moment later.
+    /// Sets how often to read, at least once, before the file counts as damaged. A read during a
+    /// write can be wrong, and right a moment later.
     #[must_use]
     pub const fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Whether nothing is believed without its checksum, in files that have some: index and names
-    /// are compared when the file is opened, which reads all of them, and the bytes of chunks when
-    /// whole chunks are read. What has no checksum is believed.
+    /// Whether all data are compared with their checksums, in files that have checksums. Index and
+    /// names are compared when the file is opened, which reads all of them; the bytes of chunks
+    /// when whole chunks are read. Data without checksums are accepted.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
         self
     }
 
-    /// Reads the bytes of chunks past the page cache, as far as that can be, if there are options
-    /// for that; those of a chunk of less than 4096 bytes, like header, index and names, through
-    /// it, as they are near to what is read next.
+    /// Reads the bytes of chunks past the page cache where possible, if there are options for it.
+    /// Header, index, names and chunks of less than 4096 bytes are read through the page cache, as
+    /// they are near the bytes of the next reads.
     #[must_use]
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
@@ -80,7 +80,7 @@ impl OpenOptions {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// [`core_gsd::Error`] if it is no GSD file or a damaged one; the operating system's.
+    /// [`core_gsd::Error`] if it is no GSD file or is damaged; an error of the operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let store = Bulk::open(path, self.direct)?;
@@ -95,7 +95,7 @@ impl OpenOptions {
         Ok(File { path: path.into(), reader, names, options: *self, look, sums })
     }
 
-    /// Does it until what was read is right, or it has been done often enough.
+    /// Repeats `read` until it returns a value, at most as often as the options allow.
     fn look<T>(
         &self,
         mut read: impl FnMut() -> Result<Option<T>, ReadError<Bulk>>,
@@ -117,9 +117,9 @@ impl OpenOptions {
         }
     }
 
-    /// Whether what was read belongs together. A commit record says so itself, but if commits take
-    /// one sync, there may be a later one in a shadow, which is gone when two more have been made:
-    /// then there is more to see in the header by now.
+    /// Whether the header that was read is from one state of the file. A commit record proves it,
+    /// except if commits take one sync: then a shadow may hold a later record, which is overwritten
+    /// two commits later. By then the header has changed as well, which a second read of it shows.
     fn is_whole(&self, store: &Bulk, head: &Head) -> Result<bool, ReadError<Bulk>> {
         if head.state.record().is_some() {
             if self.checked {
@@ -135,13 +135,13 @@ impl OpenOptions {
     }
 }
 
-/// A GSD file, open for reading. All of its methods may be called by many threads at once.
+/// A GSD file, open for reading. Many threads may call all methods at once.
 ///
 /// It shows the file as it was when it was opened or [refreshed](Self::refresh), while others write
-/// to it. A clone shares the descriptor and is refreshed by itself.
+/// to it. A clone shares the descriptor and is refreshed on its own.
 ///
-/// Index and data stay in the file: opening takes a few reads, whatever its length. The names are
-/// kept in memory as soon as one of them is asked for.
+/// Index and data stay in the file: opening takes a few reads, whatever the file's length. The
+/// names are loaded when a name is needed for the first time, and kept in memory.
 #[derive(Debug, Clone)]
 pub struct File {
     path: Arc<Path>,
@@ -156,16 +156,16 @@ impl File {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// [`core_gsd::Error`] if it is no GSD file or a damaged one; the operating system's.
+    /// [`core_gsd::Error`] if it is no GSD file or is damaged; an error of the operating system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         OpenOptions::new().open(path)
     }
 
-    /// Looks again at what the file holds, as a writer may have committed more; says whether it has
-    /// changed. It has also if it only got longer: what is written is there before its commit.
+    /// Reads the header again, since a writer may have committed more, and returns whether the file
+    /// has changed. A longer file counts as changed too: a writer writes data before the commit.
     ///
     /// # Errors
-    /// As [`open`](Self::open). What was known before is kept then.
+    /// As [`open`](Self::open). Then the old state stays.
     pub fn refresh(&mut self) -> Result<bool, Error> {
         let old = *self.reader.head();
         let options = self.options;
@@ -183,40 +183,40 @@ impl File {
         Ok(is_new)
     }
 
-    /// The name that it was opened by.
+    /// The path that the file was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What opening learned: all that does not grow with the file.
+    /// The head of the file: everything known about it that does not grow with the file.
     #[must_use]
     pub const fn head(&self) -> &Head {
         self.reader.head()
     }
 
-    /// Versions, application, schema, and where the blocks are.
+    /// The header: versions, application, schema, and the places of the blocks.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.head().header
     }
 
-    /// Whether there is a commit record, and whether it holds.
+    /// Whether there is a commit record, and whether it is valid.
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.head().state
     }
 
-    /// Frames, also such that have no chunks.
+    /// Number of frames, including frames without chunks.
     #[must_use]
     pub const fn frames(&self) -> u64 {
         self.reader.frames()
     }
 
-    /// All names; read when they are asked for the first time.
+    /// All names, read at the first call.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn names(&self) -> Result<&NameList, Error> {
         if let Some(names) = self.names.get() {
             return Ok(names);
@@ -225,11 +225,11 @@ impl File {
         Ok(self.names.get_or_init(|| Arc::new(names)))
     }
 
-    /// Finds out whether the name list has as many names as the commit record says. If it has not,
-    /// names that are there may have the ids of others.
+    /// Checks that the name list has as many names as the commit record says. If it does not, names
+    /// may have the ids of other names.
     ///
     /// # Errors
-    /// As [`names`](Self::names); [`core_gsd::Error::TooLarge`].
+    /// [`core_gsd::Error::TooLarge`] if the two numbers differ; as [`names`](Self::names).
     pub fn check_names(&self) -> Result<(), Error> {
         let (have, count) = (usize_to_u64(self.names()?.len()), self.head().names.into());
         if have == count {
@@ -243,14 +243,14 @@ impl File {
     /// The name of a chunk of this file.
     ///
     /// # Errors
-    /// As [`names`](Self::names); [`core_gsd::Error::NoName`] if the chunk is one of another file.
+    /// [`core_gsd::Error::NoName`] if the chunk is from another file; as [`names`](Self::names).
     pub fn name(&self, chunk: &Chunk) -> Result<Name<'_>, Error> {
         let (id, names) = (chunk.id, self.names()?);
         let none = || core_gsd::Error::NoName { id, names: self.head().names };
         names.get(id).ok_or_else(|| self.error(none()))
     }
 
-    /// Ids and names of those that start with `prefix`, in the order of their ids.
+    /// Ids and names of all names that start with `prefix`, in the order of their ids.
     ///
     /// # Errors
     /// As [`names`](Self::names).
@@ -261,11 +261,12 @@ impl File {
         Ok(self.names()?.with_prefix(prefix))
     }
 
-    /// The chunk `name` of a frame: its type, rows, columns and place. `None` if the frame has
-    /// none.
+    /// Finds the chunk `name` of a frame: its type, rows, columns and place. `None` if the frame
+    /// does not have it.
     ///
     /// # Errors
-    /// [`Chunk`](super::ErrorKind::Chunk) if its entry is damaged; the operating system's.
+    /// [`Chunk`](super::ErrorKind::Chunk) if its entry is damaged; an error of the operating
+    /// system.
     pub fn find(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Option<Chunk>, Error> {
         match window::id(self.look, self.names()?, name.as_ref()) {
             Some(id) => self.find_id(frame, id),
@@ -285,10 +286,11 @@ impl File {
         })
     }
 
-    /// The chunk `name` of a frame, which must have it.
+    /// Finds the chunk `name` of a frame, which must have it.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoFrame`], [`NoChunk`](super::ErrorKind::NoChunk); as
+    /// [`core_gsd::Error::NoFrame`] if the file does not have the frame;
+    /// [`NoChunk`](super::ErrorKind::NoChunk) if the frame does not have the chunk; as
     /// [`find`](Self::find).
     pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
         let name = name.as_ref();
@@ -299,24 +301,24 @@ impl File {
         Err(self.error(super::ErrorKind::NoChunk { frame, name: name.into() }))
     }
 
-    /// All chunks in the order of the index, read while they are asked for.
+    /// All chunks in the order of the index. The index is read during the iteration.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'_> {
         Chunks { file: self, chunks: self.reader.chunks(self.window(LIST)) }
     }
 
-    /// The chunks of a frame; none of a frame that there is not.
+    /// The chunks of a frame. There are none if the file does not have the frame.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn chunks_of(&self, frame: u64) -> Result<Chunks<'_>, Error> {
         self.chunks_of_frames(frame..frame.saturating_add(1))
     }
 
-    /// The chunks of some frames.
+    /// The chunks of a range of frames.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn chunks_of_frames(&self, frames: Range<u64>) -> Result<Chunks<'_>, Error> {
         let len = if frames.end.saturating_sub(frames.start) > 1 { LIST } else { FRAME };
         let chunks = self.reader.chunks_of(frames, self.window(len));
@@ -324,10 +326,10 @@ impl File {
         Ok(Chunks { file: self, chunks })
     }
 
-    /// Refuses frames that there are not.
+    /// Checks that the file has all of these frames.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoFrame`].
+    /// [`core_gsd::Error::NoFrame`] if it does not, or if the range is reversed.
     pub fn check_frames(&self, frames: &Range<u64>) -> Result<(), Error> {
         let last = frames.end.saturating_sub(1).max(frames.start);
         match frames.start <= frames.end && frames.end <= self.frames() {
@@ -339,10 +341,10 @@ impl File {
         }
     }
 
-    /// What these stand for in this file.
+    /// The selection of these patterns in this file.
     ///
     /// # Errors
-    /// [`crate::address::Error`].
+    /// [`crate::address::Error`] if a pattern does not fit the file.
     pub fn selection(&self, patterns: &[Pattern]) -> Result<Selection, Error> {
         let selection = Selection::new(patterns, Format::Gsd, self.frames());
         selection.map_err(|error| self.error(error))
@@ -354,20 +356,21 @@ impl File {
         vec![0; usize::try_from(all).unwrap_or(usize::MAX).clamp(32, len)]
     }
 
-    /// Where the bytes of some rows of a chunk are.
+    /// The span of some rows of a chunk.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoRows`] if it does not have them.
+    /// [`core_gsd::Error::NoRows`] if the chunk does not have all of the rows.
     pub fn rows(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
         let rows = chunk.rows(rows);
         rows.map_err(|error| self.error(self.in_chunk(chunk.frame, chunk.id, error)))
     }
 
-    /// The bytes at the front of a span of the file, as many as `buf` has room for; says how many.
-    /// Parts of a chunk are [`rows`](Self::rows) of it, and [`Span::part`] of its span.
+    /// Reads the start of a span of the file, as many bytes as fit in `buf`, and returns their
+    /// number. For a part of a chunk, use the span of [`rows`](Self::rows), or [`Span::part`] of
+    /// the chunk's span.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if the file has become shorter; the operating system's.
+    /// [`ErrorKind::Ended`] if the file has become shorter; an error of the operating system.
     pub fn read_span(&self, span: Span, buf: &mut [u8]) -> Result<usize, Error> {
         let bulk = self.store();
         if !bulk.is_direct() || span.len() < SHORT {
@@ -379,8 +382,8 @@ impl File {
         Ok(len)
     }
 
-    /// Hands all bytes of a span of the file to `each`, a piece after another, until it wants no
-    /// more. Pieces are of any length; what is read [directly](OpenOptions::direct) is read ahead.
+    /// Calls `each` with all bytes of a span of the file, piece by piece, until it returns `false`.
+    /// Pieces have any length. [Direct](OpenOptions::direct) reading reads ahead.
     ///
     /// # Errors
     /// As [`read_span`](Self::read_span).
@@ -393,19 +396,19 @@ impl File {
         read.map_err(|error: ReadError<Bulk>| self.error(error))
     }
 
-    /// The file as its chunks are read, if that is [directly](OpenOptions::direct): to ask how that
-    /// goes.
+    /// The file that chunks are read from [directly](OpenOptions::direct), to ask how they are
+    /// read; `None` if they are not.
     #[must_use]
     pub fn direct(&self) -> Option<&DirectFile> {
         self.store().direct().ok().flatten()
     }
 
-    /// How chunks are read past the page cache, if they are.
+    /// The options for reading chunks past the page cache; `None` if they are read through it.
     pub(super) const fn direct_options(&self) -> Option<direct::OpenOptions> {
         self.options.direct
     }
 
-    /// Whether chunks that are read are compared with their checksums.
+    /// Whether chunks are compared with their checksums when they are read.
     pub(super) const fn is_checked(&self) -> bool {
         self.options.checked
     }
@@ -427,18 +430,18 @@ impl File {
         Error::new(&self.path, kind)
     }
 
-    /// The error with the frame and the name of the chunk.
+    /// Adds the frame and the name of the chunk to an error.
     pub(super) fn in_chunk(&self, frame: u64, id: u16, error: core_gsd::Error) -> super::ErrorKind {
         super::ErrorKind::Chunk { frame, name: self.name_of(id), error }
     }
 
-    /// A chunk's name for an error; a number if that is unknown.
+    /// A chunk's name for an error, or a number if the name is unknown.
     pub(super) fn name_of(&self, id: u16) -> Box<[u8]> {
         striae_hoomd::source::name_of(self, id)
     }
 }
 
-/// Whether the names cannot have changed between two looks.
+/// Whether the names are certainly equal in two heads.
 fn has_same_names(old: &Head, new: &Head) -> bool {
     let seen = |head: &Head| {
         let record = head.state.record()?;
@@ -449,8 +452,8 @@ fn has_same_names(old: &Head, new: &Head) -> bool {
 
 /// Some chunks of a file in the order of its index.
 ///
-/// A damaged entry is an error in its place, and those behind it follow; an error of the operating
-/// system is the last item.
+/// A damaged entry is an error in its place, and the entries after it follow. After an error of the
+/// operating system, the iteration ends.
 #[derive(Debug)]
 pub struct Chunks<'a> {
     file: &'a File,
@@ -458,7 +461,7 @@ pub struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Number of the slot of the index that the next chunk stands in, if there is one.
+    /// Slot of the next chunk's entry in the index, if there is a next chunk.
     #[must_use]
     pub const fn slot(&self) -> u64 {
         self.chunks.slot()

@@ -1,7 +1,8 @@
 //! GSD files of the schema `hoomd`: trajectories of particles, as HOOMD-blue and many other
 //! programs write and read them (`spec/gsd-hoomd.md`).
 //!
-//! [`striae_hoomd`] knows the schema; here are its trajectories in [files](super::File) of a disk.
+//! [`striae_hoomd`] implements the schema; this module opens and writes its trajectories as
+//! [files](super::File).
 //!
 //! ```
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
@@ -24,7 +25,7 @@ pub use striae_hoomd::{
 };
 pub use writer::{Builder, Writer};
 
-/// A trajectory that is [opened](striae_hoomd::Trajectory::open) by its path.
+/// A trajectory in a file, which is [opened](striae_hoomd::Trajectory::open) by its path.
 pub type Trajectory = striae_hoomd::Trajectory<File>;
 
 /// Some frames of a [`Trajectory`].
@@ -36,11 +37,11 @@ pub type Frame<'a> = striae_hoomd::Frame<'a, File>;
 /// The particles of a [`Frame`].
 pub type Particles<'a> = striae_hoomd::Particles<'a, File>;
 
-/// Bonds of a [`Frame`], or angles, dihedrals, impropers, special pairs.
+/// Bonds, angles, dihedrals, impropers or special pairs of a [`Frame`].
 pub type Bonds<'a> = striae_hoomd::Bonds<'a, File>;
 
 /// Constraints of a [`Frame`].
 pub type Constraints<'a> = striae_hoomd::Constraints<'a, File>;
 
-/// Which logged quantities of a [`Trajectory`] to read, of which frames.
+/// A selection of logged quantities and frames of a [`Trajectory`].
 pub type Logs<'a> = striae_hoomd::Logs<'a, File>;

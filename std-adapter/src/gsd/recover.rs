@@ -1,5 +1,5 @@
-//! Recovering what is left of damaged files: what [`striae_inspect::gsd::recover`] judges is
-//! written to a new file.
+//! Recovering the frames of damaged files: the frames that [`striae_inspect::gsd::recover`] judges
+//! as good are written to a new file.
 //!
 //! ```
 //! use striae::gsd::recover::Recover;
@@ -35,21 +35,21 @@ pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
 
 /// How to recover a file.
 ///
-/// The damaged file is only read. Its header must be there, or the shadow of it; whatever else is
-/// missing, what is left is judged.
+/// The damaged file is only read. Its header or the shadow of its header must be there; whatever
+/// else is missing, the rest is judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recover {
     output: Made,
 }
 
 impl Recover {
-    /// Overwrites nothing.
+    /// Replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the new file is made. By default, no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Made) -> Self {
         self.output = output;
@@ -59,8 +59,8 @@ impl Recover {
     /// Judges all frames of the file at `path`.
     ///
     /// # Errors
-    /// [`Format`](super::ErrorKind::Format) if not even the header, nor its shadow, is there; the
-    /// operating system's.
+    /// [`Format`](super::ErrorKind::Format) if neither the header nor its shadow is there; an error
+    /// of the operating system.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let bulk = Bulk::open(path, None)?;
@@ -70,7 +70,7 @@ impl Recover {
     }
 }
 
-/// What can be recovered of a file.
+/// What can be recovered from a file.
 #[derive(Debug)]
 pub struct Recovery {
     path: PathBuf,
@@ -88,14 +88,16 @@ impl Deref for Recovery {
 }
 
 impl Recovery {
-    /// Writes the frames that are saved to a new file, closed, of the same layer, alignment and use
-    /// of checksums. `progress` is told the length of each piece of a chunk that was copied.
+    /// Writes the recovered frames to a new file and closes it. The new file has the layer, the
+    /// alignment and the use of checksums of the old one. `progress` gets the length of each copied
+    /// piece of a chunk.
     ///
-    /// Frames keep their order; where some are lost, those behind them have smaller numbers. The
-    /// file gets its name when it is whole: see [`Publish`](crate::publish::Publish).
+    /// Frames keep their order. If frames are lost, the frames after them get smaller numbers. The
+    /// file gets its name when it is complete: see [`Publish`](crate::publish::Publish).
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists); the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
+    /// error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         make(&self.output, out, &self.path, |hidden| {
             let mut writer = Builder::like(&self.judged.attributes()).hidden().create(hidden)?;
@@ -114,12 +116,12 @@ impl Recovery {
     }
 }
 
-/// The new file, and the damaged one.
+/// The new file and its sources in the damaged one.
 struct New<'a> {
     writer: &'a mut FileWriter,
-    /// For chunks of frames.
+    /// The source of the chunks of frames.
     own: Source<'a>,
-    /// For what frames take of a frame 0 that is lost.
+    /// The source of the values that frames take from a lost frame 0.
     first: Source<'a>,
 }
 

@@ -13,22 +13,23 @@ use striae_hoomd::source;
 use zerocopy::IntoBytes;
 
 impl File {
-    /// All values of a chunk, row by row.
+    /// Reads all values of a chunk, row by row.
     ///
     /// # Errors
-    /// [`ErrorKind::NotOfType`] if they are of another type;
-    /// [`Ended`](crate::error::ErrorKind::Ended) if the file has become shorter; the operating
-    /// system's, also if there is no memory for them; [`ErrorKind::Chunk`] if they are not as their
-    /// checksum says, in a file that is
-    /// [checked](super::OpenOptions::checked).
+    /// - [`ErrorKind::NotOfType`] if the values have another type.
+    /// - [`Ended`](crate::error::ErrorKind::Ended) if the file has become shorter.
+    /// - [`ErrorKind::Chunk`] if the bytes do not match their checksum, in a file that is
+    ///   [checked](super::OpenOptions::checked).
+    /// - An error of the operating system, also if there is no memory for the values.
     pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Vec<T>, Error> {
         self.read_rows(chunk, 0..chunk.n)
     }
 
-    /// The values of some rows of a chunk.
+    /// Reads the values of some rows of a chunk.
     ///
     /// # Errors
-    /// [`core_gsd::Error::NoRows`]; as [`read`](Self::read).
+    /// [`core_gsd::Error::NoRows`] if the chunk does not have all of the rows; as
+    /// [`read`](Self::read).
     pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Vec<T>, Error> {
         let span = self.rows_of::<T>(chunk, rows)?;
         let count = span.len().checked_div(T::KIND.size().get()).unwrap_or(0);
@@ -38,18 +39,18 @@ impl File {
         Ok(values)
     }
 
-    /// All values of a chunk into `values`, which must have room for just these.
+    /// Reads all values of a chunk into `values`, which must have exactly their number.
     ///
     /// # Errors
-    /// [`core_gsd::Error::Rows`] if it has not; as [`read`](Self::read).
+    /// [`core_gsd::Error::Rows`] if `values` has another length; as [`read`](Self::read).
     pub fn read_into<T: Element>(&self, chunk: &Chunk, values: &mut [T]) -> Result<(), Error> {
         self.read_rows_into(chunk, 0..chunk.n, values)
     }
 
-    /// The values of some rows into `values`, which must have room for just these.
+    /// Reads the values of some rows into `values`, which must have exactly their number.
     ///
     /// # Errors
-    /// [`core_gsd::Error::Rows`] if it has not; as [`read_rows`](Self::read_rows).
+    /// [`core_gsd::Error::Rows`] if `values` has another length; as [`read_rows`](Self::read_rows).
     pub fn read_rows_into<T: Element>(
         &self,
         chunk: &Chunk,
@@ -67,21 +68,21 @@ impl File {
         Ok(())
     }
 
-    /// All bytes of a chunk as they stand in the file: little-endian, row by row.
+    /// Reads all bytes of a chunk as they are in the file: little-endian, row by row.
     ///
     /// # Errors
-    /// As [`read`](Self::read), but for the type.
+    /// As [`read`](Self::read), except `NotOfType`.
     pub fn read_bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
         let mut bytes = self.zeroed(chunk.span.len())?;
         self.fill(chunk, chunk.span, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// The text of a chunk of type [`ChunkType::Character`], without NULs at its end.
+    /// Reads the text of a chunk of type [`ChunkType::Character`], without NULs at its end.
     ///
     /// # Errors
-    /// [`ErrorKind::NotOfType`], [`ErrorKind::NotText`] if it is not UTF-8; as
-    /// [`read`](Self::read).
+    /// [`ErrorKind::NotOfType`] if it has another type; [`ErrorKind::NotText`] if it is not UTF-8;
+    /// as [`read`](Self::read).
     pub fn read_text(&self, chunk: &Chunk) -> Result<String, Error> {
         self.check_type(chunk, ChunkType::Character)?;
         source::read_text(self, chunk)
@@ -100,13 +101,14 @@ impl File {
         Err(self.error(ErrorKind::NotOfType { frame, name: self.name_of(id), kind, asked }))
     }
 
-    /// Memory for so many values, or an error instead of an abort.
+    /// Memory for `count` values, or an error if there is not enough memory.
     fn zeroed<T: Element>(&self, count: u64) -> Result<Vec<T>, Error> {
         let values = usize::try_from(count).ok().and_then(|count| T::new_vec_zeroed(count).ok());
         values.ok_or_else(|| self.error(io::Error::from(io::ErrorKind::OutOfMemory)))
     }
 
-    /// Fills `bytes` with those of a part of a chunk; all of them are checked.
+    /// Fills `bytes` with a span of a chunk. In a checked file, a whole chunk is compared with its
+    /// checksum.
     pub(super) fn fill(&self, chunk: &Chunk, span: Span, bytes: &mut [u8]) -> Result<(), Error> {
         self.read_span(span, bytes)?;
         if self.is_checked() && span == chunk.span {

@@ -1,5 +1,5 @@
-//! Checks all that can be checked of a file, and reports everything that it finds: what
-//! [`striae_inspect::gsd::verify`] has, by all processors.
+//! Checking a file and reporting all findings: [`striae_inspect::gsd::verify`], run on all
+//! processors.
 
 use crate::error::Error;
 use crate::finding;
@@ -14,15 +14,15 @@ pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use striae_inspect::gsd::verify::{Depth, Part, Summary};
 pub use striae_inspect::gsd::{Basis, FindingKind};
 
-/// Something that is wrong or unusual.
+/// A damaged or unusual place in a file.
 pub type Finding = finding::Finding<FindingKind>;
 
 impl Verify<'_> {
-    /// Checks the GSD file at `path`, and hands over what it finds, one after another. Progress is
-    /// told of at most [`sealed_bytes`] in all.
+    /// Checks the GSD file at `path`, and calls a function with each finding. The reported progress
+    /// is at most [`sealed_bytes`] in total.
     ///
     /// # Errors
-    /// The operating system's. Whatever is wrong with the contents of the file is a finding.
+    /// An error of the operating system. Damage in the file is a finding, not an error.
     pub fn gsd(
         &self,
         path: impl AsRef<Path>,
@@ -37,7 +37,7 @@ impl Verify<'_> {
     }
 }
 
-/// Bytes that the file at `path` has checksums of, at most; 0 if it has none, or cannot be read.
+/// The most bytes with checksums in the file at `path`; 0 if it has no checksums or cannot be read.
 #[must_use]
 pub fn sealed_bytes(path: &Path) -> u64 {
     let Ok(file) = super::File::open(path) else { return 0 };
@@ -45,10 +45,10 @@ pub fn sealed_bytes(path: &Path) -> u64 {
     record.filter(|record| record.checksums).map_or(0, |record| record.data_end)
 }
 
-/// The first damage that counts, but in data.
+/// The first damage that counts, except damage in data.
 ///
 /// # Errors
-/// The operating system's.
+/// An error of the operating system.
 pub(super) fn first_damage(
     path: &Path,
     bulk: &Bulk,

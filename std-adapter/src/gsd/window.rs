@@ -1,10 +1,10 @@
-//! The part of an index that a thread looked at last.
+//! The part of an index that a thread read last.
 //!
-//! Who looks for a chunk often looks for its neighbours next: a search begins in what was read
-//! last, if that is near. Its first read elsewhere is a short one, since most often it is the only
-//! one, and most of what a longer one brings would be of no use: each line of it that is in no
-//! cache takes time. How short, is learned from the searches before; and where one was not enough,
-//! some of the entries that were seen are remembered.
+//! A search for a chunk is often followed by a search for a chunk near it. So a search begins in
+//! the bytes of the last read, if the chunk's entry may be near them. Otherwise its first read is
+//! short: most often one read is enough, and most bytes of a longer read would be of no use, while
+//! each cache line of them costs time. Earlier searches decide how short. If one read was not
+//! enough, some of the entries that were read are remembered ([`fences`]).
 
 mod fences;
 
@@ -26,20 +26,20 @@ use zerocopy::FromBytes;
 /// Bytes of the longest read.
 const LEN: usize = 4096;
 
-/// Slots that the other reads of a search bring: what makes them hit most often, and no more.
+/// Slots in each further read of a search: the smallest number with the most hits.
 const NEXT: usize = 48;
 
-/// Slots in front of a place near what was read last, and behind it, that are read there.
+/// Slots that are read before and after a place near the last read.
 const BESIDE: usize = LEN / 32 / 4 / 2;
 
-/// Slots in front of the first guess, and behind it, that the first read of a search brings, as far
-/// as is known from the searches before.
+/// Slots that the first read of a search takes before and after the guessed place, learned from
+/// earlier searches.
 #[derive(Debug, Clone, Copy)]
 struct Beside(usize);
 
 impl Beside {
-    /// It counts in parts of a slot: so many searches for which the read was long enough make it as
-    /// much shorter as one for which it was not makes it longer.
+    /// Unit of the count: parts of a slot. One search whose read was too short adds as much as this
+    /// many searches with a read that was long enough take away.
     const PART: usize = 8;
 
     const UNKNOWN: Self = Self(0);
@@ -59,14 +59,14 @@ impl Beside {
     }
 }
 
-/// Tells apart the states of all files that the process has opened.
+/// A token that identifies a state of a file among all files that the process has opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileToken(u64);
 
 impl FileToken {
     const NONE: Self = Self(0);
 
-    /// A token that no other open file has.
+    /// Returns a token that no other open file has.
     pub(super) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1))
@@ -78,9 +78,9 @@ struct Window {
     offset: u64,
     len: usize,
     bytes: [u8; LEN],
-    /// Behind the entry that was found last, counted from the first of the window.
+    /// Number of the entry after the last one that was found, counted from the start of the window.
     next: usize,
-    /// Id of the name that was asked for last.
+    /// Id of the last name that was asked for.
     named: Option<u16>,
     beside: Beside,
 }
@@ -92,7 +92,7 @@ thread_local! {
     };
 }
 
-/// The id of a name of the file. Most often it is the one that was asked for last.
+/// The id of a name of the file. The last name that was asked for is tried first.
 #[inline]
 pub(super) fn id(look: FileToken, names: &NameList, name: &[u8]) -> Option<u16> {
     WINDOW.with_borrow_mut(|window| {
@@ -109,7 +109,7 @@ pub(super) fn id(look: FileToken, names: &NameList, name: &[u8]) -> Option<u16> 
 /// Finds the chunk of name `id` in `frame`.
 ///
 /// # Errors
-/// Its entry is damaged; the operating system's.
+/// An error about its entry if the entry is damaged; an error of the operating system.
 #[inline]
 pub(super) fn find(
     store: &Bulk,
@@ -126,12 +126,12 @@ pub(super) fn find(
 }
 
 impl Window {
-    /// What a search for `key` would find, if it would end in what was read last.
+    /// The result of a search for `key`, if the bytes of the last read contain it.
     ///
-    /// An entry of that key, or of a later one, with one of an earlier key in front of it: in a
-    /// sorted index there is one such place, and a search ends there wherever it begins. In an
-    /// index of layer 2 that is not sorted, which is damaged, searches of any kind find some entry
-    /// of the key, or none. In layer 1 entries have no such order: they are searched for.
+    /// They contain it if they have an entry of this key or a later one directly after an entry of
+    /// an earlier key. A sorted index has only one such place, where every search ends. In an index
+    /// of layer 2 that is not sorted, which is damaged, any kind of search finds some entry of the
+    /// key, or none. In layer 1 entries are not sorted by key, so a search is needed.
     #[inline]
     fn seen(
         &mut self,
@@ -175,7 +175,7 @@ impl Window {
         let mut find = Find::new(head, key.frame, key.id, usize_to_u64(NEXT));
         let place = match head.header.version.is_sorted() {
             true => key,
-            // It is looked for from behind.
+            // In layer 1, a search begins at the end of the frame.
             false => Key { frame: key.frame.saturating_add(1), id: 0 },
         };
         let near = self.near(look, head.index(), place);
@@ -198,7 +198,7 @@ impl Window {
                 }
                 ReadStep::Done(chunk) => {
                     match near {
-                        // It would not have been made if what was read last were longer.
+                        // A longer last read would have made this search unnecessary.
                         Some(_) => self.beside.learn(false),
                         None if reads > 1 => self.missed(head.index(), farthest),
                         None => self.beside.learn(true),
@@ -209,10 +209,10 @@ impl Window {
         }
     }
 
-    /// Learns from a search that took more than one read, which were at most so many bytes from the
-    /// first.
+    /// Learns from a search with more than one read; `farthest` is the largest distance in bytes
+    /// from the first read.
     fn missed(&mut self, index: IndexBlock, farthest: u64) {
-        // If that was far off, a longer one would not have helped.
+        // If the distance is large, a longer first read would not have been enough.
         self.beside.learn(farthest > usize_to_u64(LEN));
         let skip = self.offset.checked_sub(index.location).map(|skip| skip / 32);
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
@@ -222,7 +222,7 @@ impl Window {
         }
     }
 
-    /// The slot near which the place of `key` must be, if that is near to what was read last.
+    /// The slot near the place of `key`, if that place is near the last read.
     fn near(&self, look: FileToken, index: IndexBlock, key: Key) -> Option<u64> {
         let bytes = self.bytes.get(..self.len).filter(|_| self.look == look)?;
         let (entries, _) =
@@ -234,7 +234,7 @@ impl Window {
         }
         let mut place = entries.partition_point(|entry| entry.key() < key);
         if (1..entries.len()).contains(&place) {
-            // All that is read around it was read already.
+            // Everything around the place is in the window already.
             place = place.min(entries.len().saturating_sub(BESIDE)).max(BESIDE);
         }
         let skip = self.offset.checked_sub(index.location)? / 32;
@@ -256,14 +256,14 @@ impl Window {
         Ok(self.bytes.get(place).unwrap_or_default())
     }
 
-    /// Where in the window these bytes are, if they are in it.
+    /// The place of these bytes in the window, if they are in it.
     fn place(&self, look: FileToken, offset: u64, len: usize) -> Option<Range<usize>> {
         let skip = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let end = skip.checked_add(len).filter(|&end| end <= self.len)?;
         (self.look == look).then_some(skip..end)
     }
 
-    /// Reads them, and more if they are near to what was read last.
+    /// Reads these bytes, and more if they are near the last read.
     fn fill(
         &mut self,
         store: &Bulk,
@@ -300,8 +300,8 @@ impl Window {
     }
 }
 
-/// The first entry that is not before `key`, and its place, if there is an entry in front of it; it
-/// may be at `next`.
+/// The first entry that is not before `key`, and its number, if there is an entry before it. The
+/// entry at `next` is tried first.
 #[inline]
 fn place_of(entries: &[IndexEntry], key: Key, next: usize) -> Option<(usize, &IndexEntry)> {
     let is_behind = |place: usize| {

@@ -1,4 +1,4 @@
-//! Whether what is to be copied of a file is sound, as verifying it would say.
+//! Decides if a file is sound enough to copy, with the findings of a check.
 
 use crate::error::Error;
 use crate::gsd::verify::{self, FindingKind, Part};
@@ -8,11 +8,11 @@ use striae_core::gsd::raw::IndexEntry;
 use striae_core::store::ReadAt;
 use striae_inspect::finding::Found;
 
-/// Looks before a file is believed to be damaged: what was read while it was being written may be.
+/// Number of checks before the file counts as damaged: a concurrent write can look like damage.
 const LOOKS: u32 = 2;
 
-/// Refuses a file with damage but in data, unless it is that of frames which are not `wanted`;
-/// `is_part` says whether only some are.
+/// Refuses a file with damage, except in data or in frames that are not `wanted`. `is_part` says if
+/// only some frames are copied.
 pub(super) fn check(file: &File, is_part: bool, wanted: &dyn Fn(u64) -> bool) -> Result<(), Error> {
     let mut found = None;
     for _ in 0..LOOKS {
@@ -33,7 +33,7 @@ pub(super) fn check(file: &File, is_part: bool, wanted: &dyn Fn(u64) -> bool) ->
     }
 }
 
-/// The frames that are damaged; `None` if it may be any.
+/// The frames that a finding concerns; `None` if every frame may be concerned.
 fn frames_of(file: &File, is_part: bool, what: &FindingKind) -> Option<Vec<u64>> {
     let entry_of = |slot: u64| file.head().index().offset_of(slot);
     let frame_at = |entry: u64| {
@@ -43,13 +43,13 @@ fn frames_of(file: &File, is_part: bool, what: &FindingKind) -> Option<Vec<u64>>
     };
     let location = u64::from(IndexEntry::location.offset());
     match what {
-        // It may be the one before it whose frame is wrong.
+        // The frame of the entry before it may be the wrong one.
         FindingKind::Entry(Entry::Order { .. } | Entry::Unsorted { .. }) => None,
         FindingKind::Entry(entry) => {
             let entry = entry.offset().checked_sub(entry.field().offset().into())?;
             Some(vec![frame_at(entry)?])
         }
-        // Of some frames the first may have it, which is known when they are copied.
+        // The first copied frame may have the quantity, which the copy itself finds out.
         FindingKind::Hoomd { error: hoomd::Error::Late { .. }, .. } if is_part => Some(Vec::new()),
         FindingKind::Hoomd { .. } => what.facts().frame.map(|frame| vec![frame]),
         FindingKind::Repeated { frame, .. } => Some(vec![*frame]),

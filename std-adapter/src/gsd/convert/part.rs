@@ -1,5 +1,4 @@
-//! Frames of a trajectory that become a file of their own: what they took from frame 0 goes with
-//! them.
+//! Some frames of a trajectory as a file of their own, with the values that they took from frame 0.
 
 use crate::error::Error;
 use crate::gsd::File;
@@ -15,28 +14,28 @@ use striae_core::store::usize_to_u64;
 use striae_hoomd::fallback::{Fallback, Need};
 use striae_hoomd::room::Room;
 
-/// Bytes of default rows that are written at once.
+/// Bytes of default rows in one write.
 const PIECE: usize = 1 << 16;
 
-/// Some frames of a trajectory, of which each is asked for after the one before it.
+/// Some frames of a trajectory, which must be asked for in ascending order.
 pub(super) struct Part {
     trajectory: Trajectory,
     fallback: Fallback,
-    /// The first frame, when it was asked for.
+    /// The first frame that was asked for.
     first: Option<u64>,
     /// Logged quantities of the first frame, in the new file.
     logs: BTreeSet<u16>,
-    /// Bytes of what frames needed.
+    /// Bytes of the needs of all frames so far.
     taken: u64,
 }
 
-/// Whether readers of a file look in frame 0.
+/// Whether readers of the file take missing values from frame 0.
 pub(super) fn is_trajectory(file: &File) -> bool {
     file.header().schema.as_bytes() == schema::NAME.as_bytes()
 }
 
 impl Part {
-    /// Those from `start` on; `None` if the file has another schema, of which no reader looks in
+    /// The frames from `start` on; `None` if the file is no trajectory, so that no reader looks in
     /// frame 0.
     pub(super) fn of(file: &File, start: u64) -> Result<Option<Self>, Error> {
         if !is_trajectory(file) {
@@ -56,7 +55,7 @@ impl Part {
         Ok(Some(Self { trajectory, fallback, first, logs, taken }))
     }
 
-    /// What a frame must have besides its own chunks.
+    /// The chunks that a frame needs besides its own chunks.
     pub(super) fn needs(&mut self, frame: u64, own: &[Chunk]) -> Result<Vec<Need>, Error> {
         let Self { trajectory, fallback, .. } = self;
         let members = |group: Group| trajectory.members(own, group);
@@ -83,14 +82,14 @@ impl Part {
         Ok(needs)
     }
 
-    /// What a frame gets that would have no chunks: its step, as it has it anyway.
+    /// The chunk of a frame without chunks: its step, as readers see it in the old file.
     pub(super) fn step(&self) -> Result<Need, Error> {
         let first = self.trajectory.first()?;
         let chunk = self.trajectory.named(first, schema::STEP.name)?;
         Ok(chunk.map_or(Need::Default(&schema::STEP, 1), |chunk| Need::Copy(*chunk)))
     }
 
-    /// Refuses what cannot be written, or takes too much room.
+    /// Refuses a need that cannot be written, or needs that are too large together.
     fn check(&mut self, need: &Need, frame: u64, first: u64) -> Result<(), Error> {
         if let Need::Absence(id) = need {
             let name = self.trajectory.file().name_of(*id);
@@ -106,13 +105,13 @@ impl Part {
         }
     }
 
-    /// What all that frames need has room for.
+    /// The bytes and chunks that the needs of all frames may have.
     pub(super) fn room(&self) -> Room {
         Room::new(self.trajectory.file().head().file_len).most(self.trajectory.most_of_taken())
     }
 }
 
-/// Writes a chunk of so many default rows, and says how long it is.
+/// Writes a chunk of `rows` default rows, and returns its length in bytes.
 pub(in crate::gsd) fn write_default(
     writer: &mut FileWriter,
     field: &Field,

@@ -1,4 +1,4 @@
-//! Arrays that grow by a chunk at a time.
+//! Array files that grow chunk by chunk.
 
 use super::NameChunks;
 use super::npy::{file_name, header, shape};
@@ -14,32 +14,32 @@ use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_hoomd::NameList;
 
-/// Bytes of all arrays together that wait to be written.
+/// The most bytes that wait to be written, for all arrays together.
 const GATHERED: usize = 1 << 26;
 
-/// What becomes of all names, by their ids.
+/// The arrays of all names, by the ids of the names.
 pub(super) struct Arrays {
     names: Vec<Option<Array>>,
-    /// Bytes of an array that wait to be written, at most.
+    /// The most bytes of one array that wait to be written.
     limit: usize,
-    /// Digits of a frame in a file's name.
+    /// Digits of a frame number in a file name.
     digits: usize,
 }
 
-/// What becomes of a name.
+/// The array or arrays of one name.
 enum Array {
-    /// One array of all frames.
+    /// One array for all frames.
     Whole {
         data: Output,
-        /// Which frames these are, if the others lack the name.
+        /// The numbers of the frames in the array, if other frames lack the name.
         frames: Option<Output>,
         chunk: Chunk,
-        /// Frames that it will have.
+        /// Frames that the finished array has.
         total: u64,
-        /// Those that it has.
+        /// Frames in the array so far.
         have: u64,
     },
-    /// An array a frame, with this name in front.
+    /// One array for each frame; their file names start with this text.
     Each(String),
 }
 
@@ -72,7 +72,7 @@ impl Arrays {
         Self { names, limit, digits }
     }
 
-    /// Names of the files that will be made, but for those of one frame.
+    /// Names of the files to make, except the files of single frames.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names
             .iter()
@@ -86,7 +86,7 @@ impl Arrays {
             .flatten()
     }
 
-    /// Makes the files that these are, with their headers.
+    /// Makes the files of all frames, with their headers.
     pub(super) fn create(&mut self, hidden: &Path) -> Result<(), Error> {
         for array in self.names.iter_mut().flatten() {
             if let Array::Whole { data, frames, chunk, total, .. } = array {
@@ -100,7 +100,8 @@ impl Arrays {
         Ok(())
     }
 
-    /// Adds a chunk, in the place of the last one of its name if its frame had that `again`.
+    /// Adds a chunk. With `again`, its frame has the name already, and the chunk replaces the last
+    /// one.
     pub(super) fn add(
         &mut self,
         hidden: &Path,
@@ -129,7 +130,7 @@ impl Arrays {
         }
     }
 
-    /// Writes what still waits for it.
+    /// Writes all waiting bytes and sets the final lengths.
     pub(super) fn finish(&mut self, hidden: &Path) -> Result<(), Error> {
         for array in self.names.iter_mut().flatten() {
             if let Array::Whole { data, frames, chunk, total, .. } = array {
@@ -143,7 +144,7 @@ impl Arrays {
     }
 }
 
-/// A file that is made. It is open only while something is written: there may be thousands.
+/// An output file. It is open only during writes, since there may be thousands.
 struct Output {
     name: String,
     header_len: u64,
@@ -155,7 +156,7 @@ impl Output {
         Self { name, header_len: 0, waiting: Run::at(0) }
     }
 
-    /// Its name in errors.
+    /// The path of the file for errors.
     fn path(&self, hidden: &Path) -> PathBuf {
         path_of(hidden, &self.name)
     }
@@ -166,7 +167,8 @@ impl Output {
     }
 
     fn create(&mut self, hidden: &Path, header: &[u8]) -> Result<(), Error> {
-        // Overwritten if it is there: of two chunks of a frame in layer 1, the last counts.
+        // An existing file is overwritten: of two equal names in a frame of layer 1, the last chunk
+        // counts.
         let file = PosixFile::create(&hidden.join(&self.name), true);
         let written = file.and_then(|file| file.write_all_at(0, header));
         self.header_len = usize_to_u64(header.len());
@@ -177,14 +179,14 @@ impl Output {
         PosixFile::open_rw(&hidden.join(&self.name)).map_err(self.error(hidden))
     }
 
-    /// Where `count` items of this length end that stand behind the header.
+    /// The end of `count` items of `len` bytes after the header.
     fn end(&self, hidden: &Path, count: u64, len: u64) -> Result<u64, Error> {
         let items = Span::of_table(self.header_len, count, len);
         let too_long = || self.error(hidden)(std::io::ErrorKind::FileTooLarge.into());
         Ok(items.ok_or_else(too_long)?.end())
     }
 
-    /// Puts a chunk behind so many others.
+    /// Puts a chunk after `before` chunks of the same length.
     fn put_chunk(
         &mut self,
         hidden: &Path,
@@ -201,7 +203,7 @@ impl Output {
         source.copy(chunk.span, &file, self.end(hidden, before, chunk.span.len())?, &path)
     }
 
-    /// Puts bytes behind as many as long before them, now or later.
+    /// Puts bytes after `before` items of the same length; they may wait in memory.
     fn put(&mut self, hidden: &Path, before: u64, bytes: &[u8], limit: usize) -> Result<(), Error> {
         let offset = self.end(hidden, before, usize_to_u64(bytes.len()))?;
         if offset != self.waiting.end() {
@@ -212,7 +214,7 @@ impl Output {
         if self.waiting.len() < limit { Ok(()) } else { self.write(hidden) }
     }
 
-    /// Writes what waits.
+    /// Writes the waiting bytes.
     fn write(&mut self, hidden: &Path) -> Result<(), Error> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -221,7 +223,7 @@ impl Output {
         self.waiting.write(&file).map_err(self.error(hidden))
     }
 
-    /// Writes what waits, and gives the file the length of all: it ends earlier if its last bytes
+    /// Writes the waiting bytes and sets the file's length: the file is too short if its last bytes
     /// are a hole.
     fn finish(&mut self, hidden: &Path, count: u64, len: u64) -> Result<(), Error> {
         self.write(hidden)?;

@@ -1,4 +1,4 @@
-//! Every name's chunks into arrays of NumPy.
+//! Extracting the chunks of each name to NumPy arrays.
 
 mod array;
 mod npy;
@@ -21,18 +21,19 @@ use striae_core::gsd::{self as core_gsd, Chunk};
 use striae_hoomd::names::Name;
 use striae_hoomd::room::Room;
 
-/// How to extract a file into a folder: one `.npy` a name, as NumPy's `load` reads it.
+/// How to extract a file to a folder: one `.npy` file for each name, for NumPy's `load`.
 ///
-/// If a name's chunks are all of one type and shape, they become one array, `NAME.npy`, whose first
-/// axis is the frames. If some frames lack it, `NAME@frames.npy` says which ones have it. Otherwise
-/// each of its chunks becomes an array of its own, `NAME@00012.npy` that of frame 12. Rows and
-/// columns follow, or rows alone of chunks of one column; text is of type `|S1`.
+/// If all chunks of a name have one type and shape, they become one array, `NAME.npy`, and its
+/// first axis is the frames. If some frames lack the name, `NAME@frames.npy` has the numbers of the
+/// frames that have it. Otherwise each chunk becomes its own array: `NAME@00012.npy` for frame 12.
+/// The next axes are rows and columns, or only rows for chunks of one column. Text has the type
+/// `|S1`.
 ///
-/// In `NAME`, `/` becomes `.`, and bytes that a file's name should not have become `%2E`; one that
-/// is longer than 200 bytes is cut, and `~` and its id follow.
+/// In `NAME`, `/` becomes `.`, and bytes that a file name should not have become `%2E` and so on. A
+/// name of more than 200 bytes is cut, and `~` and the id of the name follow.
 ///
-/// All files are made in a hidden folder inside the target, and renamed when all of them are whole.
-/// If reading or copying fails, the target is as it was. A kill leaves the hidden folder.
+/// All files are made in a hidden folder in the target, and renamed when all of them are complete.
+/// If reading or copying fails, the target is unchanged. A killed process leaves the hidden folder.
 #[derive(Debug, Clone, Default)]
 pub struct Extract {
     output: Output,
@@ -41,25 +42,25 @@ pub struct Extract {
     addresses: Vec<Pattern>,
 }
 
-/// What is known of a name's chunks.
+/// What is known about the chunks of a name.
 #[derive(Debug, Clone, Copy)]
 struct NameChunks {
-    /// One of them.
+    /// The last chunk so far.
     chunk: Chunk,
-    /// Whether all others are of its type and shape.
+    /// Whether all other chunks have the type and shape of `chunk`.
     is_uniform: bool,
-    /// Frames that have one.
+    /// Frames that have the name.
     frames: u64,
 }
 
 impl Extract {
-    /// Extracts all frames and names, and overwrites nothing.
+    /// Extracts all frames and names, and replaces no file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the new files are made; unless told, nothing is replaced.
+    /// Sets how the new files are made. By default, no file is replaced.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
@@ -73,16 +74,16 @@ impl Extract {
         self
     }
 
-    /// Extracts this name, and no others but those of further calls; all names that start with it
-    /// if it ends in `/`.
+    /// Extracts this name. All calls together select the names. If `name` ends in `/`, it selects
+    /// all names that start with it.
     #[must_use]
     pub fn name(mut self, name: impl AsRef<[u8]>) -> Self {
         self.names.push(name.as_ref().into());
         self
     }
 
-    /// Extracts what these addresses stand for, and nothing else but that of further calls. The
-    /// first axis of arrays starts at the first frame that has any of it, and ends at the last.
+    /// Extracts what these addresses select. All calls together make the selection. The first axis
+    /// of the arrays starts at the first frame with selected chunks, and ends at the last one.
     #[must_use]
     pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
         self.addresses.extend(addresses);
@@ -92,7 +93,7 @@ impl Extract {
     /// Bytes of the chunks that will be extracted.
     ///
     /// # Errors
-    /// As [`run`](Self::run), but for those of the folder.
+    /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, file: &File) -> Result<u64, Error> {
         let mut sum = 0u64;
         self.each(file, self.chosen(file)?.as_ref(), |chunk, _| {
@@ -102,14 +103,16 @@ impl Extract {
         Ok(sum)
     }
 
-    /// Extracts `file` into the folder `dir`, which is made if it is not there. `progress` is told
-    /// the length of each piece that was copied.
+    /// Extracts `file` to the folder `dir`, which is made if it does not exist. `progress` gets the
+    /// length of each copied piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
-    /// [`ErrorKind::NoName`]; [`Address`](crate::error::ErrorKind::Address);
-    /// [`core_gsd::Error::NoFrame`]; [`core_gsd::Error::Shared`]; a damaged file; the operating
-    /// system's.
+    /// - [`Exists`](crate::error::ErrorKind::Exists) if a file exists already.
+    /// - [`ErrorKind::NoName`] if the file lacks a wanted name.
+    /// - [`Address`](crate::error::ErrorKind::Address) if an address is wrong or selects nothing.
+    /// - [`core_gsd::Error::NoFrame`] if the file does not have all of the frames.
+    /// - [`core_gsd::Error::Shared`] if all chunks together are longer than the file.
+    /// - An error about damage in the file; an error of the operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let chosen = self.chosen(file)?;
         let (found, frames) = self.find(file, chosen.as_ref())?;
@@ -135,7 +138,7 @@ impl Extract {
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 
-    /// What was selected, if that is not all.
+    /// The selection; `None` if everything is selected.
     fn chosen(&self, file: &File) -> Result<Option<Selection>, Error> {
         match self.addresses.as_slice() {
             [] => Ok(None),
@@ -143,7 +146,7 @@ impl Extract {
         }
     }
 
-    /// What is to be extracted of each name, by its id, and the frames that are the first axis.
+    /// The chunks to extract for each name, by its id, and the frames of the first axis.
     fn find(
         &self,
         file: &File,
@@ -175,9 +178,9 @@ impl Extract {
         }
     }
 
-    /// Hands over all chunks that are to be extracted, and whether their frame had this name
-    /// before: in layer 1 the last one of several counts, in layer 2 the first, as when it is
-    /// looked for.
+    /// Calls `each` with all chunks to extract, and with whether their frame had the name before.
+    /// If a name is in a frame several times, the last chunk counts in layer 1 and the first one in
+    /// layer 2, as in a search.
     fn each(
         &self,
         file: &File,
@@ -199,7 +202,7 @@ impl Extract {
             if frame < before {
                 let slot = chunks.slot().saturating_sub(1);
                 let at = u64::from(IndexEntry::frame.offset());
-                // For the error.
+                // The offset for the error.
                 let offset = file.head().index().offset_of(slot).saturating_add(at);
                 return Err(file.error(core_gsd::Error::Order { offset, frame, before }));
             }
@@ -223,7 +226,7 @@ impl Extract {
         Ok(())
     }
 
-    /// Whether a name is to be extracted, by its id.
+    /// Whether each name is to be extracted, by its id.
     fn wanted(&self, file: &File) -> Result<Vec<bool>, Error> {
         let names = file.names()?;
         if self.names.is_empty() {
@@ -241,7 +244,7 @@ impl Extract {
         Ok(names.iter().map(|name| self.names.iter().any(|wanted| is(wanted, name))).collect())
     }
 
-    /// The frames that are to be extracted, which the file has.
+    /// The frames to extract, after a check that the file has them.
     fn range(&self, file: &File) -> Result<Range<u64>, Error> {
         let frames = self.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;

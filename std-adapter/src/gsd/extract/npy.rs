@@ -1,15 +1,17 @@
-//! NumPy's format `.npy`, version 1.0, and names of such files.
+//! NumPy's format `.npy`, version 1.0, and the names of its files.
 
 use std::fmt::Write;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_hoomd::Name;
 
-/// Most bytes of a file's name that come from a chunk's: with what follows them it has at most 255.
+/// The most bytes of a file name that come from a chunk's name: with its suffix, a file name has at
+/// most 255 bytes.
 const MAX_NAME: usize = 200;
 
-/// The header of an array of values of this type, of which the bytes follow in row-major order.
+/// The header of an array of this type and shape; the values follow in row-major order.
 pub(super) fn header(kind: ChunkType, shape: &[u64]) -> Vec<u8> {
-    // NumPy ends it at a multiple of 64, so that values can be mapped: 10 bytes stand in front.
+    // NumPy ends the header at a multiple of 64, so that values can be mapped; 10 bytes precede its
+    // text.
     const ALIGN: usize = 64;
     const FRONT: usize = 10;
     let lens: Vec<_> = shape.iter().map(u64::to_string).collect();
@@ -25,7 +27,7 @@ pub(super) fn header(kind: ChunkType, shape: &[u64]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &len.to_le_bytes()[..], text.as_bytes()].concat()
 }
 
-/// How NumPy calls a type: a sign for the byte order, a letter, bytes.
+/// NumPy's name of a type: a sign for the byte order, a letter, the number of bytes.
 const fn descr(kind: ChunkType) -> &'static str {
     match kind {
         ChunkType::U8 => "|u1",
@@ -42,7 +44,7 @@ const fn descr(kind: ChunkType) -> &'static str {
     }
 }
 
-/// The shape of a chunk: one column is no axis of its own, as gsd's readers have it.
+/// The shape of a chunk. As in gsd's readers, a single column is no axis.
 pub(super) fn shape(chunk: &Chunk) -> Vec<u64> {
     match chunk.m {
         1 => vec![chunk.n],
@@ -50,10 +52,10 @@ pub(super) fn shape(chunk: &Chunk) -> Vec<u64> {
     }
 }
 
-/// A chunk's name as that of a file, without `.npy`; others have other ones.
+/// The file name of a chunk's name, without `.npy`; different names have different file names.
 ///
-/// Letters, digits, `_`, `-`, `+`, `=`, `,` stay, `/` becomes `.`, and other bytes `%2E`. A long
-/// one is cut and gets its id.
+/// Letters, digits, `_`, `-`, `+`, `=`, `,` stay, `/` becomes `.`, and other bytes become `%2E` and
+/// so on. A long name is cut, and its id follows.
 pub(super) fn file_name(name: Name<'_>, id: u16) -> String {
     let mut text = String::new();
     for (at, part) in name.as_bytes().utf8_chunks().enumerate() {

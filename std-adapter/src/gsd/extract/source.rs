@@ -1,4 +1,4 @@
-//! Chunks on their way out of a file.
+//! Reading chunks for the extraction.
 
 use crate::copy::{Copier, Place};
 use crate::error::Error;
@@ -8,13 +8,13 @@ use std::path::Path;
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// Bytes of a window that short chunks are read in, as they mostly lie side by side.
+/// Bytes of the window for short chunks, which mostly lie side by side.
 const WINDOW: usize = 1 << 18;
 
-/// Bytes of the shortest chunk that is copied alone.
+/// The length in bytes from which a chunk is copied alone.
 pub(super) const LONG: u64 = 1 << 16;
 
-/// A file that chunks are read from.
+/// A file whose chunks are read.
 pub(super) struct Source<'a> {
     file: &'a File,
     copier: Copier,
@@ -42,7 +42,8 @@ impl<'a> Source<'a> {
         self.window.get(skip..)?.get(..usize::try_from(span.len()).ok()?)
     }
 
-    /// Reads the chunk, and what follows it if it follows what was read last.
+    /// Reads the chunk; if it is near the last read, also the bytes after it, up to a whole window.
+    /// chunk.
     fn fill(&mut self, span: Span) -> Result<(), Error> {
         let len = usize_to_u64(WINDOW);
         let skipped = span.offset().checked_sub(self.window_at);
@@ -59,7 +60,7 @@ impl<'a> Source<'a> {
         read.map(drop)
     }
 
-    /// Copies a chunk to a place in `to`, which is called `path` in errors. A hole stays one.
+    /// Copies a chunk to an offset in `to`, whose path for errors is `path`. Holes stay holes.
     pub(super) fn copy(
         &mut self,
         span: Span,

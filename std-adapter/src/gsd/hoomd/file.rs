@@ -1,5 +1,5 @@
-//! Files of a disk as trajectories are read from them and written to them: by the methods that they
-//! have for all.
+//! Files as the sources and targets of trajectories: implementations of `striae_hoomd`'s traits
+//! with the methods of [`File`] and [`FileWriter`].
 
 use crate::error::{Error, ErrorKind};
 use crate::gsd::{self, File, FileWriter, NameList};

@@ -1,4 +1,4 @@
-//! A trajectory that is written to a file.
+//! Writing a trajectory to a file.
 
 use super::{FrameData, Precision, Trajectory, schema};
 use crate::error::Error;
@@ -24,28 +24,28 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// A file of version 2.0 of the schema, with numbers of 32 bits.
+    /// Sets version 2.0 of the schema and floats of 32 bits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the file is made: its application, layout, what commits survive, whether it may replace
-    /// one. What this says about the schema does not count.
+    /// Sets how the file is made: its application, its layout, what commits survive, and whether it
+    /// may replace a file. The schema in `file` is ignored.
     #[must_use]
     pub fn file(mut self, file: gsd::Builder) -> Self {
         self.file = file;
         self
     }
 
-    /// Bits of all numbers that are float, but for logged ones: 32 unless told.
+    /// Sets the bits of all floats except logged ones; by default 32.
     #[must_use]
     pub const fn precision(mut self, precision: Precision) -> Self {
         self.precision = precision;
         self
     }
 
-    /// A file of version 1.4, for readers from before gsd 5.0. Its numbers have 32 bits.
+    /// Sets version 1.4 of the schema, for readers older than gsd 5.0. Its floats have 32 bits.
     #[must_use]
     pub const fn version_1(mut self) -> Self {
         self.version = schema::VERSION_1;
@@ -55,7 +55,8 @@ impl Builder {
     /// Makes a trajectory without frames at `path`.
     ///
     /// # Errors
-    /// [`Precision`](super::Error::Precision); what [`gsd::Builder::create`] says.
+    /// [`Precision`](super::Error::Precision) if the version does not allow the precision; the
+    /// errors of [`gsd::Builder::create`].
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
         let start = Start::new(self.version, self.precision);
@@ -65,7 +66,7 @@ impl Builder {
     }
 }
 
-/// A trajectory that is written, frame by frame: [`striae_hoomd::Writer`] of a file.
+/// A writer of a trajectory, frame by frame: a [`striae_hoomd::Writer`] of a file.
 ///
 /// ```
 /// use striae::gsd::hoomd::{FrameData, Trajectory, Writer};
@@ -88,7 +89,7 @@ impl Builder {
 pub struct Writer(striae_hoomd::Writer<FileWriter>);
 
 impl Writer {
-    /// Makes a trajectory at `path`, where there must be no file: see [`Builder`].
+    /// Makes a trajectory at `path`, where no file may exist: see [`Builder`].
     ///
     /// # Errors
     /// As [`Builder::create`].
@@ -96,8 +97,8 @@ impl Writer {
         Builder::new().create(path)
     }
 
-    /// Goes on with the trajectory at `path`, one of ours or of any other program, with numbers of
-    /// this precision.
+    /// Opens the trajectory at `path` to append frames of this precision. Any program may have
+    /// written it.
     ///
     /// # Errors
     /// As [`reopen_with`](Self::reopen_with).
@@ -108,9 +109,10 @@ impl Writer {
     /// Opens a trajectory to append to, with the options of [`Reopen`].
     ///
     /// # Errors
-    /// [`Schema`](super::Error::Schema), [`Version`](super::Error::Version),
-    /// [`Precision`](super::Error::Precision); those of frame 0, which is read; what
-    /// [`Reopen::open`] says.
+    /// [`Schema`](super::Error::Schema), [`Version`](super::Error::Version) or
+    /// [`Precision`](super::Error::Precision) if the trajectory has another schema or version, or
+    /// does not allow the precision; an error in frame 0, which is read; the errors of
+    /// [`Reopen::open`].
     pub fn reopen_with(
         path: impl AsRef<Path>,
         precision: Precision,
@@ -124,37 +126,37 @@ impl Writer {
         Ok(Self(striae_hoomd::Writer::new(file, start)))
     }
 
-    /// The name of the file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.file().path()
     }
 
-    /// Frames, also such that are not committed.
+    /// Number of frames, including frames that are not committed.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.0.frames()
     }
 
-    /// Bits of the numbers that are written.
+    /// Bits of the floats in new frames.
     #[must_use]
     pub const fn precision(&self) -> Precision {
         self.0.precision()
     }
 
-    /// Adds a frame and returns its number. It is in the file with the next
-    /// [`commit`](Self::commit).
+    /// Adds a frame and returns its number. The next [`commit`](Self::commit) makes it part of the
+    /// file.
     ///
     /// # Errors
-    /// What [`FrameData::check`] says, [`NotInFrame0`](super::Error::NotInFrame0), a name or text
-    /// that the file cannot have: nothing of the frame is written then. What [`FileWriter`] says of
-    /// its errors of the disk: call it again then with the same frame
-    /// ([`OtherFrame`](super::Error::OtherFrame)).
+    /// The errors of [`FrameData::check`]; [`NotInFrame0`](super::Error::NotInFrame0); an error for
+    /// a name or text that the file cannot have. Then nothing of the frame is written.
+    /// After an error of the disk (see [`FileWriter`]), call it again with the same frame; another
+    /// frame is [`OtherFrame`](super::Error::OtherFrame).
     pub fn append(&mut self, frame: &FrameData) -> Result<u64, Error> {
         self.0.append(frame)
     }
 
-    /// Makes all frames part of the file, as durable as was asked for.
+    /// Makes all frames part of the file, as durable as the builder says.
     ///
     /// # Errors
     /// As [`FileWriter::commit`].
@@ -162,7 +164,7 @@ impl Writer {
         self.0.commit()
     }
 
-    /// Commits for the last time, and ends the file where the last chunk does.
+    /// Commits for the last time, and cuts the file after the last chunk.
     ///
     /// # Errors
     /// As [`FileWriter::close`].

@@ -1,17 +1,17 @@
-//! Some entries of an index that a thread has seen.
+//! Some entries of an index that a thread has read.
 //!
-//! Where frames have chunks by chance, nobody can say within a few slots where one is from the ends
-//! of an index alone, and most searches take two reads. Between two entries that are known there
-//! are fewer chances. Where a first read is enough, nothing is kept.
+//! If frames have chunks at random, the ends of an index are not enough to guess the place of an
+//! entry within a few slots, and most searches take two reads. Two known entries closer to it make
+//! the guess better. If first reads are enough, nothing is kept.
 
 use std::cell::RefCell;
 use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 
-/// Most entries that are kept: 24 bytes each.
+/// The most entries that are kept, 24 bytes each.
 const MOST: u64 = 2048;
 
-/// An entry of the index.
+/// A known entry of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fence {
     pub(super) slot: u64,
@@ -19,37 +19,37 @@ pub(super) struct Fence {
 }
 
 thread_local! {
-    /// Not there any more while a thread ends, unlike memory that needs no freeing: a file can be
-    /// read then, too.
+    /// Destroyed when its thread ends, unlike variables without destructors. Files can be read
+    /// after that, too.
     static FENCES: RefCell<Fences> = const { RefCell::new(Fences::NONE) };
 }
 
-/// Forgets all of them; those that follow are of an index of so many slots.
+/// Forgets all entries. The next entries are from an index of `slots` slots.
 pub(super) fn clear(slots: u64) {
     let _ = FENCES.try_with(|fences| fences.borrow_mut().clear(slots));
 }
 
-/// Keeps one, if it is not near to another one.
+/// Keeps an entry, unless it is near a kept one.
 pub(super) fn keep(fence: Fence) {
     let _ = FENCES.try_with(|fences| fences.borrow_mut().keep(fence));
 }
 
-/// Tells a search for `key` between which of them it is. In an index that is not sorted that may be
-/// anywhere, as are the places where searches end.
+/// Gives a search for `key` the kept entries before and after it. In an index that is not sorted,
+/// they may be anywhere; searches end anywhere there as well.
 pub(super) fn tell(key: Key, find: Find) -> Find {
     FENCES.try_with(|fences| fences.borrow().tell(key, find)).unwrap_or(find)
 }
 
-/// Entries in the order of their slots.
+/// Known entries in the order of their slots.
 #[derive(Debug)]
 struct Fences {
     kept: Vec<Fence>,
-    /// Fewest slots from one to the next.
+    /// The smallest distance in slots between two entries.
     apart: u64,
 }
 
 impl Fences {
-    /// Of no index.
+    /// No entries, of no index.
     const NONE: Self = Self { kept: Vec::new(), apart: 0 };
 
     fn clear(&mut self, slots: u64) {

@@ -9,14 +9,14 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::gsd::{Attributes, Version};
 
-/// How a new file is made: what it says about itself, how it is laid out, and how it is written.
+/// How a new file is made: what it says about itself, its layout, and how it is written.
 ///
 /// See [`FileWriter`] for an example.
 #[derive(Debug, Clone)]
 pub struct Builder {
     application: String,
     schema: String,
-    /// The rest of what the file is to be.
+    /// The other attributes of the file.
     attributes: Attributes<'static>,
     overwrite: bool,
     settings: Settings,
@@ -31,27 +31,28 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// A file of layer 2.1 without schema, as gsd makes it, with commits that survive a power cut.
+    /// Returns the defaults: layer 2.1 without schema, as gsd makes files, and commits that survive
+    /// a power cut.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A file of these attributes.
+    /// A builder of a file with these attributes.
     pub(in crate::gsd) fn like(attributes: &Attributes<'_>) -> Self {
         let (application, schema) = (attributes.application.into(), attributes.schema.into());
         let attributes = Attributes { application: "", schema: "", ..*attributes };
         Self { application, schema, attributes, ..Self::default() }
     }
 
-    /// Name of the program that makes the file, at most 63 bytes.
+    /// Sets the name of the program that makes the file, at most 63 bytes.
     #[must_use]
     pub fn application(mut self, name: impl Into<String>) -> Self {
         self.application = name.into();
         self
     }
 
-    /// Name of the schema, at most 63 bytes, and its version.
+    /// Sets the name of the schema, at most 63 bytes, and its version.
     #[must_use]
     pub fn schema(mut self, name: impl Into<String>, version: Version) -> Self {
         self.schema = name.into();
@@ -59,83 +60,84 @@ impl Builder {
         self
     }
 
-    /// Layer of the file: 2.1, or 1.0 for readers of long ago.
+    /// Sets the layer of the file: 2.1, or 1.0 for old readers.
     #[must_use]
     pub const fn layer(mut self, layer: Version) -> Self {
         self.attributes.layer = layer;
         self
     }
 
-    /// Chunks start at multiples of so many bytes: a power of two, 1 unless told.
+    /// Sets the alignment of chunks in bytes: a power of two, 1 by default.
     #[must_use]
     pub const fn align(mut self, bytes: u64) -> Self {
         self.attributes.align = bytes;
         self
     }
 
-    /// Whether each frame carries checksums of its chunks.
+    /// Whether each frame has checksums of its chunks.
     #[must_use]
     pub const fn checksums(mut self, checksums: bool) -> Self {
         self.attributes.checksums = checksums;
         self
     }
 
-    /// Slots of the first index, at least 128. It doubles when it is full, which costs a copy;
-    /// the old one stays in the file.
+    /// Sets the slots of the first index, at least 128. When it is full, it is copied to an index
+    /// of twice the size, and the old index stays in the file.
     #[must_use]
     pub const fn index_slots(mut self, slots: u64) -> Self {
         self.attributes.index_slots = slots;
         self
     }
 
-    /// Bytes of the first name list, 1024 unless told. It doubles when it is full; the old one
-    /// stays in the file.
+    /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to a
+    /// list of twice the size, and the old list stays in the file.
     #[must_use]
     pub const fn names_len(mut self, bytes: u64) -> Self {
         self.attributes.names_len = bytes;
         self
     }
 
-    /// Replaces a file that has the name already, instead of refusing it. A symbolic link stays,
-    /// and what it points to is replaced.
+    /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
+    /// its target is replaced.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// What commits survive.
+    /// Sets what commits survive.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
         self
     }
 
-    /// Whether commits take one sync where that is possible, and not two: about twice as many a
-    /// second. Such a commit survives a power cut, but gsd sees it only when striae has opened the
-    /// file to write since, or the next commit was made, or the file closed.
+    /// Whether commits take one sync instead of two where possible: about twice as many commits a
+    /// second. Such a commit survives a power cut, but gsd sees it only after striae has opened the
+    /// file to write again, or after the next commit, or after the close.
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
         self.attributes.one_sync = one_sync;
         self
     }
 
-    /// Bytes that are gathered before they are written, 1 MiB unless told.
+    /// Sets the bytes that are gathered before a write, 1 MiB by default.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.settings.buffer = bytes;
         self
     }
 
-    /// Whether others are kept from writing to the file, and it is refused to replace one that
-    /// somebody writes to: they are unless told.
+    /// Whether the file is locked against other writers, and a file with another writer is not
+    /// replaced; by default `true`.
     #[must_use]
     pub const fn lock(mut self, lock: bool) -> Self {
         self.settings.lock = lock;
         self
     }
 
-    /// The file is closed before anybody sees it, and whoever gives it its name makes it durable.
+    /// Tells the writer that the file is closed before anybody sees it, and that the caller renames
+    /// it and makes it durable.
     pub(in crate::gsd) const fn hidden(mut self) -> Self {
         self.settings.hidden = true;
         self.settings.durability = Durability::None;
@@ -145,15 +147,18 @@ impl Builder {
 
     /// Makes an empty file at `path`.
     ///
-    /// It is made in a hidden folder next to it, and gets the name when it is whole, and durable if
-    /// commits are to be: whenever this is cut off, the name means what it did before, or an empty
-    /// GSD file. What can be left then is the hidden folder, `.striae-` and some letters.
+    /// The file is made in a hidden folder next to `path`, and gets its name when it is complete,
+    /// and durable if commits are to be durable. If this is interrupted, `path` is unchanged or is
+    /// an empty GSD file. Only the hidden folder, `.striae-` and some letters, can be left.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists);
-    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if the file that is to be replaced is
-    /// being written; [`OutOfRange`](striae_core::gsd::Error::OutOfRange) and
-    /// [`Layer`](striae_core::gsd::Error::Layer) for what no file can be; the operating system's.
+    /// - [`ErrorKind::Exists`](crate::error::ErrorKind::Exists) if a file exists and may not be
+    ///   replaced.
+    /// - [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if another writer has the file that
+    ///   is to be replaced.
+    /// - [`OutOfRange`](striae_core::gsd::Error::OutOfRange) or
+    ///   [`Layer`](striae_core::gsd::Error::Layer) for attributes that no file can have.
+    /// - An error of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;

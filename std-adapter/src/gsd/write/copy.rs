@@ -1,4 +1,4 @@
-//! A chunk that comes from another file.
+//! Copying a chunk from another file.
 
 use super::FileWriter;
 use super::file::chunk_error;
@@ -14,12 +14,13 @@ use striae_core::step::DriveError;
 use striae_hoomd::room::Room;
 use striae_inspect::gsd::together;
 
-/// Shorter chunks are gathered with others instead of being copied by the kernel.
+/// The length in bytes from which the kernel copies a chunk. Shorter chunks are gathered with
+/// others.
 const LONG: u64 = 1 << 18;
 
 const _: () = assert!(LONG <= Ahead::SHORT);
 
-/// A file that chunks are copied from.
+/// A file whose chunks are copied.
 pub(in crate::gsd) struct Source<'a> {
     path: &'a Path,
     bulk: &'a Bulk,
@@ -30,8 +31,8 @@ pub(in crate::gsd) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Errors name `path`; `progress` is told the length of each piece that was copied. More chunks
-    /// than there is `room` for are refused.
+    /// Errors name `path`. `progress` gets the length of each copied piece. Chunks that exceed
+    /// `room` are refused.
     pub(in crate::gsd) fn new(
         path: &'a Path,
         bulk: &'a Bulk,
@@ -42,17 +43,17 @@ impl<'a> Source<'a> {
         Self { path, bulk, copier, ahead, progress, room }
     }
 
-    /// With long chunks copied past the page cache, if there are options for that.
+    /// Copies long chunks past the page cache, if there are options for it.
     pub(in crate::gsd) fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.copier = self.copier.direct(options);
         self
     }
 
-    /// Brings the bytes of a frame's chunks, if they are together, which will be asked for in any
-    /// order.
+    /// Reads the chunks of a frame ahead, if they are next to each other; they may then be used in
+    /// any order.
     pub(in crate::gsd) fn bring(&mut self, chunks: &[Chunk]) {
         let Some(whole) = together(chunks) else { return };
-        // Whoever reads them is told what is wrong.
+        // The later read of a chunk reports an error.
         let _: Result<(), ReadError<Bulk>> = self.ahead.bring(self.bulk, whole);
     }
 
@@ -67,7 +68,7 @@ impl<'a> Source<'a> {
         Ok(crc)
     }
 
-    /// All bytes of a span that is as short as chunks with checksums are, or shorter.
+    /// All bytes of a span, which is at most as long as a chunk of checksums can be.
     pub(in crate::gsd) fn bytes(&mut self, span: Span) -> Result<&[u8], Error> {
         let Self { path, bulk, ahead, .. } = self;
         let bytes = ahead.bytes(bulk, span);
@@ -76,7 +77,7 @@ impl<'a> Source<'a> {
 }
 
 impl FileWriter {
-    /// Adds a copy of a chunk of another file to the frame that is being written, under this name.
+    /// Adds a copy of a chunk of another file to the open frame, under this name.
     pub(in crate::gsd) fn copy_chunk(
         &mut self,
         name: &[u8],

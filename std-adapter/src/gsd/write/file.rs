@@ -1,4 +1,4 @@
-//! A file that is written.
+//! Writing a file.
 
 use super::lock::Locked;
 use super::names::NameIds;
@@ -23,28 +23,29 @@ use striae_hoomd::{Element, NameList};
 use striae_inspect::gsd::Stale;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Chunks of the largest frame, and its checksums: a file has no more names.
+/// The most chunks of a frame and their checksums: a file has no more names.
 const SLOTS: usize = 1 << 20;
 
-/// Values that are converted at once on a big-endian host.
+/// Values that are converted together on a big-endian host.
 const PIECE: usize = 1 << 14;
 
-/// A GSD file that is written: chunks, which frames end, which commits make part of the file.
+/// A GSD file that is written. Frames consist of chunks, and a commit makes the ended frames part
+/// of the file.
 ///
-/// Before [`commit`](Self::commit) the file is as the last commit left it, for all readers and
-/// whatever happens; and it is that, or what this one makes it, while a commit is under way. What
-/// is written in between is gathered in memory and goes to places where nobody looks.
+/// Until [`commit`](Self::commit), the file is in the state of the last commit for all readers,
+/// whatever happens. During a commit, it is in the old state or the new one. Uncommitted data are
+/// gathered in memory and written to places that no reader uses.
 ///
-/// An error of the disk costs nothing: what failed is not in the file and can be tried again. What
-/// was accepted before stays for the next commit: to write a whole frame again that has not ended,
-/// call [`discard_frame`](Self::discard_frame) first, and after an error of
-/// [`commit`](Self::commit) or [`close`](Self::close), only that again, as its frames have ended.
+/// An error of the disk loses nothing: the failed call has changed nothing and can be repeated, and
+/// accepted data stay for the next commit. To write an unfinished frame again from its start, call
+/// [`discard_frame`](Self::discard_frame) first. After an error of [`commit`](Self::commit) or
+/// [`close`](Self::close), repeat only that call, since its frames have ended.
 ///
-/// There is one writer at a time ([`ErrorKind::Locked`]). Readers may look while it writes, those
-/// of gsd too, and [refresh](crate::gsd::File::refresh) to see what was committed.
+/// There is one writer at a time ([`ErrorKind::Locked`]). Readers, including gsd's, may read during
+/// writes; they [refresh](crate::gsd::File::refresh) to see new commits.
 ///
-/// Dropped without a close, the file is as the last commit left it; a warning of the crate `log`
-/// says so if anything is lost.
+/// A writer that is dropped without a close leaves the file in the state of the last commit. If
+/// data are lost, a warning of the crate `log` says so.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -66,29 +67,29 @@ pub struct FileWriter {
     /// `None` after the close.
     writer: Option<CoreWriter>,
     names: NameIds,
-    /// Frames and layer, after the close.
+    /// Frames and layer after the close.
     last: (u64, Version),
     stale: Option<Stale>,
 }
 
-/// What does the work.
+/// Core's writer, which does the work.
 type CoreWriter = Writer<Gathered, Vec<Slot>>;
 
-/// What a file is written with.
+/// The store of core's writer.
 pub(super) type Gathered = Gatherer<Locked>;
 
 fn gathered(file: Locked, path: &Path, settings: Settings) -> Result<Gathered, Error> {
     Gatherer::new(file, settings.buffer).map_err(|error| Error::new(path, error))
 }
 
-/// Memory for all that a frame can have. The operating system gives it when it is touched.
+/// Memory for the slots of the largest frame. The operating system allocates it at the first use.
 fn memory(path: &Path) -> Result<Vec<Slot>, Error> {
     Slot::new_vec_zeroed(SLOTS)
         .map_err(|_| Error::new(path, io::Error::from(io::ErrorKind::OutOfMemory)))
 }
 
 impl FileWriter {
-    /// Goes on with the file at `path`: see [`Reopen`].
+    /// Opens the file at `path` to append to it: see [`Reopen`].
     ///
     /// # Errors
     /// As [`Reopen::open`].
@@ -96,7 +97,7 @@ impl FileWriter {
         Reopen::new().open(path)
     }
 
-    /// Makes `file`, which is empty, a GSD file; errors name `path`.
+    /// Makes the empty `file` a GSD file; errors name `path`.
     pub(super) fn make(
         file: Locked,
         path: &Path,
@@ -111,7 +112,7 @@ impl FileWriter {
         Ok(Self::new(path, writer, NameIds::default(), None))
     }
 
-    /// Goes on with `file`, whose name is `path`.
+    /// Opens `file` at `path` to append to it.
     pub(super) fn go_on(file: Locked, path: &Path, settings: Settings) -> Result<Self, Error> {
         let at = |error: core_gsd::ReadError<&PosixFile>| Error::new(path, error);
         let mut window = [0; Open::WINDOW];
@@ -142,13 +143,13 @@ impl FileWriter {
         Self { path, writer, names, last, stale }
     }
 
-    /// The name of the file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Frames that have ended, also such that are not committed.
+    /// Number of ended frames, including frames that are not committed.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.writer.as_ref().map_or(self.last.0, Writer::frames)
@@ -160,25 +161,28 @@ impl FileWriter {
         self.writer.as_ref().map_or(self.last.1, Writer::version)
     }
 
-    /// What the file gave its frames before gsd appended to it, and those that are written now do
-    /// not get: `None` if nothing is lost. A warning of the crate `log` says the same.
+    /// The properties that frames had before gsd appended to the file and that new frames do not
+    /// get; `None` if there are none. A warning of the crate `log` says so as well.
     #[must_use]
     pub const fn stale(&self) -> Option<Stale> {
         self.stale
     }
 
-    /// Adds a chunk of rows of `m` values to the frame that is being written.
+    /// Adds a chunk of rows of `m` values to the open frame.
     ///
-    /// The values go to the file, or to the buffer, at once; they are not needed afterwards.
+    /// The values are written to the file or copied to the buffer at once.
     ///
     /// # Errors
-    /// [`Chunk`](crate::gsd::ErrorKind::Chunk) with what no file can have: a name of no bytes or
-    /// with a NUL ([`BadName`](core_gsd::Error::BadName)), one that the frame has already
-    /// ([`Duplicate`](core_gsd::Error::Duplicate)), the 65536th
-    /// ([`NamesFull`](core_gsd::Error::NamesFull)); no columns
-    /// ([`NoColumns`](core_gsd::Error::NoColumns)), or values that are not whole rows
-    /// ([`Rows`](core_gsd::Error::Rows)). [`ErrorKind::SyncFailed`], [`ErrorKind::Closed`]; the
-    /// operating system's. The chunk is not in the frame then.
+    /// The chunk is not in the frame after an error.
+    ///
+    /// - [`Chunk`](crate::gsd::ErrorKind::Chunk) for a chunk that no file can have: with
+    ///   [`BadName`](core_gsd::Error::BadName) if the name is empty or has a NUL,
+    ///   [`Duplicate`](core_gsd::Error::Duplicate) if the frame has the name already,
+    ///   [`NamesFull`](core_gsd::Error::NamesFull) for the 65536th name,
+    ///   [`NoColumns`](core_gsd::Error::NoColumns) if `m` is 0, and [`Rows`](core_gsd::Error::Rows)
+    ///   if the values are not whole rows.
+    /// - [`ErrorKind::SyncFailed`] if an earlier sync failed; [`ErrorKind::Closed`] after a close.
+    /// - An error of the operating system.
     #[inline]
     pub fn write<T: Element>(
         &mut self,
@@ -205,7 +209,7 @@ impl FileWriter {
         self.write_bytes(name, ChunkType::Character, 1, text.as_bytes())
     }
 
-    /// Adds a chunk of bytes as they are to stand in the file: rows of `m` values of type `kind`,
+    /// Adds a chunk of bytes as they will be in the file: rows of `m` values of type `kind`,
     /// little-endian.
     ///
     /// # Errors
@@ -226,8 +230,8 @@ impl FileWriter {
         written.map_err(|error| chunk_error(path, frame, name, error))
     }
 
-    /// Begins a chunk whose number of rows is not known; its bytes are written to what this
-    /// returns, which adds the chunk when it is [finished](ChunkWriter::finish).
+    /// Begins a chunk whose number of rows is not known yet. Write its bytes to the result, which
+    /// adds the chunk when it is [finished](ChunkWriter::finish).
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -246,13 +250,13 @@ impl FileWriter {
         Ok(ChunkWriter::new(chunk, path, frame, name))
     }
 
-    /// Ends the frame and returns its number. It is in the file with the next commit.
+    /// Ends the frame and returns its number. The next commit makes it part of the file.
     ///
-    /// A frame may be without chunks. Such frames are only seen if one with chunks follows.
+    /// A frame may have no chunks. Such frames are only visible if a frame with chunks follows.
     ///
     /// # Errors
-    /// [`ErrorKind::SyncFailed`], [`ErrorKind::Closed`]; the operating system's. The frame has not
-    /// ended then.
+    /// [`ErrorKind::SyncFailed`] if an earlier sync failed; [`ErrorKind::Closed`] after a close; an
+    /// error of the operating system. The frame has not ended then.
     pub fn end_frame(&mut self) -> Result<u64, Error> {
         let (writer, path) = self.open()?;
         let frame = writer.end_frame().map_err(|error| Error::new(path, error))?;
@@ -260,11 +264,11 @@ impl FileWriter {
         Ok(frame)
     }
 
-    /// Gives up the chunks of the frame that is being written: the file is as after the last
-    /// [`end_frame`](Self::end_frame) that succeeded, and what was given up takes no room. After an
-    /// error in the middle of a frame, that is how to write all of it again.
+    /// Discards the chunks of the open frame: the file is as after the last successful
+    /// [`end_frame`](Self::end_frame), and the discarded chunks take no room. After an error in the
+    /// middle of a frame, call it before writing the whole frame again.
     ///
-    /// Frames that have ended stay, committed or not, and so do names.
+    /// Ended frames stay, committed or not, and names stay too.
     pub fn discard_frame(&mut self) {
         if let Some(writer) = &mut self.writer {
             writer.discard_frame_with(Gathered::forget);
@@ -272,23 +276,24 @@ impl FileWriter {
         }
     }
 
-    /// Makes all frames that have ended part of the file, as durable as was asked for.
+    /// Makes all ended frames part of the file, as durable as the options say.
     ///
-    /// The frame that is being written goes on. Nothing is done if there is nothing new, but
-    /// the first commit behind opening a file makes durable what was found.
+    /// The open frame stays open. Without new frames, nothing is done, except that the first commit
+    /// after opening a file makes its found state durable.
     ///
     /// # Errors
-    /// The operating system's, or that the file was removed while it was written: the file is as
-    /// the last commit left it, or as this one would, and the next one tries again, unless the disk
-    /// failed to make something durable ([`ErrorKind::SyncFailed`]). [`ErrorKind::Closed`].
+    /// An error of the operating system, or that the file was removed during the writes. The file
+    /// is then in the state of the last commit or of this one, and the next commit tries again,
+    /// unless the disk failed to make something durable ([`ErrorKind::SyncFailed`]).
+    /// [`ErrorKind::Closed`] after a close.
     pub fn commit(&mut self) -> Result<(), Error> {
         let (writer, path) = self.open_named()?;
         writer.commit().map_err(|error| Error::new(path, error))
     }
 
-    /// Commits for the last time, and ends the file where the last chunk does.
+    /// Commits for the last time, and cuts the file after the last chunk.
     ///
-    /// After an error it may be called again; after success, it does nothing.
+    /// After an error, it may be called again; after success, another call does nothing.
     ///
     /// # Errors
     /// [`OpenFrame`](core_gsd::Error::OpenFrame) if the last frame has chunks and was not ended; as
@@ -305,10 +310,10 @@ impl FileWriter {
         trimmed.map_err(|error| Error::new(&self.path, error))
     }
 
-    /// Commits, and makes a file of layer 1 one of layer 2.1, with names of any length, text and a
-    /// sorted index. Nothing else happens to one of layer 2.
+    /// Commits, and turns a file of layer 1 into a file of layer 2.1, with names of any length,
+    /// text and a sorted index. A file of layer 2 keeps its layer.
     ///
-    /// It is one or the other at any time. Data are not moved.
+    /// The file has one of the two layers at any time. Data are not moved.
     ///
     /// # Errors
     /// [`OpenFrame`](core_gsd::Error::OpenFrame) if the last frame has chunks and was not ended; as
@@ -318,9 +323,9 @@ impl FileWriter {
         writer.upgrade().map_err(|error| Error::new(path, error))
     }
 
-    /// Removes all frames and names, also those that are not committed, and gives back their room.
+    /// Removes all frames and names, including uncommitted ones, and frees their room.
     ///
-    /// The file has all that it had, or nothing, at any time.
+    /// At any time, the file has all of its frames, or none.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -333,7 +338,7 @@ impl FileWriter {
         truncated
     }
 
-    /// The writer, if it can be written with.
+    /// The writer, if it is neither closed nor has a failed sync.
     fn open(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         match &mut self.writer {
             None => Err(Error::new(&self.path, ErrorKind::Closed)),
@@ -344,7 +349,7 @@ impl FileWriter {
         }
     }
 
-    /// The open file, if those who want to read it can find it by its name.
+    /// The writer, if the file still has a name by which readers find it.
     fn open_named(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         let (writer, path) = self.open()?;
         if writer.store().file().is_removed().map_err(|error| Error::new(path, error))? {
@@ -384,7 +389,7 @@ impl FileWriter {
     }
 }
 
-/// What went wrong with a chunk, if that is what went wrong.
+/// Adds the frame and the name of a chunk to an error that is about the chunk.
 #[cold]
 pub(super) fn chunk_error(
     path: &Path,
@@ -400,7 +405,7 @@ pub(super) fn chunk_error(
     }
 }
 
-/// Without the memory, which is long.
+/// Leaves out the long memory.
 impl fmt::Debug for FileWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_closed = self.writer.is_none();

@@ -1,4 +1,4 @@
-//! One writer at a time: flock(2), which every writer of striae asks for and no reader does.
+//! One writer at a time: flock(2). Every writer of striae locks the file, readers do not.
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
@@ -21,21 +21,20 @@ impl Deref for Locked {
     }
 }
 
-/// Lets others in. Closing the file does so as well, but not while a process that was forked has
-/// it.
+/// Unlocks the file. Closing it does so as well, but not while a forked process has it open.
 impl Drop for Locked {
     fn drop(&mut self) {
-        // What fails is done by the kernel when the file is closed.
+        // If this fails, the kernel unlocks the file when it is closed.
         let _ = retry_on_intr(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingUnlock));
     }
 }
 
-/// Keeps other writers out until `file` is closed, if that is wanted.
+/// Locks `file` against other writers until it is closed, if `wanted`.
 ///
-/// A file system that has no locks lets everybody in, which a warning says.
+/// On a file system without locks, it only warns.
 ///
 /// # Errors
-/// [`ErrorKind::Locked`]; the operating system's.
+/// [`ErrorKind::Locked`] if another writer has the lock; an error of the operating system.
 pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
     let take = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
     match if wanted { retry_on_intr(take) } else { Ok(()) } {
@@ -50,16 +49,16 @@ pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
     }
 }
 
-/// The file that is to lose its name to another, kept from writers until it is closed; of a
-/// symbolic link, what it points to. `None` if there is none.
+/// Locks the file that will be replaced against writers until it is closed. For a symbolic link,
+/// that is its target. `None` if there is no file.
 ///
 /// # Errors
-/// As [`lock`]; the operating system's.
+/// As [`lock`]; an error of the operating system.
 pub(super) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
     let file = match PosixFile::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // It may be a file that this user may not even read, in a folder that is his.
+        // The user may have no right to read the file, but own its folder.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(Error::new(path, error)),
     };

@@ -1,4 +1,4 @@
-//! A file that replaces another, or none, when it is whole.
+//! Making a file that appears when it is complete, and may replace another.
 
 use super::lock::lock_replaced;
 use crate::error::Error;
@@ -6,12 +6,12 @@ use crate::output::Output;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// Lets `make` write the file `out` under a hidden name, and gives it its own when it is whole. No
-/// writer can get at the file that it replaces meanwhile: what that one wrote would be lost.
+/// Lets `make` write the file `out` under a hidden name, and renames it when it is complete. The
+/// file that it replaces is locked against writers meanwhile: their data would be lost.
 ///
 /// # Errors
-/// Those of `make` and of [`Output::make`]; [`Locked`](crate::error::ErrorKind::Locked) if the file
-/// that is to be replaced is being written.
+/// The errors of `make` and of [`Output::make`]; [`Locked`](crate::error::ErrorKind::Locked) if
+/// another writer has the file that is to be replaced.
 pub(in crate::gsd) fn make<T>(
     output: &Output,
     out: &Path,

@@ -3,13 +3,13 @@
 //! | module | holds |
 //! |---|---|
 //! | `builder` | how a file is made: [`Builder`] |
-//! | `reopen` | how one is gone on with: [`Reopen`] |
+//! | `reopen` | how a file is opened to append: [`Reopen`] |
 //! | `file` | a file that is written: [`FileWriter`] |
-//! | `copy` | a chunk that comes from another file |
-//! | `stream` | a chunk that comes piece by piece: [`ChunkWriter`] |
-//! | `names` | ids of names, by name and by habit |
+//! | `copy` | copying a chunk from another file |
+//! | `stream` | a chunk that is written piece by piece: [`ChunkWriter`] |
+//! | `names` | the ids of names |
 //! | `lock` | one writer at a time |
-//! | `make` | a file that gets its name when it is whole |
+//! | `make` | a file that gets its name when it is complete |
 
 mod builder;
 mod copy;
@@ -30,10 +30,10 @@ pub use stream::ChunkWriter;
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Nothing is asked of the disk. A commit survives the end of the process, however it ends, and
-    /// not that of the machine.
+    /// Commits do not sync. A commit survives the end of the process in any way, but not the end of
+    /// the machine.
     None,
-    /// A commit survives a power cut: it waits until the disk has all of it.
+    /// A commit survives a power cut: it waits until all of its data are on disk.
     #[default]
     OnCommit,
 }
@@ -42,13 +42,13 @@ pub enum Durability {
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     durability: Durability,
-    /// Whether commits take one sync, if that is to be changed.
+    /// Whether commits take one sync; `None` for no change.
     one_sync: Option<bool>,
-    /// Bytes that are gathered before they are written.
+    /// Bytes that are gathered before a write.
     buffer: usize,
-    /// Whether others are kept from writing.
+    /// Whether the file is locked against other writers.
     lock: bool,
-    /// Whether nobody sees the file before it is closed.
+    /// Whether the file is closed before anybody sees it.
     hidden: bool,
 }
 

@@ -1,22 +1,23 @@
-//! Ids of names, by name and by habit.
+//! The ids of names, found by their order in frames or by a table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The names that a file has, each with its id, in memory of its own.
+/// The names of a file with their ids, in memory of its own.
 ///
-/// Frames are most often alike: the name that is asked for is tried against the one that came at
-/// this place in the frame before.
+/// Frames are most often alike, so a name is first compared with the name at this position in the
+/// frame before.
 #[derive(Debug, Default)]
 pub(super) struct NameIds {
     ids: HashMap<Arc<[u8]>, u16>,
-    /// What was asked for last, in this frame up to `next` and in the one before from there on.
+    /// The names of a frame in order: before `next` those of this frame, from `next` on those of
+    /// the frame before it.
     order: Vec<(Arc<[u8]>, u16)>,
     next: usize,
 }
 
 impl NameIds {
-    /// Adds a name. Of equal names the first one counts.
+    /// Adds a name. Of equal names, the first one counts.
     pub(super) fn insert(&mut self, name: &[u8], id: u16) {
         self.ids.entry(name.into()).or_insert(id);
     }
@@ -46,7 +47,7 @@ impl NameIds {
         Some(id)
     }
 
-    /// The next name is the first of a frame.
+    /// Ends a frame: the next name is the first of a frame.
     pub(super) const fn end_frame(&mut self) {
         self.next = 0;
     }

@@ -1,4 +1,4 @@
-//! How a file is gone on with.
+//! Opening a file to append to it.
 
 use super::lock::{Locked, lock};
 use super::{Durability, FileWriter, Settings};
@@ -7,72 +7,71 @@ use crate::posix::PosixFile;
 use std::io;
 use std::path::Path;
 
-/// How often to look for the file that has the name, when others replace it.
+/// How often to open the file again if others replace it.
 const ATTEMPTS: u32 = 8;
 
-/// How to go on with a file, one of gsd's or one of ours.
+/// How to open a file to append to it, made by gsd or by striae.
 ///
-/// What was written behind the last commit is not there any more. Nothing is moved; the first thing
-/// that is written to a file of gsd gives it a commit record. A file of ours that gsd has appended
-/// to goes on without checksums and alignment; [`FileWriter::stale`] and a warning of the crate
-/// `log` tell.
+/// Bytes after the last commit are dropped. Nothing is moved. The first write to a file of gsd
+/// gives it a commit record. If gsd has appended to a file of striae, new frames have no checksums
+/// and no alignment; [`FileWriter::stale`] and a warning of the crate `log` say so.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reopen {
     settings: Settings,
 }
 
 impl Reopen {
-    /// Commits that survive a power cut, a buffer of 1 MiB, and nobody else may write.
+    /// Returns the defaults: commits survive a power cut, the buffer has 1 MiB, and the file is
+    /// locked.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What commits survive.
+    /// Sets what commits survive.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
         self
     }
 
-    /// Whether commits take one sync where that is possible, and not two; unless told, as they did
-    /// before. See [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync) for what that
-    /// means for gsd.
+    /// Whether commits take one sync instead of two where possible; by default as before. For the
+    /// effect on gsd, see [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync).
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
         self.settings.one_sync = Some(one_sync);
         self
     }
 
-    /// Bytes that are gathered before they are written.
+    /// Sets the bytes that are gathered before a write.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.settings.buffer = bytes;
         self
     }
 
-    /// Whether others are kept from writing to the file: they are unless told.
+    /// Whether the file is locked against other writers; by default `true`.
     #[must_use]
     pub const fn lock(mut self, lock: bool) -> Self {
         self.settings.lock = lock;
         self
     }
 
-    /// Goes on with the file at `path`.
+    /// Opens the file at `path` to append to it.
     ///
     /// # Errors
-    /// [`Locked`](crate::error::ErrorKind::Locked) if somebody else writes to it;
-    /// [`Error`](striae_core::gsd::Error) if it is no GSD file or a damaged one; the operating
-    /// system's.
+    /// [`Locked`](crate::error::ErrorKind::Locked) if another writer has the file;
+    /// [`Error`](striae_core::gsd::Error) if it is no GSD file or is damaged; an error of the
+    /// operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let file = self.open_file(path)?;
-        // What is visible may be the last words of a program that was killed, and not durable.
+        // The visible state may come from a killed program and not be durable yet.
         file.sync().map_err(|error| Error::new(path, error))?;
         FileWriter::go_on(file, path, self.settings)
     }
 
-    /// The file that has the name when nobody else may write to it any more.
+    /// Opens and locks the file, and checks that it still has the name then.
     fn open_file(&self, path: &Path) -> Result<Locked, Error> {
         let at = |error| Error::new(path, error);
         for _ in 0..ATTEMPTS {

@@ -1,4 +1,4 @@
-//! A chunk that comes piece by piece.
+//! Writing a chunk piece by piece.
 
 use super::file::Gathered;
 use super::file::chunk_error;
@@ -12,7 +12,7 @@ use striae_hoomd::Name;
 /// A chunk whose length is not known before it is finished: see
 /// [`FileWriter::begin_chunk`](super::FileWriter::begin_chunk).
 ///
-/// Dropped before it is [finished](Self::finish), it was never there.
+/// If it is dropped before it is [finished](Self::finish), the frame does not have the chunk.
 pub struct ChunkWriter<'a> {
     chunk: core_gsd::ChunkWriter<'a, Gathered, Vec<Slot>>,
     path: &'a Path,
@@ -30,28 +30,29 @@ impl<'a> ChunkWriter<'a> {
         Self { chunk, path, frame, name: name.into() }
     }
 
-    /// Bytes so far.
+    /// Bytes written so far.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.chunk.len()
     }
 
-    /// Whether there are none so far.
+    /// Whether no bytes are written so far.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.chunk.is_empty()
     }
 
-    /// Adds the chunk to the frame that is being written.
+    /// Adds the chunk to the open frame.
     ///
     /// # Errors
-    /// [`Rows`](core_gsd::Error::Rows) if the bytes are not whole rows; there is no chunk then.
+    /// [`Rows`](core_gsd::Error::Rows) if the bytes are not whole rows; the frame does not have the
+    /// chunk then.
     pub fn finish(self) -> Result<Chunk, Error> {
         let Self { chunk, path, frame, name } = self;
         chunk.finish().map_err(|error| chunk_error(path, frame, &name, error))
     }
 
-    /// The chunk, for what core's writer can do with it.
+    /// Core's writer of the chunk.
     pub(super) const fn core(&mut self) -> &mut core_gsd::ChunkWriter<'a, Gathered, Vec<Slot>> {
         &mut self.chunk
     }
@@ -63,7 +64,7 @@ impl<'a> ChunkWriter<'a> {
 }
 
 impl Write for ChunkWriter<'_> {
-    /// Adds all of the bytes, or, if it fails, none; rows need not be whole.
+    /// Adds all of the bytes, or none after an error. Rows need not be complete.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_raw(bytes)?;
         Ok(bytes.len())
@@ -75,7 +76,7 @@ impl Write for ChunkWriter<'_> {
     }
 }
 
-/// Without the memory of the file's writer, which is long.
+/// Leaves out the long memory of the file's writer.
 impl fmt::Debug for ChunkWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("ChunkWriter");
