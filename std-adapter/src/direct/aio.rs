@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use striae_core::store::usize_to_u64;
 
-/// `struct iocb` of `linux/aio_abi.h`. libc has it with glibc alone, and without a way to make one.
+/// `struct iocb` of `linux/aio_abi.h`. libc defines it only for glibc, without a way to make one.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 struct Block {
     aio_data: u64,
-    /// `aio_key`, which the kernel sets, and `aio_rw_flags`: in this order, or in the other one
-    /// where bytes are in the other order.
+    /// `aio_key`, which the kernel sets, and `aio_rw_flags`: in this order on little-endian hosts,
+    /// and in the other order on big-endian hosts.
     key_and_flags: [u32; 2],
     aio_lio_opcode: u16,
     aio_reqprio: i16,
@@ -49,31 +49,31 @@ const _: () = assert!(std::mem::offset_of!(Block, aio_buf) == 24);
 /// `IOCB_CMD_PREAD` of `linux/aio_abi.h`.
 const PREAD: u16 = 0;
 
-/// The context of one thread at a time.
+/// An AIO context, used by one thread at a time.
 #[derive(Debug)]
 pub(super) struct Aio {
-    /// Gone when it is destroyed.
+    /// The context's number; `None` after it is destroyed.
     context: Option<c_ulong>,
-    /// Has the file open.
+    /// Keeps the file open.
     _handles: Arc<Handles>,
     file: u32,
     queue: Queue,
-    /// Those of the queue, oldest first.
+    /// Control blocks of the queued reads, oldest first.
     blocks: Vec<Block>,
-    /// Reads that the kernel does.
+    /// Tokens of the reads that the kernel has taken.
     taken: Vec<u64>,
-    /// What it says of some of them.
+    /// Memory for the kernel's events.
     events: Vec<Event>,
     done: VecDeque<Done>,
     pace: Pace,
 }
 
 impl Aio {
-    /// A context for `depth` reads at once of a file that can be read directly.
+    /// Makes a context for up to `depth` simultaneous reads of a file that can be read directly.
     ///
     /// # Errors
-    /// The kernel's: there is no AIO, one of its calls is forbidden, or too many reads of this
-    /// machine have a place (`/proc/sys/fs/aio-max-nr`).
+    /// The kernel's error: AIO is not available, one of its calls is forbidden, or the contexts of
+    /// this machine have too many reads already (`/proc/sys/fs/aio-max-nr`).
     pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<Self> {
         let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
         let file = u32::try_from(file).map_err(io::Error::other)?;
@@ -96,7 +96,8 @@ impl Aio {
             done: VecDeque::new(),
             pace: Pace::default(),
         };
-        // What a filter refuses is known before anything is under way. No context has the number 0.
+        // These calls show whether a filter forbids them, before a read depends on them. No context
+        // has the number 0.
         aio.submit_blocks()?;
         aio.get_events(0)?;
         match destroy(0) {
@@ -105,7 +106,7 @@ impl Aio {
         }
     }
 
-    /// That the latest reads were done while they were submitted, if that is so.
+    /// The pace of the latest reads, if they were finished during their submission.
     pub(super) fn take_blocking(&mut self) -> Option<Pace> {
         self.pace.is_blocking().then(|| std::mem::take(&mut self.pace))
     }
@@ -114,7 +115,7 @@ impl Aio {
         self.context.ok_or(Errno::NOSYS)
     }
 
-    /// Gives the kernel the oldest of the queue; it may take some of them.
+    /// Submits the oldest queued reads to the kernel, which may take only some of them.
     fn submit_blocks(&mut self) -> Result<(), Errno> {
         let context = self.context()?;
         let mut pointers = [std::ptr::null_mut::<Block>(); GATHERED];
@@ -124,11 +125,11 @@ impl Aio {
             len = len.saturating_add(1);
         }
         let start = Instant::now();
-        // SAFETY: io_submit(2): "iocbpp should be an array of nr AIO control blocks": so many
-        // pointers to blocks are in it. The kernel reads them, and writes their `aio_key`, during
-        // the call alone (fs/aio.c, io_submit_one: `copy_from_user`, `put_user`). "aio_buf is the
-        // buffer used to transfer data": whoever called `begin` has promised that it lives until
-        // `wait` returns the read, which is when the kernel is done with it.
+        // SAFETY: io_submit(2): "iocbpp should be an array of nr AIO control blocks": the array has
+        // `len` pointers to blocks. The kernel reads them, and writes their `aio_key`, only during
+        // the call (fs/aio.c, io_submit_one: `copy_from_user`, `put_user`). "aio_buf is the buffer
+        // used to transfer data": the caller of `begin` has promised that it lives until `wait`
+        // returns the read, and the kernel is done with it by then.
         let said = unsafe {
             libc::syscall(libc::SYS_io_submit, context, len, pointers.as_mut_ptr().cast_const())
         };
@@ -138,14 +139,14 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits until so many of those that the kernel does are done, or a signal comes.
+    /// Waits until at least `some` of the submitted reads are done, or a signal comes.
     fn get_events(&mut self, some: usize) -> Result<(), Errno> {
         let context = self.context()?;
         let wanted = c_long::try_from(some).unwrap_or(c_long::MAX);
         let room = c_long::try_from(self.events.len()).unwrap_or(c_long::MAX);
         let (events, for_ever) = (self.events.as_mut_ptr(), std::ptr::null::<libc::timespec>());
         let start = Instant::now();
-        // SAFETY: io_getevents(2): it reads "up to nr events", and so many are in `events`;
+        // SAFETY: io_getevents(2): it reads "up to nr events", and `events` has room for `nr`;
         // "Specifying timeout as NULL means block indefinitely".
         let said = unsafe {
             libc::syscall(libc::SYS_io_getevents, context, wanted, room, events, for_ever)
@@ -165,37 +166,38 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits for what the kernel does, though its results are not to be had.
+    /// Destroys the context, which waits for all submitted reads. Their results are lost: each read
+    /// is reported as refused.
     fn give_up(&mut self, errno: Errno) -> Errno {
         self.destroy();
         self.done.extend(self.taken.drain(..).map(|token| Done::refused(token, errno)));
         errno
     }
 
-    /// After this, the kernel writes to no memory.
+    /// Destroys the context. After this call, the kernel writes to no memory.
     fn destroy(&mut self) {
         let Some(context) = self.context.take() else { return };
         match destroy(context) {
-            // EINVAL: "The AIO context specified by ctx_id is invalid", as in the child of fork(2),
-            // to whose memory nobody writes.
+            // EINVAL: "The AIO context specified by ctx_id is invalid", as in the child of fork(2).
+            // The kernel does not write to the child's memory.
             Ok(()) | Err(Errno::INVAL) => {}
             Err(_) if self.taken.is_empty() => {}
-            // Never, unless a filter refuses now what was allowed: the kernel may write to memory
-            // that somebody else has by then.
+            // Not reached, unless a filter has begun to refuse the call: the kernel could write to
+            // memory that has another owner by then.
             Err(_) => std::process::abort(),
         }
     }
 }
 
-/// Waits for all reads of a context, which is gone then.
+/// Waits for all reads of a context and destroys it.
 fn destroy(context: c_ulong) -> Result<(), Errno> {
     // SAFETY: io_destroy(2): it "will attempt to cancel all outstanding asynchronous I/O operations
     // against ctx_id, will block on the completion of all operations that could not be canceled,
-    // and will destroy the ctx_id". It takes a number, and no memory of ours.
+    // and will destroy the ctx_id". It takes a number and no memory.
     returned(unsafe { libc::syscall(libc::SYS_io_destroy, context) }).map(drop)
 }
 
-/// What a system call returned, or its error.
+/// The result of a system call, or its error.
 fn returned(said: c_long) -> Result<usize, Errno> {
     let errno = || Errno::from_io_error(&io::Error::last_os_error());
     usize::try_from(said).map_err(|_| errno().unwrap_or(Errno::IO))
@@ -209,7 +211,7 @@ impl Kernel for Aio {
     fn enter(&mut self, some: usize) -> io::Result<()> {
         if !self.blocks.is_empty() {
             match self.submit_blocks() {
-                // "Insufficient resources are available": until some are done.
+                // "Insufficient resources are available": try again after some reads are done.
                 Err(Errno::AGAIN) if some > 0 && !self.taken.is_empty() => {}
                 done => done?,
             }
@@ -263,16 +265,17 @@ impl Drop for Aio {
     }
 }
 
-/// How long reads take to be submitted, and until they are done.
+/// Measures how long the submission of reads takes, and how long they take after it.
 ///
-/// Where a file system knows no asynchronous reads, `io_submit` makes them itself: all that are
-/// under way are done as soon as somebody asks, each time.
+/// If a file system has no asynchronous reads, `io_submit` reads itself: each time, all submitted
+/// reads are done at the first wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
-    /// Since somebody waited last.
+    /// Time of the submissions since the last wait.
     latest: Duration,
-    /// Times in a row that several reads were under way, and all of them done when they were asked
-    /// for; and how many reads that were, how long they took to be submitted, and from then on.
+    /// How many times in a row at least two reads were submitted and all of them were done at the
+    /// first wait. The other fields sum up those times: the reads, the time of their submissions,
+    /// and the time of the waits.
     times: u32,
     reads: usize,
     submitting: Duration,
@@ -280,14 +283,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Times in a row that are not by chance.
+    /// Number of times in a row that counts as no coincidence.
     const TIMES: u32 = 8;
 
     pub(super) const fn submitted(&mut self, took: Duration) {
         self.latest = self.latest.saturating_add(took);
     }
 
-    /// Notes a wait, behind which so many of the reads under way were done.
+    /// Notes a wait that took `took`, after which `done` of the `under_way` reads were done.
     pub(super) fn waited(&mut self, took: Duration, under_way: usize, done: usize) {
         let latest = std::mem::take(&mut self.latest);
         if under_way < 2 {

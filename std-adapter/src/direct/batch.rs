@@ -1,23 +1,23 @@
-//! What was read of many spans.
+//! The result of reading many spans together.
 #![expect(unsafe_code, reason = "its memory was written to by the kernel")]
 
 use super::memory::{Memory, Pool};
 use std::sync::Arc;
 
-/// The bytes of spans that were read together, each in one piece, without a copy.
+/// The bytes of spans that were read together. Each span is one slice, without a copy.
 ///
-/// Its memory is used again when it is dropped.
+/// The memory is used again after the drop.
 #[derive(Debug)]
 pub struct Batch {
-    /// Nothing is read into it any more. Always there until it is dropped.
+    /// No read into it is under way. It is `Some` until the drop.
     memory: Option<Memory>,
-    /// Where the spans are in it, and their lengths.
+    /// Place in the memory and length of each span.
     places: Vec<(usize, usize)>,
     pool: Arc<Pool>,
 }
 
 impl Batch {
-    /// All reads into the memory are done.
+    /// Makes a batch. All reads into the memory must be done.
     pub(super) const fn new(memory: Memory, places: Vec<(usize, usize)>, pool: Arc<Pool>) -> Self {
         Self { memory: Some(memory), places, pool }
     }
@@ -28,19 +28,19 @@ impl Batch {
         self.places.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no spans.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The bytes of a span by its number.
+    /// The bytes of a span, by the number of the span.
     #[must_use]
     pub fn get(&self, span: usize) -> Option<&[u8]> {
         self.bytes(*self.places.get(span)?)
     }
 
-    /// The bytes of all spans, in the order in which they were asked for.
+    /// The bytes of all spans, in the order of the request.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.places.iter().map(|&place| self.bytes(place).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Bytes moved from file to file past the page cache.
+//! Copying between files past the page cache.
 
 use super::device::{self, Access};
 use super::file::DirectFile;
@@ -17,11 +17,12 @@ use striae_core::align::{Alignment, Rules};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
-/// Copies spans of files past the page cache: reads ahead, and writes what is aligned directly.
+/// Copies spans of files past the page cache: it reads ahead, and writes the aligned parts
+/// directly.
 ///
-/// What is not is written through the page cache, by whole pages of it: others may write to the
-/// same file at the same time, and to read a block, change it and write it would undo what they
-/// write.
+/// Unaligned parts are written through the page cache, and direct writes cover whole pages of it.
+/// Another process may write to the same file at the same time, and its data would be lost if a
+/// whole block were read, changed and written back.
 #[derive(Debug)]
 pub(crate) struct DirectCopy {
     options: OpenOptions,
@@ -30,7 +31,7 @@ pub(crate) struct DirectCopy {
     pool: Arc<Pool>,
 }
 
-/// Something that was opened for a file, while that is the one.
+/// A value that was made for a file, valid for the file with this identity.
 #[derive(Debug)]
 struct Same<T> {
     identity: (u64, u64),
@@ -42,21 +43,21 @@ struct Same<T> {
 struct Target {
     file: PosixFile,
     rules: Rules,
-    /// Where what is not aligned in memory is copied to.
+    /// Memory for copies of data that are not aligned in memory.
     memory: Memory,
 }
 
-/// Bytes of a piece that is copied in memory.
+/// Bytes of one copy in memory.
 const PIECE: usize = 1 << 20;
 
-/// Fewer bytes of a file are not worth being allocated at once.
+/// Bytes from which a span is allocated in the file before the copy.
 const WORTH: u64 = 1 << 20;
 
-/// What a span is copied to.
+/// The target of a copied span.
 #[derive(Clone, Copy)]
 pub(crate) struct To<'a> {
     pub(crate) file: &'a PosixFile,
-    /// Where its first byte belongs.
+    /// Offset of the span's first byte in `file`.
     pub(crate) offset: u64,
 }
 
@@ -65,7 +66,7 @@ impl DirectCopy {
         Self { options, from: None, to: None, pool: Pool::new(page()) }
     }
 
-    /// Copies a span, which `each` sees all pieces of: in their order, if that is asked for.
+    /// Copies a span, and calls `each` with all of its pieces, in `order`.
     pub(crate) fn copy(
         &mut self,
         (from, span): (&PosixFile, Span),
@@ -89,11 +90,12 @@ impl DirectCopy {
         }
         let mut target = self.to.as_mut().and_then(|same| same.opened.as_mut());
         if span.len() >= WORTH {
-            // Contiguous, where the file system can; if it cannot, writing tells what is wrong.
+            // Contiguous room, if the file system can. An error can be ignored: the write reports
+            // it.
             let _ = to.file.preallocate(place.offset(), place.len());
         }
         let source = self.from.insert(source);
-        // What is there is copied, also if it is not all.
+        // The existing part of the span is copied, even if it is not the whole span.
         let end = span.end().min(from.size().map_err(CopyError::Read)?.max(span.offset()));
         let there = Span::between(span.offset(), end).unwrap_or(Span::ZERO);
         let stream = source.opened.stream([there], order);
@@ -106,7 +108,7 @@ impl DirectCopy {
         if end < span.end() { Err(CopyError::Ended { offset: end }) } else { Ok(()) }
     }
 
-    /// The file, opened again for direct writing, if that can be.
+    /// The file, opened again for direct writing; `None` if that fails.
     fn target(&self, file: &PosixFile) -> Option<Target> {
         let opened = file.reopen(OFlags::RDWR | OFlags::DIRECT).and_then(|direct| {
             let needed = device::alignment(&direct, Access::Writing)?;
@@ -128,7 +130,7 @@ impl DirectCopy {
     }
 }
 
-/// Bytes of a page of the page cache: none has bytes that are written both ways.
+/// Bytes of a page of the page cache. No page is written both directly and through the cache.
 fn page() -> usize {
     rustix::param::page_size()
 }
@@ -137,7 +139,7 @@ fn read_error(kind: ErrorKind) -> CopyError {
     match kind {
         ErrorKind::Ended { offset } => CopyError::Ended { offset },
         ErrorKind::Io(error) => CopyError::Read(error),
-        // Reading spans has no others.
+        // Reading spans has no other errors.
         other => CopyError::Read(io::Error::other(format!("{other:?}"))),
     }
 }
@@ -152,7 +154,7 @@ fn write(
     let Some(target) = target else { return file.write_all_at(offset, bytes) };
     let (rules, len) = (target.rules, usize_to_u64(bytes.len()));
     let end = Span::new(offset, len).ok_or(Errno::FBIG)?.end();
-    // Head and body, if there are whole pages.
+    // Head and body, if the span has whole pages.
     let spans = (
         Span::between(offset, rules.up(offset)),
         Span::between(rules.up(offset), rules.down(end)).filter(|body| !body.is_empty()),
@@ -165,14 +167,14 @@ fn write(
     file.write_all_at(body_span.end(), tail)
 }
 
-/// The bytes of a span, and those behind it.
+/// Splits `bytes` after the bytes of `span`.
 fn split(bytes: &[u8], span: Span) -> (&[u8], &[u8]) {
     let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
     bytes.split_at_checked(len).unwrap_or((bytes, &[]))
 }
 
 impl Target {
-    /// Writes whole pages; through the page cache, if they are refused.
+    /// Writes whole pages directly, or through the page cache if direct writing is refused.
     fn write(&mut self, file: &PosixFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let memory = usize::try_from(self.rules.memory()).unwrap_or(usize::MAX);
         let done = if bytes.as_ptr().addr().is_multiple_of(memory) {
@@ -181,7 +183,7 @@ impl Target {
             self.write_copied(offset, bytes)
         };
         match done {
-            // open(2) of O_DIRECT may succeed where no write does.
+            // open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
                 file.write_all_at(offset, bytes)
             }
@@ -194,7 +196,7 @@ impl Target {
             let aligned = self.memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
             aligned.copy_from_slice(piece);
             self.file.write_all_at(offset, aligned)?;
-            // Exact: those are in the file.
+            // Exact: the bytes are in the file.
             offset = offset.saturating_add(usize_to_u64(piece.len()));
         }
         Ok(())

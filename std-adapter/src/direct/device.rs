@@ -1,4 +1,4 @@
-//! What a file's device asks for.
+//! The alignment that a file's device needs.
 
 use super::memory::Pool;
 use crate::posix::PosixFile;
@@ -9,17 +9,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use striae_core::align::Alignment;
 use striae_core::store::{ReadAt, usize_to_u64};
 
-/// What an open file is to be asked for.
+/// How an open file will be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Reading,
     Writing,
 }
 
-/// What an open file needs for direct reading or writing.
+/// The alignment that an open file needs for direct reading or writing.
 ///
 /// # Errors
-/// The operating system's; it cannot be done.
+/// An error of the operating system; an error if direct access is not possible.
 pub(super) fn alignment(file: &PosixFile, access: Access) -> io::Result<Alignment> {
     match ask(file.as_fd(), access) {
         Known::Says(alignment) => Ok(alignment),
@@ -32,21 +32,22 @@ pub(super) fn alignment(file: &PosixFile, access: Access) -> io::Result<Alignmen
     }
 }
 
-/// What the kernel says of direct reading of a file.
+/// The kernel's answer about direct access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It needs this.
+    /// Direct access needs this alignment.
     Says(Alignment),
-    /// It cannot be done.
+    /// Direct access is not possible.
     Refuses,
-    /// Nothing: an old kernel, or a file system that does not tell. It may work.
+    /// No answer, from an old kernel or a file system that does not support the question. Direct
+    /// access may work.
     Silent,
 }
 
 /// `STATX_DIO_READ_ALIGN` of Linux 6.14, which rustix does not name.
 const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x0002_0000);
 
-/// Asks the kernel.
+/// Asks the kernel for the alignment of an open file.
 fn ask(file: BorrowedFd<'_>, access: Access) -> Known {
     let wanted = StatxFlags::DIOALIGN | DIO_READ_ALIGN;
     let Ok(stat) = statx(file, "", AtFlags::EMPTY_PATH, wanted) else { return Known::Silent };
@@ -65,10 +66,10 @@ fn ask(file: BorrowedFd<'_>, access: Access) -> Known {
     }
 }
 
-/// Finds the least alignment that is accepted, by reading; `None` if none is.
+/// Finds the smallest alignment that is accepted, by reads; `None` if all are refused.
 ///
-/// Only where the kernel says nothing: a device of 4096 bytes a sector may still accept 512, and
-/// read more than it is asked to, and a network file system may say anything.
+/// It is only used if the kernel gives no answer: a device with sectors of 4096 bytes may still
+/// accept 512 and read more than was asked for, and a network file system may answer anything.
 fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
     const LEAST: usize = 512;
     const MOST: usize = 1 << 16;
@@ -77,9 +78,9 @@ fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
     let mut unit = LEAST;
     while unit <= MOST {
         let len = usize_to_u64(unit);
-        // Behind the end there is nothing, whatever the offset is: that would tell nothing.
+        // A read after the end would succeed at any offset, and prove nothing.
         let offset = if len < file_len { len } else { 0 };
-        // Aligned to the unit and to no more.
+        // Aligned to the unit, but not to twice the unit.
         let piece = memory.bytes_mut().get_mut(unit..).and_then(|bytes| bytes.get_mut(..unit));
         let piece = piece.unwrap_or_default();
         match retry_on_intr(|| rustix::io::pread(file, &mut *piece, offset)) {

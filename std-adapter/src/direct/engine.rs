@@ -1,36 +1,36 @@
-//! What executes reads.
+//! The interface of the engines that execute reads.
 
 use super::memory::Target;
 use rustix::io::Errno;
 
-/// A read to be done.
+/// A read to execute.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Op {
-    /// Comes back with the result.
+    /// A number that is returned with the result.
     pub(super) token: u64,
     pub(super) offset: u64,
     pub(super) target: Target,
     pub(super) how: How,
 }
 
-/// How a read is made.
+/// How a read is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// Past the page cache, into the registered buffer of this number if there is one.
+    /// Past the page cache, into the registered buffer of this number, if any.
     Direct(Option<u16>),
-    /// Through the page cache, which is to drop it at once.
+    /// Through the page cache, which drops the data at once.
     Uncached,
     /// Through the page cache.
     Buffered,
 }
 
-/// A read that is done.
+/// A finished read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     pub(super) token: u64,
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     pub(super) result: Result<usize, Errno>,
-    /// Whether the engine has refused to do it, and will refuse all others.
+    /// Whether the engine has refused the read, and will refuse all others.
     pub(super) is_refused: bool,
 }
 
@@ -44,21 +44,20 @@ impl Done {
     }
 }
 
-/// Executes reads, several at once. Each one that is begun is returned by `wait` once.
+/// Executes several reads at once. `wait` returns each read that was begun exactly once.
 pub(super) trait Engine: Send {
     /// Begins a read.
     ///
     /// # Safety
-    /// The target is memory that nobody else reads or writes, nor frees, until `wait` has returned
-    /// the read.
+    /// Until `wait` has returned the read, nobody else reads, writes or frees the target's memory.
     #[expect(unsafe_code, reason = "the memory is written to behind the caller's back")]
     unsafe fn begin(&mut self, op: Op);
 
-    /// Waits for one that is done; `None` if none is under way.
+    /// Waits for a finished read; `None` if no read is under way.
     fn wait(&mut self) -> Option<Done>;
 }
 
-/// What a kernel says of a read: its bytes, or an errno below zero.
+/// The result of a read from the kernel's number: its bytes, or an errno below zero.
 pub(super) fn read_or_errno(said: i64) -> Result<usize, Errno> {
     match (usize::try_from(said), i32::try_from(said.saturating_neg())) {
         (Ok(read), _) => Ok(read),

@@ -1,4 +1,4 @@
-//! A file that is read past the page cache, if that can be.
+//! Reading a file past the page cache, if possible.
 #![expect(unsafe_code, reason = "who starts reads promises that their memory is left alone")]
 
 use super::batch::Batch;
@@ -24,7 +24,7 @@ use striae_core::align::{self, Alignment, Plan, Read, Rest, Rules, Run, Split};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
-/// What all callers of a file share.
+/// The state of a file that all callers share.
 #[derive(Debug)]
 pub(super) struct Shared {
     path: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     standing: Standing,
     pub(super) options: OpenOptions,
     workers: OnceLock<Arc<Workers>>,
-    /// Whether it was said that reads are not asynchronous.
+    /// Whether the log says already that reads are not asynchronous.
     is_blocking: AtomicBool,
 }
 
@@ -54,12 +54,12 @@ impl Shared {
         self.standing.rung()
     }
 
-    /// Leaves a rung that refused; whether reading can go on.
+    /// Steps down from a rung that refused; returns whether reading can continue.
     pub(super) fn step_down(&self, from: Rung, why: &dyn Display) -> bool {
         self.standing.step_down(&self.path, from, why)
     }
 
-    /// Says once that reads are made one by one where they should be made at once.
+    /// Logs once that reads are executed one by one where they should be executed together.
     pub(super) fn note_blocking(&self, pace: &dyn Display) {
         if !self.is_blocking.swap(true, Ordering::Relaxed) {
             log::info!("{}: {pace}", shown::path(&self.path));
@@ -71,13 +71,13 @@ impl Shared {
         Arc::clone(self.workers.get_or_init(|| Arc::new(new())))
     }
 
-    /// What memory is aligned to: what the device needs, and at least a page, of which an unaligned
-    /// buffer would have one more.
+    /// The alignment of buffers: the device's, and at least a page, since an unaligned buffer
+    /// touches one page more.
     pub(super) fn memory_align(&self) -> usize {
         usize::try_from(self.alignment.memory).unwrap_or(0).max(4096)
     }
 
-    /// What reads keep to, of the file as long as it is now.
+    /// The rules for reads of the file at its present length.
     pub(super) fn rules(&self) -> Result<Rules, ErrorKind> {
         let file_len = self.handles.buffered.size()?;
         let rules = Rules::new(self.alignment, file_len).map_err(invalid)?;
@@ -91,7 +91,7 @@ impl Shared {
     }
 }
 
-/// The error of the arithmetic, as one of a file.
+/// Turns an error of the alignment arithmetic into an error of a file.
 pub(super) fn invalid(error: align::Error) -> ErrorKind {
     match error {
         align::Error::BehindEnd { file_len, .. } => ErrorKind::Ended { offset: file_len },
@@ -99,20 +99,20 @@ pub(super) fn invalid(error: align::Error) -> ErrorKind {
     }
 }
 
-/// A file that is read past the page cache, if that can be; many threads may do so at once.
+/// A file that is read past the page cache if possible, by many threads at once.
 ///
-/// Each call, and each stream, has a ring of its own while it lasts, which the next one takes over.
+/// Each call and each stream has a ring of its own, which the next call uses again.
 #[derive(Debug)]
 pub struct DirectFile {
     shared: Arc<Shared>,
-    /// Those that nobody uses, the last one used at the end.
+    /// Unused lanes, the last used one at the end.
     lanes: Mutex<Vec<Lane>>,
 }
 
-/// Lanes that are kept, with their memory.
+/// The most unused lanes that are kept, with their memory.
 const KEPT: usize = 16;
 
-/// A lane, taken by one caller, which goes back when it is dropped.
+/// A lane in use by one caller. It is returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct Taken<'f> {
     file: &'f DirectFile,
@@ -125,7 +125,7 @@ impl DirectFile {
         Self { shared, lanes: Mutex::new(vec![first]) }
     }
 
-    /// Opens the file at `path` as [`OpenOptions::new`] says.
+    /// Opens the file at `path` with the options of [`OpenOptions::new`].
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
@@ -133,19 +133,20 @@ impl DirectFile {
         OpenOptions::new().open(path)
     }
 
-    /// How it is read.
+    /// The rung of the file: how it is read now.
     #[must_use]
     pub fn rung(&self) -> Rung {
         self.shared.rung()
     }
 
-    /// The rungs that it has left, and why.
+    /// The rungs that were left, with the reasons.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         self.shared.standing.steps()
     }
 
-    /// What its device needs for direct reading; [`Alignment::NONE`] if that cannot be.
+    /// The alignment that the device needs for direct reading; [`Alignment::NONE`] if direct
+    /// reading is not possible.
     #[must_use]
     pub fn alignment(&self) -> Alignment {
         self.shared.alignment
@@ -166,11 +167,12 @@ impl DirectFile {
         Taken { file: self, lane: ManuallyDrop::new(lane) }
     }
 
-    /// Reads spans, in any order; they may overlap. All of them are in memory at once.
+    /// Reads spans, which may have any order and may overlap. All of them are in memory at once.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if one is not in the file; [`ErrorKind::Io`]: the operating system's,
-    /// [`io::ErrorKind::OutOfMemory`] if they are more than can be.
+    /// - [`ErrorKind::Ended`] if a span is not in the file.
+    /// - [`ErrorKind::Io`] for an error of the operating system; with
+    ///   [`io::ErrorKind::OutOfMemory`] if there is not enough memory.
     pub fn read_spans(&self, spans: &[Span]) -> Result<Batch, Error> {
         self.read_batch(spans).map_err(|kind| self.shared.error(kind))
     }
@@ -182,7 +184,7 @@ impl DirectFile {
         let mut lane = self.take();
         let memory = lane.memory(plan.room())?;
         let reads = memory.targets(&plan);
-        // SAFETY: the targets are parts of the memory, as disjoint as the places of a plan.
+        // SAFETY: the targets are parts of the memory, and the places of a plan are disjoint.
         let flight = unsafe { lane.start(memory, rules, reads) };
         let memory = lane.wait_for(flight)?;
         let place = |&span: &Span| {
@@ -192,10 +194,10 @@ impl DirectFile {
         Ok(Batch::new(memory, spans.iter().map(place).collect(), Arc::clone(&lane.pool)))
     }
 
-    /// Reads spans one after another, in bounded memory, several reads ahead.
+    /// Reads spans one after another in bounded memory, several reads ahead.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`]: the operating system's.
+    /// [`ErrorKind::Io`] for an error of the operating system.
     pub fn stream<I>(&self, spans: I, order: Order) -> Result<Stream<'_, I::IntoIter>, Error>
     where
         I: IntoIterator<Item = Span>,
@@ -205,11 +207,12 @@ impl DirectFile {
 
     /// Reads all of `buf` from `offset` on.
     ///
-    /// What is in an aligned place of `buf` is read there, the rest is copied. From
-    /// [`OpenOptions::threshold`] on, several reads are made at once.
+    /// Data whose places in `buf` are aligned are read to those places, and the rest is copied.
+    /// From [`OpenOptions::threshold`] bytes on, several reads run at once.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`]; [`ErrorKind::Io`]: the operating system's.
+    /// [`ErrorKind::Ended`] if the file has fewer bytes; [`ErrorKind::Io`] for an error of the
+    /// operating system.
     pub fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         self.fill(offset, buf).map_err(|kind| self.shared.error(kind))
     }
@@ -233,7 +236,7 @@ impl DirectFile {
         }
     }
 
-    /// Reads what is aligned in the file and in memory, by the calling thread.
+    /// Reads a span that is aligned in the file and in memory, in the calling thread.
     fn fill_by_one(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let (mut piece, mut idle) = (buf, 0_u32);
         let mut read = Read { number: 0, span, valid: valid(span, rules), place: 0 };
@@ -261,7 +264,8 @@ impl DirectFile {
         }
     }
 
-    /// One read by the calling thread, and on which rung it was made.
+    /// Makes one read in the calling thread; returns the rung that it was made on and the bytes
+    /// read.
     fn read_some(&self, offset: u64, piece: &mut [u8]) -> Result<(Rung, usize), Errno> {
         loop {
             let rung = self.shared.rung();
@@ -277,7 +281,7 @@ impl DirectFile {
         }
     }
 
-    /// Reads all of it into memory of the pool, and copies.
+    /// Reads the span, widened to whole blocks, into memory of the pool, and copies it.
     fn fill_by_copy(&self, span: Span, rules: &Rules, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let start = rules.down(span.offset());
         let wide = Span::between(start, rules.up(span.end())).unwrap_or(span);
@@ -296,7 +300,7 @@ impl DirectFile {
         done
     }
 
-    /// Reads a long span, no part of which is aligned in memory when it is in the file.
+    /// Reads a long span that has no part with equal alignment in memory and in the file.
     fn fill_by_stream(&self, span: Span, buf: &mut [u8]) -> Result<(), ErrorKind> {
         let mut stream = Stream::new(self, std::iter::once(span), Order::Completed)?;
         while let Some(piece) = stream.piece_or_error()? {
@@ -307,7 +311,8 @@ impl DirectFile {
         Ok(())
     }
 
-    /// Reads the body straight to its place, several reads at once, and the ends by a copy.
+    /// Reads the body directly to its place in `buf`, with several reads at once, and copies head
+    /// and tail.
     fn fill_at_once(
         &self,
         split: &Split,
@@ -340,13 +345,13 @@ impl DirectFile {
             let len = usize::try_from(part.len()).unwrap_or(usize::MAX);
             add(part, 0, whole.part(at, len));
         }
-        // SAFETY: the targets are parts of the memory and of `buf`, disjoint as head, body and tail
-        // are; `buf` is borrowed until the end of this function, which is not reached while one is
-        // under way.
+        // SAFETY: the targets are parts of the memory and of `buf`, and head, body and tail are
+        // disjoint; `buf` is borrowed until the end of this function, which is not reached while a
+        // read is under way.
         let flight = unsafe { lane.start(memory, *rules, reads) };
         let done = lane.wait_for(flight);
         if lane.memory_of(flight).is_some() {
-            // Never: a read was lost, and may write to `buf` when somebody else has that memory.
+            // Not reached: a lost read could write to `buf` when its memory has another owner.
             std::process::abort();
         }
         let memory = done?;
@@ -365,7 +370,7 @@ impl DirectFile {
     }
 }
 
-/// Bytes of a read that the file has.
+/// Number of a read's bytes that are in the file.
 fn valid(span: Span, rules: &Rules) -> u64 {
     let end = span.end().min(rules.file_len());
     Span::between(span.offset(), end).map_or(0, Span::len)
@@ -380,7 +385,7 @@ impl ReadAt for DirectFile {
         let buf = buf.get_mut(..len).unwrap_or_default();
         match self.fill(offset, buf) {
             Ok(()) => Ok(len),
-            // It has become shorter since: whoever asks again is told where it ends.
+            // The file has become shorter. The next call sees where it ends.
             Err(ErrorKind::Ended { .. }) => self.shared.handles.buffered.read_at(offset, buf),
             Err(ErrorKind::Io(error)) => Err(error),
             Err(error) => Err(io::Error::other(self.shared.error(error))),
@@ -408,12 +413,13 @@ impl DerefMut for Taken<'_> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nobody
-        // can, behind `drop`.
+        // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nothing
+        // can use it after `drop`.
         let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
         if std::thread::panicking() {
-            // Reads may be under way into memory that is gone soon, as `buf` of `fill_at_once`:
-            // where whoever logs a step panics, nobody waits for them. A lane that is dropped does.
+            // Reads into memory of the caller may be under way, such as `buf` of `fill_at_once`: if
+            // a logger panics during a step down, nobody has waited for them. Dropping the lane
+            // waits for its reads.
             return drop(lane);
         }
         let mut lanes = self.file.lanes.lock().unwrap_or_else(PoisonError::into_inner);

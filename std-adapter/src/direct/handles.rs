@@ -1,16 +1,16 @@
-//! The descriptors of a file, and reads of them by the calling thread.
+//! The descriptors of a file, and reads in the calling thread.
 
 use super::engine::How;
 use crate::posix::PosixFile;
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::io::IoSliceMut;
 
-/// A file that is open twice.
+/// A file that is opened twice.
 #[derive(Debug)]
 pub(super) struct Handles {
-    /// Through the page cache.
+    /// The descriptor for reads through the page cache.
     pub(super) buffered: PosixFile,
-    /// Past it, if that can be.
+    /// The descriptor for reads past the page cache, if they are possible.
     pub(super) direct: Option<PosixFile>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Handles {
 const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 impl Handles {
-    /// Reads some bytes.
+    /// Reads up to `piece.len()` bytes at `offset`.
     pub(super) fn read(&self, how: How, offset: u64, piece: &mut [u8]) -> Result<usize, Errno> {
         match (how, &self.direct) {
             (How::Direct(_), Some(direct)) => {

@@ -1,4 +1,4 @@
-//! Reads on their way: begun, repeated where they came back short, and done.
+//! Reads under way: they are begun, continued after short results, and finished.
 #![expect(unsafe_code, reason = "who begins a read promises that its memory is left alone")]
 
 use super::aio::Aio;
@@ -17,32 +17,32 @@ use std::sync::Arc;
 use striae_core::align::{Read, Rest, Rules};
 use striae_core::store::usize_to_u64;
 
-/// Reads that belong together: those of one plan.
+/// The reads of one plan, which belong together.
 #[derive(Debug)]
 struct Flight {
     memory: Memory,
     rules: Rules,
-    /// Those that were not begun yet, the last one first.
+    /// Reads that are not begun yet, the next one last.
     waiting: Vec<(Read, Target)>,
-    /// Those that were begun and are not done.
+    /// Number of reads that are begun and not done.
     under_way: usize,
     error: Option<ErrorKind>,
-    /// Whether nobody waits for it any more.
+    /// Whether the caller has left the flight.
     is_left: bool,
 }
 
-/// A read that was begun.
+/// A read that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Begun {
     flight: usize,
     read: Read,
     target: Target,
     rung: Rung,
-    /// Times that it brought nothing.
+    /// How many times in a row it returned no bytes.
     idle: u32,
 }
 
-/// What has happened: a read of a flight is done, or failed.
+/// A read of a flight is done or has failed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) flight: usize,
@@ -50,11 +50,12 @@ pub(super) struct Event {
     pub(super) read: u64,
 }
 
-/// What one caller at a time reads with. What is under way stays in here, with the memory that it
-/// is read into, until it is done, whatever the caller does.
+/// The engines and memory of one caller at a time. Reads under way stay here with their memory
+/// until they are done, whatever the caller does.
 #[derive(Debug)]
 pub(super) struct Lane {
-    // Dropped first: they wait for what is under way, which is read into the memory of the flights.
+    // Dropped first: their drop waits for all reads under way, which write to the memory of the
+    // flights.
     ring: Option<Ring>,
     aio: Option<Aio>,
     threads: Option<Threads>,
@@ -62,20 +63,20 @@ pub(super) struct Lane {
     pub(super) pool: Arc<Pool>,
     flights: Slab<Flight>,
     begun: Slab<Begun>,
-    /// Flights with reads that were not begun, in order.
+    /// Flights with reads that are not begun, in order.
     waiting: VecDeque<usize>,
-    /// Changes what reads bring.
+    /// Changes the results of reads, for tests.
     #[cfg(test)]
     pub(super) fault: Option<Fault>,
     #[cfg(test)]
     turn: u64,
 }
 
-/// What a test makes of a read that is done.
+/// A change that a test makes to a finished read.
 #[cfg(test)]
 pub(super) type Fault = fn(turn: u64, done: &mut Done);
 
-/// Times that a read may bring nothing before that is an error.
+/// How many times in a row a read may return no bytes before it fails.
 pub(super) const IDLE: u32 = 1000;
 
 impl Lane {
@@ -104,7 +105,7 @@ impl Lane {
         &self.file
     }
 
-    /// Makes what the rung needs where the file stands; or steps down.
+    /// Makes the engine that the file's rung needs, or steps down.
     fn set_up(&mut self) {
         if self.file.rung().is_ring() && self.ring.is_none() {
             self.set_up_ring();
@@ -135,7 +136,7 @@ impl Lane {
         }
     }
 
-    /// Memory of at least so many bytes.
+    /// Memory of at least `len` bytes.
     pub(super) fn memory(&mut self, len: u64) -> Result<Memory, ErrorKind> {
         let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
         let len = usize::try_from(len).map_err(|_| too_much())?;
@@ -143,7 +144,7 @@ impl Lane {
         if let Some(ring) = &mut self.ring {
             ring.free(self.pool.free_slots()); // what is registered takes room when it is gone, too
         }
-        // What is not kept is used once, and not worth being registered.
+        // Memory larger than the pool is used once, so registering it is not worth it.
         if self.file.rung() == Rung::Registered
             && memory.len() <= Pool::KEPT
             && let Some(ring) = &mut self.ring
@@ -156,7 +157,7 @@ impl Lane {
         Ok(memory)
     }
 
-    /// Puts reads on their way.
+    /// Starts the reads of a plan, and returns the key of their flight.
     ///
     /// # Safety
     /// The targets are disjoint parts of `memory`, or of memory that lives and that nobody uses
@@ -176,7 +177,7 @@ impl Lane {
         key
     }
 
-    /// Begins reads until enough are under way.
+    /// Begins waiting reads until enough are under way.
     fn begin_waiting(&mut self) {
         let depth = usize::try_from(self.file.options.depth).unwrap_or(usize::MAX);
         while self.begun.len() < depth
@@ -196,7 +197,7 @@ impl Lane {
         }
     }
 
-    /// Begins a read on the rung where the file stands.
+    /// Begins a read on the file's rung.
     fn begin(&mut self, begun: Begun) {
         self.set_up(); // others may have stepped down
         let rung = self.file.rung();
@@ -214,12 +215,12 @@ impl Lane {
             (Rung::Aio, _, Some(aio)) => aio,
             _ => self.threads.get_or_insert_with(|| Threads::new(self.file.workers())),
         };
-        // SAFETY: what `start` was promised; the memory of a flight is in `flights` until all of
-        // its reads are done, and the engines are dropped before that is.
+        // SAFETY: the promise of the caller of `start`; the memory of a flight stays in `flights`
+        // until all of its reads are done, and the engines are dropped before `flights`.
         unsafe { engine.begin(op) };
     }
 
-    /// Waits until a read is done for good; `None` if none is under way.
+    /// Waits until a read is finally done; `None` if no read is under way.
     pub(super) fn reap(&mut self) -> Option<Event> {
         loop {
             self.begin_waiting();
@@ -251,11 +252,11 @@ impl Lane {
         done
     }
 
-    /// Looks at what a read has brought: it is done, or begun again.
+    /// Evaluates a finished read: it is done, or it is begun again for its rest.
     fn finish(&mut self, done: Done) -> Option<Event> {
         let begun = self.begun.try_remove(usize::try_from(done.token).ok()?)?;
         let flight = self.flights.get_mut(begun.flight)?;
-        // A page cache may stop anywhere.
+        // Reads through the page cache may stop at any byte.
         let is_direct = begun.rung.is_direct();
         let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
@@ -267,7 +268,7 @@ impl Lane {
                     false => Err(errno),
                 }
             }
-            // CANCELED: the thread that began it has ended before the kernel came to it.
+            // CANCELED: the thread that began the read ended before the kernel executed it.
             Err(Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
                 Ok(Rest::Again { skip: 0, read: begun.read })
             }
@@ -305,12 +306,12 @@ impl Lane {
         Some(Event { flight: begun.flight, read: begun.read.number })
     }
 
-    /// Whether a flight has failed, and how.
+    /// The error of a flight, if it has failed.
     pub(super) fn take_error(&mut self, flight: usize) -> Option<ErrorKind> {
         self.flights.get_mut(flight).and_then(|flight| flight.error.take())
     }
 
-    /// Waits until all reads of a flight are done; its memory.
+    /// Waits until all reads of a flight are done, and returns its memory.
     pub(super) fn wait_for(&mut self, key: usize) -> Result<Memory, ErrorKind> {
         let is_done = |flight: &Flight| flight.waiting.is_empty() && flight.under_way == 0;
         while !self.flights.get(key).is_none_or(is_done) && self.reap().is_some() {}
@@ -328,7 +329,7 @@ impl Lane {
         }
     }
 
-    /// Lets a flight be: what is under way comes in when it comes in.
+    /// Leaves a flight: its waiting reads are dropped, and the reads under way finish later.
     pub(super) fn leave(&mut self, key: usize) {
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.is_left = true;
@@ -344,13 +345,13 @@ impl Lane {
         }
     }
 
-    /// Memory of a flight that is under way.
+    /// The memory of a flight that still exists.
     pub(super) fn memory_of(&self, key: usize) -> Option<&Memory> {
         self.flights.get(key).map(|flight| &flight.memory)
     }
 }
 
-/// The error of a read, which says what was read.
+/// The error of a read, with its offset and length.
 pub(super) fn failed(read: Read, errno: Errno) -> ErrorKind {
     let (offset, len) = (read.span.offset(), read.span.len());
     let error = io::Error::from(errno);

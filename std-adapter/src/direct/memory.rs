@@ -1,32 +1,32 @@
-//! Aligned memory that others write to, used again.
+//! Aligned memory that engines write to, and a pool to use it again.
 #![expect(unsafe_code, reason = "the kernel and other threads write to parts of it")]
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use striae_core::align::{Plan, Read};
 
-/// Bytes whose first one is aligned.
+/// Memory whose first byte is aligned.
 ///
-/// While reads are under way, parts of it are written to by the kernel, or by a thread. So there is
-/// never a reference to more of it than is asked for.
+/// While reads are under way, the kernel or a thread writes to parts of it. So a reference never
+/// covers more than the part that is asked for.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Where the bytes are, of which only the allocation is used.
+    /// Owns the allocation; it is not used otherwise.
     _owner: Vec<u8>,
     start: NonNull<u8>,
     len: usize,
-    /// Its place among a ring's registered buffers.
+    /// The number of its registered buffer in a ring.
     pub(super) slot: Option<u16>,
 }
 
-// SAFETY: `NonNull` is not `Send` because it may be shared; this one points to what `_owner` has.
+// SAFETY: `NonNull` is not `Send` because it may be shared; this one points to memory of `_owner`.
 unsafe impl Send for Memory {}
-// SAFETY: without `&mut` there is only `bytes`, whose callers promise that nothing is written to.
+// SAFETY: without `&mut` there is only `bytes`, whose callers promise that nobody writes.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `len` zeros at a multiple of `align`, which is a power of two; `None` if that is more than
-    /// there can be.
+    /// Allocates `len` zero bytes at a multiple of `align`, a power of two; `None` if there cannot
+    /// be so many.
     fn new(len: usize, align: usize) -> Option<Self> {
         let whole = len.checked_add(align)?;
         Vec::<u8>::new().try_reserve_exact(whole).ok()?;
@@ -40,14 +40,14 @@ impl Memory {
         self.len
     }
 
-    /// All of it, which nobody else writes to.
+    /// All bytes; nobody else may write to them.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `slice::from_raw_parts_mut`: as in `bytes`; reads into it are under way only
-        // while it is in a flight, which lends it to nobody.
+        // SAFETY: `slice::from_raw_parts_mut`: as in `bytes`; reads into the memory are under way
+        // only while a flight owns it, and the flight does not lend it.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// Where `len` bytes at `place` are, if they are in it.
+    /// The target of `len` bytes at `place`; `None` if they are not in the memory.
     pub(super) fn target(&self, place: usize, len: usize) -> Option<Target> {
         place.checked_add(len).filter(|&end| end <= self.len)?;
         // SAFETY: `pointer::add`: "the entire memory range between self and the result must be in
@@ -56,7 +56,7 @@ impl Memory {
         Some(Target { start, len })
     }
 
-    /// Where the reads of a plan go, as far as they are in it.
+    /// The targets of a plan's reads, except reads that are not in the memory.
     pub(super) fn targets(&self, plan: &Plan<'_>) -> Vec<(Read, Target)> {
         let target = |read: Read| {
             let place = usize::try_from(read.place).ok()?;
@@ -65,17 +65,17 @@ impl Memory {
         plan.reads().filter_map(target).collect()
     }
 
-    /// Whether all of a target is in it.
+    /// Whether the whole target is in the memory.
     pub(super) fn has(&self, target: Target) -> bool {
         let skip = target.start.addr().get().checked_sub(self.start.addr().get());
         let end = skip.and_then(|skip| skip.checked_add(target.len));
         end.is_some_and(|end| end <= self.len)
     }
 
-    /// `len` bytes at `place`, if they are in it.
+    /// The `len` bytes at `place`; `None` if they are not in the memory.
     ///
     /// # Safety
-    /// No read of these bytes is under way, as long as the reference lives.
+    /// While the reference lives, no read of these bytes is under way.
     pub(super) unsafe fn bytes(&self, place: usize, len: usize) -> Option<&[u8]> {
         let target = self.target(place, len)?;
         // SAFETY: `slice::from_raw_parts`: "valid for reads for len bytes", in one allocation, as
@@ -85,23 +85,23 @@ impl Memory {
     }
 }
 
-/// Memory that a read writes to.
+/// A part of memory that a read writes to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
     pub(super) start: NonNull<u8>,
     pub(super) len: usize,
 }
 
-// SAFETY: it is an address and a length; whoever writes there promises that it may.
+// SAFETY: it is an address and a length; the code that writes there promises that it may.
 unsafe impl Send for Target {}
 
 impl Target {
-    /// All of `bytes`.
+    /// A target that covers all of `bytes`.
     pub(super) fn of(bytes: &mut [u8]) -> Self {
         Self { len: bytes.len(), start: NonNull::from(bytes).cast() }
     }
 
-    /// `len` bytes of it from `skip` on, if it has them.
+    /// The `len` bytes from `skip` on; `None` if they are not in the target.
     pub(super) fn part(self, skip: usize, len: usize) -> Option<Self> {
         skip.checked_add(len).filter(|&end| end <= self.len)?;
         // SAFETY: as in `Memory::target`.
@@ -109,7 +109,7 @@ impl Target {
     }
 }
 
-/// Memory that was given back.
+/// Memory that was given back, for later use.
 #[derive(Debug)]
 pub(super) struct Pool {
     align: usize,
@@ -119,22 +119,22 @@ pub(super) struct Pool {
 #[derive(Debug, Default)]
 struct Inside {
     free: Vec<Memory>,
-    /// Slots of memory that is gone.
+    /// Ring slots of memory that was freed.
     slots: Vec<u16>,
 }
 
 impl Pool {
-    /// Bytes that are kept.
+    /// The most bytes that are kept.
     pub(super) const KEPT: usize = 32 << 20;
 
-    /// The shortest piece: shorter ones are of no use to the next reader.
+    /// The smallest size: the next read can rarely use less.
     const SHORTEST: usize = 1 << 16;
 
     pub(super) fn new(align: usize) -> Arc<Self> {
         Arc::new(Self { align, inside: Mutex::default() })
     }
 
-    /// A piece of `len` bytes or more, of any content; `None` if that is more than there can be.
+    /// Memory of at least `len` bytes with any content; `None` if there cannot be so much.
     pub(super) fn take(&self, len: usize) -> Option<Memory> {
         if len > Self::KEPT {
             return Memory::new(len, self.align);
@@ -147,8 +147,8 @@ impl Pool {
         found.or_else(|| Memory::new(len, self.align))
     }
 
-    /// Keeps a piece for the next one who wants so much, in place of those that nobody wanted for
-    /// longest.
+    /// Keeps memory for the next request of its size. If more than `KEPT` bytes are kept, the
+    /// oldest memory is freed.
     pub(super) fn give_back(&self, memory: Memory) {
         let mut guard = self.inside();
         let inside = &mut *guard;
@@ -160,7 +160,7 @@ impl Pool {
         }
     }
 
-    /// Slots of memory that is gone, which are free again.
+    /// Takes the ring slots of freed memory, which can be used again.
     pub(super) fn free_slots(&self) -> Vec<u16> {
         std::mem::take(&mut self.inside().slots)
     }

@@ -1,15 +1,14 @@
 //! Reading past the page cache, aligned by the library (`spec/align.md`).
 //!
-//! Whoever has spans (a task's bytes, rows of a chunk, a sample) asks for them; what the device
-//! needs aligned is planned by [`striae_core::align`]. Results are slices of pooled buffers,
-//! without a copy.
+//! A caller asks for spans of any alignment (the bytes of a task, rows of a chunk, a sample), and
+//! [`striae_core::align`] plans the aligned reads that the device needs. Results are slices of
+//! pooled buffers, without a copy.
 //!
 //! # Rungs
-//! How a file is read depends on what the kernel and the file system let be done: by io_uring, by
-//! Linux AIO, by threads, or through the page cache. A [`DirectFile`] begins at the highest
-//! [`Rung`] that it may, steps down at every refusal, and says where it stands
-//! ([`DirectFile::rung`]) and why ([`DirectFile::steps`]; a line of the log). Where AIO does not
-//! read asynchronously, as on tmpfs, a line of the log says that, too.
+//! How a file is read depends on what the kernel and the file system allow: io_uring, Linux AIO,
+//! threads, or the page cache. A [`DirectFile`] begins at the highest allowed [`Rung`] and steps
+//! down at every refusal. [`DirectFile::rung`] is the present rung, and [`DirectFile::steps`] and
+//! the log have the reasons. If AIO does not read asynchronously, as on tmpfs, the log says so.
 //!
 //! ```
 //! use striae::direct::{DirectFile, Order};
@@ -29,9 +28,9 @@
 //! # Ok::<(), striae::Error>(())
 //! ```
 //!
-//! # What it is not good for
-//! What is read again and again is faster through the page cache, which [`Policy::Off`] uses.
-//! Before Linux 5.19, a process that has reads under way must not fork (open(2), notes on
+//! # Limits
+//! Data that are read again and again are faster through the page cache, which [`Policy::Off`]
+//! uses. Before Linux 5.19, a process with reads under way must not fork (open(2), notes on
 //! O_DIRECT).
 
 mod aio;

@@ -1,4 +1,4 @@
-//! How to open a file that is read past the page cache.
+//! How to open a file for reading past the page cache.
 
 use super::device::{self, Access};
 use super::file::{DirectFile, Shared};
@@ -42,37 +42,37 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Direct reading preferred, by `io_uring`; 32 reads at once, of at most 1 MiB, no gaps; 4
-    /// threads where there is neither `io_uring` nor AIO; streams of 16 MiB; one read for less than
-    /// 1 MiB at once.
+    /// Returns the defaults: direct reading preferred, by `io_uring`; 32 reads at once of at most 1
+    /// MiB each; no gaps; 4 threads if neither `io_uring` nor AIO is available; streams with 16 MiB
+    /// of memory; a single read below 1 MiB.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the page cache may be used.
+    /// Sets whether the page cache may be used.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Begins on this rung and on none above it.
+    /// Sets the highest rung that is used.
     #[must_use]
     pub const fn top(mut self, rung: Rung) -> Self {
         self.top = rung;
         self
     }
 
-    /// Whether the kernel is to drop from the page cache what was read through it, where direct
-    /// reading cannot be (`RWF_DONTCACHE`, Linux 6.14).
+    /// Whether the kernel drops data from the page cache at once where direct reading is not
+    /// possible (`RWF_DONTCACHE`, Linux 6.14).
     #[must_use]
     pub const fn dontcache(mut self, dontcache: bool) -> Self {
         self.dontcache = dontcache;
         self
     }
 
-    /// Reads at once of one caller, from 1 to 4096.
+    /// Sets the reads of one caller that run at once, from 1 to 4096.
     #[must_use]
     pub const fn depth(mut self, reads: u32) -> Self {
         self.depth = match reads {
@@ -83,21 +83,23 @@ impl OpenOptions {
         self
     }
 
-    /// Threads that read where there is neither `io_uring` nor AIO; with 0, the callers do it.
+    /// Sets the threads that read if neither `io_uring` nor AIO is available. With 0, the callers
+    /// read.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Bytes of a read at most; see [`Rules::with_max_io`](striae_core::align::Rules::with_max_io).
+    /// Sets the most bytes of a read; see
+    /// [`Rules::with_max_io`](striae_core::align::Rules::with_max_io).
     #[must_use]
     pub const fn max_io(mut self, bytes: u64) -> Self {
         self.max_io = bytes;
         self
     }
 
-    /// Bytes of the longest gap that is read through; see
+    /// Sets the bytes of the longest gap that one read may include; see
     /// [`Rules::with_max_gap`](striae_core::align::Rules::with_max_gap).
     #[must_use]
     pub const fn max_gap(mut self, bytes: u64) -> Self {
@@ -105,15 +107,15 @@ impl OpenOptions {
         self
     }
 
-    /// Bytes from which on a read of one span is cut into several at once; below it is one read by
-    /// the calling thread.
+    /// Sets the bytes from which a read of one span is cut into several reads at once. Below it,
+    /// the calling thread makes one read.
     #[must_use]
     pub const fn threshold(mut self, bytes: u64) -> Self {
         self.threshold = bytes;
         self
     }
 
-    /// Bytes of memory of a stream, about.
+    /// Sets the approximate bytes of memory of a stream.
     #[must_use]
     pub const fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -123,7 +125,7 @@ impl OpenOptions {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io): the operating system's; that of kind
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) for an error of the operating system; of kind
     /// [`Unsupported`](io::ErrorKind::Unsupported) if direct reading is required and refused.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<DirectFile, Error> {
         let path = path.as_ref();
@@ -131,16 +133,16 @@ impl OpenOptions {
         self.open_posix(path, buffered)
     }
 
-    /// Opens a file that is open already once more, by a descriptor of its own.
+    /// Opens an open file again, with a descriptor of its own.
     pub(crate) fn open_again(&self, file: &PosixFile) -> Result<DirectFile, Error> {
         let path = file.some_path();
-        // Where there is no /proc, or the file may not be opened any more, it is not read directly.
+        // Without /proc, or without the permission to open the file again, it is not read directly.
         let buffered = file.reopen(OFlags::RDONLY).or_else(|_| file.same());
         let buffered = buffered.map_err(|error| Error::new(&path, error))?;
         self.open_posix(&path, buffered)
     }
 
-    /// Makes a [`DirectFile`] of an open file that has that path.
+    /// Makes a [`DirectFile`] from the open file at `path`.
     fn open_posix(&self, path: &Path, buffered: PosixFile) -> Result<DirectFile, Error> {
         let standing = Standing::new(self.policy, self.dontcache, self.top);
         let (mut direct, mut alignment) = (None, Alignment::NONE);
@@ -173,7 +175,7 @@ impl OpenOptions {
     }
 }
 
-/// Opens the file once more, for direct reading, and says what that needs.
+/// Opens the file again for direct reading, and returns the alignment that it needs.
 fn open_direct(path: &Path, same: &PosixFile) -> io::Result<(PosixFile, Alignment)> {
     let flags = OFlags::RDONLY | OFlags::DIRECT;
     let direct = match same.reopen(flags) {

@@ -1,47 +1,46 @@
-//! Reads that a kernel takes from a queue: when they are given to it, how many are waited for, and
-//! what becomes of them when it refuses.
+//! The queue of reads for a kernel: when they are submitted, how many are waited for, and what
+//! happens to them if the kernel refuses.
 
 use super::engine::{Done, Op};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
 
-/// A read of at most so many bytes is given to the kernel at once, and waited for by itself: the
-/// device is done with it before others are gathered.
+/// A read of at most this many bytes is submitted at once and waited for alone: the device finishes
+/// it before others are gathered.
 const SHORT: usize = 1 << 14;
 
-/// Longer reads that are gathered, since to give one to the kernel takes as long as to give it
-/// several.
+/// Longer reads are gathered up to this number: submitting several takes as long as submitting one.
 pub(super) const GATHERED: usize = 8;
 
-/// Times in a row that the kernel may take none and say to ask again.
+/// How many times in a row the kernel may take no read and ask for a repetition.
 const VAIN: u32 = 1000;
 
-/// The reads of one caller that a kernel does.
+/// The reads of one caller that a kernel executes.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Those that the kernel has not taken yet, oldest first.
+    /// Reads that the kernel has not taken yet, oldest first.
     queued: VecDeque<u64>,
-    /// Those that are not done, the queued ones among them.
+    /// Number of reads that are not done, including queued ones.
     under_way: usize,
-    /// Times in a row that the kernel was to take some and took none.
+    /// How many times in a row a submission failed and the kernel took no read.
     vain: u32,
-    /// Whether the last read was short.
+    /// Whether the last read was at most [`SHORT`] bytes long.
     is_short: bool,
-    /// Reads that the kernel did not take.
+    /// Reads that the kernel will not take.
     left: VecDeque<u64>,
-    /// Why it takes no more.
+    /// The reason why the kernel takes no more reads.
     refused: Option<Errno>,
 }
 
 impl Queue {
-    /// Whether the kernel may still be asked.
+    /// Whether reads may still be submitted.
     pub(super) const fn is_open(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// Notes a read that was put into the kernel's queue, or found no room there; whether the
-    /// kernel is to take what is queued.
+    /// Notes a read that was pushed to the kernel's queue, or found no room there. Returns whether
+    /// the queue is to be submitted now.
     fn add(&mut self, op: &Op, is_pushed: bool) -> bool {
         if !is_pushed {
             self.left.push_back(op.token);
@@ -53,17 +52,17 @@ impl Queue {
         self.queued.push_back(op.token);
         self.under_way = self.under_way.saturating_add(1);
         self.is_short = op.target.len <= SHORT;
-        // Where it has just taken none, some must come back first.
+        // After a submission of which the kernel took none, some reads must finish first.
         self.vain == 0 && (self.is_short || self.queued.len() >= GATHERED)
     }
 
-    /// How many to wait for: of long reads some, since the others keep the device busy meanwhile,
-    /// and each time to wake up costs processor time.
+    /// The number of reads to wait for. Of long reads, it waits for several: the others keep the
+    /// device busy meanwhile, and each wakeup costs processor time.
     fn some(&self) -> usize {
         if self.is_short { 1 } else { (self.under_way / GATHERED).max(1) }
     }
 
-    /// Notes that the kernel was to take what is queued, and left so many.
+    /// Notes a submission after which `left` reads are still queued.
     fn entered(&mut self, left: usize, error: Option<&io::Error>) {
         let taken = self.queued.len().saturating_sub(left);
         self.queued.drain(..taken);
@@ -72,46 +71,46 @@ impl Queue {
         match error.map(Errno::from_io_error) {
             None => {}
             Some(Some(Errno::INTR)) if self.vain < VAIN => {}
-            // What is done must be reaped first, or memory is short for a moment.
+            // Finished reads must be reaped first, or memory is short for a moment.
             Some(Some(Errno::AGAIN | Errno::BUSY)) if self.vain < VAIN => std::thread::yield_now(),
             Some(errno) => self.refuse(errno.unwrap_or(Errno::IO)),
         }
     }
 
-    /// What the kernel has not taken it will never take: nobody asks it again.
+    /// Stops submitting; the kernel never takes the queued reads.
     fn refuse(&mut self, errno: Errno) {
         self.under_way = self.under_way.saturating_sub(self.queued.len());
         self.left.append(&mut self.queued);
         self.refused = Some(errno);
     }
 
-    /// One that the kernel did not take.
+    /// A read that the kernel did not take, as refused.
     fn take_left(&mut self) -> Option<Done> {
         let errno = self.refused?;
         self.left.pop_front().map(|token| Done::refused(token, errno))
     }
 }
 
-/// A kernel's side of a queue.
+/// The kernel's side of a queue.
 pub(super) trait Kernel {
     fn queue(&mut self) -> &mut Queue;
 
-    /// Gives it what is queued, and waits until so many are done.
+    /// Submits the queued reads, and waits until `some` reads are done.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An error of the kernel.
     fn enter(&mut self, some: usize) -> io::Result<()>;
 
-    /// Number of reads of the queue that it has not taken.
+    /// Number of queued reads that the kernel has not taken.
     fn left(&mut self) -> usize;
 
-    /// One that is done.
+    /// A finished read, if there is one.
     fn reap(&mut self) -> Option<Done>;
 
-    /// Waits for what it took before it refused.
+    /// Waits for reads that the kernel took before it refused.
     fn settle(&mut self);
 
-    /// Notes a read that was put into the kernel's queue, or found no room there.
+    /// Handles a read that was pushed to the kernel's queue, or found no room there.
     fn begun(&mut self, op: &Op, is_pushed: bool) {
         if self.queue().add(op, is_pushed) {
             self.submit(0);
@@ -124,7 +123,7 @@ pub(super) trait Kernel {
         self.queue().entered(left, error.as_ref());
     }
 
-    /// Waits for one that is done; `None` if none is under way.
+    /// Waits for a finished read; `None` if no read is under way.
     fn next_done(&mut self) -> Option<Done> {
         loop {
             if let Some(done) = self.reap() {

@@ -10,31 +10,32 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// A ring of one thread at a time.
+/// An io_uring instance, used by one thread at a time.
 pub(super) struct Ring {
     ring: IoUring,
     handles: Arc<Handles>,
     file: RawFd,
-    /// Whether the file is registered, as number 0.
+    /// Whether the file is registered as number 0.
     is_registered: bool,
-    /// Slots for registered buffers that are free; `None` if there can be none.
+    /// Free slots for registered buffers; `None` if buffers cannot be registered.
     slots: Option<Vec<u16>>,
     queue: Queue,
 }
 
-/// Registered buffers of a ring.
+/// Number of slots for registered buffers.
 const SLOTS: u16 = 64;
 
 impl Ring {
-    /// A ring for `depth` reads at once of a file that can be read directly, and why there are no
-    /// registered buffers, if that is so.
+    /// Makes a ring for up to `depth` simultaneous reads of a file that can be read directly. If
+    /// buffers cannot be registered, it also returns the reason.
     ///
     /// # Errors
-    /// The kernel's: there is no `io_uring`, it is forbidden, or there is not enough memory for it.
+    /// The kernel's error: `io_uring` is not available or is forbidden, or there is not enough
+    /// memory for it.
     pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<(Self, Option<io::Error>)> {
         let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
-        // Not COOP_TASKRUN: what one thread has begun would come in, for another one that waits for
-        // it, only when the first one enters the kernel.
+        // Not COOP_TASKRUN: a read that one thread began would finish for another thread only after
+        // the first thread enters the kernel.
         let ring = IoUring::builder().setup_clamp().build(depth)?;
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
@@ -43,18 +44,18 @@ impl Ring {
         Ok((ring, why))
     }
 
-    /// Makes memory one of the registered buffers, if it is none yet and there is a slot left.
+    /// Registers memory as a buffer, if it is not registered yet and a slot is free.
     ///
     /// # Errors
-    /// The kernel's, as when that is more memory than may be locked.
+    /// An error of the kernel, such as more memory than may be locked.
     pub(super) fn register(&mut self, memory: &mut Memory) -> io::Result<()> {
         let slot = self.slots.as_mut().filter(|_| memory.slot.is_none()).and_then(Vec::pop);
         let Some(slot) = slot else { return Ok(()) };
         let Some(target) = memory.target(0, memory.len()) else { return Ok(()) };
         let buffer = libc::iovec { iov_base: target.start.as_ptr().cast(), iov_len: target.len };
         // SAFETY: `register_buffers_update`: "the buffers must be valid until they are
-        // unregistered": the kernel keeps the pages, and a read that names them is made by `begin`
-        // alone, whose callers promise that the memory lives.
+        // unregistered": the kernel keeps the pages, and only `begin` makes reads that name them;
+        // its callers promise that the memory lives.
         let done =
             unsafe { self.ring.submitter().register_buffers_update(slot.into(), &[buffer], None) };
         match done {
@@ -64,11 +65,11 @@ impl Ring {
         done
     }
 
-    /// Lets memory of these slots go.
+    /// Unregisters the buffers of these slots.
     pub(super) fn free(&mut self, slots: impl IntoIterator<Item = u16>) {
         for slot in slots {
             let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-            // SAFETY: as above; there is no buffer.
+            // SAFETY: as above; there is no memory.
             let _ = unsafe {
                 self.ring.submitter().register_buffers_update(slot.into(), &[nothing], None)
             }; // what stays registered is replaced by the next one, or goes with the ring
@@ -144,8 +145,8 @@ impl Engine for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         while self.next_done().is_some() {}
-        // What is registered the kernel lets go long after the ring is closed, and its file system
-        // cannot be unmounted until then.
+        // Without this, the kernel would release a registered file long after the ring is closed,
+        // and the file system cannot be unmounted until then.
         if self.is_registered {
             let _ = self.ring.submitter().unregister_files();
         }

@@ -1,4 +1,4 @@
-//! On which rung a file stands, and why.
+//! The rung of a file, and the reasons for it.
 
 use super::engine::How;
 use crate::shown;
@@ -10,19 +10,19 @@ use std::sync::{Mutex, PoisonError};
 /// Whether the page cache may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// A file that cannot be read directly is refused.
+    /// No: a file that cannot be read directly is refused.
     Required,
-    /// If need be.
+    /// Only if direct reading is not possible.
     #[default]
     Preferred,
-    /// Always: for what is read again and again, the page cache is faster.
+    /// Always: the page cache is faster for data that are read again and again.
     Off,
 }
 
-/// How a file is read, the best first.
+/// How a file is read, the best way first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rung {
-    /// By `io_uring`, with registered buffers and file, past the page cache.
+    /// By `io_uring` with registered buffers and a registered file, past the page cache.
     Registered,
     /// By `io_uring`, past the page cache.
     Ring,
@@ -30,29 +30,29 @@ pub enum Rung {
     Aio,
     /// By threads, past the page cache.
     Threads,
-    /// By threads, through the page cache, which drops it at once.
+    /// By threads, through the page cache, which drops the data at once.
     Uncached,
     /// By threads, through the page cache.
     Buffered,
 }
 
 impl Rung {
-    /// All, the best first.
+    /// All rungs, the best first.
     pub const ALL: [Self; 6] =
         [Self::Registered, Self::Ring, Self::Aio, Self::Threads, Self::Uncached, Self::Buffered];
 
-    /// Whether the page cache is passed by.
+    /// Whether reads bypass the page cache.
     #[must_use]
     pub const fn is_direct(self) -> bool {
         matches!(self, Self::Registered | Self::Ring | Self::Aio | Self::Threads)
     }
 
-    /// Whether a ring does the reads.
+    /// Whether a ring executes the reads.
     pub(super) const fn is_ring(self) -> bool {
         matches!(self, Self::Registered | Self::Ring)
     }
 
-    /// How one read is made, into memory that has this slot.
+    /// How a read into memory of this slot is executed.
     pub(super) const fn how(self, slot: Option<u16>) -> How {
         match self {
             Self::Registered => How::Direct(slot),
@@ -62,7 +62,7 @@ impl Rung {
         }
     }
 
-    /// Its name, as the program prints it.
+    /// The name of the rung in the program's output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,12 +82,12 @@ impl fmt::Display for Rung {
     }
 }
 
-/// A step down the ladder.
+/// A step down from a rung.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The rung that was left.
     pub from: Rung,
-    /// What was refused there.
+    /// The refusal, as text.
     pub why: String,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Where a file stands; all who read it step down together.
+/// The rung of a file. All readers of the file step down together.
 #[derive(Debug)]
 pub(super) struct Standing {
     policy: Policy,
@@ -130,7 +130,7 @@ impl Standing {
         self.inside().1.clone()
     }
 
-    /// Leaves a rung that refused; whether the policy lets reading go on.
+    /// Steps down from a rung that refused; returns whether the policy allows to continue.
     pub(super) fn step_down(&self, path: &Path, from: Rung, why: &dyn fmt::Display) -> bool {
         let below = match from {
             Rung::Registered => Rung::Ring,
@@ -154,7 +154,7 @@ impl Standing {
         true
     }
 
-    /// Whether an error says that this way of reading is not to be had, and not that reading
+    /// Whether an error means that this way of reading is not available, and not that a read
     /// failed.
     pub(super) const fn is_refusal(errno: Errno) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Spans one after another, in bounded memory.
+//! Reading spans one after another in bounded memory.
 #![expect(unsafe_code, reason = "who starts reads promises that their memory is left alone")]
 
 use super::file::{DirectFile, Taken, invalid};
@@ -11,45 +11,46 @@ use striae_core::align::{Plan, Rules, Run};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
-/// In which order a stream yields what it reads.
+/// The order in which a stream returns pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// As it was asked for.
+    /// The order of the request.
     #[default]
     Asked,
-    /// As it comes in.
+    /// The order in which the reads finish.
     Completed,
 }
 
-/// A piece of a span: all of it, unless it is longer than a read may be.
+/// A piece of a span: the whole span, unless it is longer than a read may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'s> {
     /// Number of the span, from 0.
     pub request: u64,
     /// Bytes of the span before the piece.
     pub at: u64,
-    /// Where the piece is in the file.
+    /// The place of the piece in the file.
     pub span: Span,
-    /// Its bytes.
+    /// The bytes of the piece.
     pub bytes: &'s [u8],
 }
 
 /// Spans that are read one after another, several reads ahead; see [`DirectFile::stream`].
 ///
-/// What is under way when it is dropped comes in later, into memory that nobody else has.
+/// Reads that are under way when the stream is dropped finish later, into memory that has no other
+/// user.
 #[derive(Debug)]
 pub struct Stream<'f, I> {
     lane: Taken<'f>,
     rules: Rules,
     order: Order,
-    /// Gone behind an error.
+    /// The spans to read; `None` after an error.
     spans: Option<I>,
     /// Number of the next span.
     request: u64,
-    /// What is left of a span that was cut.
+    /// The rest of a span that was cut.
     rest: Option<Part>,
     windows: VecDeque<Window>,
-    /// What is wrong with a span, which is said when all before it were given out.
+    /// An error in a span, which is returned after all pieces of the earlier spans.
     late: Option<ErrorKind>,
 }
 
@@ -58,29 +59,29 @@ pub struct Stream<'f, I> {
 struct Window {
     flight: usize,
     parts: Vec<Part>,
-    /// Which parts a read serves, by the number of the read.
+    /// Pairs of a read's number and a part that it fills, sorted by the read's number.
     users: Vec<(u64, usize)>,
-    /// In the order in which they were done; in that of the requests, only their number counts.
+    /// Finished parts in the order of completion. For [`Order::Asked`], only their number counts.
     ready: VecDeque<usize>,
-    /// How many have been given out.
+    /// Number of parts that were returned.
     given: usize,
 }
 
-/// A piece that is read or will be.
+/// A piece that is read or will be read.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     span: Span,
     request: u64,
     at: u64,
     place: usize,
-    /// Reads of it that are not done.
+    /// Number of its reads that are not done.
     left: u64,
 }
 
-/// Windows under way at once: while one is used, the others are read.
+/// Number of windows at once: while the caller uses one, the others are read.
 const WINDOWS: usize = 4;
 
-/// Parts of a window at most.
+/// The most parts of a window.
 const PARTS: usize = 1024;
 
 impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
@@ -99,17 +100,20 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         })
     }
 
-    /// The next piece, or `None` behind the last one.
+    /// Returns the next piece, or `None` after the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Ended`] if a span is not in the file, behind all pieces of those before it, or
-    /// not any more; [`ErrorKind::Io`]: the operating system's. There is no piece behind an error.
+    /// - [`ErrorKind::Ended`] if a span is not in the file, or not any more; the pieces of all
+    ///   earlier spans come first.
+    /// - [`ErrorKind::Io`] for an error of the operating system.
+    ///
+    /// There are no pieces after an error.
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, Error> {
         let file = Arc::clone(self.lane.file());
         self.piece_or_error().map_err(|kind| file.error(kind))
     }
 
-    /// The next piece, or an error without the file's name.
+    /// The next piece, or an error without the path of the file.
     pub(super) fn piece_or_error(&mut self) -> Result<Option<Piece<'_>>, ErrorKind> {
         let Some((window, part)) = self.find_piece()? else { return Ok(None) };
         self.piece(window, part).map(Some).ok_or_else(lost)
@@ -120,8 +124,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         let part = window.parts.get(part)?;
         let len = usize::try_from(part.span.len()).ok()?;
         let memory = self.lane.memory_of(window.flight)?;
-        // SAFETY: all reads of the part are done, and no other one has a byte of it: reads are
-        // disjoint.
+        // SAFETY: all reads of the part are done, and no other read writes to its bytes, since
+        // reads are disjoint.
         let bytes = unsafe { memory.bytes(part.place, len) }?;
         Some(Piece { request: part.request, at: part.at, span: part.span, bytes })
     }
@@ -151,7 +155,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         }
     }
 
-    /// Starts windows as long as there are spans and memory.
+    /// Starts windows while there are spans and memory.
     fn fill(&mut self) -> Result<(), ErrorKind> {
         while self.windows.len() < WINDOWS {
             let parts = self.next_parts();
@@ -163,7 +167,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         Ok(())
     }
 
-    /// The spans of the next window, cut to reads.
+    /// The spans of the next window, cut to the length of reads.
     fn next_parts(&mut self) -> Vec<Part> {
         let windows = usize_to_u64(WINDOWS);
         let most = self.lane.file().options.memory.checked_div(windows).unwrap_or(0);
@@ -178,7 +182,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
                 break;
             }
             let start = rules.down(span.offset());
-            // Exact: all of the span is in the file, or it is empty.
+            // Exact: the whole span is in the file, or it is empty.
             let end = span.end().min(start.saturating_add(rules.max_io()));
             let need = rules.up(end).saturating_sub(start).saturating_add(rules.granule());
             if !parts.is_empty() && room.saturating_add(need) > most {
@@ -220,13 +224,13 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         }
         users.sort_unstable();
         let reads = memory.targets(&plan);
-        // SAFETY: the targets are parts of the memory, as disjoint as the places of a plan.
+        // SAFETY: the targets are parts of the memory, and the places of a plan are disjoint.
         let flight = unsafe { self.lane.start(memory, self.rules, reads) };
         self.windows.push_back(Window { flight, parts, users, ready, given: 0 });
         Ok(())
     }
 
-    /// A piece that is there and was not given out.
+    /// Takes a finished piece that was not returned yet.
     fn take_ready(&mut self) -> Result<Option<(usize, usize)>, ErrorKind> {
         for (at, window) in self.windows.iter_mut().enumerate() {
             if let Some(error) = self.lane.take_error(window.flight) {
@@ -250,7 +254,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         Ok(None)
     }
 
-    /// A read is done, and with it, perhaps, parts.
+    /// Notes a finished read, which may finish parts.
     fn note(&mut self, event: Event) {
         let window = self.windows.iter_mut().find(|window| window.flight == event.flight);
         let Some(window) = window else { return };
@@ -266,8 +270,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
         }
     }
 
-    /// Gives back the memory of windows that were given out: the caller has done with the last
-    /// piece.
+    /// Gives back the memory of windows whose parts were all returned: the caller no longer uses
+    /// the last piece.
     fn put_away(&mut self) {
         let lane = &mut self.lane;
         self.windows.retain(|window| {
@@ -280,13 +284,14 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
     }
 }
 
-/// What must not be: an end without an error would look like the end of the spans.
+/// The error for a lost piece, which never occurs: an end without an error would look like the end
+/// of the spans.
 fn lost() -> ErrorKind {
     io::Error::other("a piece that was read is not there").into()
 }
 
 impl<I> Stream<'_, I> {
-    /// Nothing is read any more.
+    /// Ends the stream: nothing more is read.
     fn end(&mut self) {
         for window in self.windows.drain(..) {
             self.lane.leave(window.flight);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// The threads of a file; they end with it.
+/// The threads of a file, which end with it.
 #[derive(Debug)]
 pub(super) struct Workers {
     handles: Arc<Handles>,
@@ -17,27 +17,26 @@ pub(super) struct Workers {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A read, and who wants to know that it is done.
+/// A read, and the sender for its result.
 #[derive(Debug)]
 struct Job {
     op: Op,
     reply: Sender<Done>,
 }
 
-/// Does a read into the memory that it names.
+/// Executes a read into its target.
 ///
 /// # Safety
 /// As [`Engine::begin`].
 unsafe fn execute(handles: &Handles, op: &Op) -> Done {
-    // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, for it is a
+    // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, since it is a
     // `Target`; "must not be accessed through any other pointer": the caller's promise.
     let piece = unsafe { std::slice::from_raw_parts_mut(op.target.start.as_ptr(), op.target.len) };
     Done::new(op.token, handles.read(op.how, op.offset, piece))
 }
 
 impl Workers {
-    /// Starts threads, at most so many; where none can be started, reads are made when they are
-    /// begun.
+    /// Starts up to `threads` threads. If none can be started, `begin` executes the reads.
     pub(super) fn new(handles: Arc<Handles>, threads: usize) -> Self {
         let (jobs, receiver) = channel::<Job>();
         let receiver = Arc::new(Mutex::new(receiver));
@@ -46,7 +45,8 @@ impl Workers {
             let work = move || {
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok(Job { op, reply }) = next() {
-                    // SAFETY: the promise of whoever began it; `reply` is what `wait` returns.
+                    // SAFETY: the promise of the caller of `begin`; `wait` returns what `reply`
+                    // sends.
                     let done = unsafe { execute(&handles, &op) };
                     let _ = reply.send(done); // whoever began it waits for it
                 }
@@ -67,14 +67,14 @@ impl Drop for Workers {
     }
 }
 
-/// The reads of one caller that threads do.
+/// The reads of one caller that threads execute.
 #[derive(Debug)]
 pub(super) struct Threads {
     workers: Arc<Workers>,
     reply: Sender<Done>,
     replies: Receiver<Done>,
     under_way: usize,
-    /// Those that were done when they were begun.
+    /// Reads that `begin` has executed itself.
     done: VecDeque<Done>,
 }
 
@@ -104,8 +104,7 @@ impl Engine for Threads {
             return Some(done);
         }
         self.under_way = self.under_way.checked_sub(1)?;
-        // There is always one who sends: `reply`. Each job is answered, since reading does not
-        // panic.
+        // A sender always exists: `reply`. Each job is answered, since reading does not panic.
         Some(self.replies.recv().unwrap_or(Done::new(u64::MAX, Err(Errno::IO))))
     }
 }

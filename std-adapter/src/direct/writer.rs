@@ -1,4 +1,4 @@
-//! A file that is written past the page cache.
+//! Writing a file past the page cache.
 #![expect(unsafe_code, reason = "its memory is of a kind that others may write to")]
 
 use super::device::{self, Access};
@@ -13,36 +13,36 @@ use striae_core::align::{Alignment, Edge, Rules, Write};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
-/// Bytes that are written at once.
+/// The most bytes of a write.
 const BUFFER: usize = 1 << 20;
 
-/// A file that is written past the page cache, if that can be, at any offset and of any length.
+/// A file that is written past the page cache if possible, at any offset and with any length.
 ///
-/// What follows on what was written last is gathered, up to 1 MiB. Blocks that are not wholly
-/// written are read, changed and written; where the last one reaches behind the end of the file,
-/// the length is set behind it. So **nobody else may write to the file** meanwhile, and its length
-/// is right only behind a [`flush`](Self::flush), a [`sync`](Self::sync), or when the writer is
-/// dropped: in between, and after a power cut, it may be too long, by less than a block, of zeros.
+/// Consecutive writes are gathered, up to 1 MiB. A block that is written in part is read, changed
+/// and written back. If the last block ends after the end of the file, the right length is set
+/// afterwards. So **nobody else may write to the file** meanwhile. The length is right only after a
+/// [`flush`](Self::flush), a [`sync`](Self::sync), or the drop of the writer. At other times, and
+/// after a power cut, the file may be too long: by less than a block, and by zeros.
 #[derive(Debug)]
 pub struct Writer {
     file: PosixFile,
-    /// The file, opened again for direct writing, if that can be.
+    /// The file, opened again for direct writing, if possible.
     direct: Option<PosixFile>,
     why: Option<io::Error>,
     alignment: Alignment,
-    /// What was gathered: its first byte stands where its block has it.
+    /// The gathered data; the first byte is at its place in its block.
     memory: Memory,
     gathered: Span,
-    /// Length of the file, without what was gathered.
+    /// Length of the file without the gathered data.
     file_len: u64,
 }
 
 impl Writer {
-    /// Writes to a file that is open for reading and writing.
+    /// Makes a writer of a file that is open for reading and writing.
     ///
     /// # Errors
-    /// The operating system's; if direct writing is required, of kind
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where that cannot be.
+    /// An error of the operating system; of kind [`Unsupported`](io::ErrorKind::Unsupported) if
+    /// direct writing is required and not possible.
     pub fn new(file: PosixFile, policy: Policy) -> io::Result<Self> {
         let opened = match policy {
             Policy::Off => None,
@@ -63,32 +63,32 @@ impl Writer {
         Ok(Self { file, direct, why, alignment, memory, gathered: Span::ZERO, file_len })
     }
 
-    /// Whether the page cache is passed by.
+    /// Whether writes bypass the page cache.
     #[must_use]
     pub const fn is_direct(&self) -> bool {
         self.direct.is_some()
     }
 
-    /// Why it is not, if that was not asked for.
+    /// The reason why writes use the page cache, unless the caller asked for it.
     #[must_use]
     pub const fn why(&self) -> Option<&io::Error> {
         self.why.as_ref()
     }
 
-    /// Sees to it that a span, which may lie behind the end, needs no more room on the disk when it
-    /// is written. The length of the file is as before.
+    /// Allocates the room of a span on disk, also after the end of the file, so that writing it
+    /// needs no more room. The length of the file stays.
     ///
     /// # Errors
-    /// The operating system's, also where the file system cannot do that.
+    /// An error of the operating system, also if the file system cannot allocate.
     pub fn preallocate(&self, span: Span) -> io::Result<()> {
         self.file.preallocate(span.offset(), span.len())
     }
 
-    /// Writes `bytes` at `offset`; a gap behind the end of the file becomes a hole.
+    /// Writes `bytes` at `offset`. A gap after the end of the file becomes a hole.
     ///
     /// # Errors
-    /// The operating system's; [`io::ErrorKind::FileTooLarge`]. Some of the bytes may have been
-    /// written, and what was gathered before is still there.
+    /// [`io::ErrorKind::FileTooLarge`] if no file can be so long; an error of the operating system.
+    /// Then some of the bytes may be written, and data that were gathered before are kept.
     pub fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if offset != self.gathered.end() || self.gathered.is_empty() || self.room() == 0 {
@@ -109,23 +109,23 @@ impl Writer {
         Ok(())
     }
 
-    /// Bytes that can be gathered behind the others.
+    /// Number of bytes that can still be gathered.
     fn room(&self) -> usize {
         BUFFER.saturating_sub(self.place(self.gathered.end()))
     }
 
-    /// Where a byte of the file is in memory, which begins with the first block of what was
-    /// gathered; it is none before that.
+    /// The place in memory of a byte of the file, at or after the first gathered byte. The memory
+    /// begins with the first gathered byte's block.
     fn place(&self, offset: u64) -> usize {
         let unit = self.alignment.offset.max(self.alignment.length);
         let start = self.gathered.offset() & unit.wrapping_neg();
         usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX)
     }
 
-    /// Writes what was gathered, by whole blocks, and sets the length that the file must have.
+    /// Writes the gathered data in whole blocks, and sets the right length of the file.
     ///
     /// # Errors
-    /// The operating system's. What was gathered is still there.
+    /// An error of the operating system. The gathered data are kept then.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
@@ -135,13 +135,13 @@ impl Writer {
         for edge in write.head.iter().chain(&write.tail) {
             self.complete(edge)?;
         }
-        // Exact: `write` checked that a file may be so long. Memory has whole blocks.
+        // Exact: `write` checked that a file may be so long, and the memory has whole blocks.
         let (start, end) = (rules.down(self.gathered.offset()), rules.up(self.gathered.end()));
         let len = self.place(end);
         let blocks = self.memory.bytes_mut().get(..len).ok_or(Errno::FBIG)?;
         let file = self.direct.as_ref().unwrap_or(&self.file);
         match file.write_all_at(start, blocks) {
-            // open(2) of O_DIRECT may succeed where no write does.
+            // open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
             Err(error)
                 if self.direct.is_some() && Errno::from_io_error(&error) == Some(Errno::INVAL) =>
             {
@@ -159,7 +159,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Reads what the file has of a block that is not wholly written.
+    /// Reads the file's bytes of a block that is written in part.
     fn complete(&mut self, edge: &Edge) -> io::Result<()> {
         let place = self.place(edge.block.offset());
         let len = usize::try_from(edge.block.len()).unwrap_or(usize::MAX);
@@ -176,7 +176,7 @@ impl Writer {
             let Some(there) = there else { continue }; // the file ends before
             let have = usize::try_from(there.len()).unwrap_or(usize::MAX).min(part.len());
             let (part, offset) = (part.get_mut(..have).unwrap_or_default(), there.offset());
-            // Through the page cache: the kernel sees to it that it has what was written past it.
+            // Read through the page cache: the kernel makes it consistent with direct writes.
             self.file.read_exact_at(offset, part).map_err(|error| match error {
                 embedded_io::ReadExactError::UnexpectedEof => {
                     io::Error::other("became shorter while it was written")
@@ -187,10 +187,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the file so long: cuts it, or grows it by a hole.
+    /// Sets the length of the file: cuts the file, or extends it with a hole.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn set_size(&mut self, len: u64) -> io::Result<()> {
         self.flush()?;
         self.file.set_size(len)?;
@@ -198,17 +198,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes all that was written durable, and the file's length.
+    /// Makes all written data and the file's length durable.
     ///
     /// # Errors
-    /// As [`PosixFile::sync`]; as [`flush`](Self::flush).
+    /// As [`PosixFile::sync`] and [`flush`](Self::flush).
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync()
     }
 }
 
-/// Opens the file once more, for direct writing, and says what that needs.
+/// Opens the file again for direct writing, and returns the alignment that it needs.
 fn open_direct(file: &PosixFile) -> io::Result<(PosixFile, Alignment)> {
     let direct = file.reopen(OFlags::RDWR | OFlags::DIRECT)?;
     let alignment = device::alignment(&direct, Access::Writing)?;
@@ -245,7 +245,7 @@ impl ReadAt for Writer {
             let Some(n @ 1..) = Some(self.file.read_at(at, rest)?) else { break };
             (done, at) = (done.saturating_add(n), at.saturating_add(usize_to_u64(n)));
         }
-        // Over that, what was gathered.
+        // The gathered data are newer than the file's.
         let from = self.gathered.offset().max(offset);
         let to = self.gathered.end().min(offset.saturating_add(usize_to_u64(len)));
         if from < to {
