@@ -43,8 +43,8 @@ use waiting::{Counts, Waiting};
 use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
 
-/// Where there is much memory, the end of it is lent to the driver: an index of millions of entries
-/// is read in pieces of this length.
+/// Of a large memory, this much of its end is lent to the driver for reads: an index of millions of
+/// entries is read in pieces of this length.
 const WINDOW: usize = 1 << 16;
 
 /// A writer's state of a file. See the [module](self).
@@ -105,15 +105,15 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(book)
     }
 
-    /// What has to be done to know about the file in a store of `store_len` bytes;
-    /// [`open_memory`](Self::open_memory) comes next.
+    /// The machine that opens or makes the file in a store of `store_len` bytes.
+    /// [`open_memory`](Self::open_memory) comes after it.
     #[inline]
     pub(super) fn start<'w>(&'w mut self, start: Start<'w>, store_len: u64) -> Begin<'w> {
         let memory_len = memory_len(self.memory.as_mut());
         Begin::new(&mut self.tail, start, self.checksum, store_len, memory_len)
     }
 
-    /// Makes the memory that of the file.
+    /// Sets the memory up for the file.
     pub(super) fn open_memory(&mut self) -> Result<(), Error> {
         self.counts = Counts::new(memory_len(self.memory.as_mut()), self.tail.checksums)?;
         Ok(())
@@ -160,7 +160,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(chunk)
     }
 
-    /// The place that the next chunk gets.
+    /// The place of the next chunk.
     #[inline]
     pub(super) fn next_place(
         &mut self,
@@ -176,8 +176,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.place(id, kind, n, m)
     }
 
-    /// As [`next_place`](Self::next_place), or `None` if something must be done before that is
-    /// known.
+    /// As [`next_place`](Self::next_place); `None` if work must be done first.
     #[inline]
     pub(super) fn place_at_once(
         &mut self,
@@ -191,7 +190,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         is_known.then_some(placed)
     }
 
-    /// Refuses a chunk that the present frame cannot have.
+    /// Refuses a chunk that the current frame cannot have.
     #[inline]
     fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
         self.check_name(id, kind)?;
@@ -205,7 +204,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
-    /// Refuses a chunk of a name or type that the present frame cannot have.
+    /// Refuses a chunk with a name or type that the current frame cannot have.
     #[inline]
     fn check_name(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
         let is_new = self.counts.is_last(id) || self.waiting().position(id).is_ok();
@@ -223,7 +222,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
-    /// Refuses a frame that the index would have to be padded too much for, or that has no number.
+    /// Refuses a frame that needs too much padding of the index, or that has no number.
     #[inline]
     fn check_frame(&self) -> Result<(), Error> {
         let entries = self.tail.entries.saturating_add(self.counts.ended_len());
@@ -257,7 +256,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(())
     }
 
-    /// Adds a chunk that has the next place, whose `bytes` are in the store.
+    /// Adds a chunk at the next place, whose `bytes` are in the store.
     #[inline]
     pub(super) fn add_bytes(&mut self, chunk: Chunk, bytes: &[u8]) {
         let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
@@ -282,7 +281,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.work(frame::end, &[], None)
     }
 
-    /// Ends the present frame, if that takes no work.
+    /// Ends the current frame, if this takes no work, and returns whether it did.
     #[inline]
     pub(super) fn has_ended_frame(&mut self) -> bool {
         let needs_sums = self.tail.checksums && self.counts.open_len() > 0;
@@ -305,7 +304,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
-    /// The store is so long, whatever was thought.
+    /// Sets the length of the store, whatever the book has assumed.
     pub(super) const fn set_store_len(&mut self, len: u64) {
         self.tail.store_len = len;
     }
@@ -369,7 +368,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Waiting::new(self.memory.as_mut().as_mut_bytes(), &mut self.counts)
     }
 
-    /// Work that begins with `job`. It is put together in place: it is large for a device's stack.
+    /// Work that begins with `job`. It is made in place, since it is large for a device's stack.
     fn work<'w>(&'w mut self, job: Job, name: &'w [u8], before: Option<Undo<'w>>) -> Work<'w> {
         let len = self.counts.memory_len();
         let memory = self.memory.as_mut().as_mut_bytes().split_at_mut_checked(len);
@@ -400,14 +399,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
     }
 }
 
-/// Bytes of the memory that are for what waits.
+/// Bytes of the memory that waiting entries and rows may use.
 fn memory_len(memory: &mut [Slot]) -> usize {
     let len = memory.as_mut_bytes().len();
     len.saturating_sub(if len >= 2 * WINDOW { WINDOW } else { 0 })
 }
 
 impl<B> Book<B> {
-    /// Of a file that [`start`](Self::start) learns about.
+    /// A book of a file that [`start`](Self::start) opens.
     #[inline]
     pub(super) fn unopened(memory: B, checksum: Checksum) -> Self {
         Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
@@ -431,7 +430,7 @@ impl<B> Book<B> {
         self.tail.names_count
     }
 
-    /// The id of the next name that is added.
+    /// The id of the next new name.
     pub(super) fn next_id(&self) -> u16 {
         u16::try_from(self.tail.names_count).unwrap_or(u16::MAX)
     }
@@ -458,7 +457,7 @@ impl<B> Book<B> {
         self.checksum
     }
 
-    /// Checksums of what the next commit adds.
+    /// The checksums of the bytes that the next commit adds.
     pub(super) const fn sums(&self) -> Sums {
         self.tail.sums
     }
@@ -492,10 +491,10 @@ impl<B> Book<B> {
     }
 }
 
-/// Rows of `m` values that `len` bytes are.
+/// The number of rows of `m` values in `len` bytes.
 ///
 /// # Errors
-/// [`Error::NoColumns`]; [`Error::Rows`] if they are not whole.
+/// [`Error::NoColumns`] if `m` is 0; [`Error::Rows`] if the rows are not whole.
 #[inline]
 pub(super) fn count_rows(kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
     let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;

@@ -236,6 +236,9 @@ impl fmt::Display for Finding {
     }
 }
 
+/// The most findings of an entry: six fields, three overlapped parts, and its order.
+const MOST: usize = 10;
+
 /// The limits and blocks that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryCheck {
@@ -292,7 +295,7 @@ impl EntryCheck {
         }
     }
 
-    /// What is wrong with an entry by itself.
+    /// Checks the fields of an entry by themselves.
     #[inline]
     fn of_fields(&self, entry: &IndexEntry, offset: u64, add: &mut impl FnMut(Finding)) {
         let (id, names) = (entry.id.get(), self.name_count);
@@ -316,7 +319,7 @@ impl EntryCheck {
         }
     }
 
-    /// What is wrong with the place or the size of the chunk, but that it overlaps something.
+    /// Checks the place and the size of the chunk, without overlaps.
     #[inline]
     fn extent(&self, entry: &IndexEntry, offset: u64) -> Option<Finding> {
         let (location, n, m) = (entry.location.get(), entry.n.get(), entry.m.get());
@@ -336,7 +339,8 @@ impl EntryCheck {
         }
     }
 
-    /// The parts of the file that the chunk overlaps, but for the header, which its location tells.
+    /// Finds the parts of the file that the chunk overlaps. The header is missing here: the check
+    /// of the location finds it.
     #[inline]
     fn overlaps(&self, entry: &IndexEntry, offset: u64, add: &mut impl FnMut(Finding)) {
         let Some(chunk) = span_of(entry) else { return };
@@ -375,7 +379,7 @@ impl EntryCheck {
     }
 }
 
-/// The bytes that an entry says are its chunk's, wherever they are.
+/// The span of the entry's chunk, which may be anywhere.
 #[inline]
 fn span_of(entry: &IndexEntry) -> Option<Span> {
     let start = u64::try_from(entry.location.get()).ok()?;

@@ -10,7 +10,7 @@ use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
 
-/// Guesses that may fail before every other read is one of the middle.
+/// The most guesses that may fail before every other read is in the middle.
 const GUESSES: u8 = 3;
 
 /// Finds the first entry that is not before a [`Key`].
@@ -26,24 +26,24 @@ pub struct LowerBound {
     key: Key,
     /// Entries before this are before the key.
     low: u64,
-    /// That of the entry before `low`, or the smallest.
+    /// The key of the entry before `low`, or the smallest key.
     low_key: Key,
     /// Entries from here on are not before the key.
     high: u64,
-    /// That of the entry at `high`, or one behind all.
+    /// The key of the entry at `high`, or a key larger than all.
     high_key: Key,
-    /// Names of the file.
+    /// Number of names in the file.
     names: u32,
-    /// Most entries that a read should bring.
+    /// The most entries of a read.
     window: u64,
     /// The most entries of the first read.
     first_window: u64,
-    /// A slot that is thought to be near, until it was looked at.
+    /// A slot that is probably near the place, until it is read.
     near: Option<u64>,
-    /// Guesses that may fail without a read of the middle.
+    /// Guesses that may still fail before a read in the middle.
     guesses: u8,
     halve: bool,
-    /// First slot of the read that is under way.
+    /// First slot of the current read.
     probe: u64,
 }
 
@@ -109,7 +109,7 @@ impl LowerBound {
         }
     }
 
-    /// The place that a key would have if all frames had chunks of all names.
+    /// The place of a key in an index where all frames have chunks of all names.
     fn number(&self, key: Key) -> u128 {
         let of_frame = u128::from(key.frame).saturating_mul(self.names.into());
         of_frame.saturating_add(key.id.into())
@@ -117,7 +117,7 @@ impl LowerBound {
 }
 
 impl ReadMachine for LowerBound {
-    /// Number of the slot; that of all entries if they are all before the key.
+    /// Number of the slot; the number of entries if all are before the key.
     type Output = u64;
     type Error = Error;
 
@@ -151,7 +151,7 @@ impl ReadMachine for LowerBound {
             self.high = self.probe.saturating_add(usize_to_u64(before));
             self.high_key = entry.key();
         }
-        // A guess that did not help much is followed by a read that does.
+        // After a guess that did not help much, read the middle.
         let is_slow = self.high.saturating_sub(self.low) > len / 4;
         self.halve = !self.halve && is_slow && self.near.is_none() && self.guesses == 0;
         self.guesses = self.guesses.saturating_sub(u8::from(self.near.is_none()));
@@ -168,7 +168,8 @@ impl ReadMachine for LowerBound {
 pub struct Find {
     search: LowerBound,
     limits: Limits,
-    /// In layer 1 the entries of a frame are in any order: those in front of this slot are left.
+    /// In layer 1, the entries of a frame have any order: the slots before this one are not
+    /// searched yet.
     left: Option<u64>,
     key: Key,
     stage: Stage,
@@ -189,7 +190,7 @@ impl Find {
     pub fn new(head: &Head, frame: u64, id: u16, window: u64) -> Self {
         let key = Key { frame, id };
         let is_sorted = head.header.version.is_sorted();
-        // In layer 1: the place behind the last entry of the frame.
+        // In layer 1, search for the place after the last entry of the frame.
         let (place, left) = match is_sorted {
             true => (key, None),
             false => (Key { frame: frame.saturating_add(1), id: 0 }, Some(0)),
@@ -230,7 +231,7 @@ impl Find {
         Chunk::parse_used(entry, self.search.index, slot, self.limits).map(Some)
     }
 
-    /// Entries in front of slot `left`, last first.
+    /// Searches the entries before slot `left` backwards.
     fn feed_backwards(&mut self, bytes: &[u8], left: u64) -> Result<Stage, Error> {
         let mut slot = left;
         for bytes in bytes.rchunks_exact(32) {
@@ -272,7 +273,7 @@ impl ReadMachine for Find {
                 let count = self.search.window.min(left);
                 let offset = self.search.index.offset_of(left.saturating_sub(count));
                 let want = count.saturating_mul(ENTRY_LEN);
-                // What is fed must end at `left`.
+                // The bytes must end at `left`.
                 ReadStep::Read { offset, need: usize::try_from(want).unwrap_or(usize::MAX), want }
             }
             Stage::Done(chunk) => ReadStep::Done(chunk),
@@ -295,7 +296,7 @@ impl ReadMachine for Find {
 }
 
 impl Find {
-    /// What follows the search: it is known where the entry must be.
+    /// The search has found the place of the entry.
     fn behind_search(&mut self) -> Stage {
         let place = self.search.low;
         match self.left {
@@ -308,7 +309,7 @@ impl Find {
         }
     }
 
-    /// If the search has ended inside what was just read, the entry is in it: no other read.
+    /// Takes the entry from the last read, if the place is inside it, without another read.
     fn seen(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
         if self.search.low < self.search.high {
             return Ok(Stage::Search);

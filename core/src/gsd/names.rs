@@ -11,22 +11,22 @@ use core::convert::Infallible;
 #[cfg(feature = "async")]
 use {crate::step::fill_async, crate::store::AsyncReadAt};
 
-/// Tells the names of a list apart, byte by byte.
+/// Splits a list into names, byte by byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Splitter {
     is_packed: bool,
-    /// Bytes of the present name so far, with its NUL and what follows that in a slot of layer 1.
+    /// Bytes of the current name so far, with its NUL and the padding of a slot of layer 1.
     taken: u64,
-    /// Bytes of the present name so far.
+    /// Length of the current name so far.
     len: u64,
 }
 
-/// What a byte of a list is.
+/// The role of a byte in a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NameByte {
-    /// Its place in the name that it belongs to, if it does.
+    /// Its position in its name, unless it is a NUL or padding.
     pub(super) at: Option<u64>,
-    /// The length of the name that ends with it, if one does.
+    /// The length of the name that ends with this byte, if it ends one.
     pub(super) end: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Splitter {
         Self { is_packed: version.is_sorted(), taken: 0, len: 0 }
     }
 
-    /// Whether the next byte is the first of a name.
+    /// Whether the next byte starts a name.
     pub(super) const fn is_start(&self) -> bool {
         self.taken == 0
     }
@@ -131,7 +131,7 @@ pub struct FindName<'n> {
     list: Span,
     read: u64,
     id: u16,
-    /// Whether the bytes of the present name so far are those of `name`.
+    /// Whether the current name is equal to `name` so far.
     is_same: bool,
     found: Option<u16>,
 }
@@ -212,12 +212,12 @@ pub struct Names<'s, S, W> {
     version: Version,
     list: Span,
     window: W,
-    /// Part of the list that is in the window.
+    /// The part of the list that is in the window.
     have: Span,
-    /// Where the next name starts in the list.
+    /// The start of the next name in the list.
     next: u64,
     id: u16,
-    /// Names that there are.
+    /// Number of names in the list.
     names: u32,
 }
 
@@ -231,7 +231,7 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         self.next >= self.list.len() || u32::from(self.id) >= self.names
     }
 
-    /// Lends the next name, which is in the window if that is long enough.
+    /// Lends the next name, if the window is long enough for it.
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     fn take(&mut self) -> Result<Option<(u16, &[u8])>, Error> {
         let (id, start) = (self.id, self.next);
@@ -245,7 +245,7 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         Ok(Some((id, name.unwrap_or_default())))
     }
 
-    /// The name that was lent last.
+    /// Lends the last name again.
     fn again(&mut self) -> (u16, &[u8]) {
         let window = self.window.as_mut();
         let end = usize::try_from(self.next.saturating_sub(self.have.offset())).unwrap_or(0);
@@ -263,8 +263,8 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         (self.id.saturating_sub(1), name)
     }
 
-    /// Why the name at `start` is not in the window that was filled from there: its end is behind
-    /// the window, or nowhere.
+    /// The error for a name at `start` that is not whole in the window filled from there: its end
+    /// is after the window, or it has no end.
     fn too_long(&mut self, start: u64) -> Error {
         let have = usize_to_u64(self.window.as_mut().len());
         let rest = self.list.len().saturating_sub(start);
@@ -280,7 +280,8 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         Error::Memory { need: need.min(rest), have }
     }
 
-    /// Length of the name at `start` and of what it takes in the list, if it is in the window.
+    /// Length of the name at `start`, and the bytes that it takes in the list, if it is in the
+    /// window.
     fn in_window(&mut self, start: u64) -> Option<(usize, u64)> {
         let skip = start.checked_sub(self.have.offset())?;
         let have = usize::try_from(self.have.len()).ok()?;
@@ -294,7 +295,7 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         Some((slot.iter().position(|&byte| byte == 0).unwrap_or(64), NAME_UNIT))
     }
 
-    /// Bytes that one reading brings.
+    /// The most bytes of one read.
     fn room(&mut self) -> usize {
         let left = self.list.len().saturating_sub(self.next);
         usize::try_from(left).unwrap_or(usize::MAX).min(self.window.as_mut().len())
@@ -354,7 +355,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
                 Some(_) => break,
             }
         }
-        // Once more, since what a loop lends cannot leave it.
+        // Lent again, since a loop cannot return what it lends.
         Ok(Some(self.again()))
     }
 }

@@ -103,11 +103,11 @@ pub struct Open(Stage);
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one behind the other, in the same memory")]
 enum Stage {
-    /// The header of a file of this length.
+    /// Reads the header of a file of this length.
     Header(u64),
-    /// What the file is.
+    /// Judges the header.
     Judge(Header, Judge<false>),
-    /// How much is used.
+    /// Counts the used entries and names.
     Count(Head, Count),
 }
 
@@ -116,8 +116,8 @@ enum Count {
     Names(Counter),
     LastByte,
     FirstSlot,
-    /// The search for the first slot that is not used: the last that is known to be used, its
-    /// frame, and the first that is known not to be.
+    /// Searches for the first unused slot: the last slot known to be used, its frame, and the first
+    /// slot known to be unused.
     Search {
         used: u64,
         frame: u64,
@@ -137,7 +137,7 @@ impl Open {
         Self(Stage::Header(file_len))
     }
 
-    /// What is known, if it is all.
+    /// The head, if it is complete.
     pub(super) const fn head(&self) -> Option<&Head> {
         match &self.0 {
             Stage::Count(head, Count::Done) => Some(head),
@@ -152,7 +152,7 @@ impl Open {
         Ok(())
     }
 
-    /// The file is judged: what is left is to be counted, or is committed.
+    /// Ends the judgement: the commit record has the counts, or they must be found.
     #[inline(never)]
     fn judged(&mut self) -> Result<(), Error> {
         let Stage::Judge(header, judge) = &self.0 else { return Ok(()) };
@@ -218,7 +218,7 @@ impl Head {
         }
     }
 
-    /// So many slots are used, and the last has a chunk of this frame.
+    /// Notes that `entries` slots are used, and that the last one has a chunk of `frame`.
     const fn counted(&mut self, entries: u64, frame: u64) -> Count {
         (self.entries, self.frames) = (entries, frame.saturating_add(1));
         Count::Done
@@ -245,7 +245,7 @@ impl Head {
         }
     }
 
-    /// The frames of a committed file, from its last entry.
+    /// Takes the frames of a committed file from its last entry.
     #[inline(never)]
     fn feed_last(&mut self, bytes: &[u8]) -> Result<Count, Error> {
         let Ok((entry, _)) = IndexEntry::ref_from_prefix(bytes) else { return Ok(Count::Done) };
@@ -275,7 +275,7 @@ impl Head {
         }
     }
 
-    /// What to read next to count what is used.
+    /// The next read to count entries or names.
     fn next_read(&self, count: &Count) -> Option<Read> {
         let names = self.header.names.span().unwrap_or(Span::ZERO);
         match count {
@@ -300,7 +300,7 @@ fn middle(low: u64, high: u64) -> u64 {
     low.saturating_add(high.saturating_sub(low) / 2)
 }
 
-/// What opening wants to read next; see [`ReadStep::Read`].
+/// A read of the machine; see [`ReadStep::Read`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
     pub(super) offset: u64,
@@ -315,7 +315,7 @@ impl Read {
 }
 
 impl Open {
-    /// What to read next; nothing if the file was refused, as it will be again.
+    /// The next read. For a refused file, it is empty, and the file is refused again.
     fn next_read(&self) -> Read {
         let read = match &self.0 {
             Stage::Header(file_len) => {
@@ -366,7 +366,7 @@ impl ReadMachine for Open {
     }
 }
 
-/// Opens without a result, which [`Open::head`] has: so it is not moved about on a small stack.
+/// Opens in place: the result stays in [`Open::head`] and is not moved on a small stack.
 #[derive(Debug)]
 pub(super) struct InPlace<'a>(pub &'a mut Open);
 

@@ -51,7 +51,7 @@ impl Added {
         may.then_some(Self { chunks, entries })
     }
 
-    /// Whether all bytes are in a file of this length.
+    /// Whether a file of this length has all of the bytes.
     pub(super) const fn fits(&self, file_len: u64) -> bool {
         self.chunks.fits(file_len) && self.entries.fits(file_len)
     }
@@ -125,9 +125,9 @@ impl Shadow {
         is_right.then_some(shadow)
     }
 
-    /// The header whose sector was erased while it was written, if this shadow proves it: it is the
-    /// second of the shadows at `both`, and neither its commit nor the one before may have taken
-    /// one sync (`spec/gsd.md#erased-sectors`).
+    /// The header whose sector was erased during a write, if this shadow proves it: it must be the
+    /// second shadow at `both`, and neither its commit nor the previous one may have taken one sync
+    /// (`spec/gsd.md#erased-sectors`).
     pub(super) fn header_of(&self, both: u64) -> Option<&Image> {
         let takes_two = [&self.old, &self.new].iter().all(|image| image.commit.one_sync == 0);
         let is_here = self.new.commit.shadow.get() == both;
@@ -147,7 +147,7 @@ impl Shadow {
     /// Judges `header`, whose record has a wrong checksum.
     #[must_use]
     pub fn settle(&self, header: &Image) -> Settled {
-        // gsd may have looked, and said that a file of layer 2.0 is one of 2.1.
+        // gsd may have raised the version of a file of layer 2.0 to 2.1 when it opened the file.
         let gsd_version = match header.version_of(&self.new) {
             true => self.new.gsd_version,
             false => header.gsd_version,
@@ -156,8 +156,8 @@ impl Shadow {
         if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
             return Settled::Torn;
         }
-        // gsd keeps the record as it is, also one that was half written: all other fields were
-        // then.
+        // gsd keeps the record as it is, even if only half of it was written; then all other fields
+        // were written.
         let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
         let is_append = if record == old {
             is_append(&self.old, &[&self.old, &self.new], header)
@@ -169,7 +169,7 @@ impl Shadow {
         if is_append { Settled::Appended } else { Settled::Damaged }
     }
 
-    /// Which of its two images `header` differs from in fewer bytes.
+    /// The image of the shadow, old or new, that differs from `header` in fewer bytes.
     pub(super) fn nearer(&self, header: &Image) -> &Image {
         let differing = |image: &Image| {
             header.as_bytes().iter().zip(image.as_bytes()).filter(|(a, b)| a != b).count()
@@ -180,8 +180,8 @@ impl Shadow {
         }
     }
 
-    /// Whether `header` is one of gsd but for its record, which has changed and says nothing any
-    /// more.
+    /// Whether gsd has made `header`, except for changes in its commit record, which is no longer
+    /// needed.
     pub(super) fn is_append_with_wrong_record(&self, header: &Image) -> bool {
         let records = [self.old.commit, self.new.commit];
         let is_append = |commit| self.settle(&Image { commit, ..*header }) == Settled::Appended;
@@ -189,16 +189,16 @@ impl Shadow {
     }
 }
 
-/// Whether `found` is a front of `new` and the rest of `old`.
+/// Whether `found` is the front of `new` followed by the rest of `old`.
 fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
     let front = found.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
     front.saturating_add(rest) >= found.len()
 }
 
-/// Whether gsd can have made `now`, whose record is that of `said_by`, by appending to one of
-/// `before`: it moves the index, the name list or both behind all that there was, and makes larger
-/// what it moves. The name list goes first, and goes alone if the frame is left open.
+/// Whether gsd can have made `now` by appending to one of the headers `before`; the record of `now`
+/// is the record of `said_by`. gsd moves the index, the name list or both after everything else,
+/// and makes them larger. The name list is written first, and alone if the frame is not ended.
 fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
     let data_end = said_by.commit.data_end.get();
     let (index, names) = (now.index(), now.name_block());

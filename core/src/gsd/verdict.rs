@@ -72,34 +72,34 @@ pub enum Damage {
 pub struct Judge<const DEEP: bool> {
     pub(super) file_len: u64,
     stage: Stage,
-    /// The header as it is, or as it is believed to have been.
+    /// The header as stored, or the header that replaces it in the judgement.
     pub(super) image: Image,
     pub(super) state: State,
     pub(super) is_torn: bool,
-    /// Whether the torn header has all new that gsd looks at.
+    /// Whether all fields that gsd reads are new in the torn header.
     is_torn_behind: bool,
     pub(super) damage: Option<Damage>,
     has_lost_magic: bool,
-    /// What a shadow says the header should be, and the checksum of what a commit of one sync
+    /// The header that a shadow proves, and the checksum of the bytes that a commit of one sync
     /// added.
     next: (Image, u32),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// What the header is that has a wrong checksum, in the light of the first of two shadows.
+    /// Reads the first of two shadows to explain a header with a wrong checksum.
     Shadow(u64),
-    /// In that of the second one, and what the first one said.
+    /// Reads the second one; with the opinion of the first one.
     OtherShadow(u64, Option<Opinion>),
-    /// Whether a shadow is ahead of the header.
+    /// Reads the shadow that may be ahead of the header.
     NextShadow,
-    /// Whether all that it added is there: what of that is left to read, and the checksums so far.
+    /// Reads the bytes that its commit added: those left to read, and the checksums so far.
     Added(Added, (u32, u32)),
-    /// Whether the first of the shadows knows of a later commit than the header.
+    /// Reads the first shadow for a commit later than the header's.
     Later,
-    /// Whether the second one does.
+    /// Reads the second shadow for a commit later than the header's.
     OtherLater,
-    /// Whether gsd has put an entry behind the committed ones without moving the index.
+    /// Reads the slot after the committed entries: gsd may have used it without moving the index.
     SlotBehind(u64),
     Done,
 }
@@ -117,8 +117,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         judge
     }
 
-    /// A judge who has to [start](Self::start): the memory of a small stack is needed for one thing
-    /// after another.
+    /// A judge that must be [started](Self::start). A small stack needs memory for one part after
+    /// another.
     #[inline]
     pub(super) const fn unasked(image: &Image, file_len: u64) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// Looks at the header.
+    /// Begins with the header, which is known already.
     #[inline(never)]
     pub(super) fn start(&mut self) {
         self.stage = self.begin();
@@ -203,8 +203,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.has_lost_magic
     }
 
-    /// The record of an image. Whether the file is as long as it says is for those who look for
-    /// damage another question.
+    /// The record of an image. A `DEEP` judge accepts a record that says the file is longer than it
+    /// is, since it reports this separately.
     fn record_of(&self, image: &Image) -> Result<Option<Record>, Error> {
         image.record(if DEEP { u64::MAX } else { self.file_len })
     }
@@ -224,9 +224,9 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// Whether the image has all of a commit record but its magic, which it is given then. A writer
-    /// that was cut off when it adopted a file leaves zeros, or a front of it and zeros: that is
-    /// none.
+    /// Whether the image has a whole commit record except for its magic; then it gets the magic. A
+    /// writer that was interrupted while it adopted a file leaves zeros, or the front of a magic
+    /// and zeros: that does not count.
     fn find_magic(&mut self) -> bool {
         let (found, magic) = (self.image.commit.magic, Commit::MAGIC);
         let front = found.iter().zip(&magic).take_while(|(a, b)| a == b).count();
@@ -244,7 +244,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.committed()
     }
 
-    /// The record's checksum is wrong. The shadows at `both` may say why.
+    /// The record's checksum is wrong: the shadows at `both` may explain it.
     fn ask_shadows(&mut self, both: u64) -> Stage {
         match shadows(both, self.file_len) {
             Some(_) => Stage::Shadow(both),
@@ -253,7 +253,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// No shadow at `both` says why the record's checksum is wrong.
+    /// No shadow at `both` explains the record's wrong checksum.
     fn unexplained(&mut self, both: u64) -> Stage {
         if DEEP && both != SHADOW && shadows(SHADOW, self.file_len).is_some() {
             return Stage::Shadow(SHADOW);
@@ -268,7 +268,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         self.damaged(Damage::Error(self.image.crc_error()))
     }
 
-    /// Sets the one bit right that is wrong, says the record's checksum, if it is only one.
+    /// Corrects the wrong bit that the record's checksum shows, if only one bit is wrong.
     fn correct_bit(&mut self) -> bool {
         let (stored, computed) =
             (self.image.commit.commit_crc.get(), self.image.commit_crc(crc32c));
@@ -276,7 +276,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         if (stored ^ computed).is_power_of_two() {
             right.commit.commit_crc = computed.into(); // it is the checksum itself
         } else {
-            // It covers all but two fields, one in the middle.
+            // The checksum covers all but two fields; one of them is in the middle.
             let covered = |at: &usize| (0..32).contains(at) || (40..116).contains(at);
             let mut places = (0..Image::LEN).filter(covered);
             let mut bytes = [0; 108];
@@ -294,14 +294,14 @@ impl<const DEEP: bool> Judge<DEEP> {
         true
     }
 
-    /// Believes in the record of the image, if it has one.
+    /// Accepts the record of the image, if it has a valid one.
     fn believe(&mut self) {
         let record = self.record_of(&self.image).ok().flatten();
         self.state = record.map_or(State::Plain, State::Committed);
     }
 
-    /// What the header is in the light of one of the shadows. Of two, that is right which says the
-    /// lesser, or is the later one.
+    /// Judges the header by one of the shadows. Of two judgements, the lesser one counts; of equal
+    /// ones, that of the later shadow.
     #[inline(never)]
     fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
         let Some(shadow) = Shadow::parse(bytes) else { return before };
@@ -325,7 +325,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         Some(Opinion { settled, number, is_useless })
     }
 
-    /// What it is in the light of both: one of them knows if it was torn.
+    /// Judges the header by both shadows: if it was torn, one of them proves it.
     #[inline(never)]
     fn settle(&mut self, both: u64, opinion: Option<Opinion>) -> Stage {
         let Some(Opinion { settled, is_useless, .. }) = opinion else {
@@ -359,7 +359,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// The header's record holds, or did before it was torn; perhaps there is a later one.
+    /// The header's record is valid, or was valid before the header was torn. There may be a later
+    /// commit.
     fn look_ahead(&mut self) -> Stage {
         let Some(record) = self.record() else { return Stage::Done };
         match shadows(record.shadow, self.file_len) {
@@ -377,7 +378,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         Stage::Added(added, (0, 0))
     }
 
-    /// Sums up what a commit added, and believes in it if all of that is there.
+    /// Sums up the bytes that a commit added, and accepts the commit if all of them are present.
     #[inline(never)]
     fn feed_added(
         &mut self,
@@ -406,8 +407,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// The header holds, and no shadow is ahead of it; but one may have been written for a later
-    /// one.
+    /// The header is valid and no shadow is ahead of it. A `DEEP` judge checks if a shadow was made
+    /// for a later header.
     fn look_for_later(&mut self) -> Stage {
         match self.state {
             State::Committed(record) if DEEP && shadows(record.shadow, self.file_len).is_some() => {
@@ -417,8 +418,8 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// What stood in the header in front of the commit of this shadow, if that is later than what
-    /// stands there: it was durable then, and no crash leaves such a header.
+    /// Takes the header that this shadow's commit replaced, if it is later than the stored one: it
+    /// was durable, and no crash leaves the stored header.
     fn feed_later(&mut self, bytes: &[u8]) {
         let (Some(shadow), Some(record)) = (Shadow::parse(bytes), self.state.record()) else {
             return;
@@ -432,7 +433,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         }
     }
 
-    /// The record holds unless somebody has written behind it.
+    /// The record is valid, unless another program has appended.
     fn committed(&mut self) -> Stage {
         let Some(record) = self.record() else { return Stage::Done };
         let version = Version::from_number(self.image.gsd_version.get());
@@ -452,7 +453,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         Shadow::offset_of(self.image.commit.shadow.get(), sequence)
     }
 
-    /// What to read next, or `None` if all is known.
+    /// The next read, or `None` if the judgement is complete.
     pub(super) fn next_read(&self) -> Option<Read> {
         let shadow = |offset| Some(Read { offset, need: SHADOW_LEN, want: Shadow::LEN });
         match self.stage {
@@ -490,7 +491,7 @@ impl<const DEEP: bool> Judge<DEEP> {
                 self.committed()
             }
             Stage::SlotBehind(_) => {
-                // Nobody but gsd uses a slot that it can see and that is not committed.
+                // Only gsd uses a visible slot that is not committed.
                 if IndexEntry::ref_from_prefix(bytes).is_ok_and(|(entry, _)| entry.is_used()) {
                     self.state = State::Appended;
                 }
@@ -501,13 +502,13 @@ impl<const DEEP: bool> Judge<DEEP> {
     }
 }
 
-/// What a shadow says of a header whose record has a wrong checksum.
+/// The judgement of a header with a wrong checksum, by one shadow.
 #[derive(Debug, Clone, Copy)]
 struct Opinion {
     settled: Settled,
-    /// Number of its commit.
+    /// Number of the shadow's commit.
     number: u32,
-    /// Whether only a record is damaged that nobody needs any more: gsd has appended.
+    /// Whether gsd has appended, so that the damage is only in a record that is no longer needed.
     is_useless: bool,
 }
 

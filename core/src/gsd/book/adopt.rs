@@ -1,4 +1,4 @@
-//! Files without a commit record that holds: they get one before anything else is done to them.
+//! Files without a valid commit record: they get one before anything else changes.
 
 use super::tail::Stands;
 use super::work::{Bytes, Work};
@@ -7,8 +7,8 @@ use crate::gsd::raw::Shadow;
 use crate::gsd::record::OFFSET;
 use crate::span::Span;
 
-/// Makes the file ready for writing: gives it a commit record that says what it holds, if it has
-/// none, and makes that durable.
+/// Makes the file ready for writing: if it has no valid commit record, it gets one for its content,
+/// which is made durable.
 pub(super) fn adopt(work: &mut Work<'_>) {
     let tail = &mut *work.tail;
     if tail.is_writable() {
@@ -27,8 +27,8 @@ pub(super) fn adopt(work: &mut Work<'_>) {
     work.then(&[sum_names, make_record])
 }
 
-/// Makes the header durable: before anything is written to a file that another program left, since
-/// an older header may show what is free to the present one, and at the end.
+/// Makes the header durable. This comes before any write to a file of another program, since an
+/// older header may use places that are free in the present one, and at the end.
 pub(super) fn make_durable(work: &mut Work<'_>) {
     if work.tail.stands == Stands::Durable {
         return;
@@ -39,7 +39,7 @@ pub(super) fn make_durable(work: &mut Work<'_>) {
     work.sync();
 }
 
-/// The CRC-32C of the names.
+/// Computes the CRC-32C of the names.
 fn sum_names(work: &mut Work<'_>) {
     let left = work.tail.name_list().skip(work.done);
     if left.is_empty() {
@@ -57,10 +57,10 @@ fn sum_names_read(work: &mut Work<'_>) {
     work.done = work.done.saturating_add(len);
 }
 
-/// Writes a commit record of what is committed. `work.block` begins where the shadows go, and the
-/// file ends with it.
+/// Writes a commit record of the committed state. `work.block` begins with the shadows and ends
+/// with the file.
 ///
-/// Until the last step it has none: a record that is half written says nothing.
+/// The file has no valid record before the last step: a record that is half written is ignored.
 pub(super) fn make_record(work: &mut Work<'_>) {
     work.tail.is_adopted = false;
     if work.tail.image.commit.magic == [0; 8] {
@@ -81,7 +81,7 @@ fn write_record(work: &mut Work<'_>) {
         return;
     };
     let image = work.tail.image.with_record(record, work.checksum);
-    // Of a commit that changes nothing: without one, an append by gsd could not be told from
+    // The shadows of a commit that changes nothing: without one, an append by gsd would look like
     // damage. The file must be as long as the record says.
     work.publish(Stage::FirstShadow, &image);
     work.then(&[super::commit::publish_rest, has_record])
@@ -94,7 +94,7 @@ fn has_record(work: &mut Work<'_>) {
     tail.begin_sums();
 }
 
-/// A block at `shadow` that ends with the file.
+/// The block from `shadow` to the end of the file.
 pub(super) fn up_to(shadow: u64, data_end: u64) -> Span {
     Span::new(shadow, data_end.saturating_sub(shadow)).unwrap_or(Span::ZERO)
 }

@@ -1,5 +1,4 @@
-//! Beginning: the file that there is, one that is made where there is none, or a header that is
-//! brought back.
+//! The start of a writer: it opens the file, makes a new one, or restores an erased header.
 
 use super::tail::{Stands, Tail};
 use super::waiting::Counts;
@@ -16,21 +15,21 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The shadow that is not in the sector of the header.
 const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
 
-/// Which file it is to be.
+/// The file that a writer starts with.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) enum Start<'a> {
-    /// The one that there is.
+    /// The existing file.
     Open,
-    /// A new one.
+    /// A new file.
     Create(&'a Attributes<'a>),
-    /// The one that there is if it is that of these, with a header that is brought back if it was
-    /// erased (`spec/gsd.md#erased-sectors`); a new one in a blank store.
+    /// The existing file if it has these attributes, with its header restored if it was erased
+    /// (`spec/gsd.md#erased-sectors`), or a new file in a blank store.
     Log(&'a Attributes<'a>),
 }
 
-/// Learns what a writer must know of the file in a store.
+/// Finds out what a writer must know about the file in a store.
 ///
-/// It has one part at a time, made in place: on a device, nothing needs as much of the stack.
+/// It has one part at a time, made in place: on a device, nothing else needs so much of the stack.
 #[derive(Debug)]
 pub(in crate::gsd) struct Begin<'b> {
     tail: &'b mut Tail,
@@ -39,7 +38,7 @@ pub(in crate::gsd) struct Begin<'b> {
     store_len: u64,
     memory_len: usize,
     stage: Stage,
-    /// How far the store is blank, and as what.
+    /// How far the store was read and is blank, and with which bytes.
     blank: Option<(u64, Fills)>,
     failed: Option<Error>,
 }
@@ -47,17 +46,18 @@ pub(in crate::gsd) struct Begin<'b> {
 #[derive(Debug)]
 enum Stage {
     Begin,
-    /// Whether the second shadow knows what the header is if its sector is erased.
+    /// Reads the second shadow, which may prove the header if its sector is erased.
     OtherShadow,
-    /// Whether it is erased.
+    /// Reads the header, whose sector may be erased.
     Header(Image),
-    /// Whether the file can be gone on with when it is brought back.
+    /// Opens the file as it is after the restoration.
     Restored(Open, Image),
-    /// What is written, and whether it is.
+    /// Writes the restored header; whether it is written.
     Restore(raw::Header, bool),
-    /// Whether there is a file.
+    /// Reads the magic, to see if there is a file.
     Magic,
-    /// While the header goes, its sector may be erased: nothing must bring back an older one.
+    /// The header's sector may be erased while it is replaced: then no shadow may restore an old
+    /// header.
     SyncOld,
     ForgetOther,
     SyncForgotten,
@@ -67,7 +67,8 @@ enum Stage {
 }
 
 impl<'b> Begin<'b> {
-    /// In a store of `store_len` bytes, with `memory_len` bytes of memory for what waits.
+    /// Makes the machine for a store of `store_len` bytes and `memory_len` bytes of memory for
+    /// waiting entries.
     #[inline]
     pub(super) const fn new(
         tail: &'b mut Tail,
@@ -88,7 +89,7 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// What a new file is to be, or one that there is must be.
+    /// The attributes of a new file, which an existing file must have.
     const fn attributes(&self) -> Option<&'b Attributes<'b>> {
         match self.start {
             Start::Create(attributes) | Start::Log(attributes) => Some(attributes),
@@ -96,7 +97,7 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// Whether the store is long enough for the second shadow.
+    /// Whether the store has room for the second shadow.
     const fn has_shadow(&self) -> bool {
         self.store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN)
     }
@@ -141,7 +142,7 @@ impl<'b> Begin<'b> {
         self.stage = Stage::Restored(Open::new(self.store_len), *image);
     }
 
-    /// Opens the file as it will be with its header.
+    /// Opens the file with the restored header in place of the stored one.
     #[inline(never)]
     fn feed_restored(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let Stage::Restored(_, image) = &self.stage else { return Ok(()) };
@@ -162,7 +163,7 @@ impl<'b> Begin<'b> {
         ReadMachine::feed(&mut InPlace(open), bytes)
     }
 
-    /// Whether the file that was opened is the right one.
+    /// Checks that the opened file has the expected attributes.
     fn check_own(&self, header: &Header) -> Result<(), Error> {
         match self.start {
             Start::Log(attributes) => match attributes.differ_from(header) {
@@ -184,7 +185,7 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// Makes a file.
+    /// Begins to make a file.
     #[inline(never)]
     fn create(&mut self) {
         let Some(attributes) = self.attributes() else { return };
@@ -220,14 +221,14 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// What of the store must still be blank: where that begins, and its length.
+    /// The part of the store that must still be read and blank: its start and its length.
     fn unseen(&self) -> Option<(u64, u64)> {
         let Stage::Create(create) = &self.stage else { return None };
         let end = create.data_end().min(self.store_len);
         self.blank.map(|(at, _)| (at, end.saturating_sub(at)))
     }
 
-    /// The next read; goes on to the stage that does something else.
+    /// The next read. It continues to the first stage that does not read.
     fn read(&mut self) -> Option<ReadStep<Result<(), Error>>> {
         let read = |offset, len: usize| {
             Some(ReadStep::Read { offset, need: len, want: usize_to_u64(len) })
@@ -277,7 +278,7 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// There is no file: makes one, of a log only where all is blank.
+    /// No file exists: makes one. A logger only does so in a blank store.
     fn begin_new(&mut self) {
         self.create();
         self.blank = match self.start {

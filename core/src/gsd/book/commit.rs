@@ -1,4 +1,4 @@
-//! Commits: what was written becomes what the file is.
+//! Commits: they make the written bytes part of the file.
 
 use super::adopt::make_durable;
 use super::index::{copy_entries, free_slots, move_index, pad, spill};
@@ -13,9 +13,9 @@ use crate::gsd::shadow::{Added, SHADOW_LEN};
 use crate::span::Span;
 use crate::store::usize_to_u64;
 
-/// Makes all ended frames durable and visible. Costs two syncs, or one
-/// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if there is nothing new,
-/// but the first one syncs what was found in any case.
+/// Makes all ended frames durable and visible. It takes two syncs, or one
+/// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if nothing is new. The
+/// first commit always syncs the state that was found.
 pub(super) fn commit(work: &mut Work<'_>) {
     work.then(&[settle, spill, publish_new])
 }
@@ -27,18 +27,19 @@ fn publish_new(work: &mut Work<'_>) {
         return work.then(&[publish_all]);
     }
     match tail.stands {
-        // Whoever left it may have been killed before its sync, and this is a promise.
+        // The program that left this state may have been killed before its sync. A commit promises
+        // durability.
         Stands::Found => work.then(&[make_durable]),
         Stands::Written | Stands::Durable => {}
     }
 }
 
-/// Publishes all that the index and the name list have.
+/// Publishes all entries of the index and all names.
 pub(super) fn publish_all(work: &mut Work<'_>) {
     work.then(&[free_slots, pad, publish_entries])
 }
 
-/// Publishes all of an index that has as many entries as it must have.
+/// Publishes all entries of an index, after its padding.
 pub(super) fn publish_entries(work: &mut Work<'_>) {
     work.shown = work.tail.entries;
     work.then(&[publish])
@@ -49,7 +50,8 @@ pub(super) fn publish(work: &mut Work<'_>) {
     work.then(&[show_nothing, copy_entries, clear_behind_names, reserve_data, replace_header])
 }
 
-/// Empty slots for a header without entries: the last ones, which leaves the others free.
+/// Clears the slots that a header without entries shows: the last ones, so that the others stay
+/// free.
 fn show_nothing(work: &mut Work<'_>) {
     let (tail, shown) = (&work.tail, work.tail.image.index());
     let is_shown = tail.index.last(shown.slots) == Some(shown) || tail.index == shown;
@@ -71,7 +73,7 @@ fn reserve_data(work: &mut Work<'_>) {
     }
 }
 
-/// Puts a new image in the place of the header's.
+/// Replaces the header's image by a new one.
 #[inline(never)]
 fn replace_header(work: &mut Work<'_>) {
     let Some(new) = work.ok(next_image(work)) else { return };
@@ -109,7 +111,7 @@ fn shown_block(work: &Work<'_>) -> IndexBlock {
     }
 }
 
-/// Publishes as far as nobody sees it.
+/// Publishes up to the point where readers can see it.
 fn publish_front(work: &mut Work<'_>) {
     if work.hand.is_about_to_begin() {
         return;
@@ -118,7 +120,7 @@ fn publish_front(work: &mut Work<'_>) {
     work.step();
 }
 
-/// From here on the header may be the new one, also if something fails.
+/// Notes that the header may be the new one from here on, even after an error.
 fn header_is_begun(work: &mut Work<'_>) {
     let (hand, tail) = (&work.hand, &mut *work.tail);
     (tail.image, tail.is_torn) = (*hand.image(), true);
@@ -140,7 +142,7 @@ fn header_is_written(work: &mut Work<'_>) {
     work.tail.committed = work.shown;
 }
 
-/// Ends a publication that was cut off in the middle of the header.
+/// Completes a publication that was interrupted while the header was written.
 pub(super) fn settle(work: &mut Work<'_>) {
     if work.tail.is_torn_before {
         return work.then(&[settle_before, settle]);
@@ -157,8 +159,8 @@ pub(super) fn settle(work: &mut Work<'_>) {
     }])
 }
 
-/// Ends the publication of the commit before the last one: no shadow knows a header that is a front
-/// of the last commit's and has parts of two others behind that.
+/// Completes the publication of the previous commit. Without this, the header could be a front of
+/// the last commit's and parts of two others, which no shadow explains.
 fn settle_before(work: &mut Work<'_>) {
     let commit = &work.tail.image.commit;
     let before = commit.sequence.get().wrapping_sub(1);
@@ -177,19 +179,19 @@ fn publish_before(work: &mut Work<'_>) {
     }
 }
 
-/// Cuts the store where the file ends: a chunk that failed or was given up may have left more.
+/// Cuts the store at the end of the file: a failed or discarded chunk may have left bytes after it.
 pub(super) fn cut(work: &mut Work<'_>) {
     let tail = &work.tail;
     let is_longer = tail.is_adopted && tail.store_len > tail.data_end;
     match (is_longer, tail.stands) {
-        // an older header may speak of what is cut off
+        // an older header may use the bytes that are cut off
         (true, _) => work.then(&[make_durable, cut_store]),
         (false, Stands::Written) => work.then(&[make_durable]),
         (false, _) => {}
     }
 }
 
-/// Cuts the store where the file ends.
+/// Cuts the store at the end of the file.
 pub(super) fn cut_store(work: &mut Work<'_>) {
     let end = work.tail.data_end;
     work.reserve(end, sync)

@@ -1,4 +1,4 @@
-//! Frames: what they begin with, and how they end.
+//! Frames: how they begin and end.
 
 use super::adopt::adopt;
 use super::commit::settle;
@@ -15,19 +15,19 @@ use crate::gsd::raw::ChecksumRow;
 use crate::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// Ends a commit that was cut off.
+/// Completes an interrupted commit.
 pub(super) fn begin(work: &mut Work<'_>) {
     if work.tail.is_adopted {
         work.then(&[settle])
     }
 }
 
-/// Makes the file ready for chunks, and room for one.
+/// Makes the file ready for chunks, with room for one.
 pub(super) fn make_ready(work: &mut Work<'_>) {
     work.then(&[adopt, make_room]);
 }
 
-/// Makes room for the present frame by putting ended ones where they belong.
+/// Makes room for the current frame: the entries of ended frames go to the index.
 fn make_room(work: &mut Work<'_>) {
     if work.waiting.counts.has_room() {
     } else {
@@ -35,11 +35,11 @@ fn make_room(work: &mut Work<'_>) {
     }
 }
 
-/// Ends the present frame.
+/// Ends the current frame.
 pub(super) fn end(work: &mut Work<'_>) {
     work.then(&[
         |work| {
-            // nobody looks where the entries go; if it fails, they stay here
+            // readers do not see these slots; after an error, the entries stay in memory
             if work.waiting.counts.is_half_full() {
                 work.then(&[spill])
             }
@@ -51,7 +51,7 @@ pub(super) fn end(work: &mut Work<'_>) {
     ])
 }
 
-/// The present frame is one of the ended ones.
+/// Makes the current frame an ended one.
 #[inline]
 pub(super) fn end_now(tail: &mut Tail, counts: &mut Counts) {
     counts.end_frame();
@@ -59,7 +59,7 @@ pub(super) fn end_now(tail: &mut Tail, counts: &mut Counts) {
     tail.placed_from = None;
 }
 
-/// Adds the chunk of checksums to the present frame.
+/// Adds the chunk of checksums to the current frame.
 fn write_checksums(work: &mut Work<'_>) {
     if !work.tail.checksums || work.waiting.counts.open_len() == 0 {
         return;
@@ -71,7 +71,7 @@ fn write_checksums(work: &mut Work<'_>) {
     if work.waiting.position(id).is_err() {
         return work.fail(Error::Duplicate { id, frame: work.tail.frame });
     }
-    // There is room for it: it was kept.
+    // Its room is reserved.
     let rows = usize_to_u64(work.waiting.counts.open_len()).saturating_add(1);
     let chunk = work.tail.place(id, ChunkType::U32, rows, 2);
     let Some(chunk) = work.ok(chunk) else { return };
@@ -84,7 +84,7 @@ fn write_checksums(work: &mut Work<'_>) {
     work.write(chunk.span.offset(), Bytes::Rows);
 }
 
-/// The row of the chunk of checksums itself is the last one.
+/// Writes the last row, that of the chunk of checksums itself.
 fn write_own_row(work: &mut Work<'_>) {
     let id = work.tail.checksums_id.map_or(0, u32::from);
     let row = ChecksumRow { id: id.into(), crc: work.crc.into() };

@@ -1,4 +1,4 @@
-//! Entries of ended frames go to slots that no header shows yet.
+//! Entries of ended frames go to slots that no header shows.
 
 use super::commit::{publish, settle};
 use super::tail::{Move, Tail};
@@ -9,8 +9,8 @@ use crate::span::Span;
 use crate::store::usize_to_u64;
 
 impl Tail {
-    /// Slots of the present block that entries may use. While there is no entry, the header may
-    /// show the last ones, which must stay empty.
+    /// Slots of the current block for entries. While there are no entries, the header may show the
+    /// last slots, which must stay empty.
     fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {
@@ -19,13 +19,13 @@ impl Tail {
         }
     }
 
-    /// As many entries as the index must have.
+    /// The number of entries that the index must have, with padding.
     fn padded(&self) -> u64 {
         let want = padded(self.entries, self.index_frames, self.shown_slots);
         whole_sectors(want, self.align())
     }
 
-    /// Adds entries that were written after the last one.
+    /// Notes entries that were written after the last one.
     fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
         self.index_crc = checksum(self.index_crc, bytes);
         self.sums.add_entries(bytes, checksum);
@@ -33,7 +33,7 @@ impl Tail {
     }
 }
 
-/// Writes the entries of ended frames behind those of the index.
+/// Writes the entries of ended frames after the entries of the index.
 pub(super) fn spill(work: &mut Work<'_>) {
     if work.waiting.last_ended().is_some() {
         work.then(&[settle, free_slots, make_slots, write_ended]);
@@ -58,13 +58,13 @@ fn write_ended(work: &mut Work<'_>) {
     work.write(offset, Bytes::Ended);
 }
 
-/// Makes sure that no header shows the slots that entries go to next.
+/// Makes sure that no header shows the slots of the next entries.
 pub(super) fn free_slots(work: &mut Work<'_>) {
     let (tail, shown) = (&work.tail, work.tail.image.index());
     if tail.index.location != shown.location || shown.slots <= tail.committed {
         return; // another block, or the last slots of this one
     }
-    // The block is one of gsd's, and its empty slots are shown.
+    // It is a block of gsd, whose empty slots are visible.
     let committed = tail.committed;
     if committed == padded(committed, tail.index_frames, tail.shown_slots) {
         work.shown = committed;
@@ -74,7 +74,7 @@ pub(super) fn free_slots(work: &mut Work<'_>) {
     work.then(&[move_index])
 }
 
-/// Fills the index with copies of its last entry, up to as many entries as it must have.
+/// Fills the index with copies of its last entry, up to the number that it must have.
 pub(super) fn pad(work: &mut Work<'_>) {
     let tail = &work.tail;
     let want = tail.padded();
@@ -117,8 +117,8 @@ fn add_padding(work: &mut Work<'_>) {
     work.tail.add_entries(padding, work.checksum);
 }
 
-/// Makes a fresh block of at least `work.slots` at the end of the file the present one. The entries
-/// that there are follow before the next commit.
+/// Makes a new block of at least `work.slots` slots at the end of the file the current one. The
+/// existing entries are copied before the next commit.
 pub(super) fn move_index(work: &mut Work<'_>) {
     work.then(&[copy_entries, take_block])
 }
@@ -134,7 +134,7 @@ fn take_block(work: &mut Work<'_>) {
     (tail.index, tail.data_end) = (block, end);
 }
 
-/// A block of at least `work.slots` at the end of the file.
+/// A block of at least `work.slots` slots at the end of the file.
 pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
     let full = Error::FileFull { data_end: work.tail.data_end, len: u64::MAX };
     let slots = grown(work.tail.index.slots, work.slots).ok_or(full)?;
@@ -142,7 +142,7 @@ pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
     Ok(IndexBlock { location: work.tail.behind(len)?.offset(), slots })
 }
 
-/// Copies the entries that the present index block still lacks.
+/// Copies the entries that the current index block still lacks.
 pub(super) fn copy_entries(work: &mut Work<'_>) {
     let Some(moving) = work.tail.moving else { return };
     let left = moving.count.saturating_sub(moving.copied);

@@ -1,4 +1,4 @@
-//! Names: a new one goes to the end of the list.
+//! Names: a new name goes to the end of the list.
 
 use super::adopt::adopt;
 use super::commit::settle;
@@ -21,7 +21,7 @@ fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
 }
 
 impl Tail {
-    /// Bytes that a name of `len` bytes takes.
+    /// The bytes that a name of `len` bytes takes in the list.
     fn name_len(&self, len: usize) -> u64 {
         match self.version.is_sorted() {
             true => usize_to_u64(len).saturating_add(1),
@@ -34,8 +34,7 @@ impl Tail {
         self.names.location == shown.location && self.names.units == shown.units
     }
 
-    /// The list that was shown before the one that is, and how much of it was used, if names of
-    /// `len` bytes go there next.
+    /// The previous visible name list and its used bytes, if names of `len` bytes fit there.
     fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
         self.names_before.filter(|(block, _)| {
             let is_long = block.span().is_some_and(|span| span.len() >= len);
@@ -43,7 +42,7 @@ impl Tail {
         })
     }
 
-    /// A name list of at least `len` bytes at the end of the file.
+    /// A new name list of at least `len` bytes at the end of the file.
     fn fresh_names(&self, len: u64) -> Result<NameBlock, Error> {
         let most = u64::from(u32::MAX) / NAME_UNIT;
         if len > most.saturating_mul(NAME_UNIT) {
@@ -101,8 +100,8 @@ fn has_name(work: &mut Work<'_>) {
     tail.names_count = tail.names_count.saturating_add(1);
 }
 
-/// Makes a name list that is not shown, with room for `work.name`, the present one: that which was
-/// shown before, or a fresh one at the end of the file.
+/// Makes an invisible name list with room for `work.name` the current one: the previous visible
+/// list, or a new one at the end of the file.
 fn move_names(work: &mut Work<'_>) {
     let len = end_of_names(work);
     let (block, done) = match work.tail.names_before(len) {
@@ -142,7 +141,7 @@ fn write_names(work: &mut Work<'_>) {
     work.write(offset, Bytes::Read(len));
 }
 
-/// Clears what is behind the names in a fresh list.
+/// Clears the rest of a new list after its names.
 fn clear_rest(work: &mut Work<'_>) {
     if work.tail.names_before(end_of_names(work)).is_some() {
         return;
@@ -156,7 +155,7 @@ fn clear_rest(work: &mut Work<'_>) {
 fn have_moved(work: &mut Work<'_>) {
     let (block, tail) = (work.block, &mut *work.tail);
     if tail.shows_names() {
-        // Only one that has zeros behind its names can be gone on with.
+        // Only a list with zeros after its names can be used again.
         let before = Some((tail.names, tail.names_len));
         tail.names_before = before.filter(|_| !tail.names_found);
     }
@@ -165,7 +164,7 @@ fn have_moved(work: &mut Work<'_>) {
     tail.names_torn = false;
 }
 
-/// Clears what a write that failed may have left behind the names.
+/// Clears bytes that a failed write may have left after the names.
 pub(super) fn clear_behind_names(work: &mut Work<'_>) {
     if !work.tail.names_torn {
         return;

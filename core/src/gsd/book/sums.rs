@@ -1,31 +1,31 @@
-//! Checksums of what the next commit adds: a commit of one sync needs them.
+//! Checksums of the bytes that the next commit adds; a commit of one sync needs them.
 
 use crate::gsd::shadow::{Added, MAX_ADDED};
 use crate::integrity::Checksum;
 use crate::store::usize_to_u64;
 
-/// Sums up bytes of chunks and entries as they are written.
+/// The checksums of chunks and entries, updated with each write.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) struct Sums {
-    /// CRC-32C of the bytes from `start` to `end`; `None` if they are not wanted, or too many, or
-    /// if something else stands among them.
+    /// CRC-32C of the bytes from `start` to `end`; `None` if it is not needed, if there are too
+    /// many bytes, or if other bytes are among them.
     chunks: Option<u32>,
-    /// Where the last commit ended.
+    /// The end of the last commit.
     start: u64,
     end: u64,
     entries: u32,
 }
 
 impl Sums {
-    /// Nothing is summed up.
+    /// No checksums.
     pub(super) const NONE: Self = Self { chunks: None, start: 0, end: 0, entries: 0 };
 
-    /// Of nothing, behind a commit that ended at `data_end`.
+    /// Checksums of no bytes, after a commit that ended at `data_end`.
     pub(super) const fn behind(data_end: u64) -> Self {
         Self { chunks: Some(0), start: data_end, end: data_end, entries: 0 }
     }
 
-    /// Adds bytes of a chunk that are written to `offset`.
+    /// Adds bytes of a chunk that are written at `offset`.
     #[inline]
     pub(in crate::gsd) fn add_chunk(&mut self, offset: u64, bytes: &[u8], checksum: Checksum) {
         if self.chunks.is_some() {
@@ -40,19 +40,19 @@ impl Sums {
         self.end = end;
     }
 
-    /// Something was written that nobody has seen.
+    /// Drops the checksum: bytes were written that it does not cover.
     pub(in crate::gsd) const fn lose(&mut self) {
         self.chunks = None;
     }
 
-    /// Adds entries that are written behind those before.
+    /// Adds entries that are written after the previous ones.
     pub(super) fn add_entries(&mut self, bytes: &[u8], checksum: Checksum) {
         if self.chunks.is_some() {
             self.entries = checksum(self.entries, bytes);
         }
     }
 
-    /// The checksum of all that a commit adds that ends at `data_end`; 0 if it is not known.
+    /// The checksum of everything added by a commit that ends at `data_end`; 0 if it is not known.
     pub(super) fn added_crc(&self, data_end: u64, checksum: Checksum) -> u32 {
         let chunks = self.chunks.filter(|_| self.end == data_end);
         chunks.map_or(0, |crc| Added::crc(crc, self.entries, checksum))

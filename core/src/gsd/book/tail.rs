@@ -1,4 +1,4 @@
-//! What a writer knows: where everything is that is written next, and what of it is committed.
+//! A writer's state: the places of the next writes, and what is committed.
 
 use super::sums::Sums;
 use crate::gsd::checksums;
@@ -16,54 +16,53 @@ use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 use zerocopy::FromZeros;
 
-/// Longest file: offsets are signed for the reference programs.
+/// The length of the longest file: the reference programs use signed offsets.
 pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 
-/// Where everything is that is written next, and what of it is committed.
+/// The places of the next writes, and what is committed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) struct Tail {
-    /// What commits change of the header, as it stands in the file.
+    /// The part of the header that commits change, as in the file.
     pub(super) image: Image,
-    /// Whether the header may be half written, or is behind its shadow: it must be written again
+    /// Whether the header may be half written, or older than its shadow: it must be written again
     /// before anything else.
     pub(super) is_torn: bool,
-    /// Whether the header before that is half written, too.
+    /// Whether the previous header is half written as well.
     pub(super) is_torn_before: bool,
-    /// What is known of the header.
+    /// How durable the header is.
     pub(super) stands: Stands,
-    /// Whether the file has a commit record that holds.
+    /// Whether the file has a valid commit record.
     pub(super) is_adopted: bool,
-    /// The index block that new entries go to.
+    /// The index block for new entries.
     pub(super) index: IndexBlock,
-    /// Another one whose first entries have to be copied before the next commit.
+    /// An older block whose entries must be copied before the next commit.
     pub(super) moving: Option<Move>,
-    /// Entries that the block has, or will have once they are copied; committed or not.
+    /// Entries in the current block, including those that must still be copied, committed or not.
     pub(super) entries: u64,
-    /// Entries that are committed.
+    /// Committed entries.
     pub(super) committed: u64,
-    /// Frames up to that of the last of these entries.
+    /// Number of frames up to the frame of the last of these entries.
     pub(super) index_frames: u64,
-    /// Slots that a header shows at least.
+    /// The least number of slots that a header shows.
     pub(super) shown_slots: u64,
-    /// The name list that new names go to.
+    /// The name list for new names.
     pub(super) names: NameBlock,
-    /// The one that was shown before it, and how much of it was used.
+    /// The previous visible name list, and its used bytes.
     pub(super) names_before: Option<(NameBlock, u64)>,
-    /// Whether the name list is as another program left it, perhaps with names that nobody uses.
+    /// Whether another program made the name list, perhaps with unused names.
     pub(super) names_found: bool,
-    /// Whether names may go to the list that is shown.
+    /// Whether names may be added to the visible list.
     pub(super) names_in_place: bool,
     pub(super) names_len: u64,
     pub(super) names_count: u32,
-    /// Whether there may be bytes behind the names that are none.
+    /// Whether a failed write may have left bytes after the names.
     pub(super) names_torn: bool,
     /// Id of [`checksums::NAME`], once it is known.
     pub(super) checksums_id: Option<u16>,
-    /// The frame that chunks are written to.
+    /// The frame of the next chunks.
     pub(super) frame: u64,
     pub(super) data_end: u64,
-    /// Where the first place of the present frame is that was given away before its bytes were
-    /// there.
+    /// The first place in the current frame that was given away before its bytes were written.
     pub(super) placed_from: Option<NonZeroU64>,
     pub(super) store_len: u64,
     pub(super) crc_from: u64,
@@ -72,36 +71,36 @@ pub(in crate::gsd) struct Tail {
     pub(super) ident_crc: u32,
     pub(super) align: u8,
     pub(super) checksums: bool,
-    /// Whether commits take one sync where that is possible.
+    /// Whether commits take one sync if possible.
     pub(super) one_sync: bool,
-    /// Of what the next one adds.
+    /// Checksums of the bytes that the next commit adds.
     pub(super) sums: Sums,
     pub(super) version: Version,
 }
 
-/// What is known of the header in the store.
+/// How durable the header in the store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stands {
-    /// It was found: a program that wrote it may have been killed before it was durable.
+    /// It was found: the program that wrote it may have been killed before its sync.
     Found,
-    /// It was written, and the next sync makes it durable; a shadow proves it until then.
+    /// It is written, and the next sync makes it durable; until then a shadow proves it.
     Written,
     /// It is durable.
     Durable,
 }
 
-/// Entries that have to be copied to the present index block.
+/// Entries that must be copied to the current index block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
     pub(super) from: IndexBlock,
-    /// Of its entries, those that are copied already.
+    /// Entries that are copied already.
     pub(super) copied: u64,
-    /// Those that there are.
+    /// All entries to copy.
     pub(super) count: u64,
 }
 
 impl Tail {
-    /// Of no file yet.
+    /// The state of no file.
     #[inline]
     pub(super) fn unopened() -> Self {
         let nothing = IndexBlock { location: 0, slots: 0 };
@@ -186,8 +185,8 @@ impl Tail {
         Ok(tail)
     }
 
-    /// That what is written next writes over nothing: blocks and shadows end before data_end, and
-    /// have no byte in common.
+    /// Checks that the next writes overwrite nothing: blocks and shadows end before `data_end`, and
+    /// do not overlap.
     fn check(&self, shown: IndexBlock) -> Result<(), Error> {
         if !self.is_adopted {
             return Ok(());
@@ -212,7 +211,7 @@ impl Tail {
         Ok(())
     }
 
-    /// The byte behind all blocks, shown or not, and behind what the last commit spoke of.
+    /// The end of all blocks, visible or not, and of the data of the last commit.
     pub(super) fn blocks_end(&self) -> u64 {
         let before = self.names_before.and_then(|(block, _)| block.span());
         let from = self.moving.and_then(|moving| moving.from.span());
@@ -221,12 +220,12 @@ impl Tail {
         ends.fold(self.image.commit.data_end.get(), u64::max)
     }
 
-    /// Names and what stands between them.
+    /// The span of the names and of the padding between them.
     pub(super) fn name_list(&self) -> Span {
         Span::new(self.names.location, self.names_len).unwrap_or(Span::ZERO)
     }
 
-    /// Room for a block of `len` bytes at the end of the file, at a sector at least.
+    /// A new block of `len` bytes at the end of the file, which starts at a sector or later.
     pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
         let start = round_up(self.data_end, self.align().max(SECTOR));
         let span = start.and_then(|start| Span::new(start, len));
@@ -234,7 +233,7 @@ impl Tail {
         span.ok_or(Error::FileFull { data_end: self.data_end, len })
     }
 
-    /// The commit record of a file with so many `entries` that ends at `data_end`.
+    /// The commit record of a file with `entries` entries that ends at `data_end`.
     pub(super) fn record(&self, entries: u64, data_end: u64, shadow: u64) -> Result<Record, Error> {
         let full = Error::FileFull { data_end, len: self.names_len };
         Ok(Record {
@@ -256,18 +255,18 @@ impl Tail {
         })
     }
 
-    /// Checksums of what the commit after this one adds.
+    /// Starts the checksums for the commit after this one.
     pub(super) const fn begin_sums(&mut self) {
         self.sums = if self.one_sync { Sums::behind(self.data_end) } else { Sums::NONE };
     }
 
-    /// Chunks start at multiples of this.
+    /// The alignment of chunks.
     pub(super) fn align(&self) -> NonZeroU64 {
         let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
         align.unwrap_or(NonZeroU64::MIN)
     }
 
-    /// A chunk at the end of the file.
+    /// The place of a chunk at the end of the file.
     #[inline]
     pub(super) fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let full = |len| Error::FileFull { data_end: self.data_end, len };
@@ -281,20 +280,20 @@ impl Tail {
         Ok(Chunk { frame: self.frame, id, kind, n, m, span })
     }
 
-    /// Whether the file has a commit record that is durable.
+    /// Whether the file has a durable commit record.
     #[inline]
     pub(super) const fn is_writable(&self) -> bool {
         self.is_adopted && !matches!(self.stands, Stands::Found)
     }
 
-    /// All up to `end` is used, and there.
+    /// Notes that the file is used and present up to `end`.
     #[inline]
     pub(super) fn use_up_to(&mut self, end: u64) {
         self.data_end = self.data_end.max(end);
         self.store_len = self.store_len.max(end);
     }
 
-    /// The id that was found of `name`, if it is one: a list may be damaged.
+    /// Checks the id that was found for `name`: a list may be damaged.
     pub(super) fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
         let id = id.filter(|&id| u32::from(id) < self.names_count);
         if name == checksums::NAME && self.checksums {

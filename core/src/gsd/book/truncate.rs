@@ -1,4 +1,4 @@
-//! Truncating: the same file without frames and names.
+//! Truncation: it removes the frames and names of a file.
 
 use super::adopt::{adopt, make_record, up_to};
 use super::commit::{cut_store, publish, settle};
@@ -11,14 +11,14 @@ use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
 use crate::gsd::raw::Shadow;
 use crate::span::Span;
 
-/// Slots and units of name list of a file that was truncated: as of a new one.
+/// Slots, and units of the name list, of a truncated file: as in a new file.
 const SLOTS: u64 = 2 * SHOWN_SLOTS;
 const UNITS: u64 = 16;
 
-/// Removes all frames and names, and gives back their room. Whatever happens, the file has all that
-/// it had, or nothing.
+/// Removes all frames and names, and frees their room. At any time, the file has all of its frames,
+/// or none.
 pub(super) fn truncate(work: &mut Work<'_>) {
-    // Out of the way first: the place of the blocks of a new file is still in use.
+    // First empty blocks at the end: the place of a new file's blocks is still in use.
     work.then(&[settle, adopt, empty_aside, move_shadows, empty_low])
 }
 
@@ -28,7 +28,7 @@ fn empty_aside(work: &mut Work<'_>) {
     work.then(&[remember, take_blocks, publish, is_empty, forget])
 }
 
-/// The shadows of a file that gsd made stand where the blocks will be, or behind them.
+/// Moves the shadows of a file that gsd made: they are at the place of the new blocks, or after it.
 fn move_shadows(work: &mut Work<'_>) {
     if work.tail.image.commit.shadow.get() == SHADOW {
         return;
@@ -51,12 +51,12 @@ fn empty_low(work: &mut Work<'_>) {
     work.then(&[remember, take_blocks, publish, is_empty, forget, end_low, cut_store])
 }
 
-/// The blocks of an empty file behind `work.done`.
+/// The blocks of an empty file after `work.done`.
 fn blocks(work: &Work<'_>) -> Result<Blocks, Error> {
     Blocks::behind(work.done, work.tail.align(), UNITS, SLOTS)
 }
 
-/// Makes the blocks behind `work.done` the present ones.
+/// Makes the blocks after `work.done` the current ones.
 fn take_blocks(work: &mut Work<'_>) {
     let Some(Blocks { names, index, end }) = work.ok(blocks(work)) else { return };
     if work.lacks(end) {
@@ -71,7 +71,7 @@ fn take_blocks(work: &mut Work<'_>) {
 }
 
 impl Tail {
-    /// No frames and no names in these blocks.
+    /// Sets the state to no frames and no names in these blocks.
     const fn empty(&mut self, names: NameBlock, index: IndexBlock, data_end: u64) {
         (self.names, self.index) = (names, index);
         (self.names_len, self.names_count, self.names_crc) = (0, 0, 0);

@@ -1,4 +1,5 @@
-//! From layer 1 to layer 2: packed names and a sorted index, in fresh blocks, by one commit.
+//! The upgrade from layer 1 to layer 2: packed names and a sorted index, in new blocks, with one
+//! commit.
 
 use super::adopt::adopt;
 use super::commit::{commit, publish_all, publish_entries};
@@ -19,16 +20,16 @@ use zerocopy::{FromZeros, IntoBytes};
 #[derive(Debug, Default)]
 pub struct Before(Option<(Tail, Counts)>);
 
-/// [`Before::take_back`], for work that has something to take back: what has nothing does not link
-/// it.
+/// The type of [`Before::take_back`]. Other work does not refer to the function, so a program
+/// without upgrades does not link it.
 pub(super) type TakeBack = fn(&mut Before, &mut Tail, &mut Waiting<'_>);
 
 impl Before {
-    /// No state yet.
+    /// Memory without a state.
     pub const NONE: Self = Self(None);
 
-    /// What has failed was never begun, unless the header may say so: then the file may be what it
-    /// was to be already, and will be.
+    /// Restores the state before the failed work. If the header may be the new one already, the new
+    /// state stays, and the header will be written again.
     pub(super) fn take_back(&mut self, tail: &mut Tail, waiting: &mut Waiting<'_>) {
         let Some((before, counts)) = self.0.take() else { return };
         *waiting.counts = counts;
@@ -41,21 +42,21 @@ impl Before {
     }
 }
 
-/// From here on what fails is taken back.
+/// Remembers the state, which is restored if the work fails after this.
 pub(super) fn remember(work: &mut Work<'_>) {
     if let Some((before, _)) = &mut work.before {
         before.0 = Some((*work.tail, *work.waiting.counts));
     }
 }
 
-/// All has succeeded.
+/// Drops the remembered state after success.
 pub(super) fn forget(work: &mut Work<'_>) {
     if let Some((before, _)) = &mut work.before {
         before.0 = None;
     }
 }
 
-/// Commits, and makes a file of an older layer one of layer 2.1.
+/// Commits, and turns a file of an older layer into one of layer 2.1.
 pub(super) fn upgrade(work: &mut Work<'_>) {
     match work.waiting.counts.open_len() {
         0 => work.then(&[commit, upgrade_committed]),
@@ -77,7 +78,7 @@ fn upgrade_committed(work: &mut Work<'_>) {
     work.then(&[adopt, remember, set_version, publish_all, forget]) // layer 2.0 lacks text only
 }
 
-/// Writes the names without what fills their slots to a fresh list.
+/// Writes the names to a new list, without the padding of their slots.
 fn pack_names(work: &mut Work<'_>) {
     let units = work.tail.names.units.max(16); // never longer than in slots, but for 64 bytes
     let names = NameBlock { location: 0, units: units.saturating_add(1) };
@@ -92,7 +93,8 @@ fn pack_names(work: &mut Work<'_>) {
     work.then(&[read_slot, write_zeros, have_packed])
 }
 
-/// `work.done` of the old names are packed; behind the new ones is `work.zeros`.
+/// Reads the next old name. `work.done` bytes of the old list are packed; `work.zeros` is the rest
+/// of the new list.
 fn read_slot(work: &mut Work<'_>) {
     let left = work.tail.name_list().skip(work.done);
     if left.is_empty() {
@@ -108,7 +110,7 @@ fn write_packed(work: &mut Work<'_>) {
     copy_front(work.bytes_read(), &mut slot);
     let len = slot.iter().position(|&byte| byte == 0).unwrap_or(64);
     if len == 0 {
-        // a packed list cannot have it, and ids are places in the list
+        // a packed list cannot have an empty name, and ids are positions in the list
         return work.fail(Error::BadName(BadName::Empty));
     }
     let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
@@ -129,9 +131,8 @@ fn have_packed(work: &mut Work<'_>) {
     tail.data_end = block.end().min(MAX_LEN);
 }
 
-/// Copies the entries to a fresh index, those of a frame in the order of their ids. Of those of a
-/// frame that have the same name the last one is kept, which is the one that readers of layer 1
-/// find.
+/// Copies the entries to a new index; the entries of each frame are sorted by id. If a frame has
+/// several entries with one name, the last one is kept, as readers of layer 1 find it.
 fn sort_entries(work: &mut Work<'_>) {
     work.slots = work.tail.entries.max(2);
     let Some(index) = work.ok(index_block(work)) else { return };
@@ -149,7 +150,8 @@ fn sort_entries(work: &mut Work<'_>) {
     }])
 }
 
-/// `work.done` of the old entries are in the new index, as far as `work.zeros`, or wait.
+/// Reads the next old entry. `work.done` bytes of the old entries are in the new index, up to
+/// `work.zeros`, or wait in memory.
 fn read_entry(work: &mut Work<'_>) {
     if work.done < work.tail.entries {
         work.then(&[sort_entry]);

@@ -1,4 +1,5 @@
-//! What waits in memory: entries of ended frames, those of the present one, and its checksums.
+//! Data that wait in memory: entries of ended frames, entries of the current frame, and its
+//! checksums.
 
 use crate::gsd::chunk::Chunk;
 use crate::gsd::error::Error;
@@ -19,24 +20,25 @@ impl Slot {
     pub const EMPTY: Self = Self { entry: [0; 32], row: [0; 8] };
 }
 
-/// How much waits.
+/// The numbers of waiting entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     /// Length of the memory in bytes.
     len: usize,
     /// Entries of ended frames.
     ended: usize,
-    /// Entries of the present frame.
+    /// Entries of the current frame.
     open: usize,
-    /// Chunks that will come: their places were given away.
+    /// Places that were given away and whose chunks are not added yet.
     placed: usize,
-    /// Ids from here on go behind all of the present frame.
+    /// Larger ids than any of the current frame start here.
     next_id: u32,
     has_rows: bool,
 }
 
-/// Entries from the front: first those of ended frames, then those of the present one in the order
-/// of their ids. Rows of checksums of the present frame from the back, in the same order.
+/// The waiting data. Entries are at the front: first those of ended frames, then those of the
+/// current frame in the order of their ids. The rows of the current frame's checksums are at the
+/// end, in the same order.
 #[derive(Debug)]
 pub(super) struct Waiting<'m> {
     bytes: &'m mut [u8],
@@ -47,11 +49,11 @@ const ENTRY: usize = size_of::<IndexEntry>();
 const ROW: usize = size_of::<ChecksumRow>();
 
 impl Counts {
-    /// Of no memory yet.
+    /// No memory.
     pub(super) const NONE: Self =
         Self { len: 0, ended: 0, open: 0, placed: 0, next_id: 0, has_rows: false };
 
-    /// Nothing waits in a memory of `len` bytes, with rows of checksums if `has_rows`.
+    /// Counts of an empty memory of `len` bytes, with rows of checksums if `has_rows`.
     pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
         let slots = if has_rows { 2 } else { 1 };
         let have = usize_to_u64(len);
@@ -67,28 +69,28 @@ impl Counts {
         self.len
     }
 
-    /// From here on with rows of checksums, or without; there must be none now.
+    /// Sets whether there are rows of checksums. There must be none now.
     pub(super) const fn set_rows(&mut self, has_rows: bool) {
         self.has_rows = has_rows;
     }
 
-    /// Entries and rows of the present frame.
+    /// Number of entries and of rows of the current frame.
     pub(super) const fn open_len(&self) -> usize {
         self.open
     }
 
-    /// Entries of ended frames.
+    /// Number of entries of ended frames.
     pub(super) fn ended_len(&self) -> u64 {
         usize_to_u64(self.ended)
     }
 
-    /// Whether name `id` goes behind all of the present frame, as most do.
+    /// Whether name `id` comes after all others of the current frame, as most do.
     #[inline]
     pub(super) fn is_last(&self, id: u16) -> bool {
         u32::from(id) >= self.next_id
     }
 
-    /// Whether there is nothing that waits.
+    /// Whether no entry waits.
     pub(super) const fn is_empty(&self) -> bool {
         self.ended == 0 && self.open == 0
     }
@@ -101,7 +103,7 @@ impl Counts {
         if self.has_rows { self.open.saturating_mul(ROW) } else { 0 }
     }
 
-    /// Whether another chunk, and the checksums of the frame, fit.
+    /// Whether there is room for another chunk and for the checksums of the frame.
     #[inline]
     pub(super) const fn has_room(&self) -> bool {
         let placed = self.placed.saturating_add(1);
@@ -115,30 +117,30 @@ impl Counts {
         entries.saturating_add(rows) <= self.len
     }
 
-    /// Another chunk will come, for which there is room.
+    /// Notes that a chunk will come, for which there is room.
     pub(super) const fn place(&mut self) {
         self.placed = self.placed.saturating_add(1);
     }
 
-    /// Whether a chunk was to come; it is there now.
+    /// Notes that a chunk has come; returns whether it was expected.
     pub(super) const fn has_come(&mut self) -> bool {
         let was_placed = self.placed > 0;
         self.placed = self.placed.saturating_sub(1);
         was_placed
     }
 
-    /// Whether it is time to put ended frames where they belong.
+    /// Whether the entries of ended frames should go to the index.
     pub(super) const fn is_half_full(&self) -> bool {
         self.entries_len() > self.len / 2
     }
 
-    /// The present frame is one of the ended ones.
+    /// Makes the current frame an ended one.
     pub(super) const fn end_frame(&mut self) {
         self.ended = self.ended.saturating_add(self.open);
         (self.open, self.placed, self.next_id) = (0, 0, 0);
     }
 
-    /// Forgets all.
+    /// Forgets all entries.
     pub(super) const fn clear(&mut self) {
         (self.ended, self.open) = (0, 0);
         (self.placed, self.next_id) = (0, 0);
@@ -146,15 +148,15 @@ impl Counts {
 }
 
 impl<'m> Waiting<'m> {
-    /// What waits in the front of `memory`.
+    /// The waiting data in `memory`.
     #[inline]
     pub(super) fn new(memory: &'m mut [u8], counts: &'m mut Counts) -> Self {
         let bytes = memory.get_mut(..counts.len).unwrap_or_default();
         Self { bytes, counts }
     }
 
-    /// Where the entry of name `id` belongs in the present frame, or the place of the one that
-    /// it has already.
+    /// The position for the entry of name `id` in the current frame, or the position of its
+    /// existing entry.
     #[inline]
     pub(super) fn position(&mut self, id: u16) -> Result<usize, usize> {
         match self.counts.is_last(id) {
@@ -172,23 +174,23 @@ impl<'m> Waiting<'m> {
         }
     }
 
-    /// Entries of ended frames, then those of the present one, then `more` unused ones.
+    /// The entries of ended frames, those of the current frame, and `more` unused ones.
     fn entries(&mut self, more: usize) -> &mut [IndexEntry] {
         let len = self.counts.entries_len().saturating_add(more.saturating_mul(ENTRY));
         let bytes = self.bytes.get_mut(..len).unwrap_or_default();
         <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
-    /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the present frame, or puts it
-    /// in the place of that of its id. There must be room.
+    /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the current frame, or replaces
+    /// the entry of its id. There must be room.
     #[inline]
     pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
         let id = u32::from(chunk.id);
         if id < self.counts.next_id || self.counts.has_rows {
             return self.insert_entry(&chunk.to_raw(), crc);
         }
-        // As most come. Nobody else has this entry: it is put together where it belongs, and not
-        // read back from where its small fields were written one by one, for which processors wait.
+        // The usual case, of a new last id. The entry is made in its place: if it were made
+        // elsewhere and copied, a processor would wait for the small writes of its fields.
         let start = self.counts.entries_len();
         let place = self.bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
         if let Some(place) = place {
@@ -198,8 +200,7 @@ impl<'m> Waiting<'m> {
         self.counts.open = self.counts.open.saturating_add(1);
     }
 
-    /// Adds an entry of the present frame, or puts it in the place of that of its id. There must be
-    /// room.
+    /// Adds an entry to the current frame, or replaces the entry of its id. There must be room.
     pub(super) fn insert_entry(&mut self, entry: &IndexEntry, crc: u32) {
         let id = u32::from(entry.id.get());
         let (at, more) = match self.position(entry.id.get()) {
@@ -223,7 +224,7 @@ impl<'m> Waiting<'m> {
         self.counts.open = self.counts.open.saturating_add(1);
     }
 
-    /// Adds a row behind the first `at` ones, which make room towards the front.
+    /// Inserts a row after the first `at` rows, which move towards the front.
     fn insert_row(&mut self, at: usize, row: ChecksumRow) {
         let len = self.counts.rows_len().saturating_add(ROW);
         let bytes = &mut *self.bytes;
@@ -236,14 +237,14 @@ impl<'m> Waiting<'m> {
         }
     }
 
-    /// The rows of checksums of the present frame as they are stored.
+    /// The rows of the current frame's checksums, as in the file.
     pub(super) fn rows(&mut self) -> &[u8] {
         let rows_len = self.counts.rows_len();
         let bytes = &mut *self.bytes;
         bytes.get(bytes.len().saturating_sub(rows_len)..).unwrap_or_default()
     }
 
-    /// Forgets the present frame; returns where its first chunk starts, if it has any.
+    /// Forgets the current frame; returns the start of its first chunk, if it has any.
     pub(super) fn discard_open(&mut self) -> Option<u64> {
         let ended = self.counts.ended;
         let open = self.entries(0).get(ended..).unwrap_or_default();
@@ -253,13 +254,13 @@ impl<'m> Waiting<'m> {
         start
     }
 
-    /// The entries of ended frames as they are stored.
+    /// The entries of ended frames, as in the file.
     pub(super) fn ended(&mut self) -> &[u8] {
         let len = self.counts.ended.saturating_mul(ENTRY);
         self.bytes.get(..len).unwrap_or_default()
     }
 
-    /// The last frame that was ended with chunks.
+    /// The last ended frame that has chunks.
     pub(super) fn last_ended(&mut self) -> Option<u64> {
         let last = self.counts.ended.checked_sub(1)?;
         self.entries(0).get(last).map(|entry| entry.frame.get())
@@ -279,7 +280,7 @@ impl<'m> Waiting<'m> {
         self.counts.ended = 0;
     }
 
-    /// Memory between entries and rows, for any use; it may be short.
+    /// Unused memory between entries and rows. It may be short.
     pub(super) fn scratch(&mut self) -> &mut [u8] {
         let (len, rows_len) = (self.counts.entries_len(), self.counts.rows_len());
         let bytes = &mut *self.bytes;

@@ -1,5 +1,5 @@
-//! Work: the one machine of a writer. It has a stack of jobs; each does one thing, or puts others
-//! before itself.
+//! Work: the only machine of a writer. It has a stack of jobs; each job does one thing, or pushes
+//! other jobs.
 
 use super::sums::Sums;
 use super::tail::Tail;
@@ -26,52 +26,51 @@ pub struct Work<'w> {
     pub(super) tail: &'w mut Tail,
     pub(super) waiting: Waiting<'w>,
     pub(super) checksum: Checksum,
-    /// Memory for whoever drives it; may be empty.
+    /// Memory that the driver lends; may be empty.
     pub(super) window: &'w mut [u8],
-    /// The first one, and whether it was done.
+    /// The first job.
     pub(super) first: Job,
     pub(super) is_begun: bool,
-    /// What there is to do then; the last comes first.
+    /// The jobs to do after the current one; the last one is next.
     pub(super) jobs: Vec<Job, DEPTH>,
-    /// What the present one wants.
+    /// What the current job wants from the store.
     pub(super) io: Io,
     pub(super) failed: Option<Error>,
-    /// What is published, or other bytes on their way.
+    /// The publication under way, or other bytes to write.
     pub(super) hand: Publish,
-    /// What is being read into the hand, and how much of it there is.
+    /// The read into the hand, and how far it is.
     pub(super) reading: Span,
     pub(super) read: usize,
-    /// The name that is added.
+    /// The name to add.
     pub(super) name: &'w [u8],
-    /// What upgrading and truncating take back if they fail.
+    /// The state that an upgrade or a truncation restores if it fails.
     pub(super) before: Option<Undo<'w>>,
 
-    // What a job tells those that it puts before itself.
-    /// Entries that the header is to show.
+    // Values that a job passes to the jobs that it pushes.
+    /// Number of entries that the header will show.
     pub(super) shown: u64,
     /// Slots that the next index must have.
     pub(super) slots: u64,
-    /// A block that is being filled.
+    /// The block that is being filled.
     pub(super) block: Span,
-    /// How much of it, or of what is read, is done.
+    /// How much of the block, or of a read, is done.
     pub(super) done: u64,
-    /// What is to be zeros.
+    /// The span to fill with zeros.
     pub(super) zeros: Span,
     pub(super) crc: u32,
     pub(super) sums: Sums,
 }
 
-/// What upgrading and truncating take back if they fail, and how.
+/// The state that an upgrade or a truncation restores if it fails, and the function that does it.
 pub(super) type Undo<'w> = (&'w mut Before, TakeBack);
 
-/// Most jobs that wait at once.
+/// The most jobs that wait at once.
 pub(super) const DEPTH: usize = 24;
 
-/// One thing to do: it puts other jobs before those that wait, asks the store for something, or
-/// fails.
+/// One thing to do: a job pushes other jobs, wants something from the store, or fails.
 pub(super) type Job = fn(&mut Work<'_>);
 
-/// What a job wants of the store before the next one.
+/// What a job wants from the store before the next job.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Io {
     Nothing,
@@ -81,33 +80,33 @@ pub(super) enum Io {
     },
     Sync,
     SetSize(u64),
-    /// The next step of publishing.
+    /// The next step of the publication.
     Publish,
 }
 
-/// Where the bytes are that are written.
+/// The source of the bytes of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bytes {
     /// Entries of ended frames.
     Ended,
-    /// Checksums of the present frame.
+    /// Checksums of the current frame.
     Rows,
     Name,
-    /// So many of what was read.
+    /// This many of the bytes that were read.
     Read(usize),
-    /// So many of what a job put into the hand.
+    /// This many bytes of the hand.
     Hand(usize),
     Zeros(usize),
 }
 
 /// Bytes of the hand.
 pub(super) const HAND: usize = SHADOW_LEN;
-/// What is read into where no memory is lent.
+/// Memory for reads if none is lent.
 const SMALL: [u8; 64] = [0; 64];
 const ZEROS: [u8; HAND] = [0; HAND];
 
-/// Most bytes that are copied at once. Memory for millions of chunks may be lent, which nobody has
-/// touched yet, and that takes longer than a few more reads.
+/// The most bytes of one copy. Memory for millions of chunks may be lent and untouched so far, and
+/// its first use takes longer than a few more reads.
 const MAX_COPY: usize = 1 << 16;
 
 impl<'w> Work<'w> {
@@ -145,7 +144,7 @@ impl<'w> Work<'w> {
         done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
     }
 
-    /// Forgets what was begun: whether the store did what was asked last is not known.
+    /// Drops everything that was begun: it is not known if the store has done the last step.
     fn restart(&mut self) {
         self.take_back();
         self.jobs.clear();
@@ -168,7 +167,7 @@ impl<'w> Work<'w> {
         if window.is_empty() { small } else { window }
     }
 
-    /// Puts `jobs` before all that wait, the first one first.
+    /// Pushes `jobs` on the stack; the first one is next.
     pub(super) fn then(&mut self, jobs: &[Job]) {
         for &job in jobs.iter().rev() {
             if self.jobs.push(job).is_err() {
@@ -183,24 +182,24 @@ impl<'w> Work<'w> {
         self.io = Io::Write { offset, bytes };
     }
 
-    /// Makes all that was written durable before the next job.
+    /// Syncs all writes before the next job.
     pub(super) const fn sync(&mut self) {
         self.io = Io::Sync;
     }
 
-    /// Does the next step of publishing before the next job.
+    /// Does the next step of the publication before the next job.
     pub(super) const fn step(&mut self) {
         self.io = Io::Publish;
     }
 
-    /// Does nothing more.
+    /// Ends the work with an error.
     #[cold]
     pub(super) fn fail(&mut self, error: Error) {
         self.failed = Some(error);
         self.jobs.clear();
     }
 
-    /// What there is, or the work fails.
+    /// The value, or `None` after the work has failed with the error.
     pub(super) fn ok<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -211,7 +210,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// Memory for what is read: between what waits, or the hand.
+    /// Memory for reads: the scratch memory between entries and rows, or the hand.
     fn room(&mut self) -> &mut [u8] {
         let scratch = self.waiting.scratch();
         if scratch.len() >= HAND {
@@ -221,7 +220,7 @@ impl<'w> Work<'w> {
         self.hand.memory()
     }
 
-    /// Most bytes that are read at once.
+    /// The most bytes of one read.
     pub(super) fn room_len(&mut self) -> u64 {
         usize_to_u64(self.room().len())
     }
@@ -236,44 +235,44 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// What was read.
+    /// The bytes of the last read.
     pub(super) fn bytes_read(&mut self) -> &mut [u8] {
         let len = self.read;
         self.room().get_mut(..len).unwrap_or_default()
     }
 
-    /// Puts `bytes` into the hand.
+    /// Copies `bytes` to the hand.
     pub(super) fn put_in_hand(&mut self, bytes: &[u8]) {
         copy_front(bytes, self.hand.memory());
     }
 
-    /// Puts `bytes` into the hand, as often as they fit.
+    /// Fills the hand with copies of `bytes`.
     pub(super) fn fill_hand(&mut self, bytes: &[u8]) {
         for place in self.hand.memory().chunks_mut(bytes.len().max(1)) {
             copy_front(bytes, place);
         }
     }
 
-    /// Publishes `image`, where nothing but what is published changes, from `stage` on.
+    /// Publishes `image` from `stage` on; it is also the old image in the shadow.
     pub(super) fn publish(&mut self, stage: Stage, image: &Image) {
         let checksum = self.checksum;
         self.hand.set(stage, |shadow| shadow.set(image, image, 0, checksum));
     }
 
-    /// Makes the store at least `end` bytes long, and does `job` then: a record speaks of all that
-    /// it reserves.
+    /// Makes the store at least `end` bytes long, and then does `job`: a record covers everything
+    /// that it reserves.
     pub(super) fn reserve(&mut self, end: u64, job: Job) {
         self.block = Span::new(end, 0).unwrap_or(Span::ZERO);
         self.then(&[set_store_len, job]);
         self.io = Io::SetSize(end);
     }
 
-    /// Whether the store is shorter.
+    /// Whether the store is shorter than `end`.
     pub(super) const fn lacks(&self, end: u64) -> bool {
         self.tail.store_len < end
     }
 
-    /// The bytes of a write.
+    /// The bytes to write.
     fn bytes(&mut self, bytes: Bytes) -> &[u8] {
         match bytes {
             Bytes::Ended => self.waiting.ended(),
@@ -285,12 +284,12 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// What is still to be read.
+    /// The part that is still to be read.
     fn unread(&self) -> Span {
         self.reading.skip(usize_to_u64(self.read))
     }
 
-    /// Does jobs until there is something to be done in the store, or nothing more.
+    /// Does jobs until one wants something from the store, or none is left.
     fn work(&mut self) -> Io {
         loop {
             let io = core::mem::replace(&mut self.io, Io::Nothing);
@@ -322,7 +321,7 @@ const fn set_store_len(work: &mut Work<'_>) {
     work.tail.store_len = work.block.offset();
 }
 
-/// Makes a job of nothing but a sync.
+/// A job that only syncs.
 pub(super) const fn sync(work: &mut Work<'_>) {
     work.sync();
 }
