@@ -89,7 +89,7 @@ impl Chunk {
         Ok(Some(Self { frame, id, kind, n, m, span }))
     }
 
-    /// As [`parse`](Self::parse), where a slot that is not used is an error too.
+    /// Does what [`parse`](Self::parse) does; an unused slot is an error too.
     #[inline]
     pub(super) fn parse_used(
         entry: &IndexEntry,

@@ -71,7 +71,7 @@ impl Default for Attributes<'_> {
     }
 }
 
-/// Blocks of an empty file that starts at some offset.
+/// The blocks of an empty file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Blocks {
     pub(super) names: NameBlock,
@@ -80,7 +80,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Name list and index behind `from`.
+    /// The name list and the index of an empty file, at `from` or later.
     pub(super) fn behind(
         from: u64,
         align: NonZeroU64,
@@ -108,7 +108,7 @@ impl Attributes<'_> {
         Ok(u8::try_from(self.align.trailing_zeros()).unwrap_or(0))
     }
 
-    /// Makes `header` that of a new file; returns how long the file is.
+    /// Fills `header` for a new file; returns the length of the file.
     fn fill_header(&self, header: &mut raw::Header, checksum: Checksum) -> Result<u64, Error> {
         let label = |field, text: &str| {
             let len = crate::store::usize_to_u64(text.len());
@@ -169,8 +169,8 @@ impl Attributes<'_> {
 }
 
 impl Attributes<'_> {
-    /// The first field by which a file of this header is another program's, or of another schema:
-    /// the header speaks for all frames, so whoever adds some must be the one that it names.
+    /// The first field in which the header of a file differs from these attributes: the header is
+    /// about all frames, so only the program that it names may add frames.
     pub(super) fn differ_from(&self, header: &Header) -> Option<FieldId> {
         let has_application = header.application.as_bytes() == self.application.as_bytes();
         let has_schema = header.schema.as_bytes() == self.schema.as_bytes();
@@ -182,7 +182,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// The header of a file of this application and schema that has this image.
+    /// The header of a file with these attributes and this image.
     pub(super) fn restored(&self, image: &Image) -> raw::Header {
         let mut header = raw::Header::new_zeroed();
         header.magic = U64::new(raw::Header::MAGIC);
@@ -197,7 +197,7 @@ fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
     Error::OutOfRange { field, value, min, max }
 }
 
-/// What all bytes of a sector may be that nobody has written.
+/// Which bytes a sector that was never written may consist of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fills {
     zeros: bool,
@@ -205,7 +205,7 @@ pub(super) struct Fills {
 }
 
 impl Fills {
-    /// All zeros, or all ones as flash is when it is erased.
+    /// All zeros, or all ones, as in erased flash.
     pub(super) const ANY: Self = Self { zeros: true, ones: true };
 }
 
@@ -216,11 +216,11 @@ impl Fills {
 #[derive(Debug)]
 pub struct Create {
     header: raw::Header,
-    /// Of a commit that changes nothing: without one, an append by gsd could not be told from
+    /// The shadow of a commit that changes nothing: without one, an append by gsd would look like
     /// damage.
     shadow: Shadow,
     data_end: u64,
-    /// Length of the store, so that it is never cut.
+    /// Length of the store, which is never made shorter.
     store_len: u64,
     stage: Stage,
 }
@@ -231,15 +231,16 @@ enum Stage {
     SyncInvalid,
     Size,
     Shadow,
-    /// Zeros in this quarter of the other one, which may be that of a file that was here before.
+    /// Clears this quarter of the second shadow, which may be from an older file.
     OtherShadow(u64),
-    /// Zeros in the name list from this unit on.
+    /// Clears the name list from this unit on.
     Names(u64),
-    /// Zeros in the slots that are shown, two at a time, from this one on.
+    /// Clears the visible slots, two at a time, from this one on.
     Slots(u64),
     SyncBlocks,
     Rest,
-    /// A sector that is torn has its front: the magic, and not the rest.
+    /// Syncs the rest of the header before the magic is written: a torn sector may have the magic
+    /// and not the rest.
     SyncRest,
     Magic,
     SyncAll,
@@ -264,14 +265,14 @@ impl Create {
         Ok(create)
     }
 
-    /// Makes nothing yet.
+    /// A machine that makes nothing yet.
     #[inline]
     pub(super) fn nothing() -> Self {
         let (header, shadow) = (raw::Header::new_zeroed(), Shadow::new_zeroed());
         Self { header, shadow, data_end: 0, store_len: 0, stage: Stage::Done }
     }
 
-    /// Makes a file as [`new`](Self::new) does, in place: it is large for a device's stack.
+    /// Sets this to make a file, as [`new`](Self::new), in place: it is large for a device's stack.
     #[inline(never)]
     pub(super) fn set(
         &mut self,
@@ -299,11 +300,11 @@ impl Create {
         self.data_end
     }
 
-    /// Refuses bytes at `offset` that a blank store cannot have, also if this file was being made
-    /// in it when the power went; `fills` is what the bytes before it leave possible.
+    /// Checks that bytes at `offset` may be in a blank store, even if a power cut interrupted the
+    /// creation of this file there. `fills` is what the bytes before allow.
     ///
     /// # Errors
-    /// [`Error::NotBlank`].
+    /// [`Error::NotBlank`] if they may not.
     pub(super) fn check_blank(
         &self,
         offset: u64,
@@ -314,7 +315,7 @@ impl Create {
             if offset.is_multiple_of(SECTOR.get()) {
                 *fills = Fills::ANY;
             }
-            // A sector is blank, or has a part of what is written to it, or was erased for that.
+            // A sector is blank, has a part of its new bytes, or was erased to write them.
             let is_written = self.written(offset) == Some(value) || (offset < 8 && value == 0);
             fills.zeros &= is_written || value == 0x00;
             fills.ones &= is_written || value == 0xFF;
@@ -325,7 +326,7 @@ impl Create {
         Ok(())
     }
 
-    /// What is written at `offset`, if anything is.
+    /// The byte that the creation writes at `offset`, if any.
     fn written(&self, offset: u64) -> Option<u8> {
         let front = [self.header.as_bytes(), self.shadow.as_bytes()];
         let mut front = front.iter().copied().flatten().copied();
@@ -341,7 +342,7 @@ impl Create {
         }
     }
 
-    /// Whether there is no further step.
+    /// Whether the file is made.
     pub(super) const fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
     }

@@ -24,13 +24,13 @@ pub struct Chunks<'s, S, W> {
     index: IndexBlock,
     limits: Limits,
     window: W,
-    /// Slots that are in the window.
+    /// The slots in the window.
     have: Range<u64>,
     next: u64,
     end: u64,
-    /// Frames behind this one are not listed.
+    /// Later frames are not listed.
     last_frame: u64,
-    /// The entry before those in the window.
+    /// The entry before the window.
     before: Option<IndexEntry>,
 }
 

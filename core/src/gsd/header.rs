@@ -144,14 +144,14 @@ impl Header {
         ident_crc(version, &self.application.0, &self.schema.0, checksum)
     }
 
-    /// The header from fields that [`read`] gave.
+    /// Makes the header from fields that [`read`] returned.
     pub(super) fn from_raw(raw: &raw::Header, file_len: u64) -> Result<Self, Error> {
         let mut header = Self::unchecked(raw);
         header.set_blocks(&raw.image(), file_len)?;
         Ok(header)
     }
 
-    /// The header, whose blocks may lie anywhere: nobody has checked them.
+    /// The header without a check: its blocks may be anywhere.
     pub(super) fn unchecked(raw: &raw::Header) -> Self {
         let image = raw.image();
         Self {
@@ -164,7 +164,7 @@ impl Header {
         }
     }
 
-    /// Makes what commits change of it that of `image`, if that is right.
+    /// Replaces the part that commits change by `image`, if the result is valid.
     pub(super) fn set_blocks(&mut self, image: &raw::Image, file_len: u64) -> Result<(), Error> {
         image.check_blocks(file_len)?;
         self.version = Version::from_number(image.gsd_version.get());
@@ -175,7 +175,7 @@ impl Header {
 }
 
 impl raw::Image {
-    /// Whether it is of a version that can be read, and its blocks lie in the file.
+    /// Checks that the version can be read, and that the blocks are in the file.
     pub(super) fn check_blocks(&self, file_len: u64) -> Result<(), Error> {
         let gsd_version = self.gsd_version.get();
         if !Version::from_number(gsd_version).is_readable() {
@@ -186,15 +186,16 @@ impl raw::Image {
     }
 }
 
-/// Whether a file that begins with `bytes` begins as a GSD file, as far as they go.
+/// Whether `bytes` are the start of a GSD file, as far as they go.
 pub(super) fn begins_header(bytes: &[u8]) -> bool {
     raw::Header::MAGIC.to_le_bytes().iter().zip(bytes).all(|(magic, byte)| magic == byte)
 }
 
-/// The header in `bytes`, if it is one of a version that can be read.
+/// Reads the header in `bytes`, if its version can be read.
 ///
 /// # Errors
-/// [`Error::NotGsd`], [`Error::Version`], [`Error::Cut`].
+/// [`Error::NotGsd`] or [`Error::Version`] for other files; [`Error::Cut`] if the bytes end inside
+/// the header.
 pub(super) fn read(bytes: &[u8], file_len: u64) -> Result<&raw::Header, Error> {
     if !begins_header(bytes) {
         let mut magic = [0; 8];
@@ -235,8 +236,9 @@ impl raw::Header {
         }
     }
 
-    /// Whether `found` is this header erased: all zeros or all ones, also where a part of it was
-    /// written again. One whose record holds is not: only its magic was taken away.
+    /// Whether `found` is this header after its sector was erased: all zeros or all ones, even if a
+    /// part was written again. A header with a valid record does not count: only its magic was
+    /// removed.
     pub(super) fn is_erased_in(&self, found: &Self) -> bool {
         let image = found.image();
         if image.has_record() && image.commit.commit_crc.get() == image.commit_crc(crc32c) {
@@ -247,7 +249,7 @@ impl raw::Header {
         is_erased(0x00) || is_erased(0xFF)
     }
 
-    /// This header with the part that commits change from `image`.
+    /// This header, with the part that commits change from `image`.
     #[must_use]
     pub fn with_image(&self, image: &raw::Image) -> Self {
         let mut header = *self;
@@ -255,7 +257,7 @@ impl raw::Header {
         header
     }
 
-    /// Makes what a commit changes as in `image`.
+    /// Replaces the part that commits change by `image`.
     pub(super) fn set_image(&mut self, image: &raw::Image) {
         self.index_location = image.index_location;
         self.index_allocated_entries = image.index_allocated_entries;

@@ -71,14 +71,14 @@ pub struct Logger<S, const N: usize> {
 }
 
 impl<S, const N: usize> Logger<S, N> {
-    /// Logs to no file yet. It is put together in place: it is large for a device's stack.
+    /// A logger of no file yet. It is made in place: it is large for a device's stack.
     #[inline]
     fn unopened(store: S) -> Self {
         let writer = Writer::unopened(store, [Slot::EMPTY; N], crc32c);
         Self { writer, is_unfinished: false }
     }
 
-    /// Whether a frame has ended and waits for its commit, and none has begun since.
+    /// Whether a frame has ended and is not committed, and the next one is empty.
     const fn has_ended(&self) -> bool {
         self.is_unfinished && !self.writer.is_committed() && self.writer.is_frame_empty()
     }

@@ -17,7 +17,7 @@ use crate::store::{ReadAt, usize_to_u64};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NamePlace {
     hash: u32,
-    /// Where the name starts in the list.
+    /// The start of the name in the list.
     offset: u32,
     id: u16,
 }
@@ -122,7 +122,7 @@ impl<'m> NameTable<'m> {
         Ok(None)
     }
 
-    /// Whether the name that starts at `offset` in the list is this one.
+    /// Whether `name` is the name at `offset` in the list.
     fn is_at<S: ReadAt>(
         &self,
         store: &S,
@@ -130,7 +130,7 @@ impl<'m> NameTable<'m> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<bool, ReadError<S>> {
-        // A name of 64 bytes fills its slot, and has no NUL.
+        // A name of 64 bytes fills its slot without a NUL.
         let is_full = !self.version.is_sorted() && name.len() == 64;
         let mut wanted = name.iter().chain((!is_full).then_some(&0));
         let len = usize_to_u64(name.len()).saturating_add((!is_full).into());
@@ -152,7 +152,7 @@ impl<'m> NameTable<'m> {
     }
 }
 
-/// Puts the names of a list into `places` in the order of their ids, and says how many.
+/// Fills `places` with the names of a list in the order of their ids, and returns their number.
 fn collect<S: ReadAt>(
     store: &S,
     list: Span,
@@ -185,7 +185,7 @@ fn collect<S: ReadAt>(
     Ok(filled)
 }
 
-/// At most `len` bytes of the window, and at least one.
+/// The first bytes of the window: at most `len`, and at least one.
 fn front<E>(window: &mut [u8], len: usize) -> Result<&mut [u8], DriveError<E, Error>> {
     let len = len.min(window.len());
     let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());

@@ -9,7 +9,7 @@ use crate::store::usize_to_u64;
 use core::convert::Infallible;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Offset of the part of an image that stands in front of application and schema.
+/// Offset of the part of an image that is before application and schema.
 const FIELDS: u64 = 8;
 const MAGIC: usize = Commit::MAGIC.len();
 
@@ -29,19 +29,19 @@ pub struct Publish {
     stage: Stage,
 }
 
-/// Where publishing is.
+/// The next step of a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Shadow,
     Before,
     Fields,
     Record,
-    /// The header is durable, or, of a commit of one sync, to be seen before what comes later.
+    /// The header is written: sync it, or, for a commit of one sync, order it before later writes.
     Behind,
     Done,
-    /// The first step of a header's first commit record: the caller has cleared the magic of one
-    /// that does not hold. The record is whole and durable before the magic is written that makes
-    /// it one.
+    /// The first step of a header's first commit record. The caller has cleared the magic of an
+    /// invalid record. The new record is written and made durable before its magic, which makes it
+    /// valid.
     FirstShadow,
     OtherShadow,
     SyncShadows,
@@ -85,24 +85,24 @@ impl Publish {
         Self { shadow: Shadow::of(new, new, 0, checksum), stage: Stage::Before }
     }
 
-    /// Nothing yet, or any more.
+    /// A machine with nothing to publish.
     pub(super) fn nothing() -> Self {
         Self { shadow: Shadow::new_zeroed(), stage: Stage::Done }
     }
 
-    /// Makes this what publishes `shadow` from `stage` on; it is filled in by `fill`.
+    /// Sets this to publish a shadow, which `fill` fills, from `stage` on.
     pub(super) fn set(&mut self, stage: Stage, fill: impl FnOnce(&mut Shadow)) {
         fill(&mut self.shadow);
         self.stage = stage;
     }
 
-    /// Memory that is free while nothing is published.
+    /// The memory of the shadow, free while nothing is published.
     pub(super) fn memory(&mut self) -> &mut [u8] {
         self.stage = Stage::Done;
         self.shadow.as_mut_bytes()
     }
 
-    /// What is in it.
+    /// The bytes of that memory.
     pub(super) fn bytes(&self) -> &[u8] {
         self.shadow.as_bytes()
     }
@@ -113,18 +113,18 @@ impl Publish {
         self.shadow.added_crc.get() != 0
     }
 
-    /// What the header is to be.
+    /// The new image of the header.
     pub(super) const fn image(&self) -> &Image {
         &self.shadow.new
     }
 
-    /// Whether the next step is the first one that writes to the header of a commit: what was begun
-    /// must be ended from there on, before the shadow is used for anything else.
+    /// Whether the next step is a commit's first write to the header. From then on, the publication
+    /// must be completed before the shadow is used for another commit.
     pub(super) fn is_about_to_begin(&self) -> bool {
         self.stage == Stage::Fields
     }
 
-    /// Whether there is no further step.
+    /// Whether the publication is complete.
     pub(super) fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }

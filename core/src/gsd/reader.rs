@@ -75,7 +75,7 @@ impl<S> Reader<S> {
         if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
     }
 
-    /// The chunks in the slots from `first` on, up to those of `frames`.
+    /// The chunks from slot `first` on that belong to `frames`.
     fn chunks_from<W: AsMut<[u8]>>(
         &self,
         first: u64,
@@ -88,19 +88,20 @@ impl<S> Reader<S> {
         Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window)
     }
 
-    /// Finds the first slot of `frames`, with a window of so many bytes; `None` if there are none.
+    /// The machine that finds the first slot of `frames`, with a window of `window_len` bytes;
+    /// `None` if there are no frames.
     fn first_of(&self, frames: &Range<u64>, window_len: usize) -> Option<LowerBound> {
         let key = Key { frame: frames.start, id: 0 };
         let search = LowerBound::new(&self.head, key, usize_to_u64(window_len / 32));
         (!frames.is_empty()).then_some(search)
     }
 
-    /// An id, if the present names have it.
+    /// The id, if the file has a name with this id.
     fn known(&self, id: Option<u16>) -> Option<u16> {
         id.filter(|&id| u32::from(id) < self.head.names)
     }
 
-    /// Takes what was learned by opening once more.
+    /// Takes the head of the file that was read again; returns whether the file has changed.
     fn renew(&mut self, head: Head) -> bool {
         let is_new = head != self.head;
         self.head = head;

@@ -93,7 +93,7 @@ impl Record {
         let block_len = names.span().map_or(0, Span::len);
         at_most(Commit::names, record.names.into(), MAX_NAMES.into())?;
         at_most(Commit::names_len, record.names_len.into(), block_len)?;
-        // A name of layer 1 takes a slot, others take a byte and a NUL at least.
+        // A name takes a slot in layer 1, and at least a byte and a NUL in layer 2.
         let name_len = if record.layer < 2 { NAME_UNIT } else { 2 };
         let most = u64::from(record.names_len).checked_div(name_len).unwrap_or(0);
         at_most(Commit::names, record.names.into(), most)?;
@@ -157,7 +157,7 @@ fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
     }
 }
 
-/// Where a field of the record is in the file.
+/// Offset in the file of a field of the record.
 fn offset_of(field: FieldId) -> u64 {
     OFFSET.saturating_add(field.offset().into())
 }
@@ -198,7 +198,7 @@ impl Image {
         checksum(crc, bytes.get(40..116).unwrap_or_default())
     }
 
-    /// The image with another record and its right checksum.
+    /// The image with another record, whose checksum is computed.
     #[must_use]
     pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
         self.commit = record.to_raw();
@@ -230,18 +230,19 @@ impl Image {
             || (names.location >= data_end && names_len > self.commit.names_len.get().into())
     }
 
-    /// Whether all that gsd looks at is as in `other`.
+    /// Whether all fields that gsd reads are equal to those in `other`.
     pub(super) fn has_fields_of(&self, other: &Self) -> bool {
         self.as_bytes().get(..40) == other.as_bytes().get(..40)
     }
 
-    /// Whether the version is that of `other`, or what gsd makes of it when it opens the file.
+    /// Whether the version is the version of `other`, or the one that gsd turns it into when it
+    /// opens the file.
     pub(super) fn version_of(&self, other: &Self) -> bool {
         let [ours, others] = [self, other].map(|it| Version::from_number(it.gsd_version.get()));
         ours.major == others.major && ours.minor >= others.minor
     }
 
-    /// That the record's checksum is wrong.
+    /// The error of a record with a wrong checksum.
     pub(super) fn crc_error(&self) -> Error {
         Error::Checksum {
             field: Commit::commit_crc,

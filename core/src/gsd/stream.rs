@@ -1,4 +1,4 @@
-//! A chunk that is written piece by piece.
+//! Writing a chunk in pieces.
 
 use super::book::{Book, MAX_LEN, Slot, Sums, count_rows};
 use super::chunk::Chunk;
@@ -19,7 +19,7 @@ pub struct ChunkWriter<'w, S, B> {
     chunk: Chunk,
     len: u64,
     crc: u32,
-    /// Of what the next commit adds, with the bytes so far.
+    /// Checksums of what the next commit adds, including the bytes so far.
     sums: Sums,
 }
 
@@ -29,7 +29,7 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         Self { store, book, chunk, len: 0, crc: 0, sums }
     }
 
-    /// Where the next `len` bytes go.
+    /// The offset of the next `len` bytes.
     fn place<E>(&self, len: u64) -> Result<u64, DriveError<E, Error>> {
         let offset = self.chunk.span.offset().saturating_add(self.len);
         match offset.checked_add(len).is_some_and(|end| end <= MAX_LEN) {
@@ -41,7 +41,7 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         }
     }
 
-    /// `bytes` are at `offset`, the end of the chunk.
+    /// Adds `bytes`, which are in the store at `offset`, the end of the chunk.
     fn add(&mut self, offset: u64, bytes: &[u8]) {
         let checksum = self.book.checksum();
         if self.book.has_checksums() {
@@ -63,7 +63,7 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         self.len == 0
     }
 
-    /// Adds the chunk to the present frame.
+    /// Adds the chunk to the current frame.
     fn add_chunk<E>(self) -> Result<Chunk, DriveError<E, Error>> {
         let Self { book, chunk, len, crc, sums, .. } = self;
         let n = count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
@@ -109,7 +109,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
         Ok(())
     }
 
-    /// Adds the chunk to the present frame.
+    /// Adds the chunk to the current frame.
     ///
     /// # Errors
     /// [`Error::Rows`] if the bytes are not whole rows: then there is no chunk.

@@ -117,8 +117,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         judge
     }
 
-    /// A judge that must be [started](Self::start). A small stack needs memory for one part after
-    /// another.
+    /// A judge that must be [started](Self::start) later, which saves memory on a small stack.
     #[inline]
     pub(super) const fn unasked(image: &Image, file_len: u64) -> Self {
         Self {

@@ -84,13 +84,13 @@ pub struct Writer<S, B> {
 }
 
 impl<S, B> Writer<S, B> {
-    /// Writes to no file yet: [`start`](Self::start) is next.
+    /// A writer of no file yet; [`start`](Self::start) comes next.
     #[inline]
     pub(super) fn unopened(store: S, memory: B, checksum: Checksum) -> Self {
         Self { store, book: Book::unopened(memory, checksum) }
     }
 
-    /// Whether the present frame has no chunks.
+    /// Whether the current frame has no chunks.
     pub(super) const fn is_frame_empty(&self) -> bool {
         self.book.is_frame_empty()
     }
@@ -198,7 +198,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// Finds the file, or makes it.
+    /// Opens the file or makes it.
     #[inline(never)]
     pub(super) fn start(
         &mut self,
@@ -210,8 +210,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.settle()
     }
 
-    /// A function of its own: what it needs of the stack is free again before anything else needs
-    /// it.
+    /// A separate function, so that its part of the stack is free before other steps need it.
     #[inline(never)]
     fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
         let store_len = self.store.size().map_err(DriveError::Store)?;

@@ -1,4 +1,4 @@
-//! Logging to a store that is waited for.
+//! Logging to an asynchronous store.
 
 use super::Logger;
 use crate::gsd::AsyncError;

@@ -1,5 +1,5 @@
-//! Writing to a store that is waited for. What is written, and in which order, is decided
-//! elsewhere.
+//! Writing to an asynchronous store. [`Book`](crate::gsd::book::Book) decides what is written, and
+//! in which order.
 
 use super::{Attributes, Before, Chunk, ChunkType, ChunkWriter, DriveError, Slot};
 use super::{Start, Writer, book, checksums};
@@ -42,7 +42,7 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
-    /// Finds the file, or makes it.
+    /// Opens the file or makes it.
     pub(in crate::gsd) async fn start_async(
         &mut self,
         start: Start<'_>,
@@ -150,7 +150,8 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(frame)
     }
 
-    /// As [`Writer::discard_frame`]; the store is only asked for its size, and may not know it.
+    /// [`Writer::discard_frame`] for an asynchronous store, which is only asked for its size, and
+    /// may not know it.
     pub async fn discard_frame_async(&mut self) {
         self.book.discard_frame();
         if let Ok(len) = self.store.size().await {
