@@ -1,5 +1,4 @@
-//! Whose bytes are where in files, as pictures: what [`striae_inspect::map`] has, with the holes of
-//! the file system.
+//! Pictures of files: [`striae_inspect::map`], with the holes of the file system.
 
 pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 
@@ -20,12 +19,12 @@ use striae_inspect::map::Map;
 use striae_inspect::subject::read;
 use striae_inspect::{ffrecord, gsd, sion};
 
-/// How large pictures are.
+/// The size of pictures.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Cells of a row.
+    /// Cells in a row.
     pub columns: NonZeroU64,
-    /// Rows of the longest file, at most.
+    /// The most rows of the longest file.
     pub rows: NonZeroU64,
 }
 
@@ -34,22 +33,22 @@ pub struct Size {
 pub struct Picture {
     /// The file.
     pub path: PathBuf,
-    /// Its length.
+    /// The file's length in bytes.
     pub file_len: u64,
-    /// What owners are: `task`, `frame`, `sample`.
+    /// What an owner is: `task`, `frame`, `sample`.
     pub owner: &'static str,
-    /// Tables that have a fixed place, in order.
+    /// Tables with a fixed place, in order.
     pub parts: Vec<Region>,
-    /// All of it.
+    /// The whole file.
     pub cells: Cells,
-    /// Cells of a row.
+    /// Cells in a row.
     pub columns: NonZeroU64,
-    /// Why a part of it is unknown, if it is.
+    /// The reason why a part of the file is unknown, if there is one.
     pub damage: Option<Error>,
 }
 
 impl Size {
-    /// Bytes of a cell, a power of two, for a file of so many.
+    /// Bytes of a cell, a power of two, for a file of `file_len` bytes.
     fn cell_len(self, file_len: u64) -> NonZeroU64 {
         let cells = self.columns.saturating_mul(self.rows);
         let least = file_len.div_ceil(cells.get()).checked_next_power_of_two();
@@ -57,21 +56,21 @@ impl Size {
     }
 }
 
-/// A picture of one file of this format.
+/// Makes a picture of one file of this format.
 ///
 /// # Errors
-/// What is wrong with its header; the operating system's. Whatever else is wrong is in the picture.
+/// An error in the header; an error of the operating system. Other damage is shown in the picture.
 pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
     let store = open(path)?;
     let file_len = store.size().map_err(|error| Error::new(path, error))?;
     draw(path, &store, format, (size.columns, size.cell_len(file_len)))
 }
 
-/// Pictures of all files of the SIONlib set whose first file is at `path`, all in cells of one
-/// length. A later file of a set is taken alone.
+/// Makes pictures of all files of the SIONlib set whose first file is at `path`, with cells of one
+/// length. If `path` is a later file of a set, only this file gets a picture.
 ///
 /// # Errors
-/// As [`of_file`], for any of them; [`Sibling`] if one is missing.
+/// As [`of_file`], for each file; [`Sibling`] if a file of the set is missing.
 pub fn of_set(path: &Path, size: Size) -> Result<Vec<Picture>, Error> {
     let (mut stores, mut longest) = (vec![open(path)?], 0);
     let nfiles = files_of(&stores).map_err(|error| Error::new(path, error))?;
@@ -94,14 +93,14 @@ fn open(path: &Path) -> Result<PosixFile, Error> {
     PosixFile::open(path).map_err(|error| Error::new(path, error))
 }
 
-/// Files of the set that the first of these stores is the first file of.
+/// Number of files of the set whose first file is the first of `stores`.
 fn files_of(stores: &[PosixFile]) -> Result<u32, ErrorKind> {
     let Some(store) = stores.first() else { return Ok(0) };
     let file_len = store.size()?;
     let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
     let mut bytes = vec![0; len];
     read::<_, SionError>(store, 0, &mut bytes)?;
-    // What is wrong with it is said when it is drawn.
+    // The picture shows what is wrong with it.
     let meta1 = Meta1::parse(&bytes, file_len).ok().filter(Meta1::is_first_of_several);
     Ok(meta1.map_or(1, |meta1| meta1.files_in_set()))
 }

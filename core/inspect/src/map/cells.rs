@@ -1,4 +1,4 @@
-//! A picture: the file in cells of one length.
+//! Pictures of a file: cells of equal length.
 
 use super::{Kind, Map, Region};
 use crate::subject::{Failed, Subject};
@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use core::num::NonZeroU64;
 use striae_core::span::Span;
 
-/// Regions of a cell that are all looked at. Of what is behind them, but for tables, there are
-/// [`SAMPLES`].
+/// The most regions of a cell that are all examined. After them, only tables and [`SAMPLES`] places
+/// are examined.
 pub const MOST_REGIONS: u32 = 32;
 
-/// Places of a run without tables that are looked at if a cell has too many regions.
+/// Number of samples in a run without tables, if a cell has too many regions.
 pub const SAMPLES: u64 = 16;
 
-/// Bytes of each kind.
+/// Numbers of bytes of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amounts([u64; Kind::COUNT]);
 
@@ -26,62 +26,62 @@ impl Amounts {
         }
     }
 
-    /// Adds all of these.
+    /// Adds the bytes of other amounts.
     pub fn add_all(&mut self, other: &Self) {
         other.present().for_each(|(kind, bytes)| self.add(kind, bytes));
     }
 
-    /// The kinds that there are, and how much of each.
+    /// The kinds with at least one byte, and their bytes.
     pub fn present(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
         Kind::ALL.into_iter().zip(self.0).filter(|(_, bytes)| *bytes > 0)
     }
 
-    /// All bytes.
+    /// The sum of all bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// The kind that there is most of.
+    /// The kind with the most bytes.
     fn most(&self) -> Option<Kind> {
         let most = |a: (Kind, u64), b: (Kind, u64)| if b.1 > a.1 { b } else { a };
         self.present().reduce(most).map(|(kind, _)| kind)
     }
 }
 
-/// Some bytes of a file, and what they are.
+/// A part of a file, and the kinds of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Where they are.
+    /// The place in the file.
     pub span: Span,
-    /// How much of each kind there is; all together, as much as there are bytes.
+    /// Bytes of each kind; their sum is the length of the cell.
     pub amounts: Amounts,
-    /// The kind that there is most of.
+    /// The kind with the most bytes.
     pub kind: Kind,
-    /// Whose that is, if at least half of it is one owner's.
+    /// The owner of at least half of the bytes of that kind, if there is one.
     pub owner: Option<u64>,
-    /// The most important table that is here, however short, if most is of another kind.
+    /// The most important table in the cell, however short, if its kind is not `kind`.
     pub mark: Option<Kind>,
 }
 
 /// The cells of a file, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cells {
-    /// Bytes of each, but for the last one.
+    /// Bytes of each cell; the last one may be shorter.
     pub cell_len: NonZeroU64,
-    /// Each has at least one byte.
+    /// The cells; each has at least one byte.
     pub cells: Vec<Cell>,
-    /// How much of each kind the file has.
+    /// Bytes of each kind in the file.
     pub amounts: Amounts,
-    /// Whether amounts are estimated, but for tables that have a fixed place: a cell has more
-    /// regions than [`MOST_REGIONS`], or the map looked only at what is near.
+    /// Whether amounts are estimates, except for tables with a fixed place: a cell has more regions
+    /// than [`MOST_REGIONS`], or the map has examined only neighbours of a place.
     pub is_sampled: bool,
 }
 
-/// A cell that is being filled.
+/// A cell that is being summed up.
 struct Filling {
     amounts: Amounts,
-    /// The longest region of each kind.
+    /// Length and owner of the longest region of each kind.
     longest: [(u64, Option<u64>); Kind::COUNT],
     mark: Option<Kind>,
 }
@@ -112,10 +112,10 @@ impl Filling {
 }
 
 impl<S: Subject, F> Map<'_, S, F> {
-    /// The file in cells of so many bytes, and a shorter one.
+    /// The file in cells of `cell_len` bytes; the last one may be shorter.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn cells(&mut self, cell_len: NonZeroU64) -> Result<Cells, Failed<S, F>> {
         let mut all =
             Cells { cell_len, cells: Vec::new(), amounts: Amounts::default(), is_sampled: false };
@@ -132,8 +132,8 @@ impl<S: Subject, F> Map<'_, S, F> {
         Ok(all)
     }
 
-    /// Adds all that is in `span`, and says whether some of it was sampled. `last` is the region
-    /// that was looked at last, which may go on here.
+    /// Adds all regions of `span`; returns whether some were sampled. `last` is the last region
+    /// that was found, which may continue here.
     fn fill(
         &mut self,
         span: Span,
@@ -163,16 +163,16 @@ impl<S: Subject, F> Map<'_, S, F> {
         Ok(is_sampled)
     }
 
-    /// Adds what is at some places from `start` up to `end`, as if it were all.
+    /// Adds samples of the bytes from `start` to `end`, each for its whole part.
     ///
-    /// There is a place in each of so many equal parts, anywhere in it: chunks repeat, and places
-    /// at equal distances could all be of one task. It is always there, so that a file has one
-    /// picture.
+    /// The run is cut into [`SAMPLES`] equal parts, with one sample at a random place of each:
+    /// chunks repeat, so samples at equal distances could all be of one task. The random places
+    /// depend only on the offsets, so a file always has the same picture.
     fn sample(&mut self, start: u64, end: u64, filling: &mut Filling) -> Result<(), Failed<S, F>> {
         let run = Span::between(start, end).unwrap_or(Span::ZERO);
         let len = NonZeroU64::new(run.len().div_ceil(SAMPLES)).unwrap_or(NonZeroU64::MIN);
         for piece in run.pieces(len) {
-            // Knuth's multiplicative hash; the high bits are the good ones.
+            // Knuth's multiplicative hash; its high bits are the best ones.
             let random = piece.offset().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
             let skip = random.checked_rem(piece.len()).unwrap_or(0);
             let region = self.at(piece.offset().saturating_add(skip))?;

@@ -1,35 +1,36 @@
-//! Kinds of bytes, whatever the format: the one legend of all maps.
+//! Kinds of bytes: one legend for the maps of all formats.
 
 /// How a kind is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Its name.
+    /// The name of the kind.
     pub name: &'static str,
-    /// What stands for it where there are no colours; see [`Kind::letter_of`].
+    /// The letter of the kind in pictures without colours; see [`Kind::letter_of`].
     pub letter: char,
     /// Red, green and blue, each a multiple of 51.
     pub colour: [u8; 3],
-    /// What bytes of it are.
+    /// What bytes of the kind are.
     pub description: &'static str,
 }
 
 /// A row for each kind: letter, name, colour, description.
 macro_rules! kinds {
     ($($Kind:ident $letter:literal $name:literal $colour:tt $description:literal,)+) => {
-        /// What bytes of a file are for. Metadata come first, and of these the most important one.
+        /// What bytes of a file are for. Kinds of metadata come first, the most important one at
+        /// the front.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind {
             $(#[doc = concat!("`", $letter, "`: ", $description, ".")] $Kind,)+
         }
 
         impl Kind {
-            /// All of them, in order.
+            /// All kinds, in order.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$Kind,)+];
 
             /// Number of kinds.
             pub const COUNT: usize = [$($letter,)+].len();
 
-            /// How it is shown.
+            /// How the kind is shown.
             #[must_use]
             pub const fn look(self) -> Look {
                 let (name, letter, colour, description) = match self {
@@ -59,32 +60,32 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether it is about the file, and not of users.
+    /// Whether the kind is metadata, not data of users.
     #[must_use]
     pub fn is_metadata(self) -> bool {
         self <= Self::Checksums
     }
 
-    /// Whether it is what users wrote.
+    /// Whether users wrote bytes of the kind.
     #[must_use]
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Data | Self::Records)
     }
 
-    /// Whether no reader of the file looks at it.
+    /// Whether no reader uses bytes of the kind.
     #[must_use]
     pub fn is_unread(self) -> bool {
         self >= Self::Room
     }
 
-    /// The letter of what has this owner: those of data of neighbours differ.
+    /// The letter for bytes of this owner. Data of odd and even owners have different letters.
     #[must_use]
     pub const fn letter_of(self, owner: Option<u64>) -> char {
         let letter = self.look().letter;
         if self.is_data() && is_odd(owner) { letter.to_ascii_lowercase() } else { letter }
     }
 
-    /// The colour of what has this owner: those of neighbours differ.
+    /// The colour for bytes of this owner. Odd and even owners have different colours.
     #[must_use]
     pub fn colour_of(self, owner: Option<u64>) -> [u8; 3] {
         let lighter = if is_odd(owner) { 51 } else { 0 };

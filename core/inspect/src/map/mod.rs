@@ -1,13 +1,13 @@
-//! Whose bytes are where in a file, at any length of it.
+//! Maps of files: the purpose and the owner of each byte, for files of any length.
 //!
-//! A [`Map`] answers one question: what starts at this offset, and how far does it go. Tables that
-//! have a fixed place are known when it is opened ([`Map::parts`]); what is between them is looked
-//! up when it is asked for, by arithmetic and binary search. So a picture takes as much time as it
-//! has [cells](Map::cells), not as the file has chunks; what takes more than that is said where a
-//! map is opened.
+//! A [`Map`] answers one question: which region starts at this offset, and how long is it. Tables
+//! with a fixed place are read when the map is opened ([`Map::parts`]). Regions between them are
+//! found on demand, by arithmetic and binary search. So the time of a picture depends on its number
+//! of [cells](Map::cells), not on the number of chunks; exceptions are documented where a map is
+//! opened.
 //!
-//! Each byte has one [`Kind`]. Metadata go before data, and what starts first goes before what
-//! overlaps it, which is so in damaged files only.
+//! Each byte has one [`Kind`]. If regions overlap, which only happens in damaged files, metadata
+//! win over data, and the region that starts first wins over later ones.
 //!
 //! | module | holds |
 //! |---|---|
@@ -27,50 +27,49 @@ use core::fmt;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
-/// Some bytes of one kind.
+/// A span of bytes of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// Where they are.
+    /// The place in the file.
     pub span: Span,
-    /// What they are.
+    /// The kind of the bytes.
     pub kind: Kind,
-    /// Whose they are: the number of a task of the file, of a frame, or of a sample.
+    /// The owner of the bytes: the number of a task of the file, of a frame, or of a sample.
     pub owner: Option<u64>,
-    /// The specification's name of a table; `""` of what is none.
+    /// The specification's name of the table; `""` if it is not a table.
     pub name: &'static str,
 }
 
 impl Region {
-    /// A table.
+    /// Makes the region of a table.
     pub(crate) const fn table(span: Span, kind: Kind, name: &'static str) -> Self {
         Self { span, kind, owner: None, name }
     }
 
-    /// What is no table.
+    /// Makes a region that is not a table.
     pub(crate) const fn of(span: Span, kind: Kind, owner: Option<u64>) -> Self {
         Self { span, kind, owner, name: "" }
     }
 
-    /// What of it is in front of `end`.
+    /// The part of the region before `end`.
     fn up_to(self, end: u64) -> Self {
         let end = self.span.end().min(end);
         Self { span: Span::between(self.span.offset(), end).unwrap_or(Span::ZERO), ..self }
     }
 }
 
-/// What a format has between its tables.
+/// The regions of a format between its tables.
 pub(crate) trait Body<S: Subject, F> {
-    /// What is at `offset`, and how far it goes from there. It may say that it goes on where a
-    /// table is.
+    /// The region that starts at `offset`. It may overlap a table after it.
     fn at(&mut self, store: &S, offset: u64) -> Result<Region, Failed<S, F>>;
 
-    /// Whether it looked only at a part of what could matter.
+    /// Whether it examines only neighbours of a place, so that it may miss regions.
     fn is_near(&self) -> bool {
         false
     }
 }
 
-/// Whose bytes are where in a file of a format whose errors are `F`.
+/// A map of a file, of a format whose errors are `F`.
 pub struct Map<'s, S: Subject, F> {
     store: &'s S,
     file_len: u64,
@@ -82,7 +81,7 @@ pub struct Map<'s, S: Subject, F> {
 }
 
 impl<'s, S: Subject, F> Map<'s, S, F> {
-    /// A map of tables, cut to the file, and of a body between them.
+    /// Makes a map of tables, which are cut to the file, and of a body between them.
     pub(crate) fn new(
         store: &'s S,
         file_len: u64,
@@ -97,34 +96,34 @@ impl<'s, S: Subject, F> Map<'s, S, F> {
         Ok(Self { store, file_len, parts, body: Box::new(body), owner, damage, has_holes })
     }
 
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     #[must_use]
     pub const fn file_len(&self) -> u64 {
         self.file_len
     }
 
-    /// Tables that have a fixed place, in order.
+    /// Tables with a fixed place, in order.
     #[must_use]
     pub fn parts(&self) -> &[Region] {
         &self.parts
     }
 
-    /// What owners are: `task`, `frame`, `sample`.
+    /// What an owner is: `task`, `frame`, `sample`.
     #[must_use]
     pub const fn owner(&self) -> &'static str {
         self.owner
     }
 
-    /// Why not all could be known when it was opened.
+    /// The reason why the map is incomplete, if it is.
     #[must_use]
     pub const fn damage(&self) -> Option<&F> {
         self.damage.as_ref()
     }
 
-    /// What is at `offset`, which is in the file, and how far it goes from there.
+    /// The region that starts at `offset`, which must be in the file.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn at(&mut self, offset: u64) -> Result<Region, Failed<S, F>> {
         let behind = self.parts.partition_point(|part| part.span.end() <= offset);
         let end = match self.parts.get(behind) {
@@ -163,7 +162,7 @@ impl<S: Subject, F: fmt::Debug> fmt::Debug for Map<'_, S, F> {
     }
 }
 
-/// In order, and without what is in an earlier one, too.
+/// Sorts regions, and removes the parts of a region that are in an earlier one.
 pub(crate) fn disjoint(mut regions: Vec<Region>) -> Vec<Region> {
     regions.sort_by_key(|region| region.span.offset());
     let mut covered = 0;
@@ -176,7 +175,7 @@ pub(crate) fn disjoint(mut regions: Vec<Region>) -> Vec<Region> {
     regions
 }
 
-/// The bytes from `offset` up to `end`; the one at `offset` if that is not behind it.
+/// The span from `offset` to `end`; one byte if `end` is not after `offset`.
 pub(crate) fn up_to(offset: u64, end: u64) -> Span {
     let least = offset.saturating_add(1);
     Span::between(offset, end.max(least)).unwrap_or(Span::ZERO)
