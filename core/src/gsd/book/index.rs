@@ -117,7 +117,7 @@ fn add_padding(work: &mut Work<'_>) {
     work.tail.add_entries(padding, work.checksum);
 }
 
-/// Makes a new block of at least `work.slots` slots at the end of the file the current one. The
+/// Switches to a new index block of at least `work.slots` slots at the end of the file. The
 /// existing entries are copied before the next commit.
 pub(super) fn move_index(work: &mut Work<'_>) {
     work.then(&[copy_entries, take_block])

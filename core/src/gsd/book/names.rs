@@ -100,8 +100,8 @@ fn has_name(work: &mut Work<'_>) {
     tail.names_count = tail.names_count.saturating_add(1);
 }
 
-/// Makes an invisible name list with room for `work.name` the current one: the previous visible
-/// list, or a new one at the end of the file.
+/// Switches to an invisible name list with room for `work.name`: the previous visible list, or a
+/// new one at the end of the file.
 fn move_names(work: &mut Work<'_>) {
     let len = end_of_names(work);
     let (block, done) = match work.tail.names_before(len) {

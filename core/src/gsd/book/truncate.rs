@@ -56,7 +56,7 @@ fn blocks(work: &Work<'_>) -> Result<Blocks, Error> {
     Blocks::behind(work.done, work.tail.align(), UNITS, SLOTS)
 }
 
-/// Makes the blocks after `work.done` the current ones.
+/// Switches to the blocks after `work.done`.
 fn take_blocks(work: &mut Work<'_>) {
     let Some(Blocks { names, index, end }) = work.ok(blocks(work)) else { return };
     if work.lacks(end) {

@@ -109,7 +109,8 @@ impl Extract {
     /// # Errors
     /// - [`Exists`](crate::error::ErrorKind::Exists) if a file exists already.
     /// - [`ErrorKind::NoName`] if the file lacks a wanted name.
-    /// - [`Address`](crate::error::ErrorKind::Address) if an address is wrong or selects nothing.
+    /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
+    ///   selects nothing.
     /// - [`core_gsd::Error::NoFrame`] if the file does not have all of the frames.
     /// - [`core_gsd::Error::Shared`] if all chunks together are longer than the file.
     /// - An error about damage in the file; an error of the operating system.

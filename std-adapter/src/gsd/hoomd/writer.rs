@@ -164,7 +164,7 @@ impl Writer {
         self.0.commit()
     }
 
-    /// Commits for the last time, and cuts the file after the last chunk.
+    /// Commits for the last time, and cuts off unused bytes at the end of the file.
     ///
     /// # Errors
     /// As [`FileWriter::close`].

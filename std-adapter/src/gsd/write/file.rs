@@ -278,7 +278,7 @@ impl FileWriter {
 
     /// Makes all ended frames part of the file, as durable as the options say.
     ///
-    /// The open frame stays open. Without new frames, nothing is done, except that the first commit
+    /// The open frame stays open. If nothing is new, nothing is done, except that the first commit
     /// after opening a file makes its found state durable.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl FileWriter {
         writer.commit().map_err(|error| Error::new(path, error))
     }
 
-    /// Commits for the last time, and cuts the file after the last chunk.
+    /// Commits for the last time, and cuts off unused bytes at the end of the file.
     ///
     /// After an error, it may be called again; after success, another call does nothing.
     ///
@@ -310,8 +310,8 @@ impl FileWriter {
         trimmed.map_err(|error| Error::new(&self.path, error))
     }
 
-    /// Commits, and turns a file of layer 1 into a file of layer 2.1, with names of any length,
-    /// text and a sorted index. A file of layer 2 keeps its layer.
+    /// Commits, and turns a file of an older layer into a file of layer 2.1, with names of any
+    /// length, text and a sorted index. A file of layer 2.1 is only committed.
     ///
     /// The file has one of the two layers at any time. Data are not moved.
     ///
