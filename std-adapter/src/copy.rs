@@ -1,6 +1,6 @@
 //! Copies bytes from file to file: in the kernel where possible, and without filling holes.
 
-use crate::direct::{DirectCopy, OpenOptions, Order, To};
+use crate::direct::{Destination, DirectCopy, OpenOptions, Order};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use rustix::fs::{FallocateFlags, SeekFrom};
@@ -236,7 +236,7 @@ impl Copy<'_> {
             && span.len() >= SHORTEST_DIRECT
         {
             let order = if self.seen.is_some() { Order::Asked } else { Order::Completed };
-            let (to, progress) = (To { file: self.to.file, offset }, self.progress);
+            let (to, progress) = (Destination { file: self.to.file, offset }, self.progress);
             return direct.copy((self.from, span), to, order, |piece| {
                 if let Some(seen) = &mut self.seen {
                     seen(piece);

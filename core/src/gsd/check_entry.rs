@@ -236,9 +236,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The most findings of an entry: six fields, three overlapped parts, and its order.
-const MOST: usize = 10;
-
 /// The limits and blocks that entries are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryCheck {

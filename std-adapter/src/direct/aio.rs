@@ -1,7 +1,7 @@
 //! Reads by Linux AIO: `io_setup(2)`, `io_submit(2)`, `io_getevents(2)`, `io_destroy(2)`.
 #![expect(unsafe_code, reason = "the kernel writes to memory that a control block names")]
 
-use super::engine::{Done, Engine, Op, read_or_errno};
+use super::engine::{Completion, Engine, Op, read_or_errno};
 use super::handles::Handles;
 use super::queue::{GATHERED, Kernel, Queue};
 use libc::{c_long, c_ulong};
@@ -64,7 +64,7 @@ pub(super) struct Aio {
     taken: Vec<u64>,
     /// Memory for the kernel's events.
     events: Vec<Event>,
-    done: VecDeque<Done>,
+    done: VecDeque<Completion>,
     pace: Pace,
 }
 
@@ -160,7 +160,7 @@ impl Aio {
         for event in self.events.get(..found).unwrap_or_default() {
             if let Some(at) = self.taken.iter().position(|&token| token == event.data) {
                 self.taken.swap_remove(at);
-                self.done.push_back(Done::new(event.data, read_or_errno(event.res)));
+                self.done.push_back(Completion::new(event.data, read_or_errno(event.res)));
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Aio {
     /// is reported as refused.
     fn give_up(&mut self, errno: Errno) -> Errno {
         self.destroy();
-        self.done.extend(self.taken.drain(..).map(|token| Done::refused(token, errno)));
+        self.done.extend(self.taken.drain(..).map(|token| Completion::refused(token, errno)));
         errno
     }
 
@@ -227,7 +227,7 @@ impl Kernel for Aio {
         self.blocks.len()
     }
 
-    fn reap(&mut self) -> Option<Done> {
+    fn reap(&mut self) -> Option<Completion> {
         self.done.pop_front()
     }
 
@@ -253,7 +253,7 @@ impl Engine for Aio {
         self.begun(&op, is_pushed);
     }
 
-    fn wait(&mut self) -> Option<Done> {
+    fn wait(&mut self) -> Option<Completion> {
         self.next_done()
     }
 }

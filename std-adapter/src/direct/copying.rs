@@ -27,7 +27,7 @@ use striae_core::store::{ReadAt, usize_to_u64};
 pub(crate) struct DirectCopy {
     options: OpenOptions,
     from: Option<Same<DirectFile>>,
-    to: Option<Same<Option<Target>>>,
+    to: Option<Same<Option<DirectTarget>>>,
     pool: Arc<Pool>,
 }
 
@@ -40,7 +40,7 @@ struct Same<T> {
 
 /// A file that can be written directly.
 #[derive(Debug)]
-struct Target {
+struct DirectTarget {
     file: PosixFile,
     rules: Rules,
     /// Memory for copies of data that are not aligned in memory.
@@ -55,7 +55,7 @@ const WORTH: u64 = 1 << 20;
 
 /// The target of a copied span.
 #[derive(Clone, Copy)]
-pub(crate) struct To<'a> {
+pub(crate) struct Destination<'a> {
     pub(crate) file: &'a PosixFile,
     /// Offset of the span's first byte in `file`.
     pub(crate) offset: u64,
@@ -70,7 +70,7 @@ impl DirectCopy {
     pub(crate) fn copy(
         &mut self,
         (from, span): (&PosixFile, Span),
-        to: To<'_>,
+        to: Destination<'_>,
         order: Order,
         mut each: impl FnMut(&[u8]),
     ) -> Result<(), CopyError> {
@@ -109,7 +109,7 @@ impl DirectCopy {
     }
 
     /// The file, opened again for direct writing; `None` if that fails.
-    fn target(&self, file: &PosixFile) -> Option<Target> {
+    fn target(&self, file: &PosixFile) -> Option<DirectTarget> {
         let opened = file.reopen(OFlags::RDWR | OFlags::DIRECT).and_then(|direct| {
             let needed = device::alignment(&direct, Access::Writing)?;
             Ok((direct, needed))
@@ -126,7 +126,7 @@ impl DirectCopy {
         let whole = |value: u64| value.max(page);
         let (offset, length) = (whole(needed.offset), whole(needed.length));
         let rules = Rules::new(Alignment { offset, length, memory: needed.memory }, 0).ok()?;
-        Some(Target { file: direct, rules, memory: self.pool.take(PIECE)? })
+        Some(DirectTarget { file: direct, rules, memory: self.pool.take(PIECE)? })
     }
 }
 
@@ -146,7 +146,7 @@ fn read_error(kind: ErrorKind) -> CopyError {
 
 /// Writes whole pages directly, and the rest through the page cache.
 fn write(
-    target: Option<&mut Target>,
+    target: Option<&mut DirectTarget>,
     file: &PosixFile,
     offset: u64,
     bytes: &[u8],
@@ -173,7 +173,7 @@ fn split(bytes: &[u8], span: Span) -> (&[u8], &[u8]) {
     bytes.split_at_checked(len).unwrap_or((bytes, &[]))
 }
 
-impl Target {
+impl DirectTarget {
     /// Writes whole pages directly, or through the page cache if direct writing is refused.
     fn write(&mut self, file: &PosixFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let memory = usize::try_from(self.rules.memory()).unwrap_or(usize::MAX);

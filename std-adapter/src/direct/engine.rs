@@ -1,6 +1,6 @@
 //! The interface of the engines that execute reads.
 
-use super::memory::Target;
+use super::memory::ReadBuffer;
 use rustix::io::Errno;
 
 /// A read to execute.
@@ -9,7 +9,7 @@ pub(super) struct Op {
     /// A number that is returned with the result.
     pub(super) token: u64,
     pub(super) offset: u64,
-    pub(super) target: Target,
+    pub(super) target: ReadBuffer,
     pub(super) how: How,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum How {
 
 /// A finished read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Done {
+pub(super) struct Completion {
     pub(super) token: u64,
     /// Number of bytes that were read.
     pub(super) result: Result<usize, Errno>,
@@ -34,7 +34,7 @@ pub(super) struct Done {
     pub(super) is_refused: bool,
 }
 
-impl Done {
+impl Completion {
     pub(super) const fn new(token: u64, result: Result<usize, Errno>) -> Self {
         Self { token, result, is_refused: false }
     }
@@ -54,7 +54,7 @@ pub(super) trait Engine: Send {
     unsafe fn begin(&mut self, op: Op);
 
     /// Waits for a finished read; `None` if no read is under way.
-    fn wait(&mut self) -> Option<Done>;
+    fn wait(&mut self) -> Option<Completion>;
 }
 
 /// The result of a read from the kernel's number: its bytes, or an errno below zero.

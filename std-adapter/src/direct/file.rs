@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::handles::Handles;
 use super::lane::{IDLE, Lane, failed};
-use super::memory::Target;
+use super::memory::ReadBuffer;
 use super::options::OpenOptions;
 use super::standing::{Rung, Standing, Step};
 use super::stream::{Order, Stream};
@@ -114,7 +114,7 @@ const KEPT: usize = 16;
 
 /// A lane in use by one caller. It is returned when it is dropped.
 #[derive(Debug)]
-pub(super) struct Taken<'f> {
+pub(super) struct LaneGuard<'f> {
     file: &'f DirectFile,
     lane: ManuallyDrop<Lane>,
 }
@@ -161,10 +161,10 @@ impl DirectFile {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    pub(super) fn take(&self) -> Taken<'_> {
+    pub(super) fn take(&self) -> LaneGuard<'_> {
         let lane = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let lane = lane.unwrap_or_else(|| Lane::new(Arc::clone(&self.shared)));
-        Taken { file: self, lane: ManuallyDrop::new(lane) }
+        LaneGuard { file: self, lane: ManuallyDrop::new(lane) }
     }
 
     /// Reads spans, which may have any order and may overlap. All of them are in memory at once.
@@ -324,9 +324,9 @@ impl DirectFile {
         let room = rules.granule().saturating_mul(2);
         let mut lane = self.take();
         let memory = lane.memory(room.saturating_mul(2))?;
-        let whole = Target::of(buf);
+        let whole = ReadBuffer::of(buf);
         let mut reads = Vec::new();
-        let mut add = |span: Span, place: u64, target: Option<Target>| {
+        let mut add = |span: Span, place: u64, target: Option<ReadBuffer>| {
             let (valid, number) = (valid(span, rules), usize_to_u64(reads.len()));
             reads.extend(target.map(|target| (Read { number, span, valid, place }, target)));
         };
@@ -397,7 +397,7 @@ impl ReadAt for DirectFile {
     }
 }
 
-impl Deref for Taken<'_> {
+impl Deref for LaneGuard<'_> {
     type Target = Lane;
 
     fn deref(&self) -> &Lane {
@@ -405,13 +405,13 @@ impl Deref for Taken<'_> {
     }
 }
 
-impl DerefMut for Taken<'_> {
+impl DerefMut for LaneGuard<'_> {
     fn deref_mut(&mut self) -> &mut Lane {
         &mut self.lane
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for LaneGuard<'_> {
     fn drop(&mut self) {
         // SAFETY: `ManuallyDrop::take`: "ensure that this ManuallyDrop is not used again": nothing
         // can use it after `drop`.

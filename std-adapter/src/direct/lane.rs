@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "who begins a read promises that its memory is left alone")]
 
 use super::aio::Aio;
-use super::engine::{Done, Engine, Op};
+use super::engine::{Completion, Engine, Op};
 use super::file::Shared;
-use super::memory::{Memory, Pool, Target};
+use super::memory::{Memory, Pool, ReadBuffer};
 use super::ring::Ring;
 use super::standing::{Rung, Standing};
 use super::workers::Threads;
@@ -23,7 +23,7 @@ struct Flight {
     memory: Memory,
     rules: Rules,
     /// Reads that are not begun yet, the next one last.
-    waiting: Vec<(Read, Target)>,
+    waiting: Vec<(Read, ReadBuffer)>,
     /// Number of reads that are begun and not done.
     under_way: usize,
     error: Option<ErrorKind>,
@@ -33,10 +33,10 @@ struct Flight {
 
 /// A read that is under way.
 #[derive(Debug, Clone, Copy)]
-struct Begun {
+struct PendingRead {
     flight: usize,
     read: Read,
-    target: Target,
+    target: ReadBuffer,
     rung: Rung,
     /// How many times in a row it returned no bytes.
     idle: u32,
@@ -62,7 +62,7 @@ pub(super) struct Lane {
     file: Arc<Shared>,
     pub(super) pool: Arc<Pool>,
     flights: Slab<Flight>,
-    begun: Slab<Begun>,
+    begun: Slab<PendingRead>,
     /// Flights with reads that are not begun, in order.
     waiting: VecDeque<usize>,
     /// Changes the results of reads, for tests.
@@ -74,7 +74,7 @@ pub(super) struct Lane {
 
 /// A change that a test makes to a finished read.
 #[cfg(test)]
-pub(super) type Fault = fn(turn: u64, done: &mut Done);
+pub(super) type Fault = fn(turn: u64, done: &mut Completion);
 
 /// How many times in a row a read may return no bytes before it fails.
 pub(super) const IDLE: u32 = 1000;
@@ -166,7 +166,7 @@ impl Lane {
         &mut self,
         memory: Memory,
         rules: Rules,
-        mut reads: Vec<(Read, Target)>,
+        mut reads: Vec<(Read, ReadBuffer)>,
     ) -> usize {
         reads.reverse();
         let flight =
@@ -191,19 +191,19 @@ impl Lane {
                 Some((flight, (read, target))) => {
                     flight.under_way = flight.under_way.saturating_add(1);
                     let rung = self.file.rung();
-                    self.begin(Begun { flight: key, read, target, rung, idle: 0 });
+                    self.begin(PendingRead { flight: key, read, target, rung, idle: 0 });
                 }
             }
         }
     }
 
     /// Begins a read on the file's rung.
-    fn begin(&mut self, begun: Begun) {
+    fn begin(&mut self, begun: PendingRead) {
         self.set_up(); // others may have stepped down
         let rung = self.file.rung();
         let memory = self.flights.get(begun.flight).map(|flight| &flight.memory);
         let slot = memory.filter(|memory| memory.has(begun.target)).and_then(|memory| memory.slot);
-        let key = self.begun.insert(Begun { rung, ..begun });
+        let key = self.begun.insert(PendingRead { rung, ..begun });
         let op = Op {
             token: usize_to_u64(key),
             offset: begun.read.span.offset(),
@@ -244,7 +244,7 @@ impl Lane {
     }
 
     #[cfg(test)]
-    fn spoil(&mut self, mut done: Done) -> Done {
+    fn spoil(&mut self, mut done: Completion) -> Completion {
         if let Some(fault) = self.fault {
             self.turn = self.turn.wrapping_add(1);
             fault(self.turn, &mut done);
@@ -253,7 +253,7 @@ impl Lane {
     }
 
     /// Evaluates a finished read: it is done, or it is begun again for its rest.
-    fn finish(&mut self, done: Done) -> Option<Event> {
+    fn finish(&mut self, done: Completion) -> Option<Event> {
         let begun = self.begun.try_remove(usize::try_from(done.token).ok()?)?;
         let flight = self.flights.get_mut(begun.flight)?;
         // Reads through the page cache may stop at any byte.
@@ -284,7 +284,7 @@ impl Lane {
                         if matches!(done.result, Err(Errno::AGAIN)) {
                             std::thread::yield_now();
                         }
-                        self.begin(Begun { read, target, idle, ..begun });
+                        self.begin(PendingRead { read, target, idle, ..begun });
                         return None;
                     }
                     _ => Some(failed(begun.read, Errno::AGAIN)),

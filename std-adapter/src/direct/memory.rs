@@ -48,16 +48,16 @@ impl Memory {
     }
 
     /// The target of `len` bytes at `place`; `None` if they are not in the memory.
-    pub(super) fn target(&self, place: usize, len: usize) -> Option<Target> {
+    pub(super) fn target(&self, place: usize, len: usize) -> Option<ReadBuffer> {
         place.checked_add(len).filter(|&end| end <= self.len)?;
         // SAFETY: `pointer::add`: "the entire memory range between self and the result must be in
         // bounds of that allocation", which was just seen.
         let start = unsafe { self.start.add(place) };
-        Some(Target { start, len })
+        Some(ReadBuffer { start, len })
     }
 
     /// The targets of a plan's reads, except reads that are not in the memory.
-    pub(super) fn targets(&self, plan: &Plan<'_>) -> Vec<(Read, Target)> {
+    pub(super) fn targets(&self, plan: &Plan<'_>) -> Vec<(Read, ReadBuffer)> {
         let target = |read: Read| {
             let place = usize::try_from(read.place).ok()?;
             Some((read, self.target(place, usize::try_from(read.span.len()).ok()?)?))
@@ -66,7 +66,7 @@ impl Memory {
     }
 
     /// Whether the whole target is in the memory.
-    pub(super) fn has(&self, target: Target) -> bool {
+    pub(super) fn has(&self, target: ReadBuffer) -> bool {
         let skip = target.start.addr().get().checked_sub(self.start.addr().get());
         let end = skip.and_then(|skip| skip.checked_add(target.len));
         end.is_some_and(|end| end <= self.len)
@@ -87,15 +87,15 @@ impl Memory {
 
 /// A part of memory that a read writes to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct ReadBuffer {
     pub(super) start: NonNull<u8>,
     pub(super) len: usize,
 }
 
 // SAFETY: it is an address and a length; the code that writes there promises that it may.
-unsafe impl Send for Target {}
+unsafe impl Send for ReadBuffer {}
 
-impl Target {
+impl ReadBuffer {
     /// A target that covers all of `bytes`.
     pub(super) fn of(bytes: &mut [u8]) -> Self {
         Self { len: bytes.len(), start: NonNull::from(bytes).cast() }

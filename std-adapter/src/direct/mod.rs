@@ -57,7 +57,7 @@ mod workers;
 mod writer;
 
 pub use batch::Batch;
-pub(crate) use copying::{DirectCopy, To};
+pub(crate) use copying::{Destination, DirectCopy};
 pub use file::DirectFile;
 pub use options::OpenOptions;
 pub use standing::{Policy, Rung, Step};

@@ -9,7 +9,7 @@
     reason = "a test: a panic fails it"
 )]
 
-use super::engine::Done;
+use super::engine::Completion;
 use super::lane::{Fault, Lane};
 use super::{DirectFile, OpenOptions, Order, Policy, Rung};
 use crate::error::{Error, ErrorKind};
@@ -35,20 +35,20 @@ const FAULTS: [(Fault, bool); 6] = [
     ),
 ];
 
-fn shorten(turn: u64, done: &mut Done) {
+fn shorten(turn: u64, done: &mut Completion) {
     if let (Ok(got), true) = (&mut done.result, turn.is_multiple_of(3)) {
         *got = (*got / 3).max(1).next_multiple_of(512).min(*got); // 0 is the end of the file
     }
 }
 
-fn interrupt(turn: u64, done: &mut Done) {
+fn interrupt(turn: u64, done: &mut Completion) {
     let errno = [Errno::INTR, Errno::AGAIN, Errno::CANCELED][turn as usize % 3];
     fail(turn % 5 > 2, done, errno);
 }
 
-fn fail(is_now: bool, done: &mut Done, errno: Errno) {
+fn fail(is_now: bool, done: &mut Completion, errno: Errno) {
     if is_now {
-        *done = Done::new(done.token, Err(errno));
+        *done = Completion::new(done.token, Err(errno));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The queue of reads for a kernel: when they are submitted, how many are waited for, and what
 //! happens to them if the kernel refuses.
 
-use super::engine::{Done, Op};
+use super::engine::{Completion, Op};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
@@ -85,9 +85,9 @@ impl Queue {
     }
 
     /// A read that the kernel did not take, as refused.
-    fn take_left(&mut self) -> Option<Done> {
+    fn take_left(&mut self) -> Option<Completion> {
         let errno = self.refused?;
-        self.left.pop_front().map(|token| Done::refused(token, errno))
+        self.left.pop_front().map(|token| Completion::refused(token, errno))
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) trait Kernel {
     fn left(&mut self) -> usize;
 
     /// A finished read, if there is one.
-    fn reap(&mut self) -> Option<Done>;
+    fn reap(&mut self) -> Option<Completion>;
 
     /// Waits for reads that the kernel took before it refused.
     fn settle(&mut self);
@@ -124,7 +124,7 @@ pub(super) trait Kernel {
     }
 
     /// Waits for a finished read; `None` if no read is under way.
-    fn next_done(&mut self) -> Option<Done> {
+    fn next_done(&mut self) -> Option<Completion> {
         loop {
             if let Some(done) = self.reap() {
                 let queue = self.queue();

@@ -1,7 +1,7 @@
 //! Reads by io_uring.
 #![expect(unsafe_code, reason = "the kernel writes to memory that a queue entry names")]
 
-use super::engine::{Done, Engine, How, Op, read_or_errno};
+use super::engine::{Completion, Engine, How, Op, read_or_errno};
 use super::handles::Handles;
 use super::memory::Memory;
 use super::queue::{Kernel, Queue};
@@ -116,9 +116,9 @@ impl Kernel for Ring {
         self.ring.submission().len()
     }
 
-    fn reap(&mut self) -> Option<Done> {
+    fn reap(&mut self) -> Option<Completion> {
         let done = self.ring.completion().next()?;
-        Some(Done::new(done.user_data(), read_or_errno(done.result().into())))
+        Some(Completion::new(done.user_data(), read_or_errno(done.result().into())))
     }
 
     fn settle(&mut self) {
@@ -137,7 +137,7 @@ impl Engine for Ring {
         self.begun(&op, is_pushed);
     }
 
-    fn wait(&mut self) -> Option<Done> {
+    fn wait(&mut self) -> Option<Completion> {
         self.next_done()
     }
 }

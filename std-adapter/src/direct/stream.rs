@@ -1,7 +1,7 @@
 //! Reading spans one after another in bounded memory.
 #![expect(unsafe_code, reason = "who starts reads promises that their memory is left alone")]
 
-use super::file::{DirectFile, Taken, invalid};
+use super::file::{DirectFile, LaneGuard, invalid};
 use super::lane::Event;
 use crate::error::{Error, ErrorKind};
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub struct Piece<'s> {
 /// user.
 #[derive(Debug)]
 pub struct Stream<'f, I> {
-    lane: Taken<'f>,
+    lane: LaneGuard<'f>,
     rules: Rules,
     order: Order,
     /// The spans to read; `None` after an error.

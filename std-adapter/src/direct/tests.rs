@@ -10,7 +10,7 @@
 )]
 
 use super::aio::Pace;
-use super::engine::Done;
+use super::engine::Completion;
 use super::lane::Fault;
 use super::{DirectFile, OpenOptions, Order, Policy, Rung};
 use crate::error::ErrorKind;
@@ -85,7 +85,7 @@ fn an_interrupted_read_is_made_again() {
     on_all_rungs(|turn, done| {
         let errno = [Errno::INTR, Errno::AGAIN, Errno::CANCELED][turn as usize % 3];
         if !turn.is_multiple_of(4) {
-            *done = Done::new(done.token, Err(errno));
+            *done = Completion::new(done.token, Err(errno));
         }
     });
 }
@@ -93,7 +93,7 @@ fn an_interrupted_read_is_made_again() {
 #[test]
 fn a_read_that_never_comes_is_an_error_in_the_end() {
     let (_made, file) = file(Rung::Registered, |_, done| {
-        *done = Done::new(done.token, Err(Errno::AGAIN));
+        *done = Completion::new(done.token, Err(Errno::AGAIN));
     });
     let error = file.read_spans(&spans()).unwrap_err();
     let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
@@ -145,7 +145,7 @@ fn a_bad_sector_is_an_error_that_says_where_and_only_of_those_who_asked_for_it()
     for rung in Rung::ALL {
         let (_made, file) = file(rung, |turn, done| {
             if turn == 3 {
-                *done = Done::new(done.token, Err(Errno::IO));
+                *done = Completion::new(done.token, Err(Errno::IO));
             }
         });
         let error = file.read_spans(&spans()).unwrap_err();
@@ -178,8 +178,8 @@ fn a_refusal_of_the_first_read_steps_down_rung_by_rung() {
     }
 }
 
-fn refuse(done: &mut Done, errno: Errno) {
-    *done = Done::new(done.token, Err(errno));
+fn refuse(done: &mut Completion, errno: Errno) {
+    *done = Completion::new(done.token, Err(errno));
 }
 
 #[test]

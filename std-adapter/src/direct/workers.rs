@@ -1,7 +1,7 @@
 //! Reads by threads.
 #![expect(unsafe_code, reason = "threads write to memory that is lent to them for a while")]
 
-use super::engine::{Done, Engine, Op};
+use super::engine::{Completion, Engine, Op};
 use super::handles::Handles;
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -21,18 +21,18 @@ pub(super) struct Workers {
 #[derive(Debug)]
 struct Job {
     op: Op,
-    reply: Sender<Done>,
+    reply: Sender<Completion>,
 }
 
 /// Executes a read into its target.
 ///
 /// # Safety
 /// As [`Engine::begin`].
-unsafe fn execute(handles: &Handles, op: &Op) -> Done {
+unsafe fn execute(handles: &Handles, op: &Op) -> Completion {
     // SAFETY: `slice::from_raw_parts_mut`: valid, of one allocation and initialized, since it is a
-    // `Target`; "must not be accessed through any other pointer": the caller's promise.
+    // `ReadBuffer`; "must not be accessed through any other pointer": the caller's promise.
     let piece = unsafe { std::slice::from_raw_parts_mut(op.target.start.as_ptr(), op.target.len) };
-    Done::new(op.token, handles.read(op.how, op.offset, piece))
+    Completion::new(op.token, handles.read(op.how, op.offset, piece))
 }
 
 impl Workers {
@@ -71,11 +71,11 @@ impl Drop for Workers {
 #[derive(Debug)]
 pub(super) struct Threads {
     workers: Arc<Workers>,
-    reply: Sender<Done>,
-    replies: Receiver<Done>,
+    reply: Sender<Completion>,
+    replies: Receiver<Completion>,
     under_way: usize,
     /// Reads that `begin` has executed itself.
-    done: VecDeque<Done>,
+    done: VecDeque<Completion>,
 }
 
 impl Threads {
@@ -99,13 +99,13 @@ impl Engine for Threads {
         }
     }
 
-    fn wait(&mut self) -> Option<Done> {
+    fn wait(&mut self) -> Option<Completion> {
         if let Some(done) = self.done.pop_front() {
             return Some(done);
         }
         self.under_way = self.under_way.checked_sub(1)?;
         // A sender always exists: `reply`. Each job is answered, since reading does not panic.
-        Some(self.replies.recv().unwrap_or(Done::new(u64::MAX, Err(Errno::IO))))
+        Some(self.replies.recv().unwrap_or(Completion::new(u64::MAX, Err(Errno::IO))))
     }
 }
 

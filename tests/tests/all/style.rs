@@ -13,7 +13,6 @@ const LONG: &[(&str, &str)] = &[
     ("core/src/cdf/reader.rs", "one type and its methods"),
     ("core/src/gsd/book.rs", "what a writer knows, and each step that it takes"),
     ("core/src/gsd/verdict.rs", "one judgement, from the first byte to the last"),
-    ("std-adapter/src/bin/striae/args.rs", "a list: each verb's options and their help"),
 ];
 
 /// All Rust files, by their paths in the repository.
