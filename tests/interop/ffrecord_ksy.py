@@ -66,11 +66,11 @@ class File:
     def listing(self):
         """What `striae ls --json` should print."""
         samples = [
-            {"number": number} | {key: value for key, value in sample.items() if key != "sha256"}
+            {"number": number, "address": f"sample/{number}"} | {key: value for key, value in sample.items() if key != "sha256"}
             for number, sample in enumerate(self.samples())
         ]
         meta_crc = self.parsed.checksum_meta or None
-        return {"format": "ffrecord", "samples": self.parsed.n, "meta_crc": meta_crc, "rows": samples}
+        return {"path": self.path, "format": "ffrecord", "samples": self.parsed.n, "meta_crc": meta_crc, "rows": samples}
 
 
 def compare_expected(found, expected):

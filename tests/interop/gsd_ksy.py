@@ -47,6 +47,14 @@ def shown(name):
 # ---- the parsed structure ----
 
 
+PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,:@=")
+
+
+def encoded(name):
+    """A name as it stands in an address."""
+    return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in name)
+
+
 class File:
     """One file, parsed."""
 
@@ -79,6 +87,7 @@ class File:
             yield {
                 "frame": entry.frame,
                 "name": shown(self.names[entry.id]),
+                "address": f"frame/{entry.frame}/{encoded(self.names[entry.id])}",
                 "type": TYPES[entry.kind - 1],
                 "N": entry.n,
                 "M": entry.m,
@@ -138,7 +147,7 @@ def compare_expected(found, expected):
     for name, value in pairs.items():
         if name in expected:
             problems += differ(name, value, expected[name])
-    chunks = list(found.chunks())
+    chunks = [{key: value for key, value in chunk.items() if key != "address"} for chunk in found.chunks()]
     if "chunks" in expected:
         by_place = {(chunk["frame"], str(chunk["name"])): chunk for chunk in expected["chunks"]}
         problems += differ("number of chunks", len(chunks), len(expected["chunks"]))

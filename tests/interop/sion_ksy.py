@@ -151,9 +151,13 @@ class Set:
         wanted = ["task", "globalrank", "file", "local", "chunksize", "chunks", "bytes"]
         tasks = []
         for task in self.tasks:
-            shown = {name: task[name] for name in wanted}
+            address = f"task/{task['task']}"
+            shown = {name: task[name] for name in wanted} | {"address": address}
             if "keys" in task and self.closed:
-                shown["keys"] = [{"key": key["key"], "bytes": key["bytes"]} for key in task["keys"]]
+                shown["keys"] = [
+                    {"key": key["key"], "address": f"{address}/key/{key['key']}", "bytes": key["bytes"]}
+                    for key in task["keys"]
+                ]
             tasks.append(shown)
         return {
             "format": "sion",
