@@ -158,7 +158,11 @@ fn what_is_no_task_file_is_refused_by_name() {
     let before = folder.names();
     refused(&["pack", &out, &good, &pipe], 2, "pipe: not a regular file");
     refused(&["pack", &out, "/dev/null"], 2, "/dev/null: not a regular file");
-    refused(&["pack", &out, &good, &dir], 2, "dir: is a directory; a folder must be the only source");
+    refused(
+        &["pack", &out, &good, &dir],
+        2,
+        "dir: is a directory; a folder must be the only source",
+    );
     refused(&["pack", &out, &folder.path("none")], 2, "none: No such file");
     refused(&["pack", &out, &dir], 2, "dir: has no file task_00000");
     striae(&["pack", &out]).assert().code(2).stderr(predicate::str::contains("<FILE>"));
