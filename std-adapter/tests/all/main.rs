@@ -27,5 +27,6 @@ mod posix;
 mod program;
 mod recognized;
 mod recover;
+mod run;
 mod signals;
 mod write;

@@ -7,8 +7,7 @@ mod read;
 mod verify;
 mod write;
 
-use assert_cmd::Command;
-use predicates::prelude::*;
+use crate::run::{output, refused, striae};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -75,24 +74,6 @@ fn names_in(dir: &Path) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
-}
-
-fn striae(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_striae"));
-    command.args(args);
-    command
-}
-
-fn output(args: &[&str]) -> Vec<u8> {
-    let assert = striae(args).assert().success().stderr("");
-    assert.get_output().stdout.clone()
-}
-
-/// Runs and expects this exit status, and one line on stderr that contains `text`.
-fn refused(args: &[&str], status: i32, text: &str) {
-    let one_line = predicate::function(|stderr: &str| stderr.lines().count() == 1);
-    let says = predicate::str::contains(text);
-    striae(args).assert().code(status).stderr(one_line.and(says));
 }
 
 fn text(path: &Path) -> &str {

@@ -19,10 +19,10 @@ mod refuse;
 mod sealed;
 mod several;
 
+use crate::run::{hex_sha256, output, refused, striae};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -32,31 +32,8 @@ use striae::sion::File;
 use striae_kit::golden_sets::{GoldenSet, golden_dir, golden_set, golden_sets, payload};
 use tempfile::TempDir;
 
-fn striae(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_striae"));
-    command.args(args);
-    command
-}
-
-fn output(args: &[&str]) -> Vec<u8> {
-    let assert = striae(args).assert().success().stderr("");
-    assert.get_output().stdout.clone()
-}
-
-/// Runs and expects this exit status, and one line on stderr that contains `text`.
-fn refused(args: &[&str], status: i32, text: &str) {
-    let one_line = predicate::function(|stderr: &str| stderr.lines().count() == 1);
-    let starts = predicate::str::starts_with("striae: ");
-    let says = predicate::str::contains(text);
-    striae(args).assert().code(status).stderr(one_line.and(starts).and(says));
-}
-
 fn json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap()
-}
-
-fn hex_sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn main_file(set: &GoldenSet) -> &str {
