@@ -35,7 +35,7 @@ pub(crate) enum Failure {
     /// An error of standard output.
     Stdout(io::Error),
     /// An error of one of several files, which was reported already.
-    Said,
+    Reported,
 }
 
 impl From<Error> for Failure {
@@ -73,12 +73,12 @@ impl Failure {
             Self::Hinted(error, hint) => format!("{error}; {hint}"),
             Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
-            Self::Said => return 2,
+            Self::Reported => return 2,
         };
         complain(&text);
         let is_no = match &self {
             Self::File(error) | Self::Hinted(error, _) => Self::blames_file(error),
-            Self::Usage(_) | Self::Stdout(_) | Self::Said => false,
+            Self::Usage(_) | Self::Stdout(_) | Self::Reported => false,
         };
         if is_no { 1 } else { 2 }
     }
@@ -98,10 +98,10 @@ impl Failure {
 }
 
 const fn sion_blames_file(kind: &sion::ErrorKind) -> bool {
-    use sion::ErrorKind::{Format, NoGlobalrank, NoKey, Task};
+    use sion::ErrorKind::{Format, NoGlobalrank, NoKey, Stale, Task};
     match kind {
         Format(error) => !error.blames_caller(),
-        Task { .. } | NoGlobalrank { .. } | NoKey { .. } => true,
+        Task { .. } | NoGlobalrank { .. } | NoKey { .. } | Stale { .. } => true,
         _ => false,
     }
 }

@@ -87,7 +87,14 @@ pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<()
     match verb {
         FileVerb::Convert(args) => check_name(&args.out, format),
         FileVerb::Recover(args) => check_name(&args.out, format),
-        _ => Ok(()),
+        FileVerb::Info(_)
+        | FileVerb::Ls(_)
+        | FileVerb::Dump(_)
+        | FileVerb::Cat(_)
+        | FileVerb::Extract(_)
+        | FileVerb::Map(_)
+        | FileVerb::Verify(_)
+        | FileVerb::Append(_) => Ok(()),
     }
 }
 

@@ -86,7 +86,7 @@ fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     match worst {
         0 => Ok(Sound::Yes),
         1 => Ok(Sound::No),
-        _ => Err(Failure::Said),
+        _ => Err(Failure::Reported),
     }
 }
 
