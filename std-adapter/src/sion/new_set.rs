@@ -42,7 +42,8 @@ impl NewSet<'_> {
         // Before anyone looks whether so many names are free.
         EvenFiles::new(ntasks, self.nfiles.get().into())
             .map_err(|error| Error::new(self.out, error))?;
-        let builder = builder.prefix(self.out.as_os_str().as_bytes().to_owned());
+        let prefix = self.out.as_os_str().as_bytes().to_owned();
+        let builder = builder.prefix(prefix).overwrite(self.output.force);
         self.output.make(self.out, self.nfiles, self.like, |publish| {
             let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
             let mut writer = builder.create_at(self.out, paths)?;

@@ -1,6 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::Durability;
+use super::buddies::{BuddyPlan, have_no_common_divisor, refuse_other};
 use super::part::Settings;
 use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
@@ -165,13 +166,14 @@ impl Builder {
         self
     }
 
-    /// Writes so many buddy sets: each has every stream once more, in a file that is kept with
-    /// another file of the set, so that the loss of a node's files loses nothing
-    /// (`spec/sion.md#buddy-sets`). Readers take a lost file's streams from there.
+    /// Sets the number of buddy sets. Each buddy set has a copy of every stream, in a file that is
+    /// kept with another file of the set: if the files of one node are lost, no stream is lost
+    /// (`spec/sion.md#buddy-sets`). Readers take the streams of a lost file from there.
     ///
-    /// Chunks are packed in each file, as SIONlib's buddy writers do, unless
-    /// [`rule`](Self::rule) says otherwise afterwards. What is written goes to a stream and all of
-    /// its copies or to none of them. A commit commits the set first, and then its buddy sets.
+    /// This also packs the chunks of each file, as SIONlib's buddy writers do; call
+    /// [`rule`](Self::rule) afterwards for another rule. A write goes to the stream and all of its
+    /// copies, or to none of them. A commit commits the set first and then its buddy sets. Global
+    /// ranks must not be negative.
     #[must_use]
     pub const fn buddies(mut self, sets: u32) -> Self {
         self.buddies = sets;
@@ -221,8 +223,10 @@ impl Builder {
     /// `log`).
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
-    /// [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already, or for a buddy
+    /// set of this name that the new set would not have: a reader would take it for a copy;
+    /// [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
+    /// not write; [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for
     /// values that no file can hold; an error of the operating system.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
@@ -247,6 +251,7 @@ impl Builder {
         let mapping = self.mapping(&files);
 
         let mut made = NewFiles { paths: Vec::new() };
+        refuse_other(path, self.buddies, self.overwrite)?;
         let entries = self.ntasks; // each task has one in the mapping, and no keeper has
         let mut planned = vec![self.plan_set(&files, paths, (&prefix, entries), &mut made)?];
         for BuddyPlan { path, builder, set, .. } in &mut buddies {
@@ -289,6 +294,13 @@ impl Builder {
             return Err(refused());
         }
         let set = BuddySet::new(files, Buddy(level)).map_err(|_| refused())?;
+        let negative = self.globalranks.iter().flatten().find(|&&rank| rank < 0);
+        if let Some(&value) = negative {
+            // Those are the keepers'.
+            let field = raw::GlobalrankEntry::globalrank;
+            let error = SionError::OutOfRange { field, value, min: 0, max: i64::MAX };
+            return Err(Error::new(path, error));
+        }
         let (mut sizes, mut ranks) = (Vec::new(), Vec::new());
         for task in (0..self.nfiles).flat_map(|file| set.tasks(file)) {
             sizes.push(task.request(|task| self.chunksizes.of(task)));
@@ -458,28 +470,12 @@ fn take_range<T: Copy>(all: &mut Vec<T>, range: &Range<u64>, is_all: bool) -> Ve
     all.get(start..end).unwrap_or_default().to_vec()
 }
 
-/// A buddy set that is to be made.
-struct BuddyPlan {
-    path: PathBuf,
-    builder: Builder,
-    set: BuddySet<EvenFiles>,
-    mapping: Vec<(u32, u32)>,
-}
-
 /// The tasks of each physical file.
 fn ranges(groups: &impl FileGroups) -> impl Iterator<Item = Range<u64>> {
     (0..groups.nfiles()).scan(0u64, |start, file| {
         let end = start.saturating_add(groups.ntasks(file).into()); // exact: at most `ntasks`
         Some(std::mem::replace(start, end)..end)
     })
-}
-
-/// Whether no number but 1 divides both.
-const fn have_no_common_divisor(mut a: u32, mut b: u32) -> bool {
-    while let Some(rest) = a.checked_rem(b) {
-        (a, b) = (b, rest);
-    }
-    a == 1
 }
 
 /// The default block size, as in SIONlib: the file system's block size, or 2 MiB if that is above

@@ -10,6 +10,7 @@
 //! | `part` | one physical file: its open blocks and the place of META2 |
 //! | `snapshot` | the state of all tasks at the moment of a commit |
 
+mod buddies;
 mod builder;
 mod part;
 mod plan;

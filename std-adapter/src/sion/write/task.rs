@@ -172,8 +172,10 @@ impl TaskWriter {
     /// The errors of [`TaskWriter::write_record`].
     pub fn ensure_free_space(&mut self, len: u64) -> Result<(), Error> {
         self.check_mode(false)?;
-        self.strands()
-            .try_for_each(|strand| lock(&strand.stream).ensure_free_space(&strand.part, len))
+        match self.copies.is_empty() {
+            true => lock(&self.own.stream).ensure_free_space(&self.own.part, len),
+            false => self.everywhere(usize::MAX, |to, part| to.ensure_free_space(part, len)),
+        }
     }
 
     /// Writes a key-value record, which may span several chunks.
@@ -225,9 +227,11 @@ impl TaskWriter {
     pub(crate) fn begin_key(&mut self, key: u64, len: u64) -> Result<(), Error> {
         self.check_mode(true)?;
         let header = self.header(key, len);
-        self.strands().try_for_each(|strand| {
-            lock(&strand.stream).write_key(&strand.part, header.as_bytes(), &[])
-        })
+        let header = header.as_bytes();
+        match self.copies.is_empty() {
+            true => lock(&self.own.stream).write_key(&self.own.part, header, &[]),
+            false => self.everywhere(header.len(), |to, part| to.write_key(part, header, &[])),
+        }
     }
 
     fn header(&self, key: u64, len: u64) -> RecordHeader {
@@ -288,6 +292,17 @@ impl TaskWriter {
     fn accept_everywhere(
         &self,
         len: usize,
+        work: impl FnMut(&mut Stream, &Part) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.everywhere(len, work)?;
+        if self.commits_each { self.commit() } else { Ok(()) }
+    }
+
+    /// Does `work`, which accepts at most `len` bytes, to the stream and all of its copies, or to
+    /// none of them.
+    fn everywhere(
+        &self,
+        len: usize,
         mut work: impl FnMut(&mut Stream, &Part) -> Result<(), Error>,
     ) -> Result<(), Error> {
         // All are locked at once: what nobody could commit meanwhile may be taken back.
@@ -307,9 +322,7 @@ impl TaskWriter {
                 stream.take_back(mark);
             }
         }
-        drop(streams);
-        worked?;
-        if self.commits_each { self.commit() } else { Ok(()) }
+        worked
     }
 }
 
