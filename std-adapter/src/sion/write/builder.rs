@@ -226,8 +226,9 @@ impl Builder {
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already, or for a buddy
     /// set of this name that the new set would not have: a reader would take it for a copy;
     /// [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
-    /// not write; [`OutOfRange`](SionError::OutOfRange) and [`PrefixTooLong`](SionError::PrefixTooLong) for
-    /// values that no file can hold; an error of the operating system.
+    /// not write; [`OutOfRange`](SionError::OutOfRange) and
+    /// [`PrefixTooLong`](SionError::PrefixTooLong) for values that no file can hold; an error of
+    /// the operating system.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
