@@ -88,14 +88,17 @@ impl Recover {
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let mut files = Files::empty(max_open_files(), None);
-        let source = SparseFile::new(files.add(path.to_owned())?);
+        let mut add = |path: &Path| {
+            let bulk = files.add(path).map_err(|error| Error::new(path, error))?;
+            Ok::<_, Error>(SparseFile::new(Arc::clone(bulk.file())))
+        };
+        let source = add(path)?;
         let set = recover::Recovery::of(&source, crc32c_append);
         let mut set = set.map_err(|error| Error::new(path, error))?;
         let nfiles = if self.alone { 1 } else { set.nfiles() };
         for number in 1..nfiles {
             let sibling = sibling_path(path, number);
-            let part = files.add(sibling.clone()).and_then(|file| {
-                let source = SparseFile::new(file);
+            let part = add(&sibling).and_then(|source| {
                 set.add(&source, crc32c_append).map_err(|error| Error::new(&sibling, error))
             });
             part.map_err(|error| of_sibling(error, path, nfiles))?;

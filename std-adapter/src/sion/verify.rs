@@ -7,11 +7,13 @@ pub use striae_inspect::sion::{Ending, FindingKind, MAX_COMPARED_RANKS, Sealing,
 use super::file::{OpenOptions, Opened};
 use super::siblings::{number_of, sibling_path, siblings_of};
 use crate::error::Error;
+use crate::files;
 use crate::finding;
 use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
 use crate::verify::Verify;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -46,7 +48,9 @@ impl Verify<'_> {
             }
             each(Finding::new(&file, what));
         };
-        striae_inspect::sion::verify(&Set { path, how: self }, &mut tell)
+        // Each file is opened once, and closed when it has been checked.
+        let files = RefCell::new(files::Files::empty(1, self.direct));
+        striae_inspect::sion::verify(&Set { path, files, how: self }, &mut tell)
             .map_err(|error| Error::new(path, error))
     }
 }
@@ -65,16 +69,16 @@ pub fn state(path: &Path) -> Result<State, Error> {
 /// The files of a set in the file system.
 struct Set<'a> {
     path: &'a Path,
+    files: RefCell<files::Files>,
     how: &'a Verify<'a>,
 }
 
 impl<'a> Files for Set<'a> {
-    type Subject = Inspected<'a, Bulk>;
+    type Subject = Inspected<'a, Arc<Bulk>>;
 
     fn open(&self, number: u32) -> io::Result<Self::Subject> {
-        let path = sibling_path(self.path, number);
-        let store = PosixFile::open(&path)?;
-        Ok(Inspected::new(Bulk::new(path, store, self.how.direct), self.how.progress))
+        let bulk = self.files.borrow_mut().add(&sibling_path(self.path, number))?;
+        Ok(Inspected::new(bulk, self.how.progress))
     }
 
     fn there(&self) -> io::Result<BTreeSet<u32>> {

@@ -62,7 +62,7 @@ impl Files {
     ) -> Result<Arc<Self>, Error> {
         let mut files = Self::empty(max_open, direct);
         for path in paths {
-            files.add(path)?;
+            files.add(&path).map_err(|error| Error::new(&path, error))?;
         }
         Ok(Arc::new(files))
     }
@@ -73,18 +73,18 @@ impl Files {
     }
 
     /// Opens the file at `path` and adds it.
-    pub(crate) fn add(&mut self, path: PathBuf) -> Result<Arc<PosixFile>, Error> {
-        let file = PosixFile::open(&path).map_err(|error| Error::new(&path, error))?;
+    pub(crate) fn add(&mut self, path: &Path) -> io::Result<Arc<Bulk>> {
+        let file = PosixFile::open(path)?;
         let identity = file.identity();
-        let bulk = Arc::new(Bulk::new(&*path, file, self.direct));
-        let file = Arc::clone(bulk.file());
+        let bulk = Arc::new(Bulk::new(path, file, self.direct));
         let number = self.slots.len();
         let keep = number < self.max_open;
         if keep {
             self.open.get_mut().unwrap_or_else(PoisonError::into_inner).push_back(number);
         }
-        self.slots.push(Slot { path, identity, file: RwLock::new(keep.then_some(bulk)) });
-        Ok(file)
+        let file = RwLock::new(keep.then(|| Arc::clone(&bulk)));
+        self.slots.push(Slot { path: path.to_owned(), identity, file });
+        Ok(bulk)
     }
 
     /// A store for each file, in order.
