@@ -25,7 +25,7 @@ const WINDOW: usize = 1 << 12;
 
 /// Opens a map of a file. An index of at most 2 MiB is read once. Of a longer one, entries are
 /// looked up near the place that is asked for, as chunks are written mostly in the order of the
-/// index: what stands far from its place there is shown as unclaimed. Owners are frames.
+/// index: a chunk whose entry is far from that place is shown as unclaimed. Owners are frames.
 ///
 /// # Errors
 /// What is wrong with the header, if it is none or of another layout; the store's.

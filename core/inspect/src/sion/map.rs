@@ -69,7 +69,7 @@ fn tables_of(meta1: &Meta1) -> Vec<Region> {
     ]
 }
 
-/// META2, and what stands behind it.
+/// META2, and what follows it.
 fn behind<S: Subject>(store: &S, head: &Head) -> Result<Vec<Region>, Failed<S>> {
     let Some(meta2) = head.meta2 else { return Ok(Vec::new()) };
     let counts = meta2.blockcounts();

@@ -323,7 +323,7 @@ fn long_gsd(entries: u64) -> Vec<u8> {
     bytes.extend(b"a\0");
     bytes.resize(1024, 0);
     for slot in 0..entries {
-        // Pairs stand in the other order, as those of a frame may.
+        // Pairs are in the other order, as those of a frame may be.
         let place = data + 4 * (slot ^ 1);
         bytes.extend([slot / 2, 1, place].map(u64::to_le_bytes).concat());
         bytes.extend([1, 0, 0, 0, 0, 0, 9, 0]);

@@ -304,7 +304,7 @@ impl<S: Subject> Judge<'_, S> {
     }
 }
 
-/// Whether two of these chunks share bytes. Most stand one behind the other.
+/// Whether two of these chunks share bytes. Most of them follow one another in the file.
 fn share_bytes(chunks: &[Chunk]) -> bool {
     if chunks.is_sorted_by(|a, b| a.span.end() <= b.span.offset()) {
         return false;
