@@ -56,20 +56,28 @@ pub fn buddy_path(path: &Path, number: u32) -> PathBuf {
 }
 
 /// Number of buddy sets that are looked for: their numbers have two digits.
-const MAX_BUDDIES: u32 = 100;
+pub(super) const MAX_BUDDIES: u32 = 100;
 
 /// The copy of the physical file `number` of the set at `path` in a buddy set, if the file does not
 /// exist and the copy does.
 pub(crate) fn copy_if_lost(path: &Path, number: u32) -> Option<PathBuf> {
-    let is_lost = |path: &Path| {
-        let found = std::fs::symlink_metadata(path);
-        found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-    };
     if !is_lost(&sibling_path(path, number)) {
         return None;
     }
     let mut copies = (0..MAX_BUDDIES).map(|buddy| sibling_path(&buddy_path(path, buddy), number));
     copies.find(|copy| !is_lost(copy))
+}
+
+/// The first file that exists of buddy set `buddy` of the set at `path`, which has `nfiles` files.
+/// A reader looks for each of them, also if others are lost.
+pub(super) fn file_of_buddy(path: &Path, buddy: u32, nfiles: u32) -> Option<PathBuf> {
+    let buddy = buddy_path(path, buddy);
+    (0..nfiles).map(|number| sibling_path(&buddy, number)).find(|file| !is_lost(file))
+}
+
+fn is_lost(path: &Path) -> bool {
+    let found = std::fs::symlink_metadata(path);
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn with_suffix(path: &Path, suffix: impl fmt::Display) -> PathBuf {

@@ -252,7 +252,7 @@ impl Builder {
         let mapping = self.mapping(&files);
 
         let mut made = NewFiles { paths: Vec::new() };
-        refuse_other(path, self.buddies, self.overwrite)?;
+        refuse_other(path, (self.nfiles, self.buddies), self.overwrite)?;
         let entries = self.ntasks; // each task has one in the mapping, and no keeper has
         let mut planned = vec![self.plan_set(&files, paths, (&prefix, entries), &mut made)?];
         for BuddyPlan { path, builder, set, .. } in &mut buddies {

@@ -1,17 +1,17 @@
 //! [`FileWriter`] writes a set; [`Reopen`] appends to one.
 
 use super::Durability;
+use super::buddies::check_copy;
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::{Strand, TaskWriter};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::shown;
-use crate::sion::file::{OpenOptions, Opened};
-use crate::sion::siblings::{buddy_path, sibling_path};
+use crate::sion::file::{File, OpenOptions, Opened};
+use crate::sion::siblings::{MAX_BUDDIES, buddy_path, file_of_buddy, sibling_path};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, io};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
     self as core_sion, Blocks, Book, KeyvalMode, Meta1, Physical, SealState, Varheader,
@@ -175,14 +175,6 @@ impl FileWriter {
         self.all_parts().try_for_each(|part| part.commit())
     }
 
-    /// Checks that each stream is as long as its copies.
-    fn check_copies(&self) -> Result<(), Error> {
-        if self.buddies.is_empty() {
-            return Ok(());
-        }
-        (0..self.ntasks).try_for_each(|task| self.task(task)?.check_copies())
-    }
-
     /// Commits for the last time. META2 is put where SIONlib puts it, and nothing follows it. Task
     /// writers that still exist cannot write any more.
     ///
@@ -254,37 +246,40 @@ impl Reopen {
         self
     }
 
-    /// Goes on with the set whose first file is at `path`, and with its buddy sets, those whose
-    /// first files are there: so that they stay copies.
+    /// Opens the set whose first file is at `path`, and all of its buddy sets of which a file
+    /// exists: so they stay copies.
     ///
     /// # Errors
     /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
-    /// [`Stale`](crate::sion::ErrorKind::Stale) if a buddy set does not end where the set does; a
+    /// [`Stale`](crate::sion::ErrorKind::Stale) if a buddy set does not end where the set does;
+    /// [`Sibling`](crate::sion::ErrorKind::Sibling) if a file of a set or buddy set is lost; a
     /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
-        let parts = self.open_set(path)?;
+        let (main, parts) = self.open_set(path)?;
+        let nfiles = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let mut buddies = Vec::new();
-        for level in 0.. {
-            let buddy = buddy_path(path, level);
-            match fs::symlink_metadata(&buddy) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                _ => buddies.push(self.open_set(&buddy)?),
+        for level in 0..MAX_BUDDIES {
+            if file_of_buddy(path, level, nfiles).is_none() {
+                break;
             }
+            let (copy, parts) = self.open_set(&buddy_path(path, level))?;
+            check_copy(&main, &copy)?;
+            buddies.push(parts);
         }
-        let writer = FileWriter::new(path, parts, buddies);
-        writer.check_copies()?;
-        Ok(writer)
+        Ok(FileWriter::new(path, parts, buddies))
     }
 
-    fn open_set(&self, path: &Path) -> Result<Vec<Part>, Error> {
+    fn open_set(&self, path: &Path) -> Result<(File, Vec<Part>), Error> {
         // As a reader would: all of the set is there, and belongs together.
-        let nfiles = match OpenOptions::new().buddies(false).open(path)? {
-            Opened::Closed(file) => file.files().len(),
+        let file = match OpenOptions::new().buddies(false).open(path)? {
+            Opened::Closed(file) => file,
             Opened::Unclosed(set) => return Err(set.not_closed()),
         };
-        let numbers = 0..u32::try_from(nfiles).unwrap_or(u32::MAX);
-        numbers.map(|number| self.open_part(sibling_path(path, number))).collect()
+        let numbers = 0..u32::try_from(file.files().len()).unwrap_or(u32::MAX);
+        let parts = numbers.map(|number| self.open_part(sibling_path(path, number)));
+        let parts = parts.collect::<Result<_, _>>()?;
+        Ok((file, parts))
     }
 
     fn open_part(&self, path: PathBuf) -> Result<Part, Error> {

@@ -111,22 +111,6 @@ impl TaskWriter {
         std::iter::once(&self.own).chain(&self.copies)
     }
 
-    /// Checks that the copies end where the stream does.
-    pub(super) fn check_copies(&self) -> Result<(), Error> {
-        let end = |strand: &Strand| {
-            let stream = lock(&strand.stream);
-            (stream.cursor().chunk(), stream.cursor().used())
-        };
-        match self.copies.iter().find(|copy| end(copy) != end(&self.own)) {
-            None => Ok(()),
-            Some(copy) => {
-                let main = self.own.part.path().to_owned();
-                let kind = crate::sion::ErrorKind::Stale { task: self.task, main };
-                Err(Error::new(copy.part.path(), kind))
-            }
-        }
-    }
-
     /// Number of the task in its set.
     #[must_use]
     pub const fn task(&self) -> u64 {

@@ -222,3 +222,21 @@ fn a_copy_that_is_behind_its_stream_is_not_appended_to() {
     assert_eq!(*task, 2);
     assert!(matches!(OpenOptions::new().open(&path).unwrap(), Opened::Closed(_)));
 }
+
+#[test]
+fn a_set_with_a_part_of_its_copies_is_not_appended_to() {
+    for lost in 0..2 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sion");
+        write(&path, 2, 1);
+        let copy = buddy_path(&path, 0);
+        fs::remove_file(sibling(&copy, lost)).unwrap();
+        let error = FileWriter::reopen(&path).unwrap_err();
+        assert_eq!(error.path(), sibling(&copy, lost)); // else what is left would be no copy
+        for number in 0..2 {
+            fs::remove_file(sibling(&path, number)).unwrap();
+        }
+        let error = Builder::new(2).nfiles(2).create(&path).unwrap_err();
+        assert_eq!(error.path(), sibling(&copy, 1 - lost));
+    }
+}
