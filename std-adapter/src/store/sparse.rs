@@ -75,20 +75,23 @@ fn parts_with_data(file: &PosixFile) -> io::Result<Vec<Span>> {
     let size = file.size()?;
     let mut parts = Vec::new();
     let mut at = 0;
-    while at < size {
-        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-            Ok(start) => start.max(at),
-            Err(Errno::NXIO) => break, // only a hole follows
-            Err(_) => at,
-        };
-        let end = match rustix::fs::seek(file, SeekFrom::Hole(start)) {
-            Ok(end) if end > start => end.min(size),
-            _ => size,
-        };
-        if let Some(len) = end.checked_sub(start) {
-            parts.extend(Span::new(start, len));
-        }
+    while let Some((start, end)) = next_data(file, at, size).filter(|_| at < size) {
+        parts.extend(Span::between(start, end).filter(|part| !part.is_empty()));
         at = end;
     }
     Ok(parts)
+}
+
+/// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
+/// are `last` if only a hole follows there, and `None` is a hole up to the end of the file.
+pub(super) fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
+    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start.clamp(at, last),
+        Err(Errno::NXIO) => return None,
+        Err(_) => return Some((at, last)), // the file system does not know its holes
+    };
+    match rustix::fs::seek(file, SeekFrom::Hole(start)) {
+        Ok(end) if end > start => Some((start, end.min(last))),
+        _ => Some((start, last)),
+    }
 }

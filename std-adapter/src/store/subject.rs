@@ -1,10 +1,9 @@
 //! A file under inspection: its data is read ahead, by many threads, or past the page cache.
 
 use super::bulk::{Ahead, Bulk};
+use super::sparse::next_data;
 use crate::each::{all_processors, for_each};
 use crate::posix::PosixFile;
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -167,19 +166,5 @@ impl Reader {
             at = end;
         }
         Ok(crc)
-    }
-}
-
-/// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
-/// are `last` if only a hole follows there, and `None` is a hole up to the end of the file.
-fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
-    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-        Ok(start) => start.clamp(at, last),
-        Err(Errno::NXIO) => return None,
-        Err(_) => return Some((at, last)), // the file system does not know its holes
-    };
-    match rustix::fs::seek(file, SeekFrom::Hole(start)) {
-        Ok(end) if end > start => Some((start, end.min(last))),
-        _ => Some((start, last)),
     }
 }
