@@ -8,6 +8,7 @@
 mod adopt;
 mod begin;
 mod commit;
+mod facts;
 mod frame;
 mod index;
 mod names;
@@ -403,92 +404,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
 fn memory_len(memory: &mut [Slot]) -> usize {
     let len = memory.as_mut_bytes().len();
     len.saturating_sub(if len >= 2 * WINDOW { WINDOW } else { 0 })
-}
-
-impl<B> Book<B> {
-    /// A book of a file that [`start`](Self::start) opens.
-    #[inline]
-    pub(super) fn unopened(memory: B, checksum: Checksum) -> Self {
-        Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
-    }
-
-    /// Whether the current frame has no chunks.
-    #[must_use]
-    pub const fn is_frame_empty(&self) -> bool {
-        self.counts.open_len() == 0
-    }
-
-    /// The number of ended frames, including those that are not committed.
-    #[must_use]
-    pub const fn frames(&self) -> u64 {
-        self.tail.frame
-    }
-
-    /// The number of names, including those that are not committed.
-    #[must_use]
-    pub const fn names(&self) -> u32 {
-        self.tail.names_count
-    }
-
-    /// The id of the next new name.
-    pub(super) fn next_id(&self) -> u16 {
-        u16::try_from(self.tail.names_count).unwrap_or(u16::MAX)
-    }
-
-    /// The file layer.
-    #[must_use]
-    pub const fn version(&self) -> Version {
-        self.tail.version
-    }
-
-    /// The end of all bytes that were written or placed, where the next chunk may begin.
-    #[must_use]
-    pub const fn data_end(&self) -> u64 {
-        self.tail.data_end
-    }
-
-    /// Whether the frames have checksums.
-    #[must_use]
-    pub const fn has_checksums(&self) -> bool {
-        self.tail.checksums
-    }
-
-    pub(super) const fn checksum(&self) -> Checksum {
-        self.checksum
-    }
-
-    /// The checksums of the bytes that the next commit adds.
-    pub(super) const fn sums(&self) -> Sums {
-        self.tail.sums
-    }
-
-    pub(super) const fn set_sums(&mut self, sums: Sums) {
-        self.tail.sums = sums;
-    }
-
-    /// Whether all chunks and names that were written are committed.
-    #[must_use]
-    pub const fn is_committed(&self) -> bool {
-        let (tail, committed) = (&self.tail, self.tail.image.commit.names.get());
-        let has_names = !tail.is_adopted || tail.names_count == committed;
-        self.counts.is_empty() && tail.entries == tail.committed && has_names && !tail.is_torn
-    }
-
-    /// Sets whether the next commits take one sync instead of two where that is possible; see
-    /// [`Attributes::one_sync`](super::Attributes::one_sync). The first of them takes two syncs and
-    /// announces this to readers.
-    pub const fn set_one_sync(&mut self, one_sync: bool) {
-        if self.tail.one_sync != one_sync {
-            (self.tail.one_sync, self.tail.sums) = (one_sync, Sums::NONE);
-        }
-    }
-
-    /// Sets whether new names go to the visible name list while it has room, instead of a new list.
-    /// Use it only for a file that nobody reads before it is closed, also after a crash: readers
-    /// would see names that are not committed.
-    pub const fn set_names_in_place(&mut self, in_place: bool) {
-        self.tail.names_in_place = in_place;
-    }
 }
 
 /// The number of rows of `m` values in `len` bytes.
