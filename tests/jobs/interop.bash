@@ -2,7 +2,7 @@
 
 need_node kaitai-struct-compiler@0.11.0 js-yaml@4
 need_python kaitaistruct==0.11
-cargo build --release -p striae --bin striae
+cargo build -p striae --bin striae
 cargo build -p striae-tests --example sion_kinds --example gsd_ops --example gsd_hoomd
 
 # Runs a comparison. Its last line says how many there were, and none may have failed.
@@ -19,7 +19,7 @@ agree() {
 # Compares the files in a folder with what a generated parser and striae say of them.
 compare() {
     agree "$1" "$target/venv/bin/python" "tests/interop/$1" --parser "$target/ksy" \
-        "$target/release/striae" "$2"
+        "$target/debug/striae" "$2"
 }
 
 # gsd and striae write and read the same files: version of gsd, programs in which they take turns.
@@ -29,7 +29,7 @@ take_turns() {
     mkdir "$target/gsd-files"
     agree "gsd $1" "$target/venv-gsd-$1/bin/python" tests/interop/gsd_stock.py --programs "$2" \
         --parser "$target/ksy" --keep "$target/gsd-files" \
-        "$target/debug/examples/gsd_ops" "$target/release/striae" tests/golden/gsd
+        "$target/debug/examples/gsd_ops" "$target/debug/striae" tests/golden/gsd
     compare gsd_ksy.py "$target/gsd-files"
     rm -rf "$target/gsd-files"
 }
