@@ -1,10 +1,56 @@
 //! Errors of classic netCDF files, and of requests to them.
 
+use super::cursor::ListKind;
 use super::raw::TABLES;
 use crate::field::FieldId;
+use crate::store::usize_to_u64;
 use core::fmt;
 
-/// Why a classic netCDF file cannot be read, or why a request is wrong.
+/// Why an item of a definition is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The name is empty, longer than 256 bytes, or has a character that netCDF refuses.
+    Name,
+    /// An item before it in the list has this name.
+    SameName,
+    /// A dimension has length 0, as one before it: only the record dimension may have it.
+    SecondRecordDim,
+    /// The record dimension is not the first of a variable.
+    RecordDimNotFirst,
+    /// There is no dimension with this number.
+    NoDim,
+    /// The version has no such type.
+    NoType,
+    /// The bytes of an attribute are not whole values.
+    Values,
+    /// The length or the number of items exceeds what the version can express.
+    Length,
+    /// The variable, or its place, exceeds what the version can express.
+    Size,
+    /// The definition has changed since it was checked.
+    Changed,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Name => "its name is empty, too long, or has a wrong character",
+            Self::SameName => "an item before it has its name",
+            Self::SecondRecordDim => "its length is 0, as that of the record dimension",
+            Self::RecordDimNotFirst => "the record dimension is not its first",
+            Self::NoDim => "one of its dimensions does not exist",
+            Self::NoType => "the version does not have its type",
+            Self::Values => "its bytes are not whole values",
+            Self::Length => "its length is too large for the version",
+            Self::Size => "it is too large, or too far from the start, for the version",
+            Self::Changed => "the definition has changed since it was checked",
+        })
+    }
+}
+
+/// Why a classic netCDF file cannot be read or written, or why a request is wrong.
 ///
 /// The text names the field, its offset in the file in bytes, the value found, and the right
 /// values.
@@ -104,6 +150,31 @@ pub enum Error {
         /// The length of the file in bytes.
         file_len: u64,
     },
+    /// The caller: an item of a definition is wrong.
+    Define {
+        /// The list of the item.
+        list: ListKind,
+        /// Number of the variable, for its attributes; else 0.
+        varid: u64,
+        /// Number of the item in the list.
+        number: u64,
+        /// The fault.
+        flaw: Flaw,
+    },
+    /// The caller: no file of this version has so many records.
+    Records {
+        /// The number of records.
+        numrecs: u64,
+        /// The largest number.
+        max: u64,
+    },
+    /// The caller: the window is too short.
+    Window {
+        /// The bytes of the window.
+        len: u64,
+        /// The fewest bytes.
+        min: u64,
+    },
     /// The caller: the memory for the lengths of dimensions is too short.
     DimsMemory {
         /// The number of dimensions.
@@ -137,6 +208,11 @@ pub enum Error {
 const _: () = assert!(size_of::<Error>() <= 32);
 
 impl Error {
+    /// The error of a window that is too short.
+    pub(super) fn window(len: usize, min: usize) -> Self {
+        Self::Window { len: usize_to_u64(len), min: usize_to_u64(min) }
+    }
+
     /// Whether the caller is to blame and not the file.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
@@ -146,6 +222,9 @@ impl Error {
                 | Self::Rank { .. }
                 | Self::OutOfShape { .. }
                 | Self::ZeroStride { .. }
+                | Self::Define { .. }
+                | Self::Records { .. }
+                | Self::Window { .. }
         )
     }
 }
@@ -199,6 +278,18 @@ impl fmt::Display for Error {
             }
             Self::OutOfFile { offset, end, file_len } => {
                 write!(f, "data from offset {offset} to {end} are cut, the file ends at {file_len}")
+            }
+            Self::Define { list, varid, number, flaw } => match list {
+                ListKind::Dims => write!(f, "dimension {number}: {flaw}"),
+                ListKind::Gatts => write!(f, "attribute {number} of the file: {flaw}"),
+                ListKind::Vatts => write!(f, "attribute {number} of variable {varid}: {flaw}"),
+                ListKind::Vars => write!(f, "variable {number}: {flaw}"),
+            },
+            Self::Records { numrecs, max } => {
+                write!(f, "there cannot be {numrecs} records, at most {max}")
+            }
+            Self::Window { len, min } => {
+                write!(f, "the window of {len} bytes is too small, must be at least {min} bytes")
             }
             Self::DimsMemory { ndims, room } => {
                 write!(f, "{ndims} dimensions are too many, there is memory for {room}")

@@ -39,6 +39,12 @@ impl Version {
         }
     }
 
+    /// The first 4 bytes of a file.
+    #[must_use]
+    pub const fn magic(self) -> [u8; 4] {
+        [b'C', b'D', b'F', self.number()]
+    }
+
     /// The bytes of a NON_NEG: a count or a length.
     #[must_use]
     pub const fn non_neg_len(self) -> u64 {
@@ -64,6 +70,32 @@ impl Version {
             Self::Cdf1 | Self::Cdf2 => 0xffff_ffff,
             Self::Cdf5 => u64::MAX,
         }
+    }
+
+    /// The largest NON_NEG that a writer may store. netCDF defines it as signed.
+    #[must_use]
+    pub const fn max_non_neg(self) -> u64 {
+        match self {
+            Self::Cdf1 | Self::Cdf2 => 0x7fff_ffff,
+            Self::Cdf5 => 0x7fff_ffff_ffff_ffff,
+        }
+    }
+
+    /// The largest length of a dimension, and the most bytes of a variable, or of one record of it,
+    /// unless no other variable of its section follows (`ncvalidator.c:1887`).
+    #[must_use]
+    pub const fn max_len(self) -> u64 {
+        match self {
+            Self::Cdf1 => 0x7fff_fffc,
+            Self::Cdf2 => 0xffff_fffc,
+            Self::Cdf5 => 0x7fff_ffff_ffff_fffc,
+        }
+    }
+
+    /// Whether files of this version can have values of a type.
+    #[must_use]
+    pub fn has(self, nc_type: Type) -> bool {
+        self.nc_type(nc_type.number()).is_some()
     }
 
     /// The type with this number, or `None` if this version has no such type.
@@ -151,6 +183,27 @@ impl Type {
         }
     }
 
+    /// The value of elements that nobody wrote, unless the variable has the attribute `_FillValue`:
+    /// `NC_FILL_BYTE` and the others of netcdf.h, big-endian. Only the first [`size`](Self::size)
+    /// bytes count.
+    #[must_use]
+    pub const fn fill(self) -> [u8; 8] {
+        match self {
+            Self::Byte => [0x81, 0, 0, 0, 0, 0, 0, 0], // -127
+            Self::Char => [0; 8],
+            Self::Short => [0x80, 0x01, 0, 0, 0, 0, 0, 0], // -32767
+            Self::Int => [0x80, 0, 0, 0x01, 0, 0, 0, 0],   // -2147483647
+            // 15 * 2^119
+            Self::Float => [0x7c, 0xf0, 0, 0, 0, 0, 0, 0],
+            Self::Double => [0x47, 0x9e, 0, 0, 0, 0, 0, 0],
+            Self::Ubyte => [0xff, 0, 0, 0, 0, 0, 0, 0],
+            Self::Ushort => [0xff, 0xff, 0, 0, 0, 0, 0, 0],
+            Self::Uint => [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
+            Self::Int64 => [0x80, 0, 0, 0, 0, 0, 0, 0x02], // -9223372036854775806
+            Self::Uint64 => [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe],
+        }
+    }
+
     /// The name in CDL.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -181,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_name_what_has_them() {
+    fn numbers_name_what_has_them_and_fills_are_those_of_netcdf_h() {
         for version in Version::ALL {
             assert_eq!(Version::from_number(version.number()), Some(version));
         }
@@ -190,6 +243,13 @@ mod tests {
             assert_eq!(Version::Cdf5.nc_type(number), Some(ty));
             assert_eq!(Version::Cdf2.nc_type(number), Some(ty).filter(|_| number <= 6));
         }
+        assert_eq!(Type::Byte.fill()[0], (-127_i8).cast_unsigned());
+        assert_eq!(Type::Short.fill()[..2], (-32767_i16).to_be_bytes());
+        assert_eq!(Type::Int.fill()[..4], (-2_147_483_647_i32).to_be_bytes());
+        assert_eq!(Type::Float.fill()[..4], 9.969_21e36_f32.to_be_bytes());
+        assert_eq!(Type::Double.fill(), 9.969_209_968_386_869e36_f64.to_be_bytes());
+        assert_eq!(Type::Int64.fill(), (-9_223_372_036_854_775_806_i64).to_be_bytes());
+        assert_eq!(Type::Uint64.fill(), 18_446_744_073_709_551_614_u64.to_be_bytes());
         for number in [0, 12, u32::MAX] {
             assert_eq!(Version::Cdf5.nc_type(number), None);
         }

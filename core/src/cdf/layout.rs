@@ -16,7 +16,6 @@ pub const fn padded(len: u64) -> Option<u64> {
 /// The bytes from one record to the next: the sum over the record variables of their values in one
 /// record, padded to 4. If there is only one record variable, it is not padded
 /// (`spec/cdf.md#records`).
-/// 4. If there is one such variable only they are not padded (`spec/cdf.md#records`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RecordSize {
@@ -27,6 +26,9 @@ pub struct RecordSize {
 }
 
 impl RecordSize {
+    /// No record variable.
+    pub const EMPTY: Self = Self { count: 0, last: 0, padded: 0 };
+
     /// Adds a variable with `len` bytes in each record; `None` if the sum exceeds `u64::MAX`.
     #[must_use]
     pub const fn with(self, len: u64) -> Option<Self> {

@@ -9,25 +9,36 @@
 //! | [`cursor`] | a header, item by item |
 //! | [`open`] | machine: scan a header; the metadata that opening collects |
 //! | [`reader`] | read a file ([`Reader`]) |
+//! | [`values`], [`define`] | values in memory, definitions of new files |
+//! | [`plan`] | the places of the values of a new file |
+//! | [`encode`] | machine: write a header |
 //!
 //! These are the files that netCDF-C and PnetCDF write. A header's lists may be of any length and
 //! stay in the file: opening keeps the lengths of the dimensions in the caller's memory, and
 //! nothing else.
 
 pub mod cursor;
+pub mod define;
+pub mod encode;
 pub mod error;
 pub mod kind;
 pub mod layout;
 pub mod open;
+pub mod plan;
 pub mod raw;
 pub mod reader;
+pub mod values;
 
 pub use cursor::{Attr, Cursor, Dim, Item, ListKind, Var};
-pub use error::Error;
+pub use define::{AttrDef, Define, Definition, DimDef, VarDef};
+pub use encode::Encode;
+pub use error::{Error, Flaw};
 pub use kind::{Type, Version};
 pub use layout::{Layout, Region, Slab};
 pub use open::{Head, Scan, Survey, Variable};
+pub use plan::{Alignment, Plan};
 pub use reader::Reader;
+pub use values::Values;
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

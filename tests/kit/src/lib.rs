@@ -16,6 +16,7 @@
 )]
 
 // Golden files, and files that are made byte by byte.
+pub mod cdf_defined;
 pub mod golden_sets;
 pub mod gsd_files;
 pub mod gsd_stock;

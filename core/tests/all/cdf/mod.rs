@@ -3,6 +3,7 @@
 //!
 //! The files are described in `tests/golden/cdf/README.md`.
 
+mod encode;
 mod golden;
 mod hostile;
 mod made;

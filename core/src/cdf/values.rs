@@ -1,0 +1,122 @@
+//! [`Values`]: numbers or text in memory, to be stored in a file.
+
+use super::kind::Type;
+use crate::endian::ByteOrder;
+use crate::store::{copy_front, usize_to_u64};
+use zerocopy::IntoBytes;
+
+/// Values of one type in memory.
+///
+/// ```
+/// use striae_core::cdf::{Type, Values};
+/// use striae_core::endian::ByteOrder;
+///
+/// let values = Values::from(&[1.0_f32, 2.0]);
+/// assert_eq!((values.nc_type(), values.nelems()), (Type::Float, Some(2)));
+/// let mut stored = [0; 8];
+/// values.write_to(0, ByteOrder::Big, &mut stored);
+/// assert_eq!(stored, [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Values<'a> {
+    nc_type: Type,
+    order: ByteOrder,
+    bytes: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// The values in `bytes`, which are in `order`. Values in a netCDF file are big-endian.
+    #[must_use]
+    pub const fn new(nc_type: Type, order: ByteOrder, bytes: &'a [u8]) -> Self {
+        Self { nc_type, order, bytes }
+    }
+
+    /// Text, of type `char`.
+    #[must_use]
+    pub const fn text(text: &'a [u8]) -> Self {
+        Self::new(Type::Char, ByteOrder::HOST, text)
+    }
+
+    /// The type.
+    #[must_use]
+    pub const fn nc_type(&self) -> Type {
+        self.nc_type
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The number of values; `None` if the bytes are not whole values.
+    #[must_use]
+    pub fn nelems(&self) -> Option<u64> {
+        let (len, size) = (usize_to_u64(self.bytes.len()), self.nc_type.size());
+        if len.checked_rem(size) == Some(0) { len.checked_div(size) } else { None }
+    }
+
+    /// The bytes, if they are in `order` or if each value is one byte.
+    #[must_use]
+    pub fn stored(&self, order: ByteOrder) -> Option<&'a [u8]> {
+        (self.order == order || self.nc_type.size() == 1).then_some(self.bytes)
+    }
+
+    /// Writes values in `order` to the front of `buf`, from byte `from` on, which must be the start
+    /// of a value. Returns the number of bytes: those of all whole values that fit.
+    pub fn write_to(&self, from: usize, order: ByteOrder, buf: &mut [u8]) -> usize {
+        let size = usize::try_from(self.nc_type.size()).unwrap_or(1);
+        let whole = buf.len().saturating_sub(buf.len().checked_rem(size).unwrap_or(0));
+        let front = buf.get_mut(..whole).unwrap_or_default();
+        let len = copy_front(self.bytes.get(from..).unwrap_or_default(), front);
+        if self.order != order {
+            let copied = front.get_mut(..len).unwrap_or_default();
+            match size {
+                2 => copied.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+                4 => copied.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+                8 => copied.chunks_exact_mut(8).for_each(<[u8]>::reverse),
+                _ => {}
+            }
+        }
+        len
+    }
+}
+
+impl<'a> From<&'a str> for Values<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::text(text.as_bytes())
+    }
+}
+
+macro_rules! values_of {
+    ($($int:ty => $Type:ident),+) => { $(
+        impl<'a> From<&'a [$int]> for Values<'a> {
+            fn from(values: &'a [$int]) -> Self {
+                Self::new(Type::$Type, ByteOrder::HOST, values.as_bytes())
+            }
+        }
+
+        impl<'a, const N: usize> From<&'a [$int; N]> for Values<'a> {
+            fn from(values: &'a [$int; N]) -> Self {
+                values.as_slice().into()
+            }
+        }
+
+        impl<'a> From<&'a $int> for Values<'a> {
+            fn from(value: &'a $int) -> Self {
+                core::slice::from_ref(value).into()
+            }
+        }
+    )+ };
+}
+
+values_of!(
+    i8 => Byte, i16 => Short, i32 => Int, f32 => Float, f64 => Double,
+    u8 => Ubyte, u16 => Ushort, u32 => Uint, i64 => Int64, u64 => Uint64
+);
