@@ -148,5 +148,7 @@ pub mod cdf;
 pub mod ffrecord;
 #[cfg(feature = "gsd")]
 pub mod gsd;
+#[cfg(feature = "blob")]
+pub mod hdf5;
 #[cfg(feature = "sion")]
 pub mod sion;

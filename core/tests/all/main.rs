@@ -24,6 +24,7 @@ mod gsd_names;
 mod gsd_stock;
 mod gsd_upgrade;
 mod gsd_writer;
+mod hdf5;
 mod hostile;
 mod layout_laws;
 mod recover;

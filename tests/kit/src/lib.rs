@@ -31,6 +31,7 @@ pub mod cdf_opening;
 pub mod everything;
 pub mod ffrecord_opening;
 pub mod gsd_everything;
+pub mod hdf5_opening;
 pub mod history;
 
 // Where files are, and what happens to them there.
