@@ -15,7 +15,7 @@
 //! | moving bytes | [`store`], [`step`] | stores that read and write by offset; machines and drivers |
 //! | following pointers | [`source`] | parsers that are called again when bytes are missing |
 //! | devices | `align` | plans of aligned reads and writes |
-//! | formats | `sion`, `gsd`, `ffrecord`, `cdf` | one folder for each format, with like modules |
+//! | formats | `sion`, `gsd`, `ffrecord`, `cdf`, `blob` | one folder for each format, with like modules |
 //!
 //! Inside a format, `raw` holds the structures of the specification. The views (`meta1`, ...) check
 //! bytes and give access to them. `layout` turns numbers into [`span::Span`]s. The machines
@@ -118,10 +118,10 @@
 //!
 //! # Features
 //!
-//! `sion`, `gsd`, `ffrecord`, `cdf` and `align` (all default): SIONlib, GSD, ffrecord and classic
-//! netCDF files, and aligned reading and writing. `async`: asynchronous stores, readers and
-//! writers, and `embedded_io_async`. `defmt`: `defmt::Format` for errors and small types. Features
-//! only add.
+//! `sion`, `gsd`, `ffrecord`, `cdf`, `blob` and `align` (all default): SIONlib, GSD, ffrecord and
+//! classic netCDF files, blob files of E3SM-IO, and aligned reading and writing. `async`:
+//! asynchronous stores, readers and writers, and `embedded_io_async`. `defmt`: `defmt::Format` for
+//! errors and small types. Features only add.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -137,11 +137,13 @@ pub mod span;
 pub mod step;
 pub mod store;
 
-#[cfg(any(feature = "gsd", feature = "align"))]
+#[cfg(any(feature = "gsd", feature = "blob", feature = "align"))]
 mod sort;
 
 #[cfg(feature = "align")]
 pub mod align;
+#[cfg(feature = "blob")]
+pub mod blob;
 #[cfg(feature = "cdf")]
 pub mod cdf;
 #[cfg(feature = "ffrecord")]

@@ -14,6 +14,7 @@
 )]
 
 mod align;
+mod blob;
 mod cdf;
 mod ffrecord;
 mod golden;

@@ -19,6 +19,7 @@
 #![no_std]
 
 mod align;
+mod blob;
 mod cdf;
 mod ffrecord;
 mod foundation;

@@ -1,0 +1,141 @@
+//! Errors of blob files, and of requests to them.
+
+use super::names::{Name, Part};
+use core::fmt;
+use core::num::NonZeroU32;
+
+/// Why a subfile cannot be read, or why a request is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// The file: a number of a blob is less than 0.
+    Negative {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// Which number.
+        part: Part,
+        /// The blob, from 0.
+        blob: u32,
+        /// The value found.
+        value: i64,
+    },
+    /// The file: a number of a blob is too large.
+    TooLarge {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// Which number.
+        part: Part,
+        /// The blob, from 0.
+        blob: u32,
+        /// The value found.
+        value: u64,
+        /// The largest right value.
+        max: u64,
+    },
+    /// The file: a number of a blob contradicts the others.
+    Differs {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// Which number.
+        part: Part,
+        /// The blob, from 0.
+        blob: u32,
+        /// The value found.
+        value: u64,
+        /// The right value.
+        expected: u64,
+    },
+    /// The file: the elements of all blobs are not as many as the header says.
+    Elements {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// The number of elements of all blobs.
+        found: u64,
+        /// The number that the header has.
+        nelems: u64,
+    },
+    /// The file: the blobs end before or after the end of the data.
+    Blobs {
+        /// The bytes of the blobs.
+        found: u64,
+        /// The bytes of the data.
+        data_len: u64,
+    },
+    /// The file: the data end inside a blob.
+    Cut {
+        /// The blob, from 0.
+        blob: u32,
+        /// The end of the blob, or of the part of it that was needed.
+        end: u64,
+        /// The end of the data.
+        data_end: u64,
+    },
+    /// The file: a blob is larger than any file.
+    Size {
+        /// The blob, from 0.
+        blob: u32,
+    },
+    /// The caller: memory for a table is too short.
+    Memory {
+        /// The number of entries that are needed.
+        need: u64,
+        /// The number of entries that fit.
+        room: u64,
+    },
+}
+
+const _: () = assert!(size_of::<Error>() <= 32);
+
+impl Error {
+    /// Whether the caller is to blame and not the file.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        matches!(self, Self::Memory { .. })
+    }
+}
+
+/// A number of a blob in error texts: `D1.nreqs of blob 3`.
+struct Of(NonZeroU32, Part, u32);
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(id, part, blob) = *self;
+        write!(f, "{} of blob {blob}", Name::Of { id, part })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Negative { id, part, blob, value } => {
+                write!(f, "{} is {value}, must be at least 0", Of(id, part, blob))
+            }
+            Self::TooLarge { id, part, blob, value, max } => {
+                write!(f, "{} is {value}, must be at most {max}", Of(id, part, blob))
+            }
+            Self::Differs { id, part, blob, value, expected } => {
+                write!(f, "{} is {value}, must be {expected}", Of(id, part, blob))
+            }
+            Self::Elements { id, found, nelems } => {
+                let name = Name::Of { id, part: Part::Nelems };
+                write!(f, "{name} is {nelems}, the blobs have {found} elements")
+            }
+            Self::Blobs { found, data_len } => {
+                write!(f, "the blobs have {found} bytes, the data have {data_len}")
+            }
+            Self::Cut { blob, end, data_end } => {
+                write!(
+                    f,
+                    "blob {blob} is cut: it needs bytes up to {end}, the data end at {data_end}"
+                )
+            }
+            Self::Size { blob } => write!(f, "blob {blob} is larger than any file"),
+            Self::Memory { need, room } => {
+                write!(f, "{need} entries are too many, there is memory for {room}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,28 @@
+//! Blob files of E3SM-IO: decomposed arrays in subfiles (`spec/blob.md`).
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`names`] | the names of dimensions, variables and attributes |
+//! | [`layout`] | the places of a blob's elements, in both layouts |
+//! | [`walk`] | machine: finds the blobs of a process-centric subfile |
+//! | [`find`] | where elements of the canonical array are: maps, regions |
+//! | [`error`] | errors |
+//!
+//! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
+//! one after another. A *decomposition* says which elements of the canonical array these are: the
+//! map of a blob is a list of requests, each an offset in the flattened array and a length. A
+//! *subfile* holds the blobs of some processes and a header in the grammar of [`cdf`](crate::cdf).
+//! In the variable-centric layout it is a CDF-5 file, and the blobs of a variable follow each
+//! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
+
+pub mod error;
+pub mod find;
+pub mod layout;
+pub mod names;
+pub mod walk;
+
+pub use error::Error;
+pub use find::{Gather, Piece, Place, Run, Runs, Take};
+pub use layout::{Content, Share, Width};
+pub use names::{Name, Part};
+pub use walk::Walk;

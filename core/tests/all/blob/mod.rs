@@ -1,0 +1,6 @@
+//! Blob files: the layouts are those of a plain writer, and elements are found where a table of all
+//! elements has them.
+
+mod find;
+mod layout;
+mod walk;

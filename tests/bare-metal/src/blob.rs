@@ -1,0 +1,119 @@
+//! Blob files of E3SM-IO.
+
+use crate::host::{Host, Text};
+use crate::{Fail, entries};
+use core::fmt::Write;
+use core::num::NonZeroU32;
+use striae_core::blob::find::{overlap, resolve, sort};
+use striae_core::blob::layout::{maps_len, width_of_blob};
+use striae_core::blob::walk::Data;
+use striae_core::blob::{
+    Content, Error, Gather, Name, Part, Place, Run, Runs, Share, Take, Walk, Width,
+};
+use striae_core::cdf::{Layout, Region};
+use striae_core::endian::ByteOrder;
+use striae_core::span::Span;
+use striae_core::step::drive_read;
+use striae_core::store::usize_to_u64;
+
+/// Runs from lent bytes.
+fn runs_of(bytes: &[u8]) -> [Run; 8] {
+    let mut runs = [Run::default(); 8];
+    for (run, bytes) in runs.iter_mut().zip(bytes.chunks_exact(4)) {
+        if let &[offset, len, blob, position] = bytes {
+            let place = Place { subfile: 0, blob: blob.into(), position: position.into() };
+            *run = Run { offset: offset.into(), len: len.into(), place };
+        }
+    }
+    runs
+}
+
+entries! {
+    fn gate_blob_names(bytes) {
+        let name = Name::parse(bytes).ok_or(Fail)?;
+        write!(Text, "{name}")?;
+        let Name::Of { part, .. } = name else { return Ok(0) };
+        let stored = part.stored().ok_or(Fail)?;
+        Ok(usize_to_u64(part.suffix().len()) ^ usize_to_u64(stored.description.len()))
+    }
+
+    fn gate_blob_layout(_bytes, begin: u64, len: u64, recsize: u64, nreqs: u64, start: u64, count: u64) {
+        let share = Share { nreqs, start, count };
+        let first = Span::new(begin, len).ok_or(Fail)?;
+        let layout = Layout { first, recsize: Some(recsize).filter(|&n| n != 0), value_len: 8 };
+        let sum = share.in_variable(layout, count).ok_or(Fail)?.end();
+        let sum = sum ^ share.in_values(first, recsize).ok_or(Fail)?.end();
+        let [offsets, lengths] = share.requests(begin).ok_or(Fail)?;
+        Ok(sum ^ offsets.end() ^ lengths.end() ^ share.map_len().ok_or(Fail)?)
+    }
+
+    fn gate_blob_width(_bytes, len: u64, decomposition: usize, whole: u64, nreqs: u64, blob: u32) {
+        let shares = [Share { nreqs, start: 0, count: len }; 3];
+        let mut memory = [0; 3];
+        let mut width = Width::new(&mut memory);
+        width.add(Content::Whole { len: whole }).ok_or(Fail)?;
+        width.add(Content::Elements { decomposition, len }).ok_or(Fail)?;
+        let sum = width.of_blob(blob, &shares).ok_or(Fail)? ^ maps_len(&shares).ok_or(Fail)?;
+        let sum = sum ^ width.whole() ^ width.elements().iter().sum::<u64>();
+        let mut memory = [whole, len];
+        let again = Width::of_parts(whole, &mut memory).of_blob(blob, &shares).ok_or(Fail)?;
+        Ok(sum ^ again ^ width_of_blob(whole, &[len], blob, &shares).ok_or(Fail)?)
+    }
+
+    fn gate_blob_walk(window, offset: u64, len: u64, big: bool, whole: u64, most: u64, nblobs: usize) {
+        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        let span = Span::new(offset, len).ok_or(Fail)?;
+        let (elements, nelems, max_nreqs) = (&[whole; 2], &[most; 2], &[most; 2]);
+        let data = Data { span, order, whole, elements, nelems, max_nreqs };
+        let (mut starts, mut shares) = ([0; 8], [Share::default(); 16]);
+        let starts = starts.get_mut(..nblobs).ok_or(Fail)?;
+        let shares = shares.get_mut(..nblobs.saturating_mul(2)).ok_or(Fail)?;
+        let mut walk = Walk::new(data, starts, shares)?;
+        drive_read(&mut walk, &Host { file: 0 }, window)?;
+        Ok(starts.iter().fold(0, |sum, start| sum ^ start))
+    }
+
+    fn gate_blob_find(bytes, element: u64, total: u64) {
+        let mut runs = runs_of(bytes);
+        sort(&mut runs);
+        let mut spare = [Run::default(); 24];
+        let is_over = overlap(&runs);
+        let runs = Runs::new(resolve(&mut runs, &mut spare)?).ok_or(Fail)?;
+        let run = runs.find(element).ok_or(Fail)?.clipped(total).ok_or(Fail)?;
+        let sum = run.end() ^ runs.covered() ^ u64::from(is_over);
+        let span = Span::new(element, total).ok_or(Fail)?;
+        let sum = runs.pieces(span).fold(sum, |sum, piece| sum ^ piece.offset ^ piece.len);
+        Ok(sum ^ usize_to_u64(runs.as_slice().len()))
+    }
+
+    fn gate_blob_gather(bytes, rows: u64, columns: u64, at: u64, stride: u64) {
+        let mut runs = runs_of(bytes);
+        sort(&mut runs);
+        let runs = Runs::new(runs).ok_or(Fail)?;
+        let (shape, start, count) = ([rows, columns], [at; 2], [rows, at]);
+        let region = Region { start: &start, count: &count, stride: Some(&[stride; 2]) };
+        let mut gather = Gather::new(&runs, &shape, region)?;
+        let sum = gather.len() ^ u64::from(gather.is_empty());
+        let mut memory = [Take::default(); 8];
+        Ok(gather.fill(&mut memory).iter().fold(sum, |sum, take| sum ^ take.to ^ take.len))
+    }
+
+    fn gate_text64_blob_error(_bytes, id: u32, blob: u32, value: u64, signed: i64) {
+        let id = NonZeroU32::new(id).ok_or(Fail)?;
+        let part = Part::Nreqs;
+        for error in [
+            Error::Negative { id, part, blob, value: signed },
+            Error::TooLarge { id, part, blob, value, max: 0 },
+            Error::Differs { id, part, blob, value, expected: 0 },
+            Error::Elements { id, found: value, nelems: 0 },
+            Error::Blobs { found: value, data_len: 0 },
+            Error::Cut { blob, end: value, data_end: 0 },
+            Error::Size { blob },
+            Error::Memory { need: value, room: 0 },
+        ] {
+            core::hint::black_box(error.blames_caller());
+            write!(Text, "{error}")?;
+        }
+        Ok(0)
+    }
+}
