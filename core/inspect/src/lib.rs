@@ -1,4 +1,4 @@
-//! Verifies, recovers and dumps SIONlib, GSD and ffrecord files in any store.
+//! Verifies, recovers and dumps SIONlib, GSD, ffrecord and netCDF files in any store.
 //!
 //! Opening a file stops at the first error. Inspecting a file continues after an error and reports
 //! everything that it finds. `striae-core` decides what a valid file is, for both.
@@ -16,13 +16,14 @@
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
 #![cfg_attr(feature = "gsd", doc = "| [`gsd`] | GSD files |")]
 #![cfg_attr(feature = "ffrecord", doc = "| [`ffrecord`] | ffrecord files |")]
+#![cfg_attr(feature = "cdf", doc = "| [`cdf`] | classic netCDF files |")]
 //!
 //! It needs an allocator, but no operating system. The length of the file bounds the memory; the
 //! module of each format states the bound.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(any(feature = "sion", feature = "gsd", feature = "ffrecord")),
+    not(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf")),
     allow(dead_code, unused_macros, reason = "without a format nobody uses them")
 )]
 
@@ -33,6 +34,8 @@ pub mod finding;
 pub mod map;
 pub mod subject;
 
+#[cfg(feature = "cdf")]
+pub mod cdf;
 #[cfg(feature = "ffrecord")]
 pub mod ffrecord;
 #[cfg(feature = "gsd")]

@@ -35,7 +35,7 @@ pub use encode::Encode;
 pub use error::{Error, Flaw};
 pub use kind::{Type, Version};
 pub use layout::{Layout, Region, Slab};
-pub use open::{Head, Scan, Survey, Variable};
+pub use open::{Head, Measured, Scan, Survey, Variable};
 pub use plan::{Alignment, Plan};
 pub use reader::Reader;
 pub use values::Values;

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Item, ListKind, Var};
 use super::error::Error;
 use super::kind::Version;
-use super::layout::{Layout, RecordSize};
+use super::layout::{Layout, RecordSize, Region, Slab};
 use super::raw::{Header1, Var1};
 use crate::endian::ByteOrder;
 use crate::source::{Fault, Miss, Window};
@@ -41,6 +41,48 @@ pub struct Head {
     pub gatts: Cursor,
     /// The place of the first item of `var_list`, or of the end if the list is empty.
     pub vars: Cursor,
+}
+
+impl Head {
+    /// The span of the values of a record, which must be in the file; for a variable without
+    /// records, of all values.
+    ///
+    /// # Errors
+    /// [`Error::OutOfShape`] if there is no such record; [`Error::Size`] if its end exceeds
+    /// `u64::MAX`; [`Error::OutOfFile`] if the file ends before its end.
+    pub fn record(&self, layout: Layout, number: u64) -> Result<Span, Error> {
+        let length = if layout.recsize.is_some() { self.numrecs } else { 1 };
+        if length <= number {
+            return Err(Error::OutOfShape { dim: 0, last: number, length });
+        }
+        let span = layout.recsize.map_or(Some(layout.first), |_| layout.record(number));
+        let span = span.ok_or(Error::Size { begin: layout.first.offset() })?;
+        self.check_end(span.offset(), span.end())?;
+        Ok(span)
+    }
+
+    /// The places of the values of a region, which must be in the file. `shape` is the variable's
+    /// lengths; the length of the record dimension is the number of records.
+    ///
+    /// # Errors
+    /// See [`Slab::new`]; [`Error::OutOfFile`] if the file ends before the end of the region.
+    pub fn slab<'a>(
+        &self,
+        layout: Layout,
+        shape: &'a [u64],
+        region: Region<'a>,
+    ) -> Result<Slab<'a>, Error> {
+        let slab = Slab::new(layout, shape, region)?;
+        if !slab.is_empty() {
+            self.check_end(layout.first.offset(), slab.end())?;
+        }
+        Ok(slab)
+    }
+
+    const fn check_end(&self, offset: u64, end: u64) -> Result<(), Error> {
+        let file_len = self.file_len;
+        if end <= file_len { Ok(()) } else { Err(Error::OutOfFile { offset, end, file_len }) }
+    }
 }
 
 /// A variable, and the places of its values, dimensions and attributes.
@@ -126,6 +168,33 @@ pub(super) fn next(cursor: &mut Cursor, window: &Window<'_>) -> Result<ReadStep<
     }
 }
 
+/// A variable, and the size of its values, which follows from its dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// The variable in the header.
+    pub var: Var,
+    /// The place of its dimids, which its attributes follow.
+    pub items: Cursor,
+    /// The span of its values, or of the values of the first record.
+    pub first: Span,
+    /// Whether its first dimension is the record dimension.
+    pub is_record: bool,
+}
+
+impl Measured {
+    /// The variable with the places of its values. `recsize` is [`Head::recsize`].
+    #[must_use]
+    pub fn variable(self, recsize: u64) -> Variable {
+        let Self { var, items, first, is_record } = self;
+        let recsize = is_record.then_some(recsize);
+        let layout = Layout { first, recsize, value_len: var.nc_type.size() };
+        Variable { var, layout, items }
+    }
+}
+
+/// What happens at an error of a header: the first one ends its reading, or it goes on.
+pub(super) type Judge<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
+
 /// The size of a variable, computed while its dimensions come, and the place of the dimensions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
@@ -141,23 +210,22 @@ impl Extent {
         Self { values: Some(1), ndims: 0, is_record: false, items }
     }
 
-    /// Takes an item of the header. At the end of a variable it returns the variable, the bytes of
-    /// its values, or of the values of one record, and whether it has records.
+    /// Takes an item of the header. At the end of a variable it returns the variable.
     pub(super) fn take(
         &mut self,
         item: Item,
         after: &Cursor,
-        lengths: &[u64],
-        record_dim: Option<u64>,
-    ) -> Result<Option<(Var, u64, bool)>, Error> {
+        (lengths, record_dim): (&[u64], Option<u64>),
+        judge: Judge<'_>,
+    ) -> Result<Option<Measured>, Error> {
         match item {
             Item::Dimids { .. } => *self = Self::new(*after),
             Item::Dimid { varid, dimid } => {
-                if Some(dimid) == record_dim {
-                    self.is_record = self.ndims == 0;
-                    if !self.is_record {
-                        return Err(Error::RecordDimNotFirst { varid });
-                    }
+                let is_record = Some(dimid) == record_dim;
+                if is_record && self.ndims > 0 {
+                    judge(Error::RecordDimNotFirst { varid })?;
+                } else if is_record {
+                    self.is_record = true;
                 } else {
                     let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
                     let product = |values: u64| values.checked_mul(*length?);
@@ -167,26 +235,16 @@ impl Extent {
             }
             Item::Var(var) => {
                 let len = self.values.and_then(|values| values.checked_mul(var.nc_type.size()));
-                let len = len.filter(|&len| Span::new(var.begin, len).is_some());
-                let len = len.ok_or(Error::Size { begin: var.begin })?;
-                return Ok(Some((var, len, self.is_record)));
+                let Some(first) = len.and_then(|len| Span::new(var.begin, len)) else {
+                    judge(Error::Size { begin: var.begin })?;
+                    return Ok(None);
+                };
+                let Self { items, is_record, .. } = *self;
+                return Ok(Some(Measured { var, items, first, is_record }));
             }
             _ => {}
         }
         Ok(None)
-    }
-
-    /// The variable that [`take`](Self::take) returned, with its layout.
-    pub(super) fn variable(
-        &self,
-        (var, len, is_record): (Var, u64, bool),
-        recsize: u64,
-    ) -> Variable {
-        // `take` saw that it has an end.
-        let first = Span::new(var.begin, len).unwrap_or(Span::ZERO);
-        let recsize = is_record.then_some(recsize);
-        let layout = Layout { first, recsize, value_len: var.nc_type.size() };
-        Variable { var, layout, items: self.items }
     }
 }
 
@@ -199,19 +257,19 @@ struct Section {
 }
 
 impl Section {
-    fn add(&mut self, var: Var, len: u64) -> Result<(), Error> {
-        check_begin(Some(var), self.end)?;
-        self.first = self.first.or(Some(var));
-        self.end = var.begin.saturating_add(len); // exact: `Extent` saw that it has an end
+    fn add(&mut self, measured: Measured, judge: Judge<'_>) -> Result<(), Error> {
+        check_begin(Some(measured.var), self.end, judge)?;
+        self.first = self.first.or(Some(measured.var));
+        self.end = self.end.max(measured.first.end());
         Ok(())
     }
 }
 
 /// Checks that a variable does not begin before `min`.
-fn check_begin(var: Option<Var>, min: u64) -> Result<(), Error> {
+fn check_begin(var: Option<Var>, min: u64, judge: Judge<'_>) -> Result<(), Error> {
     match var {
         Some(Var { begin, begin_at, .. }) if begin < min => {
-            Err(Error::TooSmall { field: Var1::begin, offset: begin_at, value: begin, min })
+            judge(Error::TooSmall { field: Var1::begin, offset: begin_at, value: begin, min })
         }
         _ => Ok(()),
     }
@@ -227,16 +285,27 @@ pub struct Survey<'m> {
     records: RecordSize,
     fixed: Section,
     record: Section,
+    measured: Option<Measured>,
+    /// Whether `begin` is the place of values.
+    has_values: bool,
 }
 
 impl<'m> Survey<'m> {
     /// Makes an empty survey. `lengths` needs an entry for each dimension.
     #[must_use]
     pub fn new(file_len: u64, lengths: &'m mut [u64]) -> Self {
+        Self { has_values: true, ..Self::of_header(file_len, lengths) }
+    }
+
+    /// Makes an empty survey of a header without values, of at most `len` bytes: a `begin` can be
+    /// anything. The header in the HDF5 files of E3SM-IO is one. `lengths` needs an entry for each
+    /// dimension.
+    #[must_use]
+    pub fn of_header(len: u64, lengths: &'m mut [u64]) -> Self {
         let start = Cursor::new(ByteOrder::Big);
         let head = Head {
             version: Version::Cdf1,
-            file_len,
+            file_len: len,
             header_len: 0,
             numrecs: 0,
             is_streaming: false,
@@ -251,7 +320,8 @@ impl<'m> Survey<'m> {
         };
         let (fixed, record) = (Section::default(), Section::default());
         let (extent, records) = (Extent::new(start), RecordSize::default());
-        Self { lengths, head, extent, records, fixed, record }
+        let (measured, has_values) = (None, false);
+        Self { lengths, head, extent, records, fixed, record, measured, has_values }
     }
 
     /// The length of the file in bytes.
@@ -265,6 +335,21 @@ impl<'m> Survey<'m> {
     /// [`Error::DimsMemory`] if there are more dimensions than `lengths` has entries; another
     /// [`Error`], which blames the file, if items contradict each other.
     pub fn take(&mut self, item: Item, after: &Cursor) -> Result<ControlFlow<Option<Head>>, Error> {
+        self.judge(item, after, &mut Err)
+    }
+
+    /// [`take`](Self::take), which passes an error that blames the file to `judge` and goes on if
+    /// `judge` returns no error.
+    ///
+    /// # Errors
+    /// [`Error::DimsMemory`] if there are more dimensions than `lengths` has entries; the errors of
+    /// `judge`.
+    pub fn judge(
+        &mut self,
+        item: Item,
+        after: &Cursor,
+        judge: &mut dyn FnMut(Error) -> Result<(), Error>,
+    ) -> Result<ControlFlow<Option<Head>>, Error> {
         let head = &mut self.head;
         match item {
             Item::Header { version, numrecs } => {
@@ -286,31 +371,43 @@ impl<'m> Survey<'m> {
             }
             Item::Dim(dim) => {
                 if dim.length == 0 {
-                    if let Some(first) = head.record_dim.replace(dim.dimid) {
-                        return Err(Error::TwoRecordDims { first, second: dim.dimid });
+                    let first = *head.record_dim.get_or_insert(dim.dimid);
+                    if first != dim.dimid {
+                        judge(Error::TwoRecordDims { first, second: dim.dimid })?;
                     }
                 }
                 self.set_length(dim.dimid, dim.length);
             }
             Item::End { header_len } => {
                 self.head.header_len = header_len;
-                return self.finish().map(|head| Break(Some(head)));
+                return self.finish(judge).map(|head| Break(Some(head)));
             }
             _ => {}
         }
-        let record_dim = self.head.record_dim;
-        if let Some((var, len, is_record)) =
-            self.extent.take(item, after, self.lengths, record_dim)?
-        {
-            if is_record {
-                let records = self.records.with(len);
-                self.records = records.ok_or(Error::Size { begin: var.begin })?;
-                self.record.add(var, len)?;
-            } else {
-                self.fixed.add(var, len)?;
+        let dims = (&*self.lengths, self.head.record_dim);
+        let measured = self.extent.take(item, after, dims, judge)?;
+        if let Some(measured) = measured {
+            self.add(measured, judge)?;
+        }
+        self.measured = measured;
+        Ok(Continue(()))
+    }
+
+    /// The variable whose last item was [taken](Self::take) just now.
+    #[must_use]
+    pub const fn measured(&self) -> Option<Measured> {
+        self.measured
+    }
+
+    fn add(&mut self, measured: Measured, judge: Judge<'_>) -> Result<(), Error> {
+        if measured.is_record {
+            match self.records.with(measured.first.len()) {
+                Some(records) => self.records = records,
+                None => judge(Error::Size { begin: measured.var.begin })?,
             }
         }
-        Ok(Continue(()))
+        let section = if measured.is_record { &mut self.record } else { &mut self.fixed };
+        if self.has_values { section.add(measured, judge) } else { Ok(()) }
     }
 
     fn set_length(&mut self, dimid: u64, length: u64) {
@@ -318,10 +415,10 @@ impl<'m> Survey<'m> {
         place.into_iter().for_each(|place| *place = length);
     }
 
-    fn finish(&mut self) -> Result<Head, Error> {
+    fn finish(&mut self, judge: Judge<'_>) -> Result<Head, Error> {
         let Self { mut head, fixed, record, records, .. } = *self;
-        check_begin(fixed.first, head.header_len)?;
-        check_begin(record.first, head.header_len.max(fixed.end))?;
+        check_begin(fixed.first, head.header_len, judge)?;
+        check_begin(record.first, head.header_len.max(fixed.end), judge)?;
         head.recsize = records.get();
         if head.is_streaming {
             let data = head.file_len.saturating_sub(record.first.map_or(u64::MAX, |var| var.begin));

@@ -73,22 +73,12 @@ impl<S> Reader<'_, S> {
         self.store
     }
 
-    /// The span of the values of a record, which must be in the file; for a variable without
-    /// records, of all values.
+    /// The span of the values of a record: see [`Head::record`].
     ///
     /// # Errors
-    /// [`Error::OutOfShape`] if there is no such record; [`Error::Size`] if its end exceeds
-    /// `u64::MAX`; [`Error::OutOfFile`] if the file ends before its end.
+    /// See [`Head::record`].
     pub fn record(&self, variable: &Variable, number: u64) -> Result<Span, Error> {
-        let layout = variable.layout;
-        let length = if layout.recsize.is_some() { self.head.numrecs } else { 1 };
-        if length <= number {
-            return Err(Error::OutOfShape { dim: 0, last: number, length });
-        }
-        let span = layout.recsize.map_or(Some(layout.first), |_| layout.record(number));
-        let span = span.ok_or(Error::Size { begin: layout.first.offset() })?;
-        self.check_end(span.offset(), span.end())?;
-        Ok(span)
+        self.head.record(variable.layout, number)
     }
 
     /// The places of the values of a region, which must be in the file. `shape` is the result of
@@ -102,16 +92,7 @@ impl<S> Reader<'_, S> {
         shape: &'a [u64],
         region: Region<'a>,
     ) -> Result<Slab<'a>, Error> {
-        let slab = Slab::new(variable.layout, shape, region)?;
-        if !slab.is_empty() {
-            self.check_end(variable.layout.first.offset(), slab.end())?;
-        }
-        Ok(slab)
-    }
-
-    fn check_end(&self, offset: u64, end: u64) -> Result<(), Error> {
-        let file_len = self.head.file_len;
-        if end <= file_len { Ok(()) } else { Err(Error::OutOfFile { offset, end, file_len }) }
+        self.head.slab(variable.layout, shape, region)
     }
 }
 
@@ -166,11 +147,12 @@ impl<'m, S: ReadAt> Reader<'m, S> {
             loop {
                 let taken = items.next()?.and_then(|item| {
                     let (after, record_dim) = (&items.cursor, self.head.record_dim);
-                    let taken = extent.take(item, after, self.lengths, record_dim);
+                    let dims = (self.lengths, record_dim);
+                    let taken = extent.take(item, after, dims, &mut Err);
                     taken.map_err(DriveError::Format)
                 });
                 match taken.transpose() {
-                    Some(Ok(taken)) => return Some(Ok(extent.variable(taken, self.head.recsize))),
+                    Some(Ok(measured)) => return Some(Ok(measured.variable(self.head.recsize))),
                     Some(Err(error)) => return Some(Err(error)),
                     None => {}
                 }
@@ -307,9 +289,9 @@ fn find_variable<'a>(
         if let Item::Dimids { name: found, .. } = item {
             is_it = is_name(found, window, name);
         }
-        let taken = extent.take(item, after, lengths, head.record_dim)?;
+        let taken = extent.take(item, after, (lengths, head.record_dim), &mut Err)?;
         Ok(match taken.filter(|_| is_it) {
-            Some(taken) => Break(Some(extent.variable(taken, head.recsize))),
+            Some(measured) => Break(Some(measured.variable(head.recsize))),
             None => Continue(()),
         })
     })

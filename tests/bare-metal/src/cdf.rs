@@ -71,15 +71,36 @@ entries! {
     fn gate_cdf_scan(bytes, file_len: u64) {
         let mut lengths = [0; 16];
         let mut survey = Survey::new(file_len, &mut lengths);
-        let start = Cursor::new(ByteOrder::Big);
+        let (start, mut sum) = (Cursor::new(ByteOrder::Big), 0);
         let mut scan = Scan::new(file_len, start, |item, after: &Cursor, _: &Window<'_>| {
-            survey.take(item, after)
+            let taken = survey.take(item, after)?;
+            sum ^= survey.measured().map_or(0, |measured| sum_of(&measured.variable(file_len)));
+            Ok(taken)
         });
         let _ = core::hint::black_box(scan.poll());
         scan.feed(bytes)?;
         let head = drive_read(&mut scan, &Host { file: 0 }, bytes)?.ok_or(Fail)?;
         let ReadStep::Done(_) = scan.poll() else { return Err(Fail) };
-        Ok(survey.into_lengths().iter().fold(head.header_len, |sum, length| sum ^ length))
+        drop(scan);
+        Ok(survey.into_lengths().iter().fold(head.header_len ^ sum, |sum, length| sum ^ length))
+    }
+
+    fn gate_cdf_judge(bytes, len: u64) {
+        let mut lengths = [0; 16];
+        let mut survey = Survey::of_header(len, &mut lengths);
+        let (start, mut errors) = (Cursor::new(ByteOrder::Little), 0);
+        let mut scan = Scan::new(len, start, |item, after: &Cursor, _: &Window<'_>| {
+            survey.judge(item, after, &mut |_| {
+                errors += 1;
+                Ok(())
+            })
+        });
+        let head = drive_read(&mut scan, &Host { file: 0 }, bytes)?.ok_or(Fail)?;
+        drop(scan);
+        let variable = survey.measured().ok_or(Fail)?.variable(head.recsize);
+        let record = head.record(variable.layout, len)?;
+        let region = Region { start: &[], count: &[], stride: None };
+        Ok(record.end() ^ head.slab(variable.layout, &[], region)?.len() ^ errors)
     }
 
     fn gate_cdf_lists(bytes) {

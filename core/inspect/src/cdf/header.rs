@@ -1,0 +1,443 @@
+//! [`Header`]: a header in memory, with lookups by name.
+
+use super::values::{Values, swap};
+use crate::subject::{Failed, read};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+use striae_core::cdf::raw::Header1;
+use striae_core::cdf::{Attr, Cursor, Dim, Error, Head, Item, Layout, ListKind, Measured, Survey};
+use striae_core::cdf::{Type, Version};
+use striae_core::endian::ByteOrder;
+use striae_core::source::{Fault, Miss, Window};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// The most bytes of a header.
+const MOST: u64 = 1 << 30;
+
+/// Bytes of the first read.
+const FIRST: u64 = 1 << 16;
+
+/// A header in memory: its dimensions, attributes with values, and variables with shapes and
+/// places.
+///
+/// Its bytes are kept, and the places of the items in them; so the memory is a small multiple of
+/// the header's length. Headers of more than 1 GiB are refused.
+#[derive(Clone)]
+pub struct Header {
+    bytes: Vec<u8>,
+    order: ByteOrder,
+    head: Head,
+    dims: Vec<Dim>,
+    lengths: Vec<u64>,
+    /// The attributes of the file, then those of the variables.
+    attrs: Vec<Attr>,
+    variables: Vec<Known>,
+    /// The dimids of all variables, and the lengths of these dimensions.
+    dimids: Vec<u64>,
+    shapes: Vec<u64>,
+}
+
+/// A variable, and the parts of the lists that belong to it.
+#[derive(Debug, Clone)]
+struct Known {
+    measured: Measured,
+    dims: Range<usize>,
+    attrs: Range<usize>,
+}
+
+/// The bytes of a header, as many as were needed.
+struct Held<'s, S: ?Sized> {
+    store: &'s S,
+    file_len: u64,
+    bytes: Vec<u8>,
+}
+
+impl<S: ReadAt + ?Sized> Held<'_, S> {
+    /// The item at the cursor, which moves after it.
+    fn next(&mut self, cursor: &mut Cursor) -> Result<Item, Failed<S, Error>> {
+        loop {
+            let (offset, need) = match cursor.next(&Window::new(0, &self.bytes, self.file_len)) {
+                Ok((item, next)) => {
+                    *cursor = next;
+                    return Ok(item);
+                }
+                Err(Fault::Format(error)) => return Err(DriveError::Format(error)),
+                Err(Fault::Miss(Miss::Read { offset, need, .. })) => (offset, need),
+                // Never: a window has no pages.
+                Err(Fault::Miss(_)) => {
+                    return Err(DriveError::Ended { offset: cursor.offset() });
+                }
+            };
+            self.grow(offset.saturating_add(usize_to_u64(need)))?;
+        }
+    }
+
+    /// Reads up to at least `end`, which is in the file.
+    fn grow(&mut self, end: u64) -> Result<(), Failed<S, Error>> {
+        let have = usize_to_u64(self.bytes.len());
+        let want = have.saturating_mul(2).max(FIRST).min(MOST).max(end).min(self.file_len);
+        let len = usize::try_from(want).unwrap_or(usize::MAX);
+        let more = len.saturating_sub(self.bytes.len());
+        if want > MOST || self.bytes.try_reserve_exact(more).is_err() {
+            return Err(DriveError::BufferTooSmall { need: len });
+        }
+        let skip = self.bytes.len();
+        self.bytes.resize(len, 0);
+        read(self.store, have, self.bytes.get_mut(skip..).unwrap_or_default())
+    }
+}
+
+impl Header {
+    /// Reads the header of the file in `store`.
+    ///
+    /// # Errors
+    /// [`Error`] if it is no classic netCDF file or is damaged; [`DriveError::BufferTooSmall`] if
+    /// the header is longer than 1 GiB or than the memory; an error of the store.
+    pub fn read<S: ReadAt + ?Sized>(store: &S) -> Result<Self, Failed<S, Error>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let mut held = Held { store, file_len, bytes: Vec::new() };
+        Self::of(&mut held, ByteOrder::Big, true)
+    }
+
+    /// Parses a header without values: nothing is checked that concerns their places. `order` is
+    /// the byte order of all integers, and of the values of attributes. The header in the HDF5
+    /// files of E3SM-IO is one.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not a header.
+    pub fn parse(bytes: &[u8], order: ByteOrder) -> Result<Self, Error> {
+        let file_len = usize_to_u64(bytes.len());
+        let mut held = Held { store: bytes, file_len, bytes: bytes.to_vec() };
+        Self::of(&mut held, order, false).map_err(|error| match error {
+            DriveError::Format(error) => error,
+            // Never: all bytes are there.
+            _ => Error::Cut { field: Header1::magic, offset: file_len, file_len },
+        })
+    }
+
+    fn of<S: ReadAt + ?Sized>(
+        held: &mut Held<'_, S>,
+        order: ByteOrder,
+        has_values: bool,
+    ) -> Result<Self, Failed<S, Error>> {
+        let mut lengths = vec![0; ndims(held, order)?];
+        let mut survey = match has_values {
+            true => Survey::new(held.file_len, &mut lengths),
+            false => Survey::of_header(held.file_len, &mut lengths),
+        };
+        let mut lists = Lists::default();
+        let mut cursor = Cursor::new(order);
+        let head = loop {
+            let item = held.next(&mut cursor)?;
+            if let core::ops::ControlFlow::Break(head) =
+                survey.take(item, &cursor).map_err(DriveError::Format)?
+            {
+                break head.ok_or(DriveError::Ended { offset: cursor.offset() })?; // it has one
+            }
+            lists.take(item, survey.measured());
+        };
+        let mut bytes = core::mem::take(&mut held.bytes);
+        bytes.truncate(usize::try_from(head.header_len).unwrap_or(usize::MAX));
+        bytes.shrink_to_fit();
+        let length = |&dimid: &u64| {
+            let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
+            length.copied().unwrap_or(0) // the cursor saw that the dimension exists
+        };
+        let shapes = lists.dimids.iter().map(length).collect();
+        let Lists { dims, attrs, variables, dimids, .. } = lists;
+        Ok(Self { bytes, order, head, dims, lengths, attrs, variables, dimids, shapes })
+    }
+
+    /// Version, number of records, record size, lengths.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The version of the format.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.head.version
+    }
+
+    /// The number of records.
+    #[must_use]
+    pub const fn numrecs(&self) -> u64 {
+        self.head.numrecs
+    }
+
+    /// The bytes of the header.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The byte order of the header.
+    #[must_use]
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// The dimensions, in the order of their ids.
+    #[must_use]
+    pub fn dims(&self) -> impl ExactSizeIterator<Item = Dimension<'_>> {
+        self.dims.iter().zip(&self.lengths).map(|dim| self.dimension(dim))
+    }
+
+    fn dimension(&self, (dim, &length): (&Dim, &u64)) -> Dimension<'_> {
+        Dimension { name: self.text(dim.name), length, is_record: dim.length == 0 }
+    }
+
+    /// The dimension with this id.
+    #[must_use]
+    pub fn dim(&self, dimid: u64) -> Option<Dimension<'_>> {
+        let dimid = usize::try_from(dimid).ok()?;
+        Some(self.dimension((self.dims.get(dimid)?, self.lengths.get(dimid)?)))
+    }
+
+    /// The attributes of the file.
+    #[must_use]
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> {
+        let first = self.variables.first().map_or(self.attrs.len(), |known| known.attrs.start);
+        self.attributes_of(0..first)
+    }
+
+    /// The attribute of the file with this name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<Attribute<'_>> {
+        self.attributes().find(|attribute| attribute.name() == name)
+    }
+
+    fn attributes_of(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Attribute<'_>> {
+        let attrs = self.attrs.get(range).unwrap_or_default();
+        attrs.iter().map(|attr| Attribute { header: self, attr })
+    }
+
+    /// The variables, in the order of their ids.
+    #[must_use]
+    pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
+        self.variables.iter().map(|known| Variable { header: self, known })
+    }
+
+    /// The variable with this name. This compares all names.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Variable<'_>> {
+        self.variables().find(|variable| variable.name() == name)
+    }
+
+    /// The bytes in a span of the header.
+    fn part(&self, span: Span) -> &[u8] {
+        let start = usize::try_from(span.offset()).unwrap_or(usize::MAX);
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+        self.bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// A name, which the cursor found to be UTF-8.
+    fn text(&self, name: Span) -> &str {
+        core::str::from_utf8(self.part(name)).unwrap_or_default()
+    }
+}
+
+/// The number of dimensions, which the second item of a header gives.
+fn ndims<S>(held: &mut Held<'_, S>, order: ByteOrder) -> Result<usize, Failed<S, Error>>
+where
+    S: ReadAt + ?Sized,
+{
+    let mut cursor = Cursor::new(order);
+    held.next(&mut cursor)?;
+    match held.next(&mut cursor)? {
+        Item::List { nelems, .. } if nelems > MOST >> 3 => {
+            Err(DriveError::BufferTooSmall { need: usize::MAX })
+        }
+        Item::List { nelems, .. } => Ok(usize::try_from(nelems).unwrap_or(usize::MAX)),
+        _ => Ok(0), // never: a list follows the start
+    }
+}
+
+/// The items of a header by kind.
+#[derive(Default)]
+struct Lists {
+    dims: Vec<Dim>,
+    attrs: Vec<Attr>,
+    variables: Vec<Known>,
+    dimids: Vec<u64>,
+    /// The starts of the dimids and of the attributes of the current variable.
+    starts: (usize, usize),
+}
+
+impl Lists {
+    fn take(&mut self, item: Item, measured: Option<Measured>) {
+        match item {
+            Item::Dim(dim) => self.dims.push(dim),
+            Item::Attr(attr) => self.attrs.push(attr),
+            Item::Dimids { .. } => self.starts.0 = self.dimids.len(),
+            Item::Dimid { dimid, .. } => self.dimids.push(dimid),
+            Item::List { list: ListKind::Vatts, .. } => self.starts.1 = self.attrs.len(),
+            _ => {}
+        }
+        if let Some(measured) = measured {
+            let dims = self.starts.0..self.dimids.len();
+            let attrs = self.starts.1..self.attrs.len();
+            self.variables.push(Known { measured, dims, attrs });
+        }
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { order, head, .. } = self;
+        f.debug_struct("Header").field("order", order).field("head", head).finish_non_exhaustive()
+    }
+}
+
+/// A dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dimension<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The length; the number of records for the record dimension.
+    pub length: u64,
+    /// Whether it is the record dimension.
+    pub is_record: bool,
+}
+
+/// An attribute of a file or of a variable.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute<'a> {
+    header: &'a Header,
+    attr: &'a Attr,
+}
+
+impl<'a> Attribute<'a> {
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        self.header.text(self.attr.name)
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub const fn nc_type(self) -> Type {
+        self.attr.nc_type
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.attr.nelems
+    }
+
+    /// The bytes of the values in the byte order of the header.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.header.part(self.attr.values)
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(self) -> Values {
+        let mut bytes = self.bytes().to_vec();
+        if self.header.order == ByteOrder::Little {
+            swap(&mut bytes, self.attr.nc_type.size());
+        }
+        Values::from_be(self.attr.nc_type, &bytes)
+    }
+}
+
+/// A variable.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable<'a> {
+    header: &'a Header,
+    known: &'a Known,
+}
+
+impl<'a> Variable<'a> {
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        self.header.text(self.known.measured.var.name)
+    }
+
+    /// The number of the variable, from 0.
+    #[must_use]
+    pub const fn varid(self) -> u64 {
+        self.known.measured.var.varid
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub const fn nc_type(self) -> Type {
+        self.known.measured.var.nc_type
+    }
+
+    /// The ids of the dimensions, the slowest first.
+    #[must_use]
+    pub fn dimids(self) -> &'a [u64] {
+        self.header.dimids.get(self.known.dims.clone()).unwrap_or_default()
+    }
+
+    /// The lengths of the dimensions; the length of the record dimension is the number of records.
+    #[must_use]
+    pub fn shape(self) -> &'a [u64] {
+        self.header.shapes.get(self.known.dims.clone()).unwrap_or_default()
+    }
+
+    /// The dimensions.
+    #[must_use]
+    pub fn dims(self) -> impl Iterator<Item = Dimension<'a>> {
+        self.dimids().iter().filter_map(move |&dimid| self.header.dim(dimid))
+    }
+
+    /// Whether the variable has records.
+    #[must_use]
+    pub const fn is_record(self) -> bool {
+        self.known.measured.is_record
+    }
+
+    /// The places of the values.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        self.known.measured.variable(self.header.head.recsize).layout
+    }
+
+    /// The bytes of all values, without padding; `u64::MAX` if they exceed that.
+    #[must_use]
+    pub fn len(self) -> u64 {
+        let records = if self.is_record() { self.header.head.numrecs } else { 1 };
+        self.known.measured.first.len().saturating_mul(records)
+    }
+
+    /// Whether there are no values.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The offset of the first value, as stored.
+    #[must_use]
+    pub const fn begin(self) -> u64 {
+        self.known.measured.var.begin
+    }
+
+    /// The bytes of the values or of one record, as stored; it may be wrong.
+    #[must_use]
+    pub const fn vsize(self) -> u64 {
+        self.known.measured.var.vsize
+    }
+
+    /// The attributes.
+    #[must_use]
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> {
+        self.header.attributes_of(self.known.attrs.clone())
+    }
+
+    /// The attribute with this name.
+    #[must_use]
+    pub fn attribute(self, name: &str) -> Option<Attribute<'a>> {
+        self.attributes().find(|attribute| attribute.name() == name)
+    }
+}

@@ -1,0 +1,12 @@
+//! Classic netCDF files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`header`] | a header in memory |
+//! | [`values`] | values of every type, and their byte order |
+
+pub mod header;
+pub mod values;
+
+pub use header::{Attribute, Dimension, Header, Variable};
+pub use values::{Element, Values};
