@@ -1,6 +1,7 @@
 //! Errors that name the file they are about.
 
 use crate::address;
+use crate::cdf::error as cdf;
 use crate::ffrecord::error as ffrecord;
 use crate::gsd::error as gsd;
 use crate::posix::SyncFailed;
@@ -51,6 +52,8 @@ pub enum ErrorKind {
     Gsd(gsd::ErrorKind),
     /// An error of an ffrecord file.
     Ffrecord(ffrecord::ErrorKind),
+    /// An error of a netCDF file.
+    Cdf(cdf::ErrorKind),
 }
 
 impl Error {
@@ -103,7 +106,7 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::NoFormat { start } => {
-                f.write_str("is neither a SIONlib file nor a GSD or ffrecord file: it ")?;
+                f.write_str("is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ")?;
                 match start.is_empty() {
                     true => f.write_str("is empty"),
                     false => write!(f, "starts with \"{}\"", start.escape_ascii()),
@@ -121,6 +124,7 @@ impl std::fmt::Display for ErrorKind {
             Self::Sion(kind) => kind.fmt(f),
             Self::Gsd(kind) => kind.fmt(f),
             Self::Ffrecord(kind) => kind.fmt(f),
+            Self::Cdf(kind) => kind.fmt(f),
         }
     }
 }
@@ -166,6 +170,7 @@ of_format! {
     Sion: sion::ErrorKind, striae_core::sion::Error;
     Gsd: gsd::ErrorKind, striae_core::gsd::Error, striae_hoomd::Error;
     Ffrecord: ffrecord::ErrorKind, striae_core::ffrecord::Error;
+    Cdf: cdf::ErrorKind, striae_core::cdf::Error;
 }
 
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
@@ -194,6 +199,7 @@ impl From<Error> for io::Error {
             ErrorKind::Sion(kind) => kind.io_kind(),
             ErrorKind::Gsd(kind) => kind.io_kind(),
             ErrorKind::Ffrecord(kind) => kind.io_kind(),
+            ErrorKind::Cdf(kind) => kind.io_kind(),
         };
         Self::new(kind, error)
     }

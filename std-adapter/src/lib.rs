@@ -32,6 +32,7 @@
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
+//! | [`cdf`] | classic netCDF files: open, list, read variables and regions of them |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features
@@ -40,6 +41,7 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+pub mod cdf;
 pub mod copy;
 mod crc32;
 pub mod direct;

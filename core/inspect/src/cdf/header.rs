@@ -79,7 +79,7 @@ impl<S: ReadAt + ?Sized> Held<'_, S> {
     /// Reads up to at least `end`, which is in the file.
     fn grow(&mut self, end: u64) -> Result<(), Failed<S, Error>> {
         let have = usize_to_u64(self.bytes.len());
-        let want = have.saturating_mul(2).max(FIRST).min(MOST).max(end).min(self.file_len);
+        let want = have.saturating_mul(2).clamp(FIRST, MOST).max(end).min(self.file_len);
         let len = usize::try_from(want).unwrap_or(usize::MAX);
         let more = len.saturating_sub(self.bytes.len());
         if want > MOST || self.bytes.try_reserve_exact(more).is_err() {
@@ -387,7 +387,6 @@ impl<'a> Variable<'a> {
     }
 
     /// The dimensions.
-    #[must_use]
     pub fn dims(self) -> impl Iterator<Item = Dimension<'a>> {
         self.dimids().iter().filter_map(move |&dimid| self.header.dim(dimid))
     }

@@ -6,15 +6,11 @@ use striae_core::cdf::Type;
 use striae_core::endian::ByteOrder;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// A type of values in memory.
 ///
 /// `u8` holds `ubyte` and `char`; every other type of netCDF has one type: `i8` holds `byte`.
 pub trait Element:
-    sealed::Sealed + FromBytes + IntoBytes + Immutable + Copy + Default + Send + Sync + 'static
+    FromBytes + IntoBytes + Immutable + Copy + Default + Send + Sync + 'static
 {
     /// Whether values of this type of netCDF have this type in memory.
     fn holds(nc_type: Type) -> bool;
@@ -84,7 +80,6 @@ types! {
 macro_rules! elements {
     ($($T:ty: $($Type:ident)|+;)+) => {
         $(
-            impl sealed::Sealed for $T {}
             impl Element for $T {
                 fn holds(nc_type: Type) -> bool {
                     matches!(nc_type, $(Type::$Type)|+)

@@ -121,7 +121,10 @@ fn damaged_files_get_one_clear_line() {
     let starts = r#"it starts with "e\xdfe\xdfe\xdfe\xdf""#;
     for (name, says) in [
         ("bad_magic_byteswapped", starts),
-        ("bad_zero_length", "is neither a SIONlib file nor a GSD or ffrecord file: it is empty"),
+        (
+            "bad_zero_length",
+            "is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it is empty",
+        ),
         ("bad_version_0_9", "header.gsd_version at offset 44 is 0.9, must be 0.3, 1.x or 2.x"),
         (
             "bad_trunc_in_index",

@@ -177,9 +177,9 @@ fn what_cannot_be_recovered_leaves_nothing() {
     for (bytes, text) in [
         (
             &b"hello"[..],
-            "a.gsd: is neither a SIONlib file nor a GSD or ffrecord file: it starts with \"hello\"",
+            "a.gsd: is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it starts with \"hello\"",
         ),
-        (b"", "a.gsd: is neither a SIONlib file nor a GSD or ffrecord file: it is empty"),
+        (b"", "a.gsd: is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it is empty"),
     ] {
         let folder = Folder::new(bytes.to_vec());
         folder.refused("recover", &["out.gsd"], 2, text);

@@ -11,7 +11,7 @@ fn a_wrong_file_gets_one_clear_line() {
     fs::write(path("cut"), "sion").unwrap();
     fs::write(path("flipped"), "siom").unwrap();
     for verb in ["info", "ls", "dump", "verify"] {
-        let neither = "is neither a SIONlib file nor a GSD or ffrecord file: it ";
+        let neither = "is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ";
         refused(&[verb, &path("text")], 1, &format!("{neither}starts with \"root:x:0\""));
         refused(&[verb, &path("empty")], 1, &format!("{neither}is empty"));
         refused(&[verb, &path("missing")], 2, "missing: No such file or directory");
@@ -27,7 +27,7 @@ fn a_wrong_file_gets_one_clear_line() {
     refused(
         &["recover", &path("text"), &path("out")],
         2,
-        "neither a SIONlib file nor a GSD or ffrecord file",
+        "neither a SIONlib file nor a GSD, ffrecord or netCDF file",
     );
     let copy = Copy::of("s01_one_task");
     copy.overwrite(24, &(-1i32).to_le_bytes());

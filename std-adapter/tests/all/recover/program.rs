@@ -137,7 +137,7 @@ fn what_cannot_be_recovered_leaves_nothing() {
     let copy = Copy::named("s19_unclosed_flushed");
     let whole = fs::read(copy.main()).unwrap();
     for (at, value, text) in [
-        (0, &b"gsd!"[..], "neither a SIONlib file nor a GSD or ffrecord file"),
+        (0, &b"gsd!"[..], "neither a SIONlib file nor a GSD, ffrecord or netCDF file"),
         (24, &[255; 4], "META1.ntasks"),
         (1092, &[255; 8], "META1.chunksize"),
     ] {
