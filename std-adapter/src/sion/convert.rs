@@ -112,7 +112,7 @@ impl Convert {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let no_task = || Error::new(set.path(), SionError::NoTask { task: 0, ntasks: 0 });
-        let (_, head) = set.files().next().ok_or_else(no_task)?;
+        let (first, head) = set.files().next().ok_or_else(no_task)?;
         let (mut lens, mut ranks) = (Vec::new(), Vec::new());
         for task in set.tasks()? {
             let task = task?;
@@ -123,7 +123,7 @@ impl Convert {
         let seals = if self.sealed == Some(false) { Vec::new() } else { seals(set)? };
         let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
-        let like = Some(set.path());
+        let like = Some(first); // `set.path()` may be lost
         let new = NewSet { out, nfiles: self.nfiles, output: self.output, like };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
