@@ -94,7 +94,8 @@ impl<'a> Files for Set<'a> {
 /// state it.
 #[must_use]
 pub fn sealed_bytes(path: &Path) -> u64 {
-    let Ok(Opened::Closed(set)) = OpenOptions::new().open(path) else { return 0 };
+    let opened = OpenOptions::new().buddies(false).open(path); // as verify does
+    let Ok(Opened::Closed(set)) = opened else { return 0 };
     let mut sum = 0u64;
     for file in set.reader().files() {
         if !matches!(file.seal(), Ok(SealState::Sealed(_))) {
