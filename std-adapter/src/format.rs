@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
 use crate::posix::{Pin, PosixFile};
-use crate::sion::siblings::copy_if_lost;
+use crate::sion::siblings::Places;
 use std::fmt;
 use std::path::Path;
 use striae_core::gsd;
@@ -252,8 +252,7 @@ impl Recognized {
     /// # Errors
     /// The errors of [`Format::of_file`].
     pub fn new(path: &Path) -> Result<Self, Error> {
-        let copy = copy_if_lost(path, 0);
-        let path = copy.as_deref().unwrap_or(path);
+        let path = &*Places::new(path).find(0);
         let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
         Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
     }

@@ -52,6 +52,13 @@ pub enum ErrorKind {
         /// Files of the set.
         nfiles: u32,
     },
+    /// The file is named as a copy of a lost file, but it is of another set.
+    NoCopy {
+        /// The lost file.
+        lost: PathBuf,
+        /// The field that does not fit the files that are left.
+        field: &'static str,
+    },
     /// A folder of task files lacks that of a task.
     NoTaskFile {
         /// The task.
@@ -92,9 +99,11 @@ impl ErrorKind {
         match self {
             Self::Sibling { error, .. } => error.kind(),
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
-            Self::Format(_) | Self::Task { .. } | Self::Ambiguous { .. } | Self::Stale { .. } => {
-                io::ErrorKind::InvalidData
-            }
+            Self::Format(_)
+            | Self::Task { .. }
+            | Self::Ambiguous { .. }
+            | Self::Stale { .. }
+            | Self::NoCopy { .. } => io::ErrorKind::InvalidData,
             Self::Taken { .. }
             | Self::TwoTaskFiles { .. }
             | Self::MixedTaskFiles
@@ -132,6 +141,12 @@ impl std::fmt::Display for ErrorKind {
                 write!(f, "have no common divisor, and {nfiles} must be more than {distance}: ")?;
                 f.write_str("else SIONlib does not say which file keeps which copy")
             }
+            Self::NoCopy { lost, field } => write!(
+                f,
+                "is named as a copy of the lost {}, but is of another set: its {field} does not \
+                 fit; move it away",
+                shown::path(lost)
+            ),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {
                 write!(f, "is the second file of task {task}, or of one of its keys")

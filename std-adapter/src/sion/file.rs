@@ -1,13 +1,16 @@
 //! Sets of physical files, opened by the name of the first file.
 
+mod keepers;
+
 use super::ErrorKind;
-use super::siblings::{PartOfSet, copy_if_lost, of_sibling, sibling_path};
+use super::siblings::{PartOfSet, Places, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
 use super::tasks::{Source, Tasks, window};
 use crate::direct;
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
+pub(super) use keepers::Keepers;
 use std::path::{Path, PathBuf};
 use striae_core::sion::{self as core_sion, Head, KeyvalMode, Meta1, Physical, Reader, Task};
 
@@ -33,9 +36,7 @@ pub enum Opened {
 pub struct File {
     path: PathBuf,
     reader: Reader<Vec<Physical<FileStore>>, FileStore>,
-    /// Of each file that is read from a buddy set, how many tasks come before the copies; empty if
-    /// no file is lost.
-    keepers: Vec<u64>,
+    keepers: Keepers,
 }
 
 /// A set of which at least one physical file was never closed.
@@ -45,6 +46,7 @@ pub struct File {
 pub struct UnclosedSet {
     path: PathBuf,
     parts: Vec<Part>,
+    keepers: Keepers,
 }
 
 /// A task of a set.
@@ -98,7 +100,7 @@ impl OpenOptions {
     }
 
     /// Whether the streams of a file that is not there are read from a buddy set, if it has them;
-    /// they are unless told otherwise. [`File::copies`] says which.
+    /// they are unless told otherwise. [`Opened::copies`] says which.
     #[must_use]
     pub const fn buddies(mut self, buddies: bool) -> Self {
         self.buddies = buddies;
@@ -123,8 +125,13 @@ impl OpenOptions {
     /// An error for the file that is missing, unreadable, damaged, or of another set.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Opened, Error> {
         let path = path.as_ref();
-        let nfiles = self.nfiles(path)?;
-        let paths = (0..nfiles).map(|number| self.find(path, number));
+        let places = Places::new(path);
+        let find = |number| match self.buddies && !self.alone {
+            true => places.find(number),
+            false => sibling_path(path, number),
+        };
+        let nfiles = self.nfiles(&find(0))?;
+        let paths = (0..nfiles).map(find);
         let most = self.max_open_files;
         // Read directly, a file has two descriptors, and one more for each ring.
         let most = if self.direct.is_some() { most >> 2 } else { most };
@@ -142,17 +149,9 @@ impl OpenOptions {
         Opened::new(path, parts)
     }
 
-    /// The physical file `number` of the set at `path`, or its copy in a buddy set if it is lost
-    /// and there is one.
-    fn find(&self, path: &Path, number: u32) -> PathBuf {
-        let copy = if self.buddies && !self.alone { copy_if_lost(path, number) } else { None };
-        copy.unwrap_or_else(|| sibling_path(path, number))
-    }
-
-    /// Number of files of the set whose first file is at `path`; 1 if the file is to be opened
-    /// alone.
+    /// Number of files of the set whose first file, or a copy of it, is at `path`; 1 if the file is
+    /// to be opened alone.
     fn nfiles(&self, path: &Path) -> Result<u32, Error> {
-        let path = &*self.find(path, 0);
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]);
         let meta1 = opened.map_err(|error| Error::new(path, error))?.head().meta1;
@@ -188,8 +187,7 @@ impl File {
     /// Number of tasks of the whole set.
     #[must_use]
     pub fn ntasks(&self) -> u64 {
-        let keepers = self.keepers.iter().copied().fold(0, u64::saturating_add);
-        self.reader.ntasks().saturating_sub(keepers) // exact: the reader counts them
+        self.reader.ntasks().saturating_sub(self.keepers.sum()) // exact: the reader counts them
     }
 
     /// The physical files that are lost, and the files of buddy sets that are read in their place.
@@ -244,21 +242,28 @@ impl File {
     /// have it; an error of the operating system.
     pub fn find_globalrank(&self, globalrank: i64) -> Result<u64, Error> {
         let at = |error| Error::new(&self.path, error);
-        if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
-            return Ok(self.without_keepers(task));
-        }
-        let mut window = vec![0; 1 << 16];
-        let mut next = |from| self.reader.search_globalrank(globalrank, from, &mut window);
-        let Some(first) = next(0).map_err(at)? else {
-            return Err(Error::new(&self.path, ErrorKind::NoGlobalrank { globalrank }));
-        };
-        match next(first.saturating_add(1)).map_err(at)? {
-            None => Ok(self.without_keepers(first)),
-            Some(second) => {
-                let tasks = [first, second].map(|task| self.without_keepers(task));
-                Err(Error::new(&self.path, ErrorKind::Ambiguous { globalrank, tasks }))
+        // The mapping of a set does not hold for files of its buddy sets.
+        if self.keepers.is_empty() {
+            if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
+                return Ok(task);
             }
         }
+        let mut window = vec![0; 1 << 16];
+        let (mut found, mut from) = (None, 0);
+        loop {
+            let hit = self.reader.search_globalrank(globalrank, from, &mut window).map_err(at)?;
+            let Some(hit) = hit else { break };
+            match (self.without_keepers(hit), found) {
+                (Err(next), _) => from = next,
+                (Ok(task), None) => (found, from) = (Some(task), hit.saturating_add(1)),
+                (Ok(second), Some(first)) => {
+                    let tasks = [first, second];
+                    let kind = ErrorKind::Ambiguous { globalrank, tasks };
+                    return Err(Error::new(&self.path, kind));
+                }
+            }
+        }
+        found.ok_or_else(|| Error::new(&self.path, ErrorKind::NoGlobalrank { globalrank }))
     }
 
     /// Opens the stream of task `task`.
@@ -315,36 +320,7 @@ impl File {
 
     /// The physical file of task `task`, the number of that file, and the rank of the task in it.
     pub(super) fn address(&self, task: u64) -> Result<(&Physical<FileStore>, u32, u32), Error> {
-        let with_keepers = if self.keepers.is_empty() { task } else { self.with_keepers(task) };
-        self.reader.address(with_keepers).map_err(|error| Error::new(&self.path, error))
-    }
-
-    /// The number that the reader has for a task: it counts keepers as well.
-    fn with_keepers(&self, task: u64) -> u64 {
-        self.counted()
-            .take_while(|&(first, _)| first <= task)
-            .fold(task, |number, (_, keepers)| number.saturating_add(keepers))
-    }
-
-    /// The number of a task of which the reader has the number `counted`.
-    fn without_keepers(&self, counted: u64) -> u64 {
-        let before = self.counted().scan(0u64, |keepers, (first, here)| {
-            let at = first.saturating_add(*keepers);
-            *keepers = keepers.saturating_add(here);
-            Some((at, here))
-        });
-        before
-            .take_while(|&(first, _)| first <= counted)
-            .fold(counted, |number, (_, keepers)| number.saturating_sub(keepers))
-    }
-
-    /// The number of the first task of each file, and how many keepers it has.
-    fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
-        let files = self.reader.files().iter().zip(&self.keepers);
-        files.scan(0u64, |first, (file, &keepers)| {
-            let ntasks = u64::from(file.head().meta1.ntasks()).saturating_sub(keepers);
-            Some((std::mem::replace(first, first.saturating_add(ntasks)), keepers))
-        })
+        self.reader.address(self.with_keepers(task)).map_err(|error| Error::new(&self.path, error))
     }
 }
 
@@ -353,6 +329,13 @@ impl UnclosedSet {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Number of tasks of the whole set.
+    #[must_use]
+    pub fn ntasks(&self) -> u64 {
+        let ntasks = self.parts.iter().map(|part| u64::from(part.head().meta1.ntasks()));
+        ntasks.fold(0, u64::saturating_add).saturating_sub(self.keepers.sum())
     }
 
     /// The physical files, as the core crate reads them.
@@ -372,7 +355,7 @@ impl UnclosedSet {
     /// # Errors
     /// An error for a damaged table; an error of the operating system.
     pub fn tasks(&self) -> Result<Tasks<'_>, Error> {
-        Tasks::new(Source::Mixed(self.parts.iter()), &[])
+        Tasks::new(Source::Mixed(self.parts.iter()), &self.keepers)
     }
 
     /// The error [`NotClosed`](core_sion::Error::NotClosed) for the first unclosed file.
@@ -400,6 +383,25 @@ impl Opened {
         match self {
             Self::Closed(file) => file.files().collect(),
             Self::Unclosed(set) => set.files().collect(),
+        }
+    }
+
+    /// The physical files that are lost, and the files of buddy sets that are read in their place.
+    /// Tasks have the numbers that they would have without the loss.
+    pub fn copies(&self) -> impl Iterator<Item = (PathBuf, &Path)> {
+        let path = match self {
+            Self::Closed(file) => file.path(),
+            Self::Unclosed(set) => set.path(),
+        };
+        copies(path, self.files().into_iter().map(|(path, _)| path))
+    }
+
+    /// Number of tasks of the whole set.
+    #[must_use]
+    pub fn ntasks(&self) -> u64 {
+        match self {
+            Self::Closed(file) => file.ntasks(),
+            Self::Unclosed(set) => set.ntasks(),
         }
     }
 
@@ -442,17 +444,11 @@ impl Opened {
     }
 
     fn new(path: &Path, parts: Vec<Part>) -> Result<Self, Error> {
+        let keepers = Keepers::of_set(path, &parts)?;
         let path = path.to_owned();
         let is_closed = |part: &Part| matches!(part, Part::Closed(_));
         if !parts.iter().all(is_closed) {
-            return Ok(Self::Unclosed(UnclosedSet { path, parts }));
-        }
-        let mut keepers = Vec::new();
-        if copies(&path, parts.iter().map(|part| part.store().path())).next().is_some() {
-            for (number, part) in (0..).zip(&parts) {
-                let is_copy = part.store().path() != sibling_path(&path, number);
-                keepers.push(if is_copy { count_keepers(part)? } else { 0 });
-            }
+            return Ok(Self::Unclosed(UnclosedSet { path, parts, keepers }));
         }
         let files = parts.into_iter().filter_map(|part| match part {
             Part::Closed(file) => Some(file),
@@ -467,21 +463,8 @@ impl Opened {
 /// Which of the files of the set at `path` are lost, and what is read in their place.
 fn copies<'a>(
     path: &Path,
-    files: impl Iterator<Item = &'a Path>,
+    files: impl IntoIterator<Item = &'a Path>,
 ) -> impl Iterator<Item = (PathBuf, &'a Path)> {
     let own = (0..).map(|number| sibling_path(path, number));
     own.zip(files).filter(|(own, read)| own != read)
-}
-
-/// Tasks of a file of a buddy set that come before the copies.
-fn count_keepers(part: &Part) -> Result<u64, Error> {
-    let at = |error| Error::new(part.store().path(), error);
-    let mut keepers = 0u64;
-    for task in part.tasks(window(part.head())).map_err(at)? {
-        if task.map_err(at)?.task.globalrank >= 0 {
-            break;
-        }
-        keepers = keepers.saturating_add(1);
-    }
-    Ok(keepers)
 }

@@ -1,6 +1,7 @@
 //! The names of the files of a set.
 
 use crate::error::{Error, ErrorKind};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -27,19 +28,31 @@ pub(super) fn number_of(path: &Path) -> u32 {
 /// The numbers of the existing files next to `path` that are named like files of its set. The run
 /// time does not depend on the number of files that the set claims.
 pub(super) fn siblings_of(path: &Path) -> io::Result<BTreeSet<u32>> {
-    let name = path.file_name().unwrap_or_default();
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let mut numbers = BTreeSet::new();
-    for entry in std::fs::read_dir(parent.unwrap_or(Path::new(".")))? {
-        numbers.extend(sibling_number(name, &entry?.file_name()));
+    for suffix in suffixes(path)? {
+        numbers.extend(sibling_number(&suffix?));
     }
     Ok(numbers)
 }
 
-/// The number that the file name `other` has in the set with the name `name`.
-fn sibling_number(name: &OsStr, other: &OsStr) -> Option<u32> {
-    let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
-    let suffix = std::str::from_utf8(suffix).ok()?;
+/// Of each existing file whose name begins with that of `path`, the rest of the name.
+fn suffixes(path: &Path) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let entries = std::fs::read_dir(parent.unwrap_or(Path::new(".")))?;
+    Ok(entries.filter_map(move |entry| match entry {
+        Ok(entry) => {
+            let other = entry.file_name();
+            let suffix = other.as_bytes().strip_prefix(name)?;
+            Some(Ok(OsStr::from_bytes(suffix).to_owned()))
+        }
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+/// The number of the file of a set whose name ends with `suffix` after the name of the set.
+fn sibling_number(suffix: &OsStr) -> Option<u32> {
+    let suffix = suffix.to_str()?;
     let number = Sibling::of_name(suffix);
     (number.to_string() == suffix).then_some(number.0)
 }
@@ -55,18 +68,71 @@ pub fn buddy_path(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, Buddy(number))
 }
 
+/// Where the files of a set are: each under its own name or, if it is lost, in a buddy set.
+#[derive(Debug)]
+pub(crate) struct Places<'a> {
+    path: &'a Path,
+    /// The files of buddy sets; they are looked for when the first file is lost.
+    copies: OnceCell<BTreeSet<CopyName>>,
+}
+
+impl<'a> Places<'a> {
+    /// The places of the files of the set at `path`.
+    pub(crate) const fn new(path: &'a Path) -> Self {
+        Self { path, copies: OnceCell::new() }
+    }
+
+    /// The path of the physical file `number`, or of its copy in the first buddy set that has one
+    /// if the file is lost.
+    pub(crate) fn find(&self, number: u32) -> PathBuf {
+        let own = sibling_path(self.path, number);
+        if !is_lost(&own) {
+            return own;
+        }
+        let copies = self.copies.get_or_init(|| copies_of(self.path, u32::MAX).unwrap_or_default());
+        let first = CopyName { file: number, buddy: 0 };
+        let copy = copies.range(first..).next().filter(|copy| copy.file == number);
+        copy.map_or(own, |copy| copy.path(self.path))
+    }
+}
+
+/// The name of a file of a buddy set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CopyName {
+    /// Number of the file.
+    pub(super) file: u32,
+    /// Number of the buddy set.
+    pub(super) buddy: u32,
+}
+
+impl CopyName {
+    /// The path of this file of a buddy set of the set at `path`.
+    pub(super) fn path(self, path: &Path) -> PathBuf {
+        sibling_path(&buddy_path(path, self.buddy), self.file)
+    }
+
+    /// Reads the part of a file name after the name of the set: `_BUDDY_00.000001`.
+    fn parse(suffix: &[u8]) -> Option<Self> {
+        let suffix = std::str::from_utf8(suffix).ok()?;
+        let Sibling(file) = Sibling::of_name(suffix);
+        let digits = suffix.strip_prefix("_BUDDY_")?.split('.').next()?;
+        let buddy = digits.parse().ok()?;
+        (format!("{}{}", Buddy(buddy), Sibling(file)) == suffix).then_some(Self { file, buddy })
+    }
+}
+
+/// The existing files that a reader takes for copies of the set at `path` if it has `nfiles` files.
+/// Levels of buddy sets may be missing.
+pub(super) fn copies_of(path: &Path, nfiles: u32) -> io::Result<BTreeSet<CopyName>> {
+    let mut copies = BTreeSet::new();
+    for suffix in suffixes(path)? {
+        copies.extend(CopyName::parse(suffix?.as_bytes()).filter(|copy| copy.file < nfiles));
+    }
+    Ok(copies)
+}
+
 /// Number of buddy sets that are looked for: their numbers have two digits.
 pub(super) const MAX_BUDDIES: u32 = 100;
-
-/// The copy of the physical file `number` of the set at `path` in a buddy set, if the file does not
-/// exist and the copy does.
-pub(crate) fn copy_if_lost(path: &Path, number: u32) -> Option<PathBuf> {
-    if !is_lost(&sibling_path(path, number)) {
-        return None;
-    }
-    let mut copies = (0..MAX_BUDDIES).map(|buddy| sibling_path(&buddy_path(path, buddy), number));
-    copies.find(|copy| !is_lost(copy))
-}
 
 /// The first file that exists of buddy set `buddy` of the set at `path`, which has `nfiles` files.
 /// A reader looks for each of them, also if others are lost.

@@ -1,6 +1,6 @@
 //! The tasks of a set, listed.
 
-use super::file::{Part, TaskEntry, WINDOW};
+use super::file::{Keepers, Part, TaskEntry, WINDOW};
 use crate::error::Error;
 use crate::files::FileStore;
 use std::path::Path;
@@ -13,8 +13,7 @@ pub struct Tasks<'a> {
     current: Option<(&'a Path, tasks::Tasks<'a, FileStore, Vec<u8>>)>,
     file: u32,
     task: u64,
-    /// Those of [`File`].
-    keepers: &'a [u64],
+    keepers: &'a Keepers,
 }
 
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Tasks<'a> {
-    pub(super) fn new(files: Source<'a>, keepers: &'a [u64]) -> Result<Self, Error> {
+    pub(super) fn new(files: Source<'a>, keepers: &'a Keepers) -> Result<Self, Error> {
         let mut tasks = Self { files, current: None, file: 0, task: 0, keepers };
         tasks.enter_file()?;
         Ok(tasks)
@@ -41,12 +40,11 @@ impl<'a> Tasks<'a> {
                 parts.next().map(|part| (part.store().path(), part.tasks(window(part.head()))))
             }
         };
-        let file = usize::try_from(self.file).unwrap_or(usize::MAX);
         self.current = match next {
             Some((path, tasks)) => {
                 let at = |error| Error::new(path, error);
                 let mut tasks = tasks.map_err(at)?;
-                for _ in 0..self.keepers.get(file).copied().unwrap_or(0) {
+                for _ in 0..self.keepers.of_file(self.file) {
                     tasks.next().transpose().map_err(at)?;
                 }
                 Some((path, tasks))

@@ -21,7 +21,7 @@ pub(crate) fn copies(path: &Path, buddy: u32) -> Vec<Vec<u8>> {
     copies.into_iter().map(|(_, stream)| stream).collect()
 }
 
-fn sibling(path: &Path, number: u32) -> PathBuf {
+pub(crate) fn sibling(path: &Path, number: u32) -> PathBuf {
     format!("{}{}", path.to_str().unwrap(), Sibling(number)).into()
 }
 
@@ -50,7 +50,7 @@ fn the_files_are_those_that_sionlib_makes_of_the_same_request() {
 }
 
 /// A set of 7 tasks with some bytes, closed; the streams are the result.
-fn write(path: &Path, nfiles: u32, buddies: u32) -> Vec<Vec<u8>> {
+pub(crate) fn write(path: &Path, nfiles: u32, buddies: u32) -> Vec<Vec<u8>> {
     let builder = Builder::new(7).nfiles(nfiles).buddies(buddies).chunksize(300).fsblksize(16);
     let ranks = vec![3, 0, 6, 1, 5, 2, 4];
     let mut file = builder.globalranks(ranks).sealed(true).create(path).unwrap();

@@ -5,6 +5,7 @@ mod buddies;
 mod create;
 mod faults;
 mod kill;
+mod lost_files;
 mod model;
 mod reopen;
 mod semantics;

@@ -44,7 +44,6 @@ impl<'a> Set<'a> {
     fn summary(&self) -> Option<Summary<'_>> {
         let files = self.0.files();
         let meta1 = files.first()?.1.meta1;
-        let ntasks = files.iter().map(|(_, head)| u64::from(head.meta1.ntasks()));
         Some(Summary {
             format: "sion",
             fileformat_version: meta1.fileformat_version().number(),
@@ -53,7 +52,7 @@ impl<'a> Set<'a> {
             keyval: meta1.keyval().to_string(),
             closed: self.closed().is_some(),
             fsblksize: meta1.fsblksize(),
-            ntasks: ntasks.fold(0, u64::saturating_add),
+            ntasks: self.0.ntasks(),
             files: files
                 .iter()
                 .map(|(path, head)| PhysicalFile {

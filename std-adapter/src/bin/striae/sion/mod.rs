@@ -72,8 +72,8 @@ pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done:
 }
 
 /// Reports which files are lost, and which files are read in their place.
-fn complain_of_copies(file: &File) {
-    for (lost, copy) in file.copies() {
+fn complain_of_copies(opened: &Opened) {
+    for (lost, copy) in opened.copies() {
         let (lost, copy) = (shown::path(&lost), shown::path(copy));
         complain(&format!("{lost}: is lost; its streams are read from the buddy set: {copy}"));
     }
@@ -83,9 +83,7 @@ impl Set {
     /// Opens the set, closed or not.
     fn open_any(&self) -> Result<Opened, Error> {
         let opened = OpenOptions::new().alone(self.alone).open(&self.path)?;
-        if let Opened::Closed(file) = &opened {
-            complain_of_copies(file);
-        }
+        complain_of_copies(&opened);
         Ok(opened)
     }
 
@@ -96,10 +94,11 @@ impl Set {
 
     /// Opens a closed set. With options in `direct`, its streams are read past the page cache.
     fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
-        match OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)? {
+        let opened = OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)?;
+        complain_of_copies(&opened);
+        match opened {
             Opened::Closed(file) => {
                 self.complain_of_part(file.part_of_set());
-                complain_of_copies(&file);
                 Ok(file)
             }
             Opened::Unclosed(set) => Err(set.not_closed()),
