@@ -52,12 +52,22 @@ pub enum ErrorKind {
         /// Files of the set.
         nfiles: u32,
     },
+    /// The file would be taken for a copy of a file of the new set, with which it has nothing to do.
+    OldBuddy {
+        /// The first file of the new set.
+        set: PathBuf,
+    },
     /// The file is named as a copy of a lost file, but it is of another set.
     NoCopy {
         /// The lost file.
         lost: PathBuf,
         /// The field that does not fit the files that are left.
         field: &'static str,
+    },
+    /// The set is named as a buddy set: whoever appends to it alone makes it useless as a copy.
+    IsBuddy {
+        /// The set whose copies it has.
+        main: PathBuf,
     },
     /// A folder of task files lacks that of a task.
     NoTaskFile {
@@ -104,9 +114,11 @@ impl ErrorKind {
             | Self::Ambiguous { .. }
             | Self::Stale { .. }
             | Self::NoCopy { .. } => io::ErrorKind::InvalidData,
+            Self::OldBuddy { .. } => io::ErrorKind::AlreadyExists,
             Self::Taken { .. }
             | Self::TwoTaskFiles { .. }
             | Self::MixedTaskFiles
+            | Self::IsBuddy { .. }
             | Self::Buddies { .. } => io::ErrorKind::InvalidInput,
             Self::NoGlobalrank { .. } | Self::NoKey { .. } | Self::NoTaskFile { .. } => {
                 io::ErrorKind::NotFound
@@ -141,11 +153,21 @@ impl std::fmt::Display for ErrorKind {
                 write!(f, "have no common divisor, and {nfiles} must be more than {distance}: ")?;
                 f.write_str("else SIONlib does not say which file keeps which copy")
             }
+            Self::OldBuddy { set } => write!(
+                f,
+                "would be taken for a copy of the new {}; move it away or delete it",
+                shown::path(set)
+            ),
             Self::NoCopy { lost, field } => write!(
                 f,
                 "is named as a copy of the lost {}, but is of another set: its {field} does not \
                  fit; move it away",
                 shown::path(lost)
+            ),
+            Self::IsBuddy { main } => write!(
+                f,
+                "is named as a buddy set, and is appended to with its set, {}",
+                shown::path(main)
             ),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {

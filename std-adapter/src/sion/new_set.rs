@@ -43,7 +43,7 @@ impl NewSet<'_> {
         EvenFiles::new(ntasks, self.nfiles.get().into())
             .map_err(|error| Error::new(self.out, error))?;
         let prefix = self.out.as_os_str().as_bytes().to_owned();
-        let builder = builder.prefix(prefix).overwrite(self.output.force);
+        let builder = builder.prefix(prefix);
         self.output.make(self.out, self.nfiles, self.like, |publish| {
             let paths = (0..self.nfiles.get()).map(|number| publish.hidden(number));
             let mut writer = builder.create_at(self.out, paths)?;

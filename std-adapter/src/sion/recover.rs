@@ -20,6 +20,7 @@
 
 use super::ErrorKind;
 use super::siblings::{PartOfSet, of_sibling, sibling_path};
+use super::write::refuse_others;
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
@@ -163,13 +164,16 @@ impl Recovery {
     /// Otherwise the copy has no seal, because nothing proves the data.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error of the
-    /// operating system.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
+    /// [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the new set;
+    /// an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
+        let nfiles = nfiles.unwrap_or(NonZeroU32::MIN);
+        refuse_others(out, nfiles.get(), 0)?;
         let like = self.files.first().map(FileStore::path);
         let mapping = self.set.mapping();
-        self.output.make(out, nfiles.unwrap_or(NonZeroU32::MIN), like, |publish| {
+        self.output.make(out, nfiles, like, |publish| {
             (0..self.files.len()).try_for_each(|number| {
                 let hidden = publish.hidden(u32::try_from(number).unwrap_or(u32::MAX));
                 self.write_file((number, &mapping), &hidden, progress)

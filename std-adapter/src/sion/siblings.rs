@@ -131,14 +131,14 @@ pub(super) fn copies_of(path: &Path, nfiles: u32) -> io::Result<BTreeSet<CopyNam
     Ok(copies)
 }
 
-/// Number of buddy sets that are looked for: their numbers have two digits.
-pub(super) const MAX_BUDDIES: u32 = 100;
-
-/// The first file that exists of buddy set `buddy` of the set at `path`, which has `nfiles` files.
-/// A reader looks for each of them, also if others are lost.
-pub(super) fn file_of_buddy(path: &Path, buddy: u32, nfiles: u32) -> Option<PathBuf> {
-    let buddy = buddy_path(path, buddy);
-    (0..nfiles).map(|number| sibling_path(&buddy, number)).find(|file| !is_lost(file))
+/// The path of the set of which `path` names a file of a buddy set; `None` if it names none.
+pub(super) fn main_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.as_bytes();
+    (1..name.len()).find_map(|at| {
+        let (main, suffix) = name.split_at_checked(at)?;
+        CopyName::parse(suffix)?;
+        Some(path.with_file_name(OsStr::from_bytes(main)))
+    })
 }
 
 fn is_lost(path: &Path) -> bool {

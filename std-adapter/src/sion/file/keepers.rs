@@ -8,7 +8,7 @@ use crate::sion::ErrorKind;
 use crate::sion::siblings::sibling_path;
 use crate::sion::tasks::window;
 use std::path::Path;
-use striae_core::sion::{ReadError, tasks};
+use striae_core::sion::{Physical, ReadError, tasks};
 
 /// The number of keepers of each file of a set; no numbers if no file is of a buddy set.
 #[derive(Debug, Default)]
@@ -44,6 +44,14 @@ impl Keepers {
             return Ok(keepers);
         }
         Err(Error::new(copy, ErrorKind::NoCopy { lost, field: "mapping_size" }))
+    }
+
+    /// Counts the keepers of the files of a buddy set.
+    pub(super) fn of_buddy(files: &[Physical<FileStore>]) -> Result<Self, Error> {
+        let count = |file: &Physical<FileStore>| {
+            count(file.store().path(), file.tasks(window(file.head())))
+        };
+        files.iter().map(count).collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -98,6 +106,13 @@ fn count(
 }
 
 impl File {
+    /// Passes over the keepers of this buddy set: its tasks are then those of the set whose copies
+    /// it has, with their numbers.
+    pub(in crate::sion) fn into_copies(self) -> Result<Self, Error> {
+        let keepers = Keepers::of_buddy(self.reader.files())?;
+        Ok(Self { keepers, ..self })
+    }
+
     /// The number that the reader has for a task: it counts keepers as well.
     pub(super) fn with_keepers(&self, task: u64) -> u64 {
         if self.keepers.is_empty() {

@@ -1,11 +1,12 @@
 //! Buddy sets that are to be made, and those that are in the way.
 
 use super::builder::Builder;
-use crate::error::{Error, ErrorKind};
-use crate::shown;
+use crate::error::Error;
+use crate::sion::ErrorKind;
 use crate::sion::file::{File, TaskEntry};
-use crate::sion::siblings::file_of_buddy;
+use crate::sion::siblings::copies_of;
 use std::path::{Path, PathBuf};
+use striae_core::sion::Task;
 use striae_core::sion::filegroups::{BuddySet, EvenFiles};
 
 /// A buddy set that is to be made.
@@ -16,37 +17,42 @@ pub(super) struct BuddyPlan {
     pub(super) mapping: Vec<(u32, u32)>,
 }
 
-/// Refuses a set of `nfiles` files with the name of an old buddy set that the new set, which has
-/// `buddies` of them, does not replace: a reader would take the old one for a copy.
-pub(super) fn refuse_other(
-    path: &Path,
-    (nfiles, buddies): (u32, u32),
-    overwrite: bool,
-) -> Result<(), Error> {
-    let Some(other) = file_of_buddy(path, buddies, nfiles) else { return Ok(()) };
-    if !overwrite {
-        return Err(Error::new(&other, ErrorKind::Exists));
-    }
-    let (path, other) = (shown::path(path), shown::path(&other));
-    log::warn!("{other}: is not a copy of the new {path}, but looks like one");
-    Ok(())
-}
-
-/// Checks that the streams of the buddy set `copy` end where those of the set `main` do.
-pub(super) fn check_copy(main: &File, copy: &File) -> Result<(), Error> {
-    let mut copies = copy.tasks()?.filter(|task| {
-        !task.as_ref().is_ok_and(|task| task.place.globalrank < 0) // keepers
-    });
-    for task in main.tasks()? {
-        let task = task?;
-        let end = |task: &TaskEntry| (task.place.globalrank, task.place.blockcount, task.bytes);
-        let found = copies.next().transpose()?;
-        if found.is_none_or(|found| end(&found) != end(&task)) {
-            let kind = crate::sion::ErrorKind::Stale { task: task.task, main: main.path().into() };
-            return Err(Error::new(copy.path(), kind));
+/// Refuses the name `path` for a new set of `nfiles` files if a reader would take files that are
+/// there for copies of it. Those of its first `buddies` buddy sets are replaced with it.
+pub(in crate::sion) fn refuse_others(path: &Path, nfiles: u32, buddies: u32) -> Result<(), Error> {
+    let copies = copies_of(path, nfiles).map_err(|error| Error::new(path, error))?;
+    match copies.into_iter().find(|copy| copy.buddy >= buddies) {
+        None => Ok(()),
+        Some(other) => {
+            let kind = ErrorKind::OldBuddy { set: path.to_owned() };
+            Err(Error::new(&other.path(path), kind))
         }
     }
-    Ok(())
+}
+
+/// Checks that the streams of `copy`, a buddy set without its keepers, end where those of the set
+/// `main` do, file by file.
+pub(super) fn check_copy(main: &File, copy: &File) -> Result<(), Error> {
+    let end = |task: &TaskEntry| {
+        let Task { globalrank, blockcount, chunks, .. } = task.place;
+        (task.file, globalrank, chunks.chunksize, blockcount, task.bytes)
+    };
+    let mut copies = copy.tasks()?;
+    for task in main.tasks()? {
+        let task = task?;
+        let found = copies.next().transpose()?;
+        if found.is_none_or(|found| end(&found) != end(&task)) {
+            return Err(stale(main, copy, task.task));
+        }
+    }
+    match copies.next().transpose()? {
+        None => Ok(()),
+        Some(rest) => Err(stale(main, copy, rest.task)),
+    }
+}
+
+fn stale(main: &File, copy: &File, task: u64) -> Error {
+    Error::new(copy.path(), ErrorKind::Stale { task, main: main.path().to_owned() })
 }
 
 /// Whether no number but 1 divides both.

@@ -1,7 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::Durability;
-use super::buddies::{BuddyPlan, have_no_common_divisor, refuse_other};
+use super::buddies::{BuddyPlan, have_no_common_divisor, refuse_others};
 use super::part::Settings;
 use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
@@ -223,9 +223,9 @@ impl Builder {
     /// `log`).
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already, or for a buddy
-    /// set of this name that the new set would not have: a reader would take it for a copy;
-    /// [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
+    /// [`OldBuddy`](crate::sion::ErrorKind::OldBuddy) for a file of a buddy set that the new set
+    /// does not have: a reader would take it for a copy; [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
     /// not write; [`OutOfRange`](SionError::OutOfRange) and
     /// [`PrefixTooLong`](SionError::PrefixTooLong) for values that no file can hold; an error of
     /// the operating system.
@@ -252,7 +252,7 @@ impl Builder {
         let mapping = self.mapping(&files);
 
         let mut made = NewFiles { paths: Vec::new() };
-        refuse_other(path, (self.nfiles, self.buddies), self.overwrite)?;
+        refuse_others(path, self.nfiles, self.buddies)?;
         let entries = self.ntasks; // each task has one in the mapping, and no keeper has
         let mut planned = vec![self.plan_set(&files, paths, (&prefix, entries), &mut made)?];
         for BuddyPlan { path, builder, set, .. } in &mut buddies {

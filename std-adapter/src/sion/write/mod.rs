@@ -19,6 +19,7 @@ mod snapshot;
 mod stream;
 mod task;
 
+pub(super) use buddies::refuse_others;
 pub use builder::Builder;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;

@@ -7,8 +7,10 @@ use super::task::{Strand, TaskWriter};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::shown;
+use crate::sion::ErrorKind;
 use crate::sion::file::{File, OpenOptions, Opened};
-use crate::sion::siblings::{MAX_BUDDIES, buddy_path, file_of_buddy, sibling_path};
+use crate::sion::siblings::{buddy_path, copies_of, main_of, sibling_path};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -256,15 +258,17 @@ impl Reopen {
     /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
+        if let Some(main) = main_of(path) {
+            return Err(Error::new(path, ErrorKind::IsBuddy { main }));
+        }
         let (main, parts) = self.open_set(path)?;
         let nfiles = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let copies = copies_of(path, nfiles).map_err(|error| Error::new(path, error))?;
+        let levels: BTreeSet<_> = copies.iter().map(|copy| copy.buddy).collect();
         let mut buddies = Vec::new();
-        for level in 0..MAX_BUDDIES {
-            if file_of_buddy(path, level, nfiles).is_none() {
-                break;
-            }
+        for level in levels {
             let (copy, parts) = self.open_set(&buddy_path(path, level))?;
-            check_copy(&main, &copy)?;
+            check_copy(&main, &copy.into_copies()?)?;
             buddies.push(parts);
         }
         Ok(FileWriter::new(path, parts, buddies))

@@ -148,21 +148,6 @@ fn a_rank_that_a_keeper_could_have_is_refused() {
 }
 
 #[test]
-fn no_set_is_made_beside_a_buddy_set_of_another() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sion");
-    write(&path, 2, 1);
-    for number in 0..2 {
-        fs::remove_file(sibling(&path, number)).unwrap();
-    }
-    let error = Builder::new(2).create(&path).unwrap_err();
-    assert_eq!(error.path(), buddy_path(&path, 0));
-    assert!(matches!(error.kind(), ErrorKind::Exists));
-    assert!(!path.exists());
-    Builder::new(2).overwrite(true).create(&path).unwrap().close().unwrap();
-}
-
-#[test]
 fn a_set_that_is_appended_to_stays_equal_to_its_copies() {
     let folder = tempfile::tempdir().unwrap();
     for seed in 0..30 {

@@ -7,6 +7,7 @@ mod faults;
 mod kill;
 mod lost_files;
 mod model;
+mod old_buddies;
 mod reopen;
 mod semantics;
 mod threads;
