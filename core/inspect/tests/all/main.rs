@@ -8,5 +8,6 @@
 )]
 
 mod gsd;
+mod gsd_entries;
 mod map;
 mod sion;

@@ -26,7 +26,9 @@ struct Entries<'r, 'a> {
     check: EntryCheck,
     names: Names,
     report: &'r mut Report<'a>,
-    before: IndexEntry,
+    /// The last entry, apart from empty slots, and the slot after it if that is empty.
+    last: Option<IndexEntry>,
+    empty: Option<IndexEntry>,
     /// Which ids the present frame has, and a list of them to reset these flags.
     ids: Vec<bool>,
     listed: Vec<u16>,
@@ -68,7 +70,8 @@ pub(super) fn check<S: Subject>(
         check,
         names,
         report,
-        before: IndexEntry::new_zeroed(),
+        last: None,
+        empty: None,
         ids: vec![false; usize::try_from(limits.names).unwrap_or(1 << 16)],
         listed: Vec::new(),
         many_frames: None,
@@ -136,14 +139,16 @@ impl Entries<'_, '_> {
     /// Checks an entry; returns its chunk if it is plausible and not a copy of the previous one.
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
         let shown = self.head.shown;
-        if slot > 0 && *entry == self.before {
+        let is_used = entry.is_used();
+        let before = if is_used { self.last } else { self.empty };
+        self.empty = Some(*entry).filter(|_| !is_used);
+        if before.as_ref() == Some(entry) {
             return None; // a striae writer fills its index with copies of the last entry
         }
         self.report.summary.chunks = self.report.summary.chunks.saturating_add(1);
         let at = |skip| shown.offset_of(slot).saturating_add(skip);
-        let before = Some(&self.before).filter(|_| slot > 0);
         let (report, many_frames) = (&mut *self.report, &mut self.many_frames);
-        self.check.findings(before, entry, at(0), |finding| match finding {
+        self.check.findings(self.last.as_ref(), entry, at(0), |finding| match finding {
             // Told with all others that share bytes, or have a name that the frame has.
             Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
             // gsd's writer does that with frames without chunks; but no file has more frames than
@@ -154,8 +159,11 @@ impl Entries<'_, '_> {
             }
             finding => report.add(FindingKind::Entry(finding)),
         });
+        if !is_used {
+            return None; // it has neither a frame nor a name
+        }
         self.check_name(slot, entry);
-        self.before = *entry;
+        self.last = Some(*entry);
         let frame = entry.frame.get();
         let chunk = Chunk::parse(entry, shown, slot, self.limits).ok().flatten();
         let chunk = chunk?;
@@ -179,7 +187,7 @@ impl Entries<'_, '_> {
     #[inline]
     fn check_name(&mut self, slot: u64, entry: &IndexEntry) {
         let (frame, id) = (entry.frame.get(), entry.id.get());
-        if slot == 0 || frame != self.before.frame.get() {
+        if self.last.is_none_or(|last| frame != last.frame.get()) {
             for id in self.listed.drain(..) {
                 if let Some(has) = self.ids.get_mut(usize::from(id)) {
                     *has = false;

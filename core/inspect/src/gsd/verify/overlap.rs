@@ -12,7 +12,6 @@ use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::raw::{IndexEntry, Shadow};
 use striae_core::span::Span;
-use zerocopy::FromZeros;
 
 /// The number of chunks that are kept to be sorted by place, if that is nearly the order of the
 /// index: more than a frame can have.
@@ -214,10 +213,10 @@ pub(super) struct Index<'a, S> {
 impl<S: Subject> Index<'_, S> {
     /// Passes all chunks to `each` until `each` returns `false`.
     fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed<S>> {
-        let mut before = IndexEntry::new_zeroed();
+        let mut last = None;
         each_entry(self.subject, self.head.shown, 0..self.entries, &mut |slot, entry| {
-            let is_copy = slot > 0 && *entry == before;
-            before = *entry;
+            let is_copy = last == Some(*entry);
+            last = Some(*entry).filter(IndexEntry::is_used).or(last);
             let chunk = Chunk::parse(entry, self.head.shown, slot, self.limits);
             match chunk {
                 Ok(Some(chunk)) if !chunk.span.is_empty() && !is_copy => {

@@ -1,0 +1,61 @@
+//! Entries that are empty, among others.
+
+use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
+use striae_inspect::finding::{Found as _, Severity};
+use striae_inspect::gsd::verify::{Depth, verify};
+use striae_kit::growing::Growing;
+
+/// Three frames of chunks of these lengths.
+fn written(about: &Attributes<'_>, lens: [usize; 3]) -> Vec<u8> {
+    let memory = vec![Slot::EMPTY; 8];
+    let mut writer = Writer::create(Growing::default(), about, memory).unwrap();
+    for frame in 0_u8..3 {
+        for (name, len) in [b"one".as_slice(), b"two", b"three"].into_iter().zip(lens) {
+            let id = writer.name(name).unwrap();
+            writer.write_chunk(id, ChunkType::U8, 1, &vec![frame; len]).unwrap();
+        }
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    writer.into_store().0
+}
+
+fn slot_at(bytes: &[u8], slot: u64) -> usize {
+    let file = Reader::open(bytes, &mut [0; 256]).unwrap();
+    usize::try_from(file.head().index().offset_of(slot)).unwrap()
+}
+
+/// The kinds and offsets of the damage in the index.
+fn damage(bytes: &[u8]) -> Vec<(&'static str, Option<u64>)> {
+    let mut damage = Vec::new();
+    let done = verify(&bytes, Depth::Structure, &mut |finding| {
+        if finding.severity() == Severity::Damage {
+            damage.push((finding.facts().kind, finding.facts().offset));
+        }
+    });
+    done.unwrap();
+    damage
+}
+
+#[test]
+fn a_slot_that_is_empty_has_no_name_and_hides_no_order() {
+    let about = Attributes { checksums: true, ..Attributes::default() };
+    let whole = written(&about, [30, 20, 10]);
+    assert_eq!(damage(&whole), []);
+    for slot in 0..8 {
+        let mut bytes = whole.clone();
+        let at = slot_at(&bytes, slot);
+        bytes[at..at + 32].fill(0);
+        let empty = ("too_small", Some(at as u64 + 16));
+        let [first, last] =
+            damage(&bytes).try_into().unwrap_or_else(|all| panic!("{slot}: {all:?}"));
+        assert_eq!((first, last.0), (empty, "checksum"), "{slot}");
+        // The entry after it is that of an earlier frame.
+        if slot > 4 {
+            let next = at + 32;
+            bytes.copy_within(slot_at(&whole, 0)..slot_at(&whole, 1), next);
+            let all = damage(&bytes);
+            assert!(all.contains(&("order", Some(next as u64))), "{slot}: {all:?}");
+        }
+    }
+}
