@@ -1,9 +1,12 @@
-//! Entries that are empty, among others.
+//! Entries that are empty, or of chunks without bytes, among others.
 
+use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
 use striae_inspect::finding::{Found as _, Severity};
+use striae_inspect::gsd::recover::{Certainty, Loss, Recovery};
 use striae_inspect::gsd::verify::{Depth, verify};
 use striae_kit::growing::Growing;
+use zerocopy::FromBytes;
 
 /// Three frames of chunks of these lengths.
 fn written(about: &Attributes<'_>, lens: [usize; 3]) -> Vec<u8> {
@@ -58,4 +61,20 @@ fn a_slot_that_is_empty_has_no_name_and_hides_no_order() {
             assert!(all.contains(&("order", Some(next as u64))), "{slot}: {all:?}");
         }
     }
+}
+
+#[test]
+fn a_chunk_without_bytes_hides_no_chunks_that_share_some() {
+    let mut bytes = written(&Attributes::default(), [100, 0, 10]);
+    let index = slot_at(&bytes, 0);
+    bytes[176..256].fill(0); // as a file of gsd
+    let entries = <[IndexEntry]>::mut_from_bytes(&mut bytes[index..][..9 * 32]).unwrap();
+    let start = entries[3].location.get();
+    entries[4].location = (start + 50).into();
+    entries[5].location = (start + 60).into();
+    let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+    let lost = Certainty::Lost(Loss::Overlap);
+    let runs: Vec<_> = recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect();
+    assert_eq!(runs[1], (1..2, lost), "{runs:?}");
+    assert!(damage(&bytes).iter().any(|(kind, _)| *kind == "overlap"));
 }

@@ -309,8 +309,10 @@ fn share_bytes(chunks: &[Chunk]) -> bool {
     if chunks.is_sorted_by(|a, b| a.span.end() <= b.span.offset()) {
         return false;
     }
-    let mut spans: Vec<Span> = chunks.iter().map(|chunk| chunk.span).collect();
-    spans.sort_unstable_by_key(|span| (span.offset(), span.len()));
+    // A span without bytes would hide that those on both sides of it share some.
+    let spans = chunks.iter().map(|chunk| chunk.span).filter(|span| !span.is_empty());
+    let mut spans: Vec<Span> = spans.collect();
+    spans.sort_unstable_by_key(|span| span.offset());
     spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b))
 }
 
