@@ -31,7 +31,8 @@
 //! # Limits
 //! Data that are read again and again are faster through the page cache, which [`Policy::Off`]
 //! uses. Before Linux 5.19, a process with reads under way must not fork (open(2), notes on
-//! O_DIRECT).
+//! O_DIRECT). A child of fork(2) must not read with a [`DirectFile`] of its parent, whose ring it
+//! shares. If the parent has one thread, the child may drop it.
 
 mod aio;
 mod batch;

@@ -20,6 +20,8 @@ pub(super) struct Ring {
     /// Free slots for registered buffers; `None` if buffers cannot be registered.
     slots: Option<Vec<u16>>,
     queue: Queue,
+    /// The number of the process that made the ring. A child of fork(2) has the same ring.
+    process: u32,
 }
 
 /// Number of slots for registered buffers.
@@ -40,8 +42,8 @@ impl Ring {
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
         let slots = why.is_none().then(|| (0..SLOTS).collect());
-        let ring = Self { ring, handles, file, is_registered, slots, queue: Queue::default() };
-        Ok((ring, why))
+        let (queue, process) = (Queue::default(), std::process::id());
+        Ok((Self { ring, handles, file, is_registered, slots, queue, process }, why))
     }
 
     /// Registers memory as a buffer, if it is not registered yet and a slot is free.
@@ -144,6 +146,9 @@ impl Engine for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            return; // the reads, their results and the registered file are those of the parent
+        }
         while self.next_done().is_some() {}
         // Without this, the kernel would release a registered file long after the ring is closed,
         // and the file system cannot be unmounted until then.

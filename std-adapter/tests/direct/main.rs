@@ -14,6 +14,7 @@
 mod changing;
 mod denied;
 mod devices;
+mod forked;
 mod rungs;
 mod threads;
 

@@ -1,0 +1,46 @@
+//! A child of fork(2) has the files of its parent, and drops them.
+#![expect(unsafe_code, reason = "std cannot fork")]
+
+use crate::*;
+
+/// The child drops what its parent reads from, and ends.
+fn drop_in_child(file: DirectFile) -> DirectFile {
+    // SAFETY: the only thread of this process that does anything forks it; no other has a lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop(file);
+        // SAFETY: it takes a number.
+        unsafe { libc::_exit(7) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` lives.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(libc::WEXITSTATUS(status), 7);
+    file
+}
+
+#[test]
+#[ignore = "a process of its own, which forks"]
+fn process() {
+    let Some(_) = argument() else { return };
+    let bytes = content(300_701);
+    let made = made(&bytes);
+    for top in [Rung::Registered, Rung::Ring, Rung::Aio] {
+        let file = OpenOptions::new().top(top).max_io(4096).open(made.path()).unwrap();
+        let (rung, mut random) = (file.rung(), Random(3));
+        check_all(&file, &bytes, &mut random);
+        // Reads of a stream that was left are under way.
+        let mut left = file.stream([span(0, 300_000)], Order::Asked).unwrap();
+        assert!(left.next_piece().unwrap().is_some());
+        drop(left);
+        let file = drop_in_child(file);
+        check_all(&file, &bytes, &mut random);
+        assert_eq!(file.rung(), rung, "{:?}", file.steps());
+    }
+    println!("forked: dropped");
+}
+
+#[test]
+fn a_child_that_drops_a_file_takes_nothing_from_its_parent() {
+    run(child("forked::process", "all"), &["forked: "]);
+}
