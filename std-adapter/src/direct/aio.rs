@@ -82,7 +82,7 @@ impl Aio {
         // must be initialized to 0 prior to the call. On successful creation of the AIO context,
         // *ctx_idp is filled in".
         let made =
-            unsafe { libc::syscall(libc::SYS_io_setup, c_long::from(depth), &raw mut context) };
+            unsafe { libc::syscall(libc::SYS_io_setup, c_ulong::from(depth), &raw mut context) };
         returned(made)?;
         let events = vec![Event::default(); usize::try_from(depth).unwrap_or(1)];
         let mut aio = Self {
