@@ -10,12 +10,14 @@
 //! | [`links`] | the objects of a group by name |
 //! | [`array`] | arrays: datasets and attributes |
 //! | [`reader`] | read a file ([`Reader`]) |
+//! | [`container`] | write a file with two arrays ([`Container`]) |
 //!
 //! E3SM-IO's HDF5 files have two such arrays. Each value of an array is at a known place in the
 //! file, so that the arrays are read without the HDF5 library. All else of HDF5 is refused by name:
 //! chunked arrays, filters, groups with indexes, values in other files.
 
 pub mod array;
+pub mod container;
 pub mod error;
 pub mod links;
 pub mod lookup3;
@@ -25,6 +27,7 @@ pub mod reader;
 pub mod superblock;
 
 pub use array::{Array, Attribute, Attributes, Class, Dataset, Element, Shape};
+pub use container::Container;
 pub use error::{Error, Feature};
 pub use links::{Link, Links};
 pub use object::{Message, Messages};

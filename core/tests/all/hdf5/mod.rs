@@ -5,6 +5,7 @@
 
 mod golden;
 mod hostile;
+mod written;
 
 use std::path::{Path, PathBuf};
 
