@@ -1,4 +1,4 @@
-//! Addresses of streams, chunks and samples in a file, as text.
+//! Addresses of streams, chunks, samples and variables in a file, as text.
 //!
 //! | format | address | meaning |
 //! |---|---|---|
@@ -8,12 +8,14 @@
 //! | | `rank/42`, `rank/42/chunk/1`, `rank/42/key/7` | as above, of the task with global rank 42 |
 //! | GSD | `frame/9/particles/position` | the chunk `particles/position` of frame 9 |
 //! | ffrecord | `sample/7` | sample 7 |
+//! | netCDF | `variable/T` | the variable `T` |
 //!
 //! Numbers of tasks, frames and samples count from 0; negative numbers count from the end: `-1` is
 //! the last one. The number after `rank/` is the global rank itself, which may be negative. Chunks
 //! count from 0, and keys are numbers of at least 0.
 //!
-//! The name of a GSD chunk is the whole rest after `frame/9/`, including slashes. An address is
+//! The name of a GSD chunk is the whole rest after `frame/9/`, including slashes, and the name of a
+//! variable that after `variable/`. An address is
 //! written with ASCII letters, ASCII digits and `/ . _ - + , : @ =` only, so that a shell needs no
 //! quotes. Other bytes of a name, also `%` and space, are written as `%` and two hexadecimal
 //! digits. Parsing also accepts these bytes as they are, except for `%`.
@@ -50,6 +52,8 @@ pub enum Address {
     Chunk(Index, Box<[u8]>),
     /// `sample/N`: a sample of an ffrecord file.
     Sample(Index),
+    /// `variable/NAME`: a variable of a netCDF file.
+    Variable(Box<str>),
 }
 
 /// The addressed part of a task.
@@ -164,6 +168,7 @@ impl Address {
             Self::Task(..) | Self::Rank(..) => Format::Sion,
             Self::Chunk(..) => Format::Gsd,
             Self::Sample(_) => Format::Ffrecord,
+            Self::Variable(_) => Format::Cdf,
         }
     }
 
@@ -185,6 +190,7 @@ impl Address {
             Self::Rank(rank, part) => Self::Rank(*rank, *part),
             Self::Chunk(index, name) => Self::Chunk(at(*index)?, name.clone()),
             Self::Sample(index) => Self::Sample(at(*index)?),
+            Self::Variable(name) => Self::Variable(name.clone()),
         })
     }
 
@@ -210,6 +216,12 @@ impl Address {
     pub const fn sample(sample: u64) -> Self {
         Self::Sample(Index::FromStart(sample))
     }
+
+    /// The address of a variable of a netCDF file.
+    #[must_use]
+    pub fn variable(name: impl Into<Box<str>>) -> Self {
+        Self::Variable(name.into())
+    }
 }
 
 impl fmt::Display for Address {
@@ -219,6 +231,7 @@ impl fmt::Display for Address {
             Self::Rank(rank, part) => write!(f, "rank/{rank}{part}"),
             Self::Chunk(index, name) => write!(f, "frame/{index}/{}", Encoded(name)),
             Self::Sample(index) => write!(f, "sample/{index}"),
+            Self::Variable(name) => write!(f, "variable/{}", Encoded(name.as_bytes())),
         }
     }
 }
@@ -340,7 +353,13 @@ impl FromStr for Address {
                 "frame/N/NAME, with %25 for a % in the name",
             ),
             "sample" => (rest.parse().ok().map(Self::Sample), "sample/N"),
-            _ => (None, "task/N, rank/R, frame/N/NAME or sample/N"),
+            "variable" => (
+                decode(rest)
+                    .and_then(|name| String::from_utf8(name.into()).ok())
+                    .map(Self::variable),
+                "variable/NAME, with %25 for a % in the name",
+            ),
+            _ => (None, "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME"),
         };
         address.ok_or_else(|| Error::Form { text: text.to_owned(), must })
     }

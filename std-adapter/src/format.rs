@@ -6,6 +6,7 @@ use crate::posix::{Pin, PosixFile};
 use crate::sion::siblings::Places;
 use std::fmt;
 use std::path::Path;
+use striae_core::cdf::Version;
 use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::finding::is_mostly;
@@ -50,7 +51,7 @@ struct Row {
     /// The magic bytes at the start of a file; empty if there are none.
     magic: &'static [u8],
     verbs: &'static [Verb],
-    /// What is counted in the files: task, frame, sample.
+    /// What is counted in the files: task, frame, sample, variable.
     thing: &'static str,
     /// The forms of addresses, in text.
     addresses: &'static str,
@@ -126,6 +127,19 @@ formats! {
         thing: "sample",
         addresses: "sample/N",
     }
+    /// Classic netCDF, CDF-1, CDF-2 and CDF-5: starts with `CDF` and the version.
+    Cdf {
+        name: "cdf",
+        display: "netCDF",
+        a_file: "a netCDF file",
+        ending: "nc",
+        magic: b"CDF",
+        verbs: &[
+            Verb::Info, Verb::Ls, Verb::Cat, Verb::Map,
+        ],
+        thing: "variable",
+        addresses: "variable/NAME",
+    }
 }
 
 impl Format {
@@ -172,11 +186,18 @@ impl Format {
     /// [`Format::LEN`] bytes count.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| is_mostly(format.magic(), bytes))
+        let is_cdf = |version: Version| {
+            let [c, d, f] = *b"CDF";
+            is_mostly(&[c, d, f, version.number()], bytes)
+        };
+        Self::ALL.into_iter().find(|format| match format {
+            Self::Cdf => Version::ALL.into_iter().any(is_cdf),
+            format => is_mostly(format.magic(), bytes),
+        })
     }
 
     /// The format that belongs to the ending of a name, in upper or lower case: `.sion`, `.gsd`,
-    /// `.ffr`.
+    /// `.ffr`, `.nc`.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         let numbered = path.extension()?;
@@ -214,7 +235,7 @@ impl Format {
         self.row().a_file
     }
 
-    /// What is counted in its files: task, frame, sample.
+    /// What is counted in its files: task, frame, sample, variable.
     #[must_use]
     pub const fn thing(self) -> &'static str {
         self.row().thing

@@ -10,6 +10,7 @@ use crate::sion::siblings::sibling_path;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use striae_core::cdf::Error as CdfError;
 use striae_core::ffrecord::Error as FfrecordError;
 use striae_core::gsd::Error as GsdError;
 use striae_core::sion::{Error as SionError, Meta1};
@@ -17,7 +18,7 @@ use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_inspect::map::Map;
 use striae_inspect::subject::read;
-use striae_inspect::{ffrecord, gsd, sion};
+use striae_inspect::{cdf, ffrecord, gsd, sion};
 
 /// The size of pictures.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +116,7 @@ fn draw(
         Format::Sion => picture::<SionError>(path, sion::map(store), cells),
         Format::Gsd => picture::<GsdError>(path, gsd::map(store), cells),
         Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
+        Format::Cdf => picture::<CdfError>(path, cdf::map(store), cells),
     };
     picture.map_err(|error| Error::new(path, error))
 }

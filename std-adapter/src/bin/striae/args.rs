@@ -4,7 +4,7 @@ mod cat;
 mod frames;
 mod several;
 
-pub(crate) use cat::CatArgs;
+pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 

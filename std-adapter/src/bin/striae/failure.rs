@@ -92,6 +92,7 @@ impl Failure {
             ErrorKind::Sion(kind) => sion_blames_file(kind),
             ErrorKind::Gsd(kind) => gsd_blames_file(kind),
             ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),
+            ErrorKind::Cdf(kind) => !kind.blames_caller(),
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use striae::Format;
 use striae::format::Verb;
 
-use Format::{Ffrecord, Gsd, Sion};
+use Format::{Cdf, Ffrecord, Gsd, Sion};
 
 /// The flags of a verb that only some formats have, with these formats. All formats have the other
 /// flags.
@@ -22,7 +22,10 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("alone", &[Sion]),
             ("key", &[Sion]),
             ("rows", &[Gsd]),
-            ("text", &[Gsd]),
+            ("text", &[Gsd, Cdf]),
+            ("start", &[Cdf]),
+            ("count", &[Cdf]),
+            ("stride", &[Cdf]),
             ("offset", &[Sion, Ffrecord]),
             ("length", &[Sion, Ffrecord]),
         ],

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod cdf;
 mod dump;
 mod failure;
 mod ffrecord;
@@ -110,6 +111,7 @@ fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
         Format::Sion => sion::run(verb),
         Format::Gsd => gsd::run(verb),
         Format::Ffrecord => ffrecord::run(verb),
+        Format::Cdf => cdf::run(verb),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::size::size;
 use clap::Args as ClapArgs;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::str::FromStr;
 use striae::address::{Address, Index, Part, Pattern};
 
 #[derive(Debug, ClapArgs)]
@@ -29,19 +30,55 @@ pub(crate) struct CatArgs {
     /// Write only rows A to B-1; A or B may be left out (GSD only).
     #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
     pub(crate) rows: Option<Rows>,
-    /// Print numbers, one line for each row, or a chunk of characters as text, with control
-    /// characters escaped (GSD only).
+    /// Print numbers, one line for each row, or characters as text, with control characters escaped
+    /// (GSD and netCDF only).
     #[arg(long, conflicts_with_all = ["offset", "length"])]
     pub(crate) text: bool,
     #[command(flatten)]
+    pub(crate) region: RegionArgs,
+    #[command(flatten)]
     pub(crate) direct: Direct,
+}
+
+/// A region of a variable.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RegionArgs {
+    /// The first index in each dimension; records are the first dimension. Default: 0 (netCDF
+    /// only).
+    #[arg(long, value_name = "A,B,...")]
+    #[arg(conflicts_with_all = ["offset", "length"])]
+    pub(crate) start: Option<Indices>,
+    /// The number of indices in each dimension. Default: all from the first one on (netCDF only).
+    #[arg(long, value_name = "A,B,...")]
+    #[arg(conflicts_with_all = ["offset", "length"])]
+    pub(crate) count: Option<Indices>,
+    /// The distance of indices in each dimension. Default: 1 (netCDF only).
+    #[arg(long, value_name = "A,B,...")]
+    #[arg(conflicts_with_all = ["offset", "length"])]
+    pub(crate) stride: Option<Indices>,
+}
+
+/// A number for each dimension: `A,B,...`.
+#[derive(Debug, Clone)]
+pub(crate) struct Indices(pub(crate) Box<[u64]>);
+
+impl FromStr for Indices {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+        match text {
+            "" => Ok(Self(Box::default())), // those of a scalar
+            text => Ok(Self(text.split(',').map(number).collect::<Result<_, _>>()?)),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME or sample/7. To
-    /// list the addresses, use ls --addresses. 'task/*' writes all tasks, one after another.
+    /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME, sample/7 or
+    /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one after another.
     #[arg(id = "ADDRESS")]
     address: Option<Pattern>,
     /// Equivalent to the address task/N.
@@ -54,6 +91,9 @@ struct Which {
     #[arg(long, value_name = "I", allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["key", "chunk"])]
     sample: Option<Index>,
+    /// Write this variable (netCDF only).
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["key", "chunk"])]
+    variable: Option<Box<str>>,
     /// With --chunk NAME, equivalent to the address frame/I/NAME.
     #[arg(
         long,
@@ -68,7 +108,10 @@ struct Which {
 impl CatArgs {
     /// The address or pattern to write, given in either way.
     pub(crate) fn pattern(&self) -> Result<Pattern, Failure> {
-        let Which { address, task, globalrank, sample, frame } = &self.which;
+        let Which { address, task, globalrank, sample, variable, frame } = &self.which;
+        if let Some(name) = variable {
+            return Ok(Address::variable(name.clone()).into());
+        }
         let part = || match (&self.chunk, self.key) {
             (_, Some(key)) => Ok(Part::Key(key)),
             (Some(chunk), None) => match chunk.to_str().and_then(|chunk| chunk.parse().ok()) {

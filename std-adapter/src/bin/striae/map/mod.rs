@@ -53,7 +53,9 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
     let (path, size) = (&args.file.path, Size { columns, rows: ROWS });
     match format {
         Format::Sion if !args.file.alone => of_set(path, size),
-        Format::Sion | Format::Gsd | Format::Ffrecord => Ok(vec![of_file(path, format, size)?]),
+        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf => {
+            Ok(vec![of_file(path, format, size)?])
+        }
     }
 }
 

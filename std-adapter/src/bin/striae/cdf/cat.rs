@@ -1,0 +1,83 @@
+//! `striae cat` of a netCDF file.
+
+use super::text::Rows;
+use crate::args::{CatArgs, Indices, RegionArgs};
+use crate::failure::{Failure, Sound};
+use crate::text::stdout;
+use std::io::{self, Write};
+use std::path::Path;
+use striae::cdf::{File, Region, Variable};
+
+pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
+    let file = super::open(&args.file.path, args.direct)?;
+    super::selected(&file, args.pattern()?, |variable| cat_variable(args, &file, variable))?;
+    Ok(Sound::Yes)
+}
+
+fn cat_variable(args: &CatArgs, file: &File, variable: Variable<'_>) -> Result<(), Failure> {
+    let part = Part::new(&args.file.path, &args.region, variable)?;
+    let mut written = Ok(());
+    if args.text {
+        let mut out = stdout();
+        let mut rows = Rows::new(variable.nc_type(), part.count.last().copied());
+        file.read_pieces(variable, part.region(), &mut |bytes| {
+            written = rows.write(bytes, &mut out);
+            written.is_ok()
+        })?;
+        return written.and_then(|()| rows.finish(&mut out)).map_err(Failure::stdout);
+    }
+    let mut out = io::stdout().lock();
+    file.read_pieces(variable, part.region(), &mut |bytes| {
+        written = out.write_all(bytes);
+        written.is_ok()
+    })?;
+    written.and_then(|()| out.flush()).map_err(Failure::stdout)
+}
+
+/// The part of a variable that was asked for.
+pub(crate) struct Part {
+    start: Vec<u64>,
+    pub(crate) count: Vec<u64>,
+    stride: Vec<u64>,
+}
+
+impl Part {
+    /// The region of the arguments; what is not given is that of the whole variable.
+    fn new(path: &Path, args: &RegionArgs, variable: Variable<'_>) -> Result<Self, Failure> {
+        let shape = variable.shape();
+        Self::of(args, shape).map_err(|flag| {
+            let name = crate::text::printable(variable.name());
+            let ndims =
+                crate::text::count(striae_core::store::usize_to_u64(shape.len()), "dimension");
+            Failure::usage(
+                path,
+                &format!("--{flag} must have a number for each of the {ndims} of {name}"),
+            )
+        })
+    }
+
+    /// The region in an array of this shape; the error is the flag with too few or too many
+    /// numbers.
+    pub(crate) fn of(args: &RegionArgs, shape: &[u64]) -> Result<Self, &'static str> {
+        let given = |flag, numbers: &Option<Indices>, default: u64| match numbers {
+            Some(numbers) if numbers.0.len() == shape.len() => Ok(numbers.0.to_vec()),
+            Some(_) => Err(flag),
+            None => Ok(vec![default; shape.len()]),
+        };
+        let start = given("start", &args.start, 0)?;
+        let stride = given("stride", &args.stride, 1)?;
+        let rest = |((&length, &start), &stride): ((&u64, &u64), &u64)| {
+            // A stride of 0 is refused later.
+            length.saturating_sub(start).div_ceil(stride.max(1))
+        };
+        let count = match &args.count {
+            Some(_) => given("count", &args.count, 0)?,
+            None => shape.iter().zip(&start).zip(&stride).map(rest).collect(),
+        };
+        Ok(Self { start, count, stride })
+    }
+
+    pub(crate) fn region(&self) -> Region<'_> {
+        Region { start: &self.start, count: &self.count, stride: Some(&self.stride) }
+    }
+}

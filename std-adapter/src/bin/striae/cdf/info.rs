@@ -1,0 +1,83 @@
+//! `striae info` of a netCDF file.
+
+use crate::args::InfoArgs;
+use crate::failure::{Failure, Sound};
+use crate::text::{print_json_of, printable, stdout};
+use serde::Serialize;
+use std::io::Write;
+use striae::cdf::{Dimension, File};
+
+/// The output of `info --json`.
+#[derive(Serialize)]
+struct Info {
+    format: &'static str,
+    version: u8,
+    numrecs: u64,
+    streaming: bool,
+    recsize: u64,
+    dims: u64,
+    attributes: u64,
+    variables: u64,
+    record_variables: usize,
+    header_bytes: u64,
+    data_bytes: u64,
+    bytes: u64,
+}
+
+pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
+    let file = File::open(&args.file.path)?;
+    let (header, head) = (file.header(), file.header().head());
+    let info = Info {
+        format: "cdf",
+        version: head.version.number(),
+        numrecs: head.numrecs,
+        streaming: head.is_streaming,
+        recsize: head.recsize,
+        dims: head.ndims,
+        attributes: head.ngatts,
+        variables: head.nvars,
+        record_variables: header.variables().filter(|variable| variable.is_record()).count(),
+        header_bytes: head.header_len,
+        data_bytes: header.variables().map(|variable| variable.len()).fold(0, u64::saturating_add),
+        bytes: head.file_len,
+    };
+    match args.json {
+        true => print_json_of(&args.file.path, &info),
+        false => info_text(&info, header.dims().find(|dim| dim.is_record)),
+    }
+}
+
+fn info_text(info: &Info, record: Option<Dimension<'_>>) -> Result<Sound, Failure> {
+    let Info { version, numrecs, recsize, .. } = info;
+    let version_name = match version {
+        1 => "CDF-1, the classic format",
+        2 => "CDF-2, with 64-bit offsets",
+        _ => "CDF-5, with 64-bit sizes and more types",
+    };
+    let records = match record {
+        None => "no record dimension".to_owned(),
+        Some(dim) => {
+            let name = printable(dim.name);
+            let from = if info.streaming { ", by the length of the file" } else { "" };
+            format!("{numrecs} of {recsize} bytes each, dimension {name}{from}")
+        }
+    };
+    let variables = format!("{}, {} with records", info.variables, info.record_variables);
+    let lines = [
+        ("format", "netCDF".to_owned()),
+        ("version", version_name.to_owned()),
+        ("records", records),
+        ("dimensions", info.dims.to_string()),
+        ("attributes", format!("{} of the file", info.attributes)),
+        ("variables", variables),
+        ("header", format!("{} bytes", info.header_bytes)),
+        ("data", format!("{} bytes", info.data_bytes)),
+        ("bytes", info.bytes.to_string()),
+    ];
+    let mut out = stdout();
+    for (name, value) in lines {
+        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
+    }
+    out.flush().map_err(Failure::stdout)?;
+    Ok(Sound::Yes)
+}
