@@ -75,7 +75,7 @@ proptest! {
         }
         let index = match &address {
             Address::Task(index, _) | Address::Chunk(index, _) | Address::Sample(index) => *index,
-            Address::Rank(..) => {
+            Address::Rank(..) | Address::Variable(_) => {
                 prop_assert_eq!(address.resolve(format, count), Ok(address.clone()));
                 return Ok(());
             }
@@ -102,8 +102,8 @@ fn numbers_from_the_end_are_those_from_the_start() {
 #[test]
 fn what_is_no_address_is_told_what_it_must_be() {
     let pairs = [
-        ("", "task/N, rank/R, frame/N/NAME or sample/N"),
-        ("tasks/3", "task/N, rank/R, frame/N/NAME or sample/N"),
+        ("", "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME"),
+        ("tasks/3", "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME"),
         ("task", "task/N, task/N/chunk/C or task/N/key/K"),
         ("task/", "task/N, task/N/chunk/C or task/N/key/K"),
         ("task/3/", "task/N, task/N/chunk/C or task/N/key/K"),

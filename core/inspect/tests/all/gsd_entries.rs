@@ -49,7 +49,7 @@ fn a_slot_that_is_empty_has_no_name_and_hides_no_order() {
         let mut bytes = whole.clone();
         let at = slot_at(&bytes, slot);
         bytes[at..at + 32].fill(0);
-        let empty = ("too_small", Some(at as u64 + 16));
+        let empty = ("too_small", Some(u64::try_from(at).unwrap() + 16));
         let [first, last] =
             damage(&bytes).try_into().unwrap_or_else(|all| panic!("{slot}: {all:?}"));
         assert_eq!((first, last.0), (empty, "checksum"), "{slot}");
@@ -58,7 +58,10 @@ fn a_slot_that_is_empty_has_no_name_and_hides_no_order() {
             let next = at + 32;
             bytes.copy_within(slot_at(&whole, 0)..slot_at(&whole, 1), next);
             let all = damage(&bytes);
-            assert!(all.contains(&("order", Some(next as u64))), "{slot}: {all:?}");
+            assert!(
+                all.contains(&("order", Some(u64::try_from(next).unwrap()))),
+                "{slot}: {all:?}"
+            );
         }
     }
 }
