@@ -47,6 +47,8 @@ pub struct Encode<'d, 'w, D: ?Sized> {
     order: ByteOrder,
     /// `None` if every `begin` is 0.
     begins: Option<Begins>,
+    /// Whether the first structure is zeros.
+    is_hidden: bool,
     /// Where the window goes in the store.
     offset: u64,
     /// The bytes that were written before the window.
@@ -131,6 +133,7 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
             numrecs,
             order: ByteOrder::Big,
             begins: Some(plan.begins()),
+            is_hidden: false,
             offset: 0,
             written: 0,
             window,
@@ -146,6 +149,13 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
     #[must_use]
     pub fn embedded(self, order: ByteOrder) -> Self {
         Self { order, begins: None, ..self }
+    }
+
+    /// Writes zeros instead of the magic and the number of records: the file is not a netCDF file
+    /// until a commit writes them.
+    #[must_use]
+    pub fn hidden(self) -> Self {
+        Self { is_hidden: true, ..self }
     }
 
     /// Writes from `offset` of the store on, instead of its start.
@@ -274,8 +284,10 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
     }
 
     fn header(&mut self) -> Next {
-        let magic = self.plan.version.magic();
-        let (numrecs, order) = (self.numrecs, self.order);
+        let (magic, numrecs, order) = match self.is_hidden {
+            true => ([0; 4], 0, self.order),
+            false => (self.plan.version.magic(), self.numrecs, self.order),
+        };
         match self.plan.version {
             Version::Cdf1 | Version::Cdf2 => {
                 let raw = Header1 { magic, numrecs: Stored::stored(numrecs, order) };

@@ -1,6 +1,7 @@
 //! Errors of classic netCDF files, and of requests to them.
 
 use super::cursor::ListKind;
+use super::kind::Type;
 use super::raw::TABLES;
 use crate::field::FieldId;
 use crate::store::usize_to_u64;
@@ -175,6 +176,43 @@ pub enum Error {
         /// The fewest bytes.
         min: u64,
     },
+    /// The caller: the memory for the variables is too short.
+    VarsMemory {
+        /// The number of variables.
+        nvars: u64,
+        /// The number of variables that fit.
+        room: u64,
+    },
+    /// The caller: there is no such variable.
+    NoVar {
+        /// Number of the variable.
+        varid: u64,
+        /// The number of variables.
+        nvars: u64,
+    },
+    /// The caller: the values have another type than the variable.
+    Type {
+        /// Number of the variable.
+        varid: u64,
+        /// The type of the variable.
+        nc_type: Type,
+        /// The type of the values.
+        given: Type,
+    },
+    /// The caller: the values have another number of bytes than the place for them.
+    Count {
+        /// Number of the variable.
+        varid: u64,
+        /// The right number of bytes.
+        len: u64,
+        /// The number of bytes given.
+        given: u64,
+    },
+    /// The caller: a region is not one of the variable.
+    Shape {
+        /// Number of the variable.
+        varid: u64,
+    },
     /// The caller: the memory for the lengths of dimensions is too short.
     DimsMemory {
         /// The number of dimensions.
@@ -224,6 +262,11 @@ impl Error {
                 | Self::ZeroStride { .. }
                 | Self::Define { .. }
                 | Self::Records { .. }
+                | Self::VarsMemory { .. }
+                | Self::NoVar { .. }
+                | Self::Type { .. }
+                | Self::Count { .. }
+                | Self::Shape { .. }
                 | Self::Window { .. }
         )
     }
@@ -287,6 +330,21 @@ impl fmt::Display for Error {
             },
             Self::Records { numrecs, max } => {
                 write!(f, "there cannot be {numrecs} records, at most {max}")
+            }
+            Self::VarsMemory { nvars, room } => {
+                write!(f, "{nvars} variables are too many, there is memory for {room}")
+            }
+            Self::NoVar { varid, nvars } => {
+                write!(f, "there is no variable {varid}, the file has {nvars}")
+            }
+            Self::Type { varid, nc_type, given } => {
+                write!(f, "the values for variable {varid} are {given}, must be {nc_type}")
+            }
+            Self::Count { varid, len, given } => {
+                write!(f, "the values for variable {varid} have {given} bytes, must have {len}")
+            }
+            Self::Shape { varid } => {
+                write!(f, "the region has another layout or shape than variable {varid}")
             }
             Self::Window { len, min } => {
                 write!(f, "the window of {len} bytes is too small, must be at least {min} bytes")

@@ -37,6 +37,11 @@ impl RecordSize {
         Some(Self { count: self.count.saturating_add(1), last: len, padded })
     }
 
+    /// Whether records are padded: there are several record variables.
+    pub(super) const fn is_padded(self) -> bool {
+        self.count > 1
+    }
+
     /// The record size; 0 if there is no record variable.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -198,6 +203,24 @@ impl<'a> Slab<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.region.count.contains(&0)
+    }
+
+    /// Whether the slab is one of a variable with this layout, and its shape has all values of it.
+    pub(super) fn is_of(&self, layout: Layout) -> bool {
+        let inner = match layout.recsize {
+            Some(_) => self.shape.split_first().map(|(_, inner)| inner),
+            None => Some(self.shape),
+        };
+        let lengths = inner.unwrap_or(&[0]).iter();
+        let len = lengths.fold(layout.value_len, |len, &length| len.saturating_mul(length));
+        self.layout == layout && len == layout.first.len()
+    }
+
+    /// The first and the last record of a region of a record variable; `None` if it has no values.
+    pub(super) fn records(&self) -> Option<(u64, u64)> {
+        let [start, count, stride] = self.region.dim(0).filter(|_| !self.is_empty())?;
+        let last = count.saturating_sub(1).saturating_mul(stride).saturating_add(start);
+        Some((start, last))
     }
 
     /// The bytes of all values.

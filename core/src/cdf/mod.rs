@@ -11,12 +11,16 @@
 //! | [`reader`] | read a file ([`Reader`]) |
 //! | [`values`], [`define`] | values in memory, definitions of new files |
 //! | [`plan`] | the places of the values of a new file |
-//! | [`encode`] | machine: write a header |
+//! | [`encode`], [`create`] | machines: write a header, begin a new file |
+//! | [`book`] | what a writer knows, and the work that it asks for |
+//! | [`writer`] | write a file ([`Writer`]) |
 //!
 //! These are the files that netCDF-C and PnetCDF write. A header's lists may be of any length and
 //! stay in the file: opening keeps the lengths of the dimensions in the caller's memory, and
 //! nothing else.
 
+pub mod book;
+pub mod create;
 pub mod cursor;
 pub mod define;
 pub mod encode;
@@ -28,7 +32,10 @@ pub mod plan;
 pub mod raw;
 pub mod reader;
 pub mod values;
+pub mod writer;
 
+pub use book::{Book, Fill, Slot};
+pub use create::Create;
 pub use cursor::{Attr, Cursor, Dim, Item, ListKind, Var};
 pub use define::{AttrDef, Define, Definition, DimDef, VarDef};
 pub use encode::Encode;
@@ -39,6 +46,7 @@ pub use open::{Head, Measured, Scan, Survey, Variable};
 pub use plan::{Alignment, Plan};
 pub use reader::Reader;
 pub use values::Values;
+pub use writer::Writer;
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;

@@ -10,7 +10,7 @@ use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
 
 /// The most bytes of a file: offsets are signed in all libraries.
-const MAX_FILE: u64 = i64::MAX.unsigned_abs();
+pub(super) const MAX_FILE: u64 = i64::MAX.unsigned_abs();
 
 /// Where the sections of a new file begin. All offsets are rounded up to 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

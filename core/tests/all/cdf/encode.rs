@@ -82,18 +82,14 @@ fn an_embedded_header_has_either_order_and_no_places() {
         });
         made.list(11, 1);
         made.name(b"v");
-        for number in [2, 0, 1] {
-            made.non_neg(number);
-        }
+        [2, 0, 1].iter().for_each(|&number| made.non_neg(number));
         made.list(12, 1);
         made.name(b"units");
         made.u32(2);
         made.non_neg(1);
         made.bytes.extend(b"K\0\0\0");
         made.u32(10);
-        for number in [24, 0] {
-            made.non_neg(number);
-        }
+        [24, 0].iter().for_each(|&number| made.non_neg(number));
 
         let mut store = vec![0; plan.header_len() as usize + 10];
         let mut window = [0; 99];

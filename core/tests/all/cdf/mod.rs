@@ -9,6 +9,7 @@ mod hostile;
 mod made;
 mod slabs;
 mod views;
+mod writer;
 
 use std::path::{Path, PathBuf};
 use striae_core::cdf::{Error, Reader};
