@@ -81,3 +81,19 @@ fn a_chunk_without_bytes_hides_no_chunks_that_share_some() {
     assert_eq!(runs[1], (1..2, lost), "{runs:?}");
     assert!(damage(&bytes).iter().any(|(kind, _)| *kind == "overlap"));
 }
+
+#[test]
+fn a_frame_that_has_bytes_of_the_index_or_of_the_names_is_lost() {
+    let whole = written(&Attributes::default(), [40, 30, 20]);
+    let (index, names) = (slot_at(&whole, 0), whole[24..32].try_into().unwrap());
+    for place in [u64::try_from(index).unwrap(), u64::from_le_bytes(names)] {
+        for slot in 0..3 {
+            let mut bytes = whole.clone();
+            bytes[176..256].fill(0); // as a file of gsd
+            bytes[index + 32 * slot + 16..][..8].copy_from_slice(&place.to_le_bytes());
+            let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+            let first = recovery.runs().next().map(|run| (run.frames.clone(), run.certainty));
+            assert_eq!(first, Some((0..1, Certainty::Lost(Loss::Overlap))), "{slot}: {place}");
+        }
+    }
+}

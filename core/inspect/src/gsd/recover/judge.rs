@@ -202,9 +202,11 @@ impl<S: Subject> Judge<'_, S> {
         if !entries.are_all(self.names.total, self.evidence.version.is_sorted()) {
             return lost(Loss::Neighbour);
         }
-        let index = self.evidence.index.span();
-        let in_index = |chunk: &Chunk| chunk.span.overlaps(index);
-        if entries.chunks.iter().any(in_index) || share_bytes(&entries.chunks) {
+        let Evidence { index, names, names_are_whole, .. } = self.evidence;
+        let names = names.span().filter(|_| *names_are_whole).unwrap_or(Span::ZERO);
+        let tables = [index.span(), names];
+        let in_table = |chunk: &Chunk| tables.iter().any(|&table| chunk.span.overlaps(table));
+        if entries.chunks.iter().any(in_table) || share_bytes(&entries.chunks) {
             return lost(Loss::Overlap);
         }
         match belief {
