@@ -6,6 +6,7 @@
 //! | [`layout`] | the places of a blob's elements, in both layouts |
 //! | [`walk`] | machine: finds the blobs of a process-centric subfile |
 //! | [`find`] | where elements of the canonical array are: maps, regions |
+//! | [`map`] | decomposition maps, from which sets are written |
 //! | [`error`] | errors |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
@@ -18,6 +19,7 @@
 pub mod error;
 pub mod find;
 pub mod layout;
+pub mod map;
 pub mod names;
 pub mod walk;
 

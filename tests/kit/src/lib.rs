@@ -33,6 +33,7 @@ pub mod ffrecord_opening;
 pub mod gsd_everything;
 pub mod hdf5_opening;
 pub mod history;
+pub mod map_texts;
 
 // Where files are, and what happens to them there.
 #[cfg(feature = "adapter")]

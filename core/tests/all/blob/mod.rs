@@ -3,4 +3,5 @@
 
 mod find;
 mod layout;
+mod map;
 mod walk;

@@ -1,0 +1,160 @@
+//! Errors of decomposition maps.
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+/// What is wrong with a text map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Flaw {
+    /// There is a word where `version`, `npes` or `ndims` must be, or another one.
+    Word,
+    /// There is no number where one must be.
+    NoNumber,
+    /// A number exceeds 64 bits.
+    Large,
+    /// The line ends before all its numbers.
+    Short,
+    /// The line has more numbers than it says.
+    Long,
+    /// The file ends before the last line that there must be.
+    Cut,
+    /// The array has no dimensions.
+    NoDims,
+    /// The rank is not less than `npes`. The parser can go on.
+    NoRank,
+    /// The rank is not larger than the one before. The parser can go on.
+    RankOrder,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Word => "another word must be here",
+            Self::NoNumber => "a number must be here",
+            Self::Large => "the number is too large",
+            Self::Short => "the line ends before all its numbers",
+            Self::Long => "the line has too many numbers",
+            Self::Cut => "the file is cut",
+            Self::NoDims => "the array has no dimensions",
+            Self::NoRank => "the rank is not less than npes",
+            Self::RankOrder => "the rank is not larger than the one before",
+        })
+    }
+}
+
+/// A variable or dimension of a netCDF map, after `Dk.`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Column {
+    /// `nreqs`: for each rank the number of requests.
+    Nreqs,
+    /// `fill_starts`: for each rank the number of requests before those that fill holes.
+    FillStarts,
+    /// `offsets`: for each request its first element.
+    Offsets,
+    /// `lengths`: for each request the number of elements.
+    Lengths,
+    /// `dims`: the lengths of the array's dimensions, an attribute of the file.
+    Dims,
+}
+
+impl Column {
+    /// The end of the name.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Nreqs => "nreqs",
+            Self::FillStarts => "fill_starts",
+            Self::Offsets => "offsets",
+            Self::Lengths => "lengths",
+            Self::Dims => "dims",
+        }
+    }
+}
+
+/// Why a map cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// The file: a text map is wrong.
+    Text {
+        /// The line, from 1.
+        line: u64,
+        /// The offset of the wrong bytes.
+        offset: u64,
+        /// What is wrong.
+        flaw: Flaw,
+    },
+    /// The file: a netCDF map lacks a variable or attribute, or it has the wrong type or shape.
+    Column {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// The variable or attribute.
+        column: Column,
+    },
+    /// The file: a value for a rank is wrong.
+    Rank {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// Which value.
+        column: Column,
+        /// The rank.
+        rank: u64,
+        /// The value found.
+        value: i64,
+    },
+    /// The file: there are fewer requests than the ranks have together.
+    Total {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// The rank whose requests are not there.
+        rank: u64,
+        /// The end of its requests.
+        end: u64,
+        /// The number of requests.
+        total: u64,
+    },
+    /// The file: it is not a netCDF map.
+    NotMap,
+    /// The file: its header cannot be read.
+    Cdf(crate::cdf::Error),
+}
+
+const _: () = assert!(size_of::<Error>() <= 40);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Text { line, offset, flaw } => {
+                write!(f, "map: line {line}, offset {offset}: {flaw}")
+            }
+            Self::Column { id, column } => {
+                write!(f, "map: D{id}.{} is missing, or of a wrong kind", column.suffix())
+            }
+            Self::Rank { id, column, rank, value } => {
+                write!(
+                    f,
+                    "map: D{id}.{} of rank {rank} is {value}, which is wrong",
+                    column.suffix()
+                )
+            }
+            Self::Total { id, rank, end, total } => write!(
+                f,
+                "map: the requests of rank {rank} in D{id} end at {end}, there are {total} requests"
+            ),
+            Self::NotMap => f.write_str("map: the file has no dimension num_decomp"),
+            Self::Cdf(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<crate::cdf::Error> for Error {
+    fn from(error: crate::cdf::Error) -> Self {
+        Self::Cdf(error)
+    }
+}

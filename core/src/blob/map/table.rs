@@ -1,0 +1,241 @@
+//! [`Table`]: a decomposition in a netCDF map (`spec/blob.md#netcdf-maps`).
+
+use super::Request;
+use super::error::{Column, Error};
+use crate::cdf::{self, Reader, Type};
+use crate::span::Span;
+use crate::step::{DriveError, read_exact};
+use crate::store::ReadAt;
+use core::num::NonZeroU32;
+use zerocopy::FromBytes;
+use zerocopy::big_endian::I32;
+
+/// How the requests of a rank are found in a netCDF map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Rule {
+    /// They begin after all requests of the ranks before: as the writers of maps store them.
+    #[default]
+    Nreqs,
+    /// They begin at the sum of `fill_starts` of the ranks before. So E3SM-IO reads maps without
+    /// `-u` (`read_decomp.cpp:265`). It is wrong if a rank has requests that fill holes.
+    FillStarts,
+}
+
+/// The requests of a rank in the table of all requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Place {
+    /// The number of the first request.
+    pub start: u64,
+    /// The number of requests.
+    pub count: u64,
+}
+
+/// Adds up the numbers of requests of each rank, in the order of ranks.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranks {
+    id: NonZeroU32,
+    rule: Rule,
+    total: u64,
+    rank: u64,
+    start: u64,
+}
+
+impl Ranks {
+    /// The ranks of decomposition `id`, which has `total` requests.
+    #[must_use]
+    pub const fn new(id: NonZeroU32, rule: Rule, total: u64) -> Self {
+        Self { id, rule, total, rank: 0, start: 0 }
+    }
+
+    /// The place of the next rank's requests, without those that fill holes. `fill_starts` is
+    /// missing in old maps.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a number that is negative, or larger than `nreqs`; [`Error::Total`].
+    pub fn next(&mut self, nreqs: i32, fill_starts: Option<i32>) -> Result<Place, Error> {
+        let (id, rank) = (self.id, self.rank);
+        let wrong = |column, value: i32| Error::Rank { id, column, rank, value: value.into() };
+        let all = u64::try_from(nreqs).map_err(|_| wrong(Column::Nreqs, nreqs))?;
+        let count = match fill_starts {
+            None => all,
+            Some(fill_starts) => {
+                let count = u64::try_from(fill_starts).ok().filter(|&count| count <= all);
+                count.ok_or(wrong(Column::FillStarts, fill_starts))?
+            }
+        };
+        let place = Place { start: self.start, count };
+        let end = self.start.saturating_add(count);
+        if self.total < end {
+            return Err(Error::Total { id, rank, end, total: self.total });
+        }
+        self.rank = rank.saturating_add(1);
+        self.start = match self.rule {
+            Rule::Nreqs => self.start.saturating_add(all),
+            Rule::FillStarts => end,
+        };
+        Ok(place)
+    }
+
+    /// The end of the requests of all ranks so far.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.start
+    }
+}
+
+/// The places of the values of a decomposition. All values are big-endian integers of 4 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Table {
+    /// The number of the decomposition, from 1.
+    pub id: NonZeroU32,
+    /// The lengths of the array's dimensions, the slowest first.
+    pub dims: Span,
+    /// `nreqs` of each rank.
+    pub nreqs: Span,
+    /// `fill_starts` of each rank; old maps have none.
+    pub fill_starts: Option<Span>,
+    /// `offsets` of each request.
+    pub offsets: Span,
+    /// `lengths` of each request.
+    pub lengths: Span,
+}
+
+/// The bytes of a value.
+const VALUE: u64 = 4;
+
+type Result2<T, S> = Result<T, DriveError<<S as ReadAt>::Error, Error>>;
+
+impl Table {
+    /// The places of decomposition `id` in a netCDF file, all of which must be in the file.
+    /// `window` is for the header; see [`Reader::open`].
+    ///
+    /// # Errors
+    /// [`Error::Column`]; see [`Reader::variable`].
+    pub fn find<S: ReadAt>(
+        file: &Reader<'_, S>,
+        id: NonZeroU32,
+        window: &mut [u8],
+    ) -> Result2<Self, S> {
+        let wrong = |column| DriveError::Format(Error::Column { id, column });
+        let mut column = |column: Column| {
+            let variable = file.variable(Named::new(id, column).as_bytes(), window);
+            let Some(variable) = variable.map_err(from_cdf)? else { return Ok(None) };
+            let first = variable.layout.first;
+            let is_table = variable.var.nc_type == Type::Int
+                && variable.var.ndims == 1
+                && variable.layout.recsize.is_none()
+                && first.fits(file.head().file_len);
+            if is_table { Ok(Some(first)) } else { Err(wrong(column)) }
+        };
+        let nreqs = column(Column::Nreqs)?.ok_or(wrong(Column::Nreqs))?;
+        let fill_starts = column(Column::FillStarts)?;
+        let offsets = column(Column::Offsets)?.ok_or(wrong(Column::Offsets))?;
+        let lengths = column(Column::Lengths)?.ok_or(wrong(Column::Lengths))?;
+        if fill_starts.is_some_and(|fill_starts| fill_starts.len() != nreqs.len()) {
+            return Err(wrong(Column::FillStarts));
+        }
+        if offsets.len() != lengths.len() {
+            return Err(wrong(Column::Lengths));
+        }
+        let dims = file.attr(None, Named::new(id, Column::Dims).as_bytes(), window);
+        let dims = dims.map_err(from_cdf)?.filter(|attr| attr.nc_type == Type::Int);
+        let dims = dims.ok_or(wrong(Column::Dims))?.values;
+        Ok(Self { id, dims, nreqs, fill_starts, offsets, lengths })
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub const fn nprocs(&self) -> u64 {
+        self.nreqs.len() / VALUE
+    }
+
+    /// The number of requests of all ranks.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.offsets.len() / VALUE
+    }
+
+    /// The requests at `place`, in windows: reads as many of the first ones as fit into `offsets`
+    /// and `lengths`, 4 bytes each, and returns them.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn requests<'w, S: ReadAt>(
+        &self,
+        store: &S,
+        place: Place,
+        offsets: &'w mut [u8],
+        lengths: &'w mut [u8],
+    ) -> Result2<impl Iterator<Item = [i32; 2]> + 'w, S> {
+        let skip = place.start.saturating_mul(VALUE);
+        let len = place.count.saturating_mul(VALUE);
+        let (room, other) = (offsets.len(), lengths.len());
+        let room = crate::store::usize_to_u64(room.min(other)) & !3;
+        let span = |column: Span| column.part(skip, len.min(room)).unwrap_or(Span::ZERO);
+        let (offsets_at, lengths_at) = (span(self.offsets), span(self.lengths));
+        let offsets = offsets_at.front_of(offsets);
+        let lengths = lengths_at.front_of(lengths);
+        read_exact(store, offsets_at.offset(), offsets)?;
+        read_exact(store, lengths_at.offset(), lengths)?;
+        Ok(values(offsets).zip(values(lengths)).map(|(offset, len)| [offset, len]))
+    }
+}
+
+/// The integers that some bytes are.
+pub fn values(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
+    <[I32]>::ref_from_prefix_with_elems(bytes, bytes.len() / 4)
+        .map_or(&[][..], |(values, _)| values)
+        .iter()
+        .map(|value| value.get())
+}
+
+/// The request that a pair of values is; `None` if one is negative.
+#[must_use]
+pub fn request([offset, len]: [i32; 2]) -> Option<Request> {
+    Some(Request { offset: u64::try_from(offset).ok()?, len: u64::try_from(len).ok()? })
+}
+
+fn from_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
+    match error {
+        DriveError::Store(error) => DriveError::Store(error),
+        DriveError::Format(error) => DriveError::Format(error.into()),
+        DriveError::Ended { offset } => DriveError::Ended { offset },
+        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+    }
+}
+
+/// A name, such as `D3.fill_starts`.
+struct Named {
+    bytes: [u8; 24],
+    len: usize,
+}
+
+impl Named {
+    fn new(id: NonZeroU32, column: Column) -> Self {
+        let mut name = Self { bytes: [0; 24], len: 0 };
+        name.put(b"D");
+        let mut weight = 1_000_000_000_u32;
+        while weight > 0 {
+            if weight <= id.get() {
+                let digit = id.get().checked_div(weight).unwrap_or(0) % 10;
+                name.put(&[b'0'.saturating_add(u8::try_from(digit).unwrap_or(0))]);
+            }
+            weight /= 10;
+        }
+        name.put(b".");
+        name.put(column.suffix().as_bytes());
+        name
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let place = self.bytes.get_mut(self.len..).unwrap_or_default();
+        self.len = self.len.saturating_add(crate::store::copy_front(bytes, place));
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
