@@ -298,7 +298,8 @@ impl<'m> Survey<'m> {
     }
 
     /// Makes an empty survey of a header without values, of at most `len` bytes: a `begin` can be
-    /// anything. The header in the HDF5 files of E3SM-IO is one. `lengths` needs an entry for each
+    /// anything, and several dimensions can have length 0, of which the first is the record
+    /// dimension. The header in the HDF5 files of E3SM-IO is one. `lengths` needs an entry for each
     /// dimension.
     #[must_use]
     pub fn of_header(len: u64, lengths: &'m mut [u64]) -> Self {
@@ -372,7 +373,7 @@ impl<'m> Survey<'m> {
             Item::Dim(dim) => {
                 if dim.length == 0 {
                     let first = *head.record_dim.get_or_insert(dim.dimid);
-                    if first != dim.dimid {
+                    if first != dim.dimid && self.has_values {
                         judge(Error::TwoRecordDims { first, second: dim.dimid })?;
                     }
                 }

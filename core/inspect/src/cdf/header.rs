@@ -189,7 +189,11 @@ impl Header {
     }
 
     fn dimension(&self, (dim, &length): (&Dim, &u64)) -> Dimension<'_> {
-        Dimension { name: self.text(dim.name), length, is_record: dim.length == 0 }
+        Dimension {
+            name: self.text(dim.name),
+            length,
+            is_record: self.head.record_dim == Some(dim.dimid),
+        }
     }
 
     /// The dimension with this id.
