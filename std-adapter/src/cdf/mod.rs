@@ -24,4 +24,4 @@ mod runs;
 pub use error::ErrorKind;
 pub use file::{File, OpenOptions, whole};
 pub use striae_core::cdf::{Error, Head, Region, Slab, Type, Version};
-pub use striae_inspect::cdf::{Attribute, Dimension, Element, Header, Values, Variable};
+pub use striae_inspect::cdf::{Attribute, Dimension, Element, Header, OwnedValues, Variable};

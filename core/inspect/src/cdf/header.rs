@@ -1,6 +1,6 @@
 //! [`Header`]: a header in memory, with lookups by name.
 
-use super::values::{Values, swap};
+use super::values::{OwnedValues, swap};
 use crate::subject::{Failed, read};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -343,12 +343,12 @@ impl<'a> Attribute<'a> {
 
     /// The values.
     #[must_use]
-    pub fn values(self) -> Values {
+    pub fn values(self) -> OwnedValues {
         let mut bytes = self.bytes().to_vec();
         if self.header.order == ByteOrder::Little {
             swap(&mut bytes, self.attr.nc_type.size());
         }
-        Values::from_be(self.attr.nc_type, &bytes)
+        OwnedValues::from_be(self.attr.nc_type, &bytes)
     }
 }
 

@@ -11,4 +11,4 @@ pub mod values;
 
 pub use header::{Attribute, Dimension, Header, Variable};
 pub use map::map;
-pub use values::{Element, Values};
+pub use values::{Element, OwnedValues};

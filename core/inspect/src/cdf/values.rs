@@ -1,4 +1,4 @@
-//! Values of every type, and their byte order.
+//! OwnedValues of every type, and their byte order.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,16 +16,16 @@ pub trait Element:
     fn holds(nc_type: Type) -> bool;
 }
 
-/// Defines [`Element`] and [`Values`] from a row for each type.
+/// Defines [`Element`] and [`OwnedValues`] from a row for each type.
 macro_rules! types {
     ($($Variant:ident($T:ty);)+) => {
-        /// Values of one type, in memory.
+        /// OwnedValues of one type, in memory.
         #[derive(Debug, Clone, PartialEq)]
-        pub enum Values {
-            $(#[doc = concat!("Values of `", stringify!($T), "`.")] $Variant(Vec<$T>),)+
+        pub enum OwnedValues {
+            $(#[doc = concat!("OwnedValues of `", stringify!($T), "`.")] $Variant(Vec<$T>),)+
         }
 
-        impl Values {
+        impl OwnedValues {
             /// The values in big-endian bytes; incomplete ones at the end are left out.
             #[must_use]
             pub fn from_be(nc_type: Type, bytes: &[u8]) -> Self {
@@ -102,7 +102,7 @@ elements! {
     u64: Uint64;
 }
 
-impl Values {
+impl OwnedValues {
     /// The text of `char` values; bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn text(&self) -> Option<String> {

@@ -7,7 +7,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use striae::address::Address;
-use striae::cdf::{Attribute, Dimension, File, Header, Values, Variable};
+use striae::cdf::{Attribute, Dimension, File, Header, OwnedValues, Variable};
 
 /// The output of `ls --json`.
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ struct Var<'a> {
 
 /// The values of an attribute. JSON has no number for NaN and infinities: they become the strings
 /// `NaN`, `inf` and `-inf`.
-struct Value(Values);
+struct Value(OwnedValues);
 
 /// A number, or its name if JSON has no such number.
 #[derive(Serialize)]
@@ -111,17 +111,17 @@ impl Serialize for Value {
             }};
         }
         match &self.0 {
-            Values::Char(_) => serializer.serialize_none(), // never: it has a text
-            Values::Byte(values) => values.serialize(serializer),
-            Values::Short(values) => values.serialize(serializer),
-            Values::Int(values) => values.serialize(serializer),
-            Values::Float(values) => floats!(values),
-            Values::Double(values) => floats!(values),
-            Values::Ubyte(values) => values.serialize(serializer),
-            Values::Ushort(values) => values.serialize(serializer),
-            Values::Uint(values) => values.serialize(serializer),
-            Values::Int64(values) => values.serialize(serializer),
-            Values::Uint64(values) => values.serialize(serializer),
+            OwnedValues::Char(_) => serializer.serialize_none(), // never: it has a text
+            OwnedValues::Byte(values) => values.serialize(serializer),
+            OwnedValues::Short(values) => values.serialize(serializer),
+            OwnedValues::Int(values) => values.serialize(serializer),
+            OwnedValues::Float(values) => floats!(values),
+            OwnedValues::Double(values) => floats!(values),
+            OwnedValues::Ubyte(values) => values.serialize(serializer),
+            OwnedValues::Ushort(values) => values.serialize(serializer),
+            OwnedValues::Uint(values) => values.serialize(serializer),
+            OwnedValues::Int64(values) => values.serialize(serializer),
+            OwnedValues::Uint64(values) => values.serialize(serializer),
         }
     }
 }

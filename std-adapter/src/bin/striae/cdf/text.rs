@@ -2,7 +2,7 @@
 
 use crate::text::printable;
 use std::io::{self, Write};
-use striae::cdf::{Type, Values};
+use striae::cdf::{OwnedValues, Type};
 
 /// Prints values, one line for each row: the values that differ only in the last index.
 pub(crate) struct Rows {
@@ -31,23 +31,23 @@ impl Rows {
                 }
             };
         }
-        match Values::from_be(self.nc_type, bytes) {
-            Values::Char(chars) => {
+        match OwnedValues::from_be(self.nc_type, bytes) {
+            OwnedValues::Char(chars) => {
                 for c in chars {
                     self.chars.push(c);
                     self.next(out)?;
                 }
             }
-            Values::Byte(values) => print!(values, "{}"),
-            Values::Short(values) => print!(values, "{}"),
-            Values::Int(values) => print!(values, "{}"),
-            Values::Float(values) => print!(values, "{:?}"), // the shortest text that parses back
-            Values::Double(values) => print!(values, "{:?}"),
-            Values::Ubyte(values) => print!(values, "{}"),
-            Values::Ushort(values) => print!(values, "{}"),
-            Values::Uint(values) => print!(values, "{}"),
-            Values::Int64(values) => print!(values, "{}"),
-            Values::Uint64(values) => print!(values, "{}"),
+            OwnedValues::Byte(values) => print!(values, "{}"),
+            OwnedValues::Short(values) => print!(values, "{}"),
+            OwnedValues::Int(values) => print!(values, "{}"),
+            OwnedValues::Float(values) => print!(values, "{:?}"), // the shortest text that parses back
+            OwnedValues::Double(values) => print!(values, "{:?}"),
+            OwnedValues::Ubyte(values) => print!(values, "{}"),
+            OwnedValues::Ushort(values) => print!(values, "{}"),
+            OwnedValues::Uint(values) => print!(values, "{}"),
+            OwnedValues::Int64(values) => print!(values, "{}"),
+            OwnedValues::Uint64(values) => print!(values, "{}"),
         }
         Ok(())
     }
