@@ -135,7 +135,7 @@ formats! {
         ending: "nc",
         magic: b"CDF",
         verbs: &[
-            Verb::Info, Verb::Ls, Verb::Cat, Verb::Map,
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Verify, Verb::Map,
         ],
         thing: "variable",
         addresses: "variable/NAME",

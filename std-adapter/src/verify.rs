@@ -4,7 +4,7 @@ use crate::direct::OpenOptions;
 use std::fmt;
 
 /// Options for verifying a file. Each format adds a method that verifies: [`sion`](Self::sion),
-/// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord).
+/// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord), [`cdf`](Self::cdf).
 ///
 /// ```
 /// use striae::Verify;

@@ -156,6 +156,8 @@ facts! {
     id: u16 => |&number| number.into(),
     /// ffrecord: the sample, from 0.
     sample: u64 => |&number| number.into(),
+    /// netCDF: the variable, from 0.
+    variable: u64 => |&number| number.into(),
     /// The number of cases, if one finding stands for several.
     count: u64 => |&number| number.into(),
     /// The value found.

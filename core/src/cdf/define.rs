@@ -172,7 +172,7 @@ pub const FILL_VALUE: &str = "_FillValue";
 ///
 /// # Errors
 /// [`Flaw::Name`] if it is refused.
-pub(super) fn check_name(name: &str) -> Result<(), Flaw> {
+pub fn check_name(name: &str) -> Result<(), Flaw> {
     let mut chars = name.chars();
     let starts =
         chars.next().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii());

@@ -1,6 +1,7 @@
 //! The places of the values of variables: numbers in, spans out.
 
 use super::error::Error;
+use super::kind::Version;
 use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
@@ -46,6 +47,42 @@ impl RecordSize {
     #[must_use]
     pub const fn get(self) -> u64 {
         if self.count == 1 { self.last } else { self.padded }
+    }
+}
+
+/// Finds variables with more bytes than their version allows: only the last fixed variable of a
+/// file without records, or the last record variable, may have more, as no other begins after it
+/// (`ncvalidator.c:1887`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LargeVars {
+    version: Version,
+    /// The last fixed and the last record variable, if it is large.
+    last: [Option<u64>; 2],
+}
+
+impl LargeVars {
+    /// Starts without variables.
+    #[must_use]
+    pub const fn new(version: Version) -> Self {
+        Self { version, last: [None; 2] }
+    }
+
+    /// Adds the next variable, with `len` bytes, or `len` bytes in each record; `false` if it, or
+    /// the one before it, is too large for any place.
+    pub fn add(&mut self, varid: u64, len: u64, is_record: bool) -> bool {
+        let [fixed, record] = &mut self.last;
+        let last = if is_record { record } else { fixed };
+        let is_large = len > self.version.max_len();
+        let is_right = last.is_none() && !(is_large && self.version == Version::Cdf5);
+        *last = is_large.then_some(varid);
+        is_right
+    }
+
+    /// The fixed variable that is too large if there are record variables after it.
+    #[must_use]
+    pub const fn not_last(self, has_records: bool) -> Option<u64> {
+        let [fixed, _] = self.last;
+        if has_records { fixed } else { None }
     }
 }
 

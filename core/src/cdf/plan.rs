@@ -4,7 +4,7 @@ use super::ListKind;
 use super::define::{Define, Size, check_name, flawed, numbered};
 use super::error::{Error, Flaw};
 use super::kind::{Type, Version};
-use super::layout::{RecordSize, padded};
+use super::layout::{LargeVars, RecordSize, padded};
 use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
@@ -191,15 +191,14 @@ struct Check<'d, D: ?Sized> {
     /// The bytes of the fixed variables with padding; they saturate.
     fixed: u64,
     records: RecordSize,
-    /// The last fixed and the last record variable, if it is larger than the version's limit.
-    large: [Option<u64>; 2],
+    large: LargeVars,
 }
 
 impl<'d, D: Define + ?Sized> Check<'d, D> {
     const fn new(definition: &'d D, version: Version) -> Self {
         let len = version.non_neg_len().saturating_add(4);
         let records = RecordSize::EMPTY;
-        Self { definition, version, len, fixed: 0, records, large: [None; 2] }
+        Self { definition, version, len, fixed: 0, records, large: LargeVars::new(version) }
     }
 
     fn add(&mut self, len: u64) {
@@ -299,22 +298,15 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
             self.add(offset.saturating_add(4));
             count = varid.saturating_add(1);
         }
-        if let ([Some(varid), _], true) = (self.large, self.records.get() > 0) {
+        if let Some(varid) = self.large.not_last(self.records.get() > 0) {
             return Err(flawed(ListKind::Vars, None, varid, Flaw::Size));
         }
         self.list(ListKind::Vars, None, count)
     }
 
-    /// Adds the values of a variable. Only the last one may be larger than the version's limit, as
-    /// no other begins after it (`ncvalidator.c:1887`).
+    /// Adds the values of a variable.
     fn size(&mut self, varid: u64, size: Size) -> Result<(), Flaw> {
-        let [fixed, record] = &mut self.large;
-        let large = if size.is_record { record } else { fixed };
-        if large.is_some() {
-            return Err(Flaw::Size);
-        }
-        *large = (size.len > self.version.max_len()).then_some(varid);
-        if large.is_some() && self.version == Version::Cdf5 {
+        if !self.large.add(varid, size.len, size.is_record) {
             return Err(Flaw::Size);
         }
         if size.is_record {

@@ -17,9 +17,11 @@
 //! # Ok::<(), striae::Error>(())
 //! ```
 
+pub mod dump;
 pub(crate) mod error;
 mod file;
 mod runs;
+pub mod verify;
 
 pub use error::ErrorKind;
 pub use file::{File, OpenOptions, whole};

@@ -5,9 +5,12 @@ use crate::subject::{Failed, read};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::ControlFlow::{Break, Continue};
 use core::ops::Range;
 use striae_core::cdf::raw::Header1;
-use striae_core::cdf::{Attr, Cursor, Dim, Error, Head, Item, Layout, ListKind, Measured, Survey};
+use striae_core::cdf::{
+    Attr, Cursor, Dim, Error, Head, Item, Layout, ListKind, Measured, Survey, Var,
+};
 use striae_core::cdf::{Type, Version};
 use striae_core::endian::ByteOrder;
 use striae_core::source::{Fault, Miss, Window};
@@ -47,18 +50,31 @@ struct Known {
     measured: Measured,
     dims: Range<usize>,
     attrs: Range<usize>,
+    /// The end of its last field in the header.
+    end: u64,
 }
 
 /// The bytes of a header, as many as were needed.
-struct Held<'s, S: ?Sized> {
+pub(super) struct Held<'s, S: ?Sized> {
     store: &'s S,
     file_len: u64,
     bytes: Vec<u8>,
 }
 
-impl<S: ReadAt + ?Sized> Held<'_, S> {
+impl<'s, S: ReadAt + ?Sized> Held<'s, S> {
+    /// Starts without bytes.
+    pub(super) fn new(store: &'s S) -> Result<Self, Failed<S, Error>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        Ok(Self { store, file_len, bytes: Vec::new() })
+    }
+
+    /// The bytes at the start of the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The item at the cursor, which moves after it.
-    fn next(&mut self, cursor: &mut Cursor) -> Result<Item, Failed<S, Error>> {
+    pub(super) fn next(&mut self, cursor: &mut Cursor) -> Result<Item, Failed<S, Error>> {
         loop {
             let (offset, need) = match cursor.next(&Window::new(0, &self.bytes, self.file_len)) {
                 Ok((item, next)) => {
@@ -98,9 +114,19 @@ impl Header {
     /// [`Error`] if it is no classic netCDF file or is damaged; [`DriveError::BufferTooSmall`] if
     /// the header is longer than 1 GiB or than the memory; an error of the store.
     pub fn read<S: ReadAt + ?Sized>(store: &S) -> Result<Self, Failed<S, Error>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let mut held = Held { store, file_len, bytes: Vec::new() };
-        Self::of(&mut held, ByteOrder::Big, true)
+        match Self::examine(store, &mut Err)? {
+            (header, None) => Ok(header),
+            (_, Some(error)) => Err(DriveError::Format(error)),
+        }
+    }
+
+    /// Reads the header of the file in `store` and passes errors to `judge`, up to the first one
+    /// for which `judge` returns an error. Returns what was read, and the error that stopped it.
+    pub(super) fn examine<S: ReadAt + ?Sized>(
+        store: &S,
+        judge: &mut dyn FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(Self, Option<Error>), Failed<S, Error>> {
+        Self::of(&mut Held::new(store)?, ByteOrder::Big, true, judge)
     }
 
     /// Parses a header without values: nothing is checked that concerns their places. `order` is
@@ -112,34 +138,51 @@ impl Header {
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Result<Self, Error> {
         let file_len = usize_to_u64(bytes.len());
         let mut held = Held { store: bytes, file_len, bytes: bytes.to_vec() };
-        Self::of(&mut held, order, false).map_err(|error| match error {
-            DriveError::Format(error) => error,
+        match Self::of(&mut held, order, false, &mut Err) {
+            Ok((header, None)) => Ok(header),
+            Ok((_, Some(error))) | Err(DriveError::Format(error)) => Err(error),
             // Never: all bytes are there.
-            _ => Error::Cut { field: Header1::magic, offset: file_len, file_len },
-        })
+            Err(_) => Err(Error::Cut { field: Header1::magic, offset: file_len, file_len }),
+        }
     }
 
     fn of<S: ReadAt + ?Sized>(
         held: &mut Held<'_, S>,
         order: ByteOrder,
         has_values: bool,
-    ) -> Result<Self, Failed<S, Error>> {
+        judge: &mut dyn FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(Self, Option<Error>), Failed<S, Error>> {
         let mut lengths = vec![0; ndims(held, order)?];
         let mut survey = match has_values {
             true => Survey::new(held.file_len, &mut lengths),
             false => Survey::of_header(held.file_len, &mut lengths),
         };
-        let mut lists = Lists::default();
+        let (mut lists, mut stopped) = (Lists::default(), None);
         let mut cursor = Cursor::new(order);
         let head = loop {
-            let item = held.next(&mut cursor)?;
-            if let core::ops::ControlFlow::Break(head) =
-                survey.take(item, &cursor).map_err(DriveError::Format)?
-            {
-                break head.ok_or(DriveError::Ended { offset: cursor.offset() })?; // it has one
+            let item = match held.next(&mut cursor) {
+                Ok(item) => item,
+                Err(DriveError::Format(error)) => {
+                    let _ = judge(error); // it can be no item in any case
+                    stopped = Some(error);
+                    Item::End { header_len: cursor.offset() }
+                }
+                Err(error) => return Err(error),
+            };
+            match survey.judge(item, &cursor, judge) {
+                Ok(Break(head)) => break head,
+                Ok(Continue(())) => lists.take(item, survey.measured(), cursor.offset()),
+                Err(error) => {
+                    stopped = stopped.or(Some(error));
+                    let end = Item::End { header_len: cursor.offset() };
+                    match survey.judge(end, &cursor, &mut |_| Ok(())) {
+                        Ok(Break(head)) => break head,
+                        _ => break None, // never: the end breaks
+                    }
+                }
             }
-            lists.take(item, survey.measured());
         };
+        let head = head.ok_or(DriveError::Ended { offset: cursor.offset() })?; // it has one
         let mut bytes = core::mem::take(&mut held.bytes);
         bytes.truncate(usize::try_from(head.header_len).unwrap_or(usize::MAX));
         bytes.shrink_to_fit();
@@ -149,7 +192,8 @@ impl Header {
         };
         let shapes = lists.dimids.iter().map(length).collect();
         let Lists { dims, attrs, variables, dimids, .. } = lists;
-        Ok(Self { bytes, order, head, dims, lengths, attrs, variables, dimids, shapes })
+        let header = Self { bytes, order, head, dims, lengths, attrs, variables, dimids, shapes };
+        Ok((header, stopped))
     }
 
     /// Version, number of records, record size, lengths.
@@ -205,7 +249,7 @@ impl Header {
 
     /// The attributes of the file.
     #[must_use]
-    pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> {
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
         let first = self.variables.first().map_or(self.attrs.len(), |known| known.attrs.start);
         self.attributes_of(0..first)
     }
@@ -216,7 +260,10 @@ impl Header {
         self.attributes().find(|attribute| attribute.name() == name)
     }
 
-    fn attributes_of(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Attribute<'_>> {
+    fn attributes_of(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
         let attrs = self.attrs.get(range).unwrap_or_default();
         attrs.iter().map(|attr| Attribute { header: self, attr })
     }
@@ -233,8 +280,13 @@ impl Header {
         self.variables().find(|variable| variable.name() == name)
     }
 
+    /// The dimensions in the header.
+    pub(super) fn raw_dims(&self) -> &[Dim] {
+        &self.dims
+    }
+
     /// The bytes in a span of the header.
-    fn part(&self, span: Span) -> &[u8] {
+    pub(super) fn part(&self, span: Span) -> &[u8] {
         let start = usize::try_from(span.offset()).unwrap_or(usize::MAX);
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         self.bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
@@ -274,7 +326,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn take(&mut self, item: Item, measured: Option<Measured>) {
+    fn take(&mut self, item: Item, measured: Option<Measured>, end: u64) {
         match item {
             Item::Dim(dim) => self.dims.push(dim),
             Item::Attr(attr) => self.attrs.push(attr),
@@ -286,7 +338,7 @@ impl Lists {
         if let Some(measured) = measured {
             let dims = self.starts.0..self.dimids.len();
             let attrs = self.starts.1..self.attrs.len();
-            self.variables.push(Known { measured, dims, attrs });
+            self.variables.push(Known { measured, dims, attrs, end });
         }
     }
 }
@@ -317,6 +369,11 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
+    /// The attribute in the header.
+    pub(super) const fn attr(self) -> Attr {
+        *self.attr
+    }
+
     /// The name.
     #[must_use]
     pub fn name(self) -> &'a str {
@@ -426,6 +483,16 @@ impl<'a> Variable<'a> {
         self.known.measured.var.begin
     }
 
+    /// The variable in the header.
+    pub(super) const fn var(self) -> Var {
+        self.known.measured.var
+    }
+
+    /// The end of the variable in the header.
+    pub(super) const fn end(self) -> u64 {
+        self.known.end
+    }
+
     /// The bytes of the values or of one record, as stored; it may be wrong.
     #[must_use]
     pub const fn vsize(self) -> u64 {
@@ -434,7 +501,7 @@ impl<'a> Variable<'a> {
 
     /// The attributes.
     #[must_use]
-    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> {
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> + Clone {
         self.header.attributes_of(self.known.attrs.clone())
     }
 

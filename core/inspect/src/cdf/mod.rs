@@ -3,12 +3,20 @@
 //! | module | holds |
 //! |---|---|
 //! | [`header`] | a header in memory |
+//! | `records` | the records that a file has |
 //! | [`values`] | values of every type, and their byte order |
 
+mod dump;
+mod finding;
 pub mod header;
 mod map;
+mod records;
 pub mod values;
+mod verify;
 
+pub use dump::dump;
+pub use finding::{FindingKind, error_facts};
 pub use header::{Attribute, Dimension, Header, Variable};
 pub use map::map;
 pub use values::{Element, OwnedValues};
+pub use verify::{Summary, verify};

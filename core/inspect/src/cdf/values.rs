@@ -1,5 +1,6 @@
 //! OwnedValues of every type, and their byte order.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use striae_core::cdf::Type;
@@ -43,6 +44,16 @@ macro_rules! types {
             pub const fn nc_type(&self) -> Type {
                 match self {
                     $(Self::$Variant(_) => Type::$Variant,)+
+                }
+            }
+
+            /// Each value as text; numbers have as many digits as are needed to tell them apart.
+            #[must_use]
+            pub fn texts(&self) -> Vec<String> {
+                match self {
+                    $(Self::$Variant(values) => {
+                        values.iter().map(|value| format!("{value:?}")).collect()
+                    })+
                 }
             }
 

@@ -14,7 +14,7 @@ use striae::finding::{Coverage, Facts, Finding, Found, Severity, Value};
 use striae::format::Format;
 use striae::shown::Shown;
 use striae::{Error, Verify};
-use striae::{ffrecord, gsd, sion};
+use striae::{cdf, ffrecord, gsd, sion};
 
 #[derive(Serialize)]
 struct Report {
@@ -54,6 +54,12 @@ enum Counts {
         samples: u64,
         checked: u64,
     },
+    Cdf {
+        format: &'static str,
+        version: Option<u8>,
+        variables: u64,
+        numrecs: u64,
+    },
 }
 
 impl std::fmt::Display for Counts {
@@ -69,6 +75,12 @@ impl std::fmt::Display for Counts {
                 let (frames, chunks) = (count(*frames, "frame"), count(*chunks, "chunk"));
                 write!(f, "{frames}, {chunks}, {checked} with checksums, ")?;
                 f.write_str(&count((*names).into(), "name"))
+            }
+            Self::Cdf { version, variables, numrecs, .. } => {
+                if let Some(version) = version {
+                    write!(f, "CDF-{version}, ")?;
+                }
+                write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))
             }
             Self::Ffrecord { samples, checked, .. } => {
                 write!(f, "{}, {checked} compared with checksums", count(*samples, "sample"))
@@ -176,6 +188,18 @@ impl From<ffrecord::verify::Summary> for Summary {
     }
 }
 
+impl From<cdf::verify::Summary> for Summary {
+    fn from(sum: cdf::verify::Summary) -> Self {
+        let counts = Counts::Cdf {
+            format: Format::Cdf.name(),
+            version: sum.version.map(cdf::Version::number),
+            variables: sum.variables,
+            numrecs: sum.numrecs,
+        };
+        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+    }
+}
+
 /// Verifies a file, and calls the function for each finding.
 type Run = fn(&Verify<'_>, &Path, &mut dyn FnMut(Row)) -> Result<Summary, Error>;
 
@@ -198,6 +222,11 @@ pub(crate) const GSD: Verifier = Verifier {
 pub(crate) const FFRECORD: Verifier = Verifier {
     verify: |how, path, each| Ok(how.ffrecord(path, &mut |finding| each(finding.into()))?.into()),
     total: ffrecord::verify::checked_bytes,
+};
+
+pub(crate) const CDF: Verifier = Verifier {
+    verify: |how, path, each| Ok(how.cdf(path, &mut |finding| each(finding.into()))?.into()),
+    total: |_| 0,
 };
 
 /// Verifies a file, with a progress bar if there is data to check, and calls `each` for findings up

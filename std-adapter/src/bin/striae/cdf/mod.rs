@@ -7,7 +7,7 @@ mod text;
 
 use crate::args::{Direct, FileVerb};
 use crate::failure::{Failure, Sound};
-use crate::unsupported;
+use crate::{dump, map, unsupported, verify};
 use std::path::Path;
 use striae::address::{Address, Pattern};
 use striae::cdf::{File, OpenOptions, Variable};
@@ -19,7 +19,9 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Info(args) => info::info(args),
         FileVerb::Ls(args) => list::ls(args),
         FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Map(args) => crate::map::map(args, Format::Cdf),
+        FileVerb::Dump(args) => dump::dump(args, striae::cdf::dump::dump),
+        FileVerb::Verify(args) => verify::verify(args, verify::CDF),
+        FileVerb::Map(args) => map::map(args, Format::Cdf),
         _ => Err(unsupported(verb, Format::Cdf)),
     }
 }

@@ -1,0 +1,187 @@
+//! The findings of verifying a netCDF file.
+
+use crate::finding::{Facts, error_facts, findings};
+use alloc::string::String;
+use striae_core::cdf::{Error, raw};
+use striae_core::span::Span;
+
+findings! {
+    /// A problem or an unusual fact in a netCDF file.
+    pub enum FindingKind;
+
+    /// Values of a variable are not in the file.
+    Damage Variable {
+        /// Its number.
+        number: u64,
+        /// The error.
+        error: Error,
+    }
+    |facts| Facts { variable: Some(*number), ..error_facts(error) },
+    |f| write!(f, "variable {number}: {error}");
+
+    /// Two items of a list have the same name, so the second cannot be found by its name.
+    Damage "same_name" SameName {
+        /// The second item, in words.
+        item: String,
+        /// The offset of its name.
+        offset: u64,
+        /// The number of the first item.
+        first: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts }.text(item),
+    |f| write!(f, "{item}: its name at offset {offset} is that of {first}, too");
+
+    /// A variable has more bytes than the version allows, and is not the last one
+    /// (`spec/cdf.md#large-variables`).
+    Damage "large" Large {
+        /// Its number.
+        number: u64,
+        /// Its bytes, or those of one record.
+        len: u64,
+        /// The largest number of bytes.
+        max: u64,
+    }
+    |facts| Facts { variable: Some(*number), ..facts.value(*len).max(*max) },
+    |f| write!(
+        f,
+        "variable {number} has {len} bytes, must have at most {max} unless it is the last one"
+    );
+
+    /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
+    /// null. The libraries do not check them, ncvalidator does.
+    Note "padding" Padding {
+        /// The item, in words.
+        item: String,
+        /// The padding.
+        span: Span,
+    }
+    |facts| facts.span(span.offset(), span.len()).text(item),
+    |f| write!(f, "{item}: the padding at offset {} is not null", span.offset());
+
+    /// A name has characters that the libraries refuse when they define a name.
+    Note "name" Name {
+        /// The item, in words.
+        item: String,
+        /// The offset of the name.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts }.text(item),
+    |f| write!(f, "{item}: the name at offset {offset} cannot be defined with the libraries");
+
+    /// The stored size of a variable is not that of its dimensions. Readers compute it.
+    Note "vsize" Vsize {
+        /// The number of the variable.
+        number: u64,
+        /// The offset of the field.
+        offset: u64,
+        /// The value found.
+        value: u64,
+        /// The right value.
+        expected: u64,
+    }
+    |facts| Facts {
+        variable: Some(*number),
+        ..facts.field(raw::TABLES, raw::Var1::vsize, *offset).value(*value).expected(*expected)
+    },
+    |f| write!(f, "var.vsize at offset {offset} is {value}, must be {expected}");
+
+    /// Values of a variable do not begin at a multiple of 4.
+    Note "unaligned" Unaligned {
+        /// The number of the variable.
+        number: u64,
+        /// The offset of the field.
+        offset: u64,
+        /// The value found.
+        value: u64,
+    }
+    |facts| Facts {
+        variable: Some(*number),
+        ..facts.field(raw::TABLES, raw::Var1::begin, *offset).value(*value)
+    },
+    |f| write!(f, "var.begin at offset {offset} is {value}, which is no multiple of 4");
+
+    /// The header has no number of records: readers compute it from the length of the file, or
+    /// refuse the file.
+    Note "streaming" Streaming {
+        /// The number of records in the file.
+        records: u64,
+    }
+    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records),
+    |f| write!(f, "header.numrecs at offset 4 is that of a stream; the file has {records} records");
+
+    /// The file is longer than its header says. The libraries ignore the rest; ncvalidator 1.12
+    /// does not.
+    Note "tail" Tail {
+        /// The rest.
+        span: Span,
+    }
+    |facts| facts.span(span.offset(), span.len()),
+    |f| write!(
+        f,
+        "{} bytes at offset {} are after the end of all variables",
+        span.len(),
+        span.offset()
+    );
+
+    /// The store could not be read.
+    Damage "unreadable" Unreadable {
+        /// The store's message.
+        message: String,
+    }
+    |facts| facts,
+    |f| f.write_str(message);
+
+    /// The file became shorter while it was read.
+    Damage "ended" Ended {
+        /// Offset at which a byte was expected.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts },
+    |f| write!(f, "the file ended at offset {offset} while it was read");
+
+    also
+    /// The header is damaged.
+    Damage Wrong(Error) error_facts, ERRORS;
+}
+
+error_facts! {
+    /// What an error of a file says, as values.
+    pub fn error_facts(Error), Damage ERRORS;
+
+    /// The file does not start like a classic netCDF file.
+    "not_cdf" NotCdf { magic }
+        |facts| facts.field(raw::TABLES, raw::Header1::magic, 0).bytes(&magic);
+    /// The file ends inside the header.
+    "cut" Cut { field, offset, file_len }
+        |facts| facts.field(raw::TABLES, field, offset).max(file_len);
+    /// A list has the wrong tag.
+    "tag" Tag { offset, tag, expected }
+        |facts| facts.field(raw::TABLES, raw::List1::tag, offset).value(tag).expected(expected);
+    /// The version has no type with this number.
+    "no_type" NoType { offset, nc_type }
+        |facts| facts.field(raw::TABLES, raw::Var1::nc_type, offset).value(nc_type);
+    /// A variable has a dimension that does not exist.
+    "no_dim" NoDim { offset, dimid, ndims }
+        |facts| facts
+            .field(raw::TABLES, raw::Dimid1::dimid, offset)
+            .value(dimid)
+            .max(i128::from(ndims).saturating_sub(1));
+    /// A name is not UTF-8.
+    "not_utf8" NotUtf8 { offset } |facts| Facts { offset: Some(offset), ..facts };
+    /// A number is below the smallest allowed value.
+    "too_small" TooSmall { field, offset, value, min }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+    /// A number is above the largest allowed value.
+    "too_large" TooLarge { field, offset, value, max }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+    /// Two dimensions have length 0; only the record dimension may have it.
+    "two_record_dims" TwoRecordDims { second, .. } |facts| facts.value(second);
+    /// The record dimension is not the first one of a variable.
+    "record_dim_not_first" RecordDimNotFirst { varid }
+        |facts| Facts { variable: Some(varid), ..facts };
+    /// A variable, or a record, is larger than any file.
+    "size" Size { begin } |facts| facts.value(begin);
+    /// The file ends before the end of the values.
+    "out_of_file" OutOfFile { offset, end, file_len }
+        |facts| facts.span(offset, end.saturating_sub(offset)).max(file_len);
+}

@@ -1,0 +1,47 @@
+//! The records that a file has, whatever its header says.
+
+use super::header::Header;
+use striae_core::cdf::layout::padded;
+use striae_core::span::Span;
+
+impl Header {
+    /// The place of the first record of the variables with records, from the first value to the
+    /// last one.
+    pub(super) fn first_record(&self) -> Option<Span> {
+        let mut spans = self.variables().filter(|one| one.is_record());
+        let mut spans = spans.by_ref().map(|variable| variable.layout().first);
+        let first = spans.next()?;
+        Span::between(first.offset(), spans.last().unwrap_or(first).end())
+    }
+
+    /// The number of records whose values are all in the file. The padding after the last one may
+    /// be missing.
+    #[must_use]
+    pub fn whole_records(&self) -> u64 {
+        let Some(first) = self.first_record() else { return 0 };
+        let room = self.head().file_len.checked_sub(first.end());
+        let recsize = self.head().recsize;
+        room.map_or(0, |room| room.checked_div(recsize).map_or(0, |more| more.saturating_add(1)))
+    }
+
+    /// The end of the fixed variables, with the padding of the last one.
+    pub(super) fn fixed_end(&self) -> u64 {
+        let fixed = self.variables().filter(|one| !one.is_record());
+        let ends = fixed.filter_map(|one| {
+            let first = one.layout().first;
+            first.offset().checked_add(padded(first.len())?)
+        });
+        ends.fold(self.head().header_len, u64::max)
+    }
+
+    /// The length of a file with these variables and `records` records; `None` if it exceeds
+    /// `u64::MAX`.
+    #[must_use]
+    pub fn file_len(&self, records: u64) -> Option<u64> {
+        let begin = self.first_record().map(Span::offset).filter(|_| records > 0);
+        match begin {
+            None => Some(self.fixed_end()),
+            Some(begin) => begin.checked_add(records.checked_mul(self.head().recsize)?),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Runs all checks of a netCDF file, and reports everything that it finds.
+//!
+//! Opening a file stops at the first error of the header. Verifying goes on where the grammar
+//! allows it, and compares padding, names, sizes and the length of the file with the rules of the
+//! format. Values have no checksums and are not read. The memory is that of [`Header`].
+
+use super::finding::FindingKind;
+use super::header::{Attribute, Header, Variable};
+use crate::finding::{Coverage, Found as _, Severity};
+use crate::subject::{Failed, Subject};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use striae_core::cdf::define::check_name;
+use striae_core::cdf::layout::{LargeVars, padded};
+use striae_core::cdf::raw::{Dim1, Header1};
+use striae_core::cdf::{Error, Version};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+
+/// The size of the verified file, and the number of findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The version of the format; `None` if the header's start is damaged.
+    pub version: Option<Version>,
+    /// Number of variables.
+    pub variables: u64,
+    /// Number of records.
+    pub numrecs: u64,
+    /// The bytes of values; a netCDF file has no checksums.
+    pub data: Coverage,
+    /// Number of findings of [`Severity::Damage`].
+    pub damage: u64,
+    /// Number of findings of [`Severity::Note`].
+    pub notes: u64,
+}
+
+impl Summary {
+    /// Whether no damage was found.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+/// Checks a file and passes each finding to the callback.
+///
+/// # Errors
+/// An error of the store. Any problem in the contents of the file is a finding.
+pub fn verify<S: Subject>(
+    subject: &S,
+    each: &mut dyn FnMut(FindingKind),
+) -> Result<Summary, S::Error> {
+    let mut report = Report { each, summary: Summary::default() };
+    match check(subject, &mut report) {
+        Ok(()) => {}
+        Err(DriveError::Store(error)) => return Err(error),
+        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
+        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
+        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
+    }
+    Ok(report.summary)
+}
+
+struct Report<'a> {
+    each: &'a mut dyn FnMut(FindingKind),
+    summary: Summary,
+}
+
+impl Report<'_> {
+    fn add(&mut self, what: FindingKind) {
+        let count = match what.severity() {
+            Severity::Damage => &mut self.summary.damage,
+            Severity::Note => &mut self.summary.notes,
+        };
+        *count = count.saturating_add(1);
+        (self.each)(what);
+    }
+}
+
+fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
+    let (header, stopped) = Header::examine(subject, &mut |error| {
+        report.add(FindingKind::Wrong(error));
+        Ok(())
+    })?;
+    let sum = &mut report.summary;
+    (sum.version, sum.numrecs) = (Some(header.version()), header.numrecs());
+    for variable in header.variables() {
+        sum.variables = sum.variables.saturating_add(1);
+        sum.data.add(variable.len());
+    }
+    check_lists(&header, report);
+    for variable in header.variables() {
+        check_variable(&header, variable, report);
+    }
+    if stopped.is_none() {
+        check_large(&header, report);
+        check_len(&header, report);
+    }
+    Ok(())
+}
+
+/// Checks names, and padding.
+fn check_lists(header: &Header, report: &mut Report<'_>) {
+    let item = |number: u64| format!("dimension {number}");
+    let dims = header.raw_dims();
+    check_names(header, dims.iter().map(|dim| dim.name), &item, report);
+    let max = header.version().max_len();
+    for dim in dims.iter().filter(|dim| dim.length > max) {
+        let offset = dim.name.offset().saturating_add(padded(dim.name.len()).unwrap_or(0));
+        let error = Error::TooLarge { field: Dim1::length, offset, value: dim.length, max };
+        report.add(FindingKind::Wrong(error));
+    }
+    check_attributes(header, header.attributes(), "", report);
+    let item = |number: u64| format!("variable {number}");
+    check_names(header, header.variables().map(|variable| variable.var().name), &item, report);
+    for variable in header.variables() {
+        let of = format!(" of variable {}", variable.varid());
+        check_attributes(header, variable.attributes(), &of, report);
+    }
+}
+
+fn check_attributes<'h>(
+    header: &Header,
+    attributes: impl Iterator<Item = Attribute<'h>> + Clone,
+    of: &str,
+    report: &mut Report<'_>,
+) {
+    let item = |number: u64| format!("attribute {number}{of}");
+    check_names(header, attributes.clone().map(|one| one.attr().name), &item, report);
+    for attr in attributes.map(Attribute::attr) {
+        check_padding(header, attr.values, || format!("values of {}", item(attr.number)), report);
+    }
+}
+
+/// Checks the names of a list, and that each is there once.
+fn check_names(
+    header: &Header,
+    names: impl Iterator<Item = Span>,
+    item: &dyn Fn(u64) -> String,
+    report: &mut Report<'_>,
+) {
+    let mut sorted: Vec<(&[u8], u64, Span)> =
+        (0..).zip(names).map(|(number, span)| (header.part(span), number, span)).collect();
+    for &(name, number, span) in &sorted {
+        check_padding(header, span, || item(number), report);
+        if core::str::from_utf8(name).is_ok_and(|name| check_name(name).is_err()) {
+            report.add(FindingKind::Name { item: item(number), offset: span.offset() });
+        }
+    }
+    sorted.sort_unstable_by_key(|(name, number, _)| (*name, *number));
+    let mut first = None;
+    for (name, number, span) in sorted {
+        match first {
+            Some((other, first)) if other == name => {
+                let (item, offset) = (item(number), span.offset());
+                report.add(FindingKind::SameName { item, offset, first });
+            }
+            _ => first = Some((name, number)),
+        }
+    }
+}
+
+/// Checks that the bytes after `span`, up to a multiple of 4, are null.
+fn check_padding(header: &Header, span: Span, item: impl Fn() -> String, report: &mut Report<'_>) {
+    let end = padded(span.len()).and_then(|len| span.offset().checked_add(len));
+    let Some(padding) = end.and_then(|end| Span::between(span.end(), end)) else { return };
+    if header.part(padding).iter().any(|&byte| byte != 0) {
+        report.add(FindingKind::Padding { item: item(), span: padding });
+    }
+}
+
+/// Checks the redundant size, and the place.
+fn check_variable(header: &Header, variable: Variable<'_>, report: &mut Report<'_>) {
+    let (var, version) = (variable.var(), header.version());
+    let number = var.varid;
+    let expected = version.stored_vsize(variable.layout().first.len());
+    if var.vsize != expected {
+        let offset = var.begin_at.saturating_sub(version.non_neg_len());
+        report.add(FindingKind::Vsize { number, offset, value: var.vsize, expected });
+    }
+    if !var.begin.is_multiple_of(4) {
+        let (offset, value) = (var.begin_at, var.begin);
+        report.add(FindingKind::Unaligned { number, offset, value });
+    }
+}
+
+/// Checks that only the last variable has more bytes than the version allows.
+fn check_large(header: &Header, report: &mut Report<'_>) {
+    let mut large = LargeVars::new(header.version());
+    let max = header.version().max_len();
+    let mut found = |number: u64, len: u64| report.add(FindingKind::Large { number, len, max });
+    for variable in header.variables() {
+        let len = variable.layout().first.len();
+        if !large.add(variable.varid(), len, variable.is_record()) {
+            found(variable.varid(), len);
+        }
+    }
+    if let Some(number) = large.not_last(header.first_record().is_some()) {
+        let variable = header.variables().find(|variable| variable.varid() == number);
+        found(number, variable.map_or(0, |variable| variable.layout().first.len()));
+    }
+}
+
+/// Compares the length of the file with that of all values.
+fn check_len(header: &Header, report: &mut Report<'_>) {
+    let head = header.head();
+    let (whole, file_len) = (header.whole_records(), head.file_len);
+    for variable in header.variables().filter(|variable| !variable.is_record()) {
+        if let Err(error) = head.record(variable.layout(), 0) {
+            report.add(FindingKind::Variable { number: variable.varid(), error });
+        }
+    }
+    if head.is_streaming {
+        report.add(FindingKind::Streaming { records: head.numrecs });
+    } else if header.first_record().is_some() && head.numrecs > whole && head.recsize > 0 {
+        let (field, value) = (Header1::numrecs, head.numrecs);
+        let error = Error::TooLarge { field, offset: 4, value, max: whole };
+        report.add(FindingKind::Wrong(error));
+    }
+    let end = header.file_len(head.numrecs).unwrap_or(u64::MAX);
+    if let Some(span) = Span::between(end, file_len).filter(|span| !span.is_empty()) {
+        report.add(FindingKind::Tail { span });
+    }
+}

@@ -1,0 +1,20 @@
+//! Lists every metadata field of a file, with its offset, bytes and value.
+
+pub use striae_inspect::dump::Line;
+
+use crate::error::Error;
+use crate::posix::PosixFile;
+use std::io;
+use std::path::Path;
+use striae_inspect::cdf::dump as dump_store;
+
+/// Passes each field of the header of the file at `path` to `each`. The file may be damaged; the
+/// fields before the damage are passed.
+///
+/// # Errors
+/// The reason why no more fields were found; an error of the operating system; an error that `each`
+/// returned.
+pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    dump_store(&store, &mut |line| each(line)).map_err(|error| Error::new(path, error))
+}

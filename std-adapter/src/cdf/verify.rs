@@ -1,0 +1,34 @@
+//! Runs all checks of [`striae_inspect::cdf`] on a file, and reports every finding.
+
+use crate::error::Error;
+use crate::finding;
+use crate::posix::PosixFile;
+use crate::verify::Verify;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use crate::finding::{Coverage, Facts, Value};
+pub use striae_inspect::cdf::{FindingKind, Summary};
+
+/// A problem or an unusual fact in a netCDF file.
+pub type Finding = finding::Finding<FindingKind>;
+
+impl Verify<'_> {
+    /// Checks the netCDF file at `path` and passes each finding to the callback. Values have no
+    /// checksums and are not read.
+    ///
+    /// # Errors
+    /// An error of the operating system. Any problem in the contents of the file is a finding.
+    pub fn cdf(
+        &self,
+        path: impl AsRef<Path>,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Summary, Error> {
+        let path = path.as_ref();
+        let at = |error| Error::new(path, error);
+        let store = PosixFile::open(path).map_err(at)?;
+        let file = Arc::from(path);
+        let mut tell = |what| each(Finding::new(&file, what));
+        striae_inspect::cdf::verify(&store, &mut tell).map_err(at)
+    }
+}
