@@ -19,11 +19,15 @@
 
 pub mod dump;
 pub(crate) mod error;
+mod extract;
 mod file;
+pub mod recover;
 mod runs;
 pub mod verify;
 
+pub use crate::extract::Extracted;
 pub use error::ErrorKind;
+pub use extract::Extract;
 pub use file::{File, OpenOptions, whole};
 pub use striae_core::cdf::{Error, Head, Region, Slab, Type, Version};
 pub use striae_inspect::cdf::{Attribute, Dimension, Element, Header, OwnedValues, Variable};

@@ -34,6 +34,7 @@ mod write;
 pub use crate::extract::Extracted;
 pub use error::ErrorKind;
 pub use extract::Extract;
+pub(crate) use extract::npy;
 pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
 pub use striae_hoomd::{Element, Name, NameList};

@@ -146,6 +146,17 @@ impl Header {
         }
     }
 
+    /// The header in the first bytes of a file of `file_len` bytes.
+    pub(super) fn of_file_start(bytes: Vec<u8>, file_len: u64) -> Result<Self, Error> {
+        let cut = Error::Cut { field: Header1::magic, offset: usize_to_u64(bytes.len()), file_len };
+        let mut held = Held { store: &[][..], file_len, bytes };
+        match Self::of(&mut held, ByteOrder::Big, true, &mut Err) {
+            Ok((header, None)) => Ok(header),
+            Ok((_, Some(error))) | Err(DriveError::Format(error)) => Err(error),
+            Err(_) => Err(cut), // never: the caller has all of it
+        }
+    }
+
     fn of<S: ReadAt + ?Sized>(
         held: &mut Held<'_, S>,
         order: ByteOrder,

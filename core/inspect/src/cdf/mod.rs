@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`header`] | a header in memory |
 //! | `records` | the records that a file has |
+//! | [`recover`] | saves what is left of a damaged file |
 //! | [`values`] | values of every type, and their byte order |
 
 mod dump;
@@ -11,6 +12,7 @@ mod finding;
 pub mod header;
 mod map;
 mod records;
+pub mod recover;
 pub mod values;
 mod verify;
 

@@ -281,6 +281,9 @@ pub(crate) struct DumpArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the header and all values as text that ncgen takes back (netCDF only).
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) cdl: bool,
 }
 
 #[derive(Debug, ClapArgs)]

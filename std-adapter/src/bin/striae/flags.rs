@@ -50,7 +50,8 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("chunksize", &[Sion]),
             ("seal", &[Sion]),
         ],
-        Verb::Dump | Verb::Verify | Verb::Append => &[],
+        Verb::Dump => &[("cdl", &[Cdf])],
+        Verb::Verify | Verb::Append => &[],
     }
 }
 

@@ -1,7 +1,7 @@
 //! Extracting the chunks of each name to NumPy arrays.
 
 mod array;
-mod npy;
+pub(crate) mod npy;
 mod source;
 
 use super::ErrorKind;

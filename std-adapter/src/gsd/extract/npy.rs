@@ -10,13 +10,18 @@ const MAX_NAME: usize = 200;
 
 /// The header of an array of this type and shape; the values follow in row-major order.
 pub(super) fn header(kind: ChunkType, shape: &[u64]) -> Vec<u8> {
+    header_of(descr(kind), shape)
+}
+
+/// The header of an array of the type with this name of NumPy's.
+pub(crate) fn header_of(descr: &str, shape: &[u64]) -> Vec<u8> {
     // NumPy ends the header at a multiple of 64, so that values can be mapped; 10 bytes precede its
     // text.
     const ALIGN: usize = 64;
     const FRONT: usize = 10;
     let lens: Vec<_> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
-    let (descr, shape) = (descr(kind), lens.join(", "));
+    let shape = lens.join(", ");
     let mut text =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
     while !text.len().saturating_add(FRONT + 1).is_multiple_of(ALIGN) {
@@ -56,7 +61,7 @@ pub(super) fn shape(chunk: &Chunk) -> Vec<u64> {
 ///
 /// Letters, digits, `_`, `-`, `+`, `=`, `,` stay, `/` becomes `.`, and other bytes become `%2E` and
 /// so on. A long name is cut, and its id follows.
-pub(super) fn file_name(name: Name<'_>, id: u16) -> String {
+pub(crate) fn file_name(name: Name<'_>, id: impl std::fmt::Display) -> String {
     let mut text = String::new();
     for (at, part) in name.as_bytes().utf8_chunks().enumerate() {
         for (place, c) in part.valid().char_indices() {

@@ -1,8 +1,11 @@
 //! The verbs for netCDF files.
 
 mod cat;
+mod cdl;
+mod extract;
 mod info;
 mod list;
+mod recover;
 mod text;
 
 use crate::args::{Direct, FileVerb};
@@ -19,7 +22,10 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Info(args) => info::info(args),
         FileVerb::Ls(args) => list::ls(args),
         FileVerb::Cat(args) => cat::cat(args),
+        FileVerb::Dump(args) if args.cdl => cdl::cdl(args),
         FileVerb::Dump(args) => dump::dump(args, striae::cdf::dump::dump),
+        FileVerb::Extract(args) => extract::extract(args),
+        FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::CDF),
         FileVerb::Map(args) => map::map(args, Format::Cdf),
         _ => Err(unsupported(verb, Format::Cdf)),

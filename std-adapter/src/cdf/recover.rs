@@ -1,0 +1,98 @@
+//! Recovers what is left of damaged files, as [`striae_inspect::cdf::recover`] judges it.
+//!
+//! ```
+//! use striae::cdf::recover::Recover;
+//!
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/cdf/cdf5_alltypes.nc");
+//! # let folder = tempfile::tempdir()?;
+//! # let (damaged, whole) = (folder.path().join("damaged.nc"), folder.path().join("whole.nc"));
+//! # let mut bytes = std::fs::read(golden)?;
+//! # bytes[4..12].fill(0xff); // the number of records
+//! # std::fs::write(&damaged, bytes)?;
+//! let recovery = Recover::new().examine(&damaged)?;
+//! assert_eq!(recovery.records().saved, 3);
+//! recovery.write(&whole, &|_| {})?;
+//! # assert_eq!(std::fs::read(golden)?, std::fs::read(whole)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::error::Error;
+use crate::output::Output;
+use crate::posix::PosixFile;
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
+
+pub use striae_inspect::cdf::recover::{Filled, Records};
+
+/// How to recover a file. The damaged file is only read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recover {
+    output: Output,
+}
+
+impl Recover {
+    /// Replaces no file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how the new file is made. By default, no file is replaced.
+    #[must_use]
+    pub const fn output(mut self, output: Output) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// Finds what can be recovered from the file at `path`.
+    ///
+    /// # Errors
+    /// [`Format`](super::ErrorKind::Format) if no variable can be saved; an error of the operating
+    /// system.
+    pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
+        let path = path.as_ref();
+        let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        let judged = Judged::examine(&file).map_err(|error| Error::new(path, error))?;
+        Ok(Recovery { path: path.to_owned(), file, judged, output: self.output })
+    }
+}
+
+/// What can be recovered from a file.
+#[derive(Debug)]
+pub struct Recovery {
+    path: PathBuf,
+    file: PosixFile,
+    judged: Judged,
+    output: Output,
+}
+
+impl Deref for Recovery {
+    type Target = Judged;
+
+    fn deref(&self) -> &Judged {
+        &self.judged
+    }
+}
+
+impl Recovery {
+    /// Writes the new file. It gets its name when it is complete: see
+    /// [`Publish`](crate::publish::Publish). `progress` gets the length of each copied piece.
+    ///
+    /// # Errors
+    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
+    /// error of the operating system.
+    pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        self.output.make(out, NonZeroU32::MIN, Some(&self.path), |publish| {
+            let hidden = publish.hidden(0);
+            let mut to =
+                PosixFile::create(&hidden, false).map_err(|error| Error::new(out, error))?;
+            let saved = self.judged.save(&self.file, &mut to, &mut |bytes| progress(bytes));
+            saved.map_err(|error| match error {
+                Unwritten::Read(error) => Error::new(&self.path, error),
+                Unwritten::Write(error) => Error::new(out, error),
+            })
+        })
+    }
+}
