@@ -5,8 +5,7 @@ pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 use crate::error::{Error, ErrorKind};
 use crate::format::Format;
 use crate::posix::PosixFile;
-use crate::sion::ErrorKind::Sibling;
-use crate::sion::siblings::sibling_path;
+use crate::sion::siblings::{of_sibling, sibling_path};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -71,32 +70,36 @@ pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error
 /// length. If `path` is a later file of a set, only this file gets a picture.
 ///
 /// # Errors
-/// As [`of_file`], for each file; [`Sibling`] if a file of the set is missing.
+/// As [`of_file`], for each file; [`Sibling`](crate::sion::ErrorKind::Sibling) if a file of the set
+/// is missing.
 pub fn of_set(path: &Path, size: Size) -> Result<Vec<Picture>, Error> {
-    let (mut stores, mut longest) = (vec![open(path)?], 0);
-    let nfiles = files_of(&stores).map_err(|error| Error::new(path, error))?;
-    for number in 1..nfiles {
-        let other = sibling_path(path, number);
-        let first = path.to_owned();
-        let missing = |error| Error::new(&other, Sibling { error, first, nfiles });
-        stores.push(PosixFile::open(&other).map_err(missing)?);
-    }
-    for store in &stores {
-        longest = store.size().map_err(|error| Error::new(path, error))?.max(longest);
-    }
+    let nfiles = open(path).and_then(|first| {
+        files_of(&first).map_err(|error| Error::new(path, error)) // it may be a false claim
+    })?;
+    let open = |number| {
+        let file = sibling_path(path, number);
+        let opened = open(&file).map_err(|error| of_sibling(error, path, nfiles))?;
+        Ok::<_, Error>((file, opened))
+    };
+    // One after another, as there may be more of them than a process may have open.
+    let longest = (0..nfiles).try_fold(0, |longest, number| {
+        let (file, store) = open(number)?;
+        Ok::<_, Error>(store.size().map_err(|error| Error::new(&file, error))?.max(longest))
+    })?;
     let cells = (size.columns, size.cell_len(longest));
-    let numbered = (0..).zip(&stores);
-    let draw = |(number, store)| draw(&sibling_path(path, number), store, Format::Sion, cells);
-    numbered.map(draw).collect()
+    let draw = |number| {
+        let (file, store) = open(number)?;
+        draw(&file, &store, Format::Sion, cells)
+    };
+    (0..nfiles).map(draw).collect()
 }
 
 fn open(path: &Path) -> Result<PosixFile, Error> {
     PosixFile::open(path).map_err(|error| Error::new(path, error))
 }
 
-/// Number of files of the set whose first file is the first of `stores`.
-fn files_of(stores: &[PosixFile]) -> Result<u32, ErrorKind> {
-    let Some(store) = stores.first() else { return Ok(0) };
+/// Number of files of the set whose first file is `store`.
+fn files_of(store: &PosixFile) -> Result<u32, ErrorKind> {
     let file_len = store.size()?;
     let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
     let mut bytes = vec![0; len];

@@ -153,7 +153,7 @@ fn with_suffix(path: &Path, suffix: impl fmt::Display) -> PathBuf {
 }
 
 /// Adds to an error about a file of a set why the file is expected to exist.
-pub(super) fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
+pub(crate) fn of_sibling(error: Error, first: &Path, nfiles: u32) -> Error {
     if error.path() == first {
         return error;
     }

@@ -141,7 +141,8 @@ Exit status: 0: everything is saved, and is certain or as found; 1: something is
 striae map --svg run.svg --width 120 run.sion\n\n\
 A letter stands for a number of bytes. It shows what most of these bytes are; a table is shown \
 however short it is. For a SIONlib set, all files are drawn. The time depends on the size of the \
-picture, not on the size of the file: numbers with a ~ are estimates.")]
+picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
+~ are estimates.")]
     Map(MapArgs),
     /// Check everything that can be checked, and list the findings.
     #[command(after_help = "Examples:\n  striae verify run.sion && echo sound\n  \

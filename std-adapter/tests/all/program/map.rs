@@ -226,3 +226,19 @@ fn the_readme_shows_what_the_program_prints() {
     let printed = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
     assert!(printed.starts_with(shown), "{printed}\n{shown}");
 }
+
+#[test]
+fn a_set_of_more_files_than_may_be_open_is_drawn() {
+    let folder = Folder::new();
+    let path = folder.path("a.sion");
+    let builder = striae::sion::Builder::new(60).nfiles(60).chunksize(100).fsblksize(16);
+    builder.create(&path).unwrap().close().unwrap();
+    let drawn = limits("-n 24", &["map", "--json", &path]).assert().success();
+    assert!(drawn.get_output().stdout == output(&["map", "--json", &path]));
+    fs::remove_file(format!("{path}.000059")).unwrap();
+    refused(
+        &["map", &path],
+        2,
+        "a.sion.000059: No such file or directory (os error 2); the set has",
+    );
+}
