@@ -38,7 +38,7 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
-    /// The copy of a task's stream in a buddy set does not end where the stream does.
+    /// A buddy set lacks data of a task's stream, or has other tasks or chunks than its set.
     Stale {
         /// The task.
         task: u64,
@@ -143,8 +143,8 @@ impl std::fmt::Display for ErrorKind {
             Self::Taken { task } => write!(f, "task {task} has a writer already"),
             Self::Stale { task, main } => write!(
                 f,
-                "the copy of task {task} does not end where its stream in {} does; without the \
-                 files of this buddy set, the set can be appended to",
+                "the copy of task {task} ends before its stream in {} does, or is of another set; \
+                 without the files of this buddy set, the set can be appended to",
                 shown::path(main)
             ),
             Self::Buddies { buddy, nfiles } => {

@@ -172,7 +172,7 @@ impl Builder {
     ///
     /// This also packs the chunks of each file, as SIONlib's buddy writers do; call
     /// [`rule`](Self::rule) afterwards for another rule. A write goes to the stream and all of its
-    /// copies, or to none of them. A commit commits the set first and then its buddy sets. Global
+    /// copies, or to none of them. A commit commits the buddy sets first and then the set. Global
     /// ranks must not be negative.
     #[must_use]
     pub const fn buddies(mut self, sets: u32) -> Self {

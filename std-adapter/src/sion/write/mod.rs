@@ -34,7 +34,7 @@ pub enum Durability {
     OnCommit,
     /// Each write of a task is committed before it returns, together with all that other tasks have
     /// written. If that commit fails, the write fails and was not accepted, unless the outcome
-    /// cannot be known: see [`TaskWriter`].
+    /// cannot be known, or the set has buddy sets, of which some may have it: see [`TaskWriter`].
     EveryRecord,
 }
 

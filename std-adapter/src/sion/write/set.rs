@@ -1,7 +1,7 @@
 //! [`FileWriter`] writes a set; [`Reopen`] appends to one.
 
 use super::Durability;
-use super::buddies::check_copy;
+use super::buddies::{compare, cut_back};
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::{Strand, TaskWriter};
 use crate::error::Error;
@@ -103,10 +103,10 @@ impl FileWriter {
         Self { path: path.to_owned(), parts: Parts::new(parts), firsts, ntasks, buddies }
     }
 
-    /// The physical files of the set and of its buddy sets.
+    /// The physical files of the buddy sets, and then those of the set, in the order of commits:
+    /// what a reader of the set sees is in its buddy sets, too.
     fn all_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
-        let sets = std::iter::once(&self.parts).chain(&self.buddies);
-        sets.flat_map(|set| &set.parts)
+        self.buddies.iter().chain([&self.parts]).flat_map(|set| &set.parts)
     }
 
     /// Opens the set whose first file is at `path` to append to it, in the state of its last commit
@@ -251,10 +251,14 @@ impl Reopen {
     /// Opens the set whose first file is at `path`, and all of its buddy sets of which a file
     /// exists: so they stay copies.
     ///
+    /// A commit that failed, or that a crash ended, may be in buddy sets and not in the set. It is
+    /// taken back there, with a warning (crate `log`), as it was never complete.
+    ///
     /// # Errors
     /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
-    /// [`Stale`](crate::sion::ErrorKind::Stale) if a buddy set does not end where the set does;
-    /// [`Sibling`](crate::sion::ErrorKind::Sibling) if a file of a set or buddy set is lost; a
+    /// [`IsBuddy`](ErrorKind::IsBuddy) if the set is named as a buddy set;
+    /// [`Stale`](ErrorKind::Stale) if a buddy set lacks data of the set, or has other tasks;
+    /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost; a
     /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
@@ -265,11 +269,14 @@ impl Reopen {
         let nfiles = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let copies = copies_of(path, nfiles).map_err(|error| Error::new(path, error))?;
         let levels: BTreeSet<_> = copies.iter().map(|copy| copy.buddy).collect();
-        let mut buddies = Vec::new();
+        let (mut buddies, mut cuts) = (Vec::new(), Vec::new());
         for level in levels {
             let (copy, parts) = self.open_set(&buddy_path(path, level))?;
-            check_copy(&main, &copy.into_copies()?)?;
+            cuts.push(compare(&main, &copy.into_copies()?)?);
             buddies.push(parts);
+        }
+        for (cuts, parts) in cuts.iter().zip(&buddies) {
+            cut_back(cuts, parts)?; // all sets are known to fit
         }
         Ok(FileWriter::new(path, parts, buddies))
     }
@@ -343,7 +350,7 @@ impl Reopen {
         let settings = Settings { durability: self.durability, sealed, buffer: self.buffer };
         let part = Part::new(Origin { path, file, book, starts, mapping }, settings);
         if sealed && !is_sealed {
-            (0..meta1.ntasks()).try_for_each(|local| part.renew(local))?;
+            (0..meta1.ntasks()).try_for_each(|local| part.renew(local, None))?;
         }
         Ok(part)
     }

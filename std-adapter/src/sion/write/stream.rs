@@ -45,7 +45,7 @@ impl Stream {
         Self { pen, buf: Vec::new(), finished: Left::default(), taken: false, closed: false }
     }
 
-    /// Treats all chunks as new; `finished` are the chunks before the cursor's chunk.
+    /// Treats all chunks as new; `finished` are all but the cursor's chunk.
     pub(super) fn renew(&mut self, finished: Vec<Finished>) {
         self.pen.renew();
         self.finished = Left(finished);

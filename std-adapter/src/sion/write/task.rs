@@ -25,7 +25,8 @@ use zerocopy::IntoBytes;
 /// before.
 ///
 /// If each record is committed at once and a commit fails, the record was not accepted, unless it
-/// cannot be known whether the record is in the file: then it is part of the next commit.
+/// cannot be known whether the record is in the file: then it is part of the next commit. A record
+/// with copies in buddy sets stays accepted, since some of the sets may have it.
 #[derive(Debug)]
 pub struct TaskWriter {
     own: Strand,
@@ -106,9 +107,9 @@ impl TaskWriter {
         self.strands().try_for_each(Strand::commit)
     }
 
-    /// The stream and its copies.
+    /// The copies of the stream, and then the stream, in the order of commits.
     fn strands(&self) -> impl Iterator<Item = &Strand> {
-        std::iter::once(&self.own).chain(&self.copies)
+        self.copies.iter().chain([&self.own])
     }
 
     /// Number of the task in its set.
@@ -182,7 +183,7 @@ impl TaskWriter {
     /// # Errors
     /// An error of the operating system, with the path of the file that it is about; an error if
     /// `from` ends before the end of `span`. Bytes that were copied before the error stay in the
-    /// stream, chunk by chunk.
+    /// stream, chunk by chunk; if the stream has copies in buddy sets, none do.
     pub fn copy_from(
         &mut self,
         copier: &mut Copier,
@@ -191,6 +192,8 @@ impl TaskWriter {
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
         self.accept(usize::MAX, |stream, part| {
+            let is_own = std::ptr::eq(part, &*self.own.part);
+            let progress = if is_own { progress } else { &|_| {} }; // each byte counts once
             stream.copy(part, span.len(), |place, done, mut crc| {
                 let to =
                     Place { file: part.file(), offset: place.offset(), zeros: part.is_blank() };
@@ -298,7 +301,7 @@ impl TaskWriter {
             for (stream, part) in &mut streams {
                 marks.push(stream.mark(part)?);
             }
-        } // else buffers take all of it, and nothing can fail
+        } // else buffers take all of it, or a sync fails meanwhile, after which no commit succeeds
         let worked = streams.iter_mut().try_for_each(|(stream, part)| work(stream, part));
         if worked.is_err() {
             for ((stream, part), mark) in streams.iter_mut().zip(&marks) {

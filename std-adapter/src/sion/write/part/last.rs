@@ -3,12 +3,14 @@
 use super::{Part, WINDOW, lock};
 use crate::error::{Error, ErrorKind};
 use crate::sion::write::stream::Stream;
+use std::cmp::Ordering;
 use std::sync::{Arc, Mutex};
 use striae_core::endian::{I64, U32};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::locate::{check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
 use striae_core::sion::pen::Finished;
+use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{Chunks, Pen, Varheader};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
@@ -31,33 +33,42 @@ impl Part {
         Ok(stream)
     }
 
-    /// Treats all committed chunks of task `local` as new, so that the next commit seals them.
-    /// Reads them once.
-    pub(in crate::sion::write) fn renew(&self, local: u32) -> Result<(), Error> {
+    /// Treats all committed chunks of task `local` as new, so that the next commit seals them. With
+    /// `end`, an index of a chunk and its used bytes, the next commit also ends the stream there.
+    /// Reads them once, if the file is sealed.
+    pub(in crate::sion::write) fn renew(
+        &self,
+        local: u32,
+        end: Option<(u32, u64)>,
+    ) -> Result<(), Error> {
         let chunks = self.chunks(local)?;
-        let cursor = *self.end_of(local)?.cursor();
+        let committed = *self.end_of(local)?.cursor();
+        let cursor = match end {
+            Some((chunk, used)) => Cursor::resume(chunks, chunk.into(), used),
+            None => Ok(committed),
+        };
+        let cursor = cursor.map_err(|error| self.error(error))?;
         let published = lock(&self.book).published().copied();
-        let (mut finished, mut window) = (Vec::new(), vec![0; WINDOW]);
-        for chunk in 0..=cursor.chunk() {
-            let used = match &published {
-                Some(old) => self.used_of(old, local, chunk, &chunks)?,
-                None => 0,
+        let (mut finished, mut last, mut window) = (Vec::new(), Finished::EMPTY, vec![0; WINDOW]);
+        for chunk in 0..=committed.chunk() {
+            let used = match (&published, chunk.cmp(&cursor.chunk())) {
+                (Some(old), Ordering::Less) => self.used_of(old, local, chunk, &chunks)?,
+                (Some(_), Ordering::Equal) => cursor.used(),
+                _ => 0,
             };
             let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
-            let place = place.unwrap_or(Span::ZERO); // `used_of` checked it
-            let crc = striae_core::sion::seal::checksum_of(
-                &self.file,
-                place,
-                0,
-                crc32c::crc32c_append,
-                &mut window,
-            );
+            let place = place.unwrap_or(Span::ZERO); // both ends were checked
+            let crc = match self.is_sealed() {
+                true => checksum_of(&self.file, place, 0, crc32c::crc32c_append, &mut window),
+                false => Ok(0),
+            };
             let crc = crc.map_err(|error| Error::new(&self.path, error))?;
-            finished.push(Finished { local, chunk, used, crc });
+            let done = Finished { local, chunk, used, crc };
+            if chunk == cursor.chunk() { last = done } else { finished.push(done) }
         }
-        let last = finished.pop().unwrap_or(Finished::EMPTY);
         self.enter(cursor.chunk())?;
-        let mut stream = Stream::new(Pen::resume(local, cursor, Some(last.crc)));
+        let crc = self.is_sealed().then_some(last.crc);
+        let mut stream = Stream::new(Pen::resume(local, cursor, crc));
         stream.renew(finished);
         lock(&self.streams).insert(local, Arc::new(Mutex::new(stream)));
         Ok(())
