@@ -285,6 +285,21 @@ impl fmt::Display for At {
     }
 }
 
+/// The name of an item of a definition: its list, its variable and its number.
+struct Defined(ListKind, u64, u64);
+
+impl fmt::Display for Defined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(list, varid, number) = *self;
+        match list {
+            ListKind::Dims => write!(f, "dimension {number}"),
+            ListKind::Gatts => write!(f, "attribute {number} of the file"),
+            ListKind::Vatts => write!(f, "attribute {number} of variable {varid}"),
+            ListKind::Vars => write!(f, "variable {number}"),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -322,12 +337,9 @@ impl fmt::Display for Error {
             Self::OutOfFile { offset, end, file_len } => {
                 write!(f, "data from offset {offset} to {end} are cut, the file ends at {file_len}")
             }
-            Self::Define { list, varid, number, flaw } => match list {
-                ListKind::Dims => write!(f, "dimension {number}: {flaw}"),
-                ListKind::Gatts => write!(f, "attribute {number} of the file: {flaw}"),
-                ListKind::Vatts => write!(f, "attribute {number} of variable {varid}: {flaw}"),
-                ListKind::Vars => write!(f, "variable {number}: {flaw}"),
-            },
+            Self::Define { list, varid, number, flaw } => {
+                write!(f, "{}: {flaw}", Defined(list, varid, number))
+            }
             Self::Records { numrecs, max } => {
                 write!(f, "there cannot be {numrecs} records, at most {max}")
             }

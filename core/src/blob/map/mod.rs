@@ -74,7 +74,7 @@ impl Grid {
     /// Whether a row begins at this element.
     #[must_use]
     pub const fn begins_row(self, offset: u64) -> bool {
-        offset % self.row.get() == 0
+        offset.is_multiple_of(self.row.get())
     }
 
     /// The offset of an element of a text map, which counts from 1; `None` for 0 and for a number
