@@ -101,6 +101,7 @@ report() {
     note "$(text_size one_chunk) to read a chunk"
     note "$(text_size one_file) to write a file"
     note "$(text_size one_frame) to log frames"
+    note "$(text_size one_record) to log netCDF records"
 }
 
 check_names
@@ -121,4 +122,5 @@ must_link one_task gate_sion_read_one_task
 must_link one_chunk gate_gsd_read_one_chunk
 must_link one_file gate_sion_write_one_file
 must_link one_frame gate_gsd_log_one_frame
+must_link one_record gate_cdf_log_one_record
 report "${#at_3[@]}"

@@ -13,15 +13,20 @@ mod work;
 
 pub use work::Work;
 
-use super::define::{Define, Size, fill_value, numbered};
+use super::cursor::{Attr, Cursor, Item};
+use super::define::{Define, FILL_VALUE, Size, fill_value, numbered};
 use super::error::Error;
 use super::kind::{Type, Version};
 use super::layout::{Layout, Slab, padded};
-use super::open::{Head, Variable};
+use super::open::{Extent, Head, Scan, Variable};
 use super::plan::{MAX_FILE, Plan};
+use super::reader::is_name;
 use super::values::Values;
+use crate::source::Window;
 use crate::span::Span;
+use crate::step::ReadMachine;
 use crate::store::usize_to_u64;
+use core::ops::ControlFlow::Continue;
 use work::{Goal, Put, Runs};
 
 /// The memory of a [`Book`] for one variable.
@@ -35,6 +40,8 @@ pub struct Slot {
     is_written: bool,
     /// The fill value.
     fill: [u8; 8],
+    /// Where the fill value is, as long as it was not read.
+    fill_at: Option<u64>,
 }
 
 impl Slot {
@@ -45,6 +52,7 @@ impl Slot {
         is_record: false,
         is_written: true,
         fill: [0; 8],
+        fill_at: None,
     };
 }
 
@@ -55,7 +63,8 @@ pub enum Fill {
     /// They are fill values: the variable's `_FillValue`, or the default of its type.
     #[default]
     Values,
-    /// They are what the store has there: zeros in a file. For callers who write all values.
+    /// They are what the store has there: zeros in a file. For callers who write all values. The
+    /// store is extended to the length of the file where its last values are not written.
     None,
 }
 
@@ -128,7 +137,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
                 version: plan.version,
                 nvars: 0,
                 fill,
-                fixed_end: plan.fixed_end.max(plan.header_len),
+                fixed_end: plan.values_end(),
                 record_begin: plan.record_begin,
                 recsize: plan.recsize(),
                 is_padded: plan.records.is_padded(),
@@ -145,13 +154,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
             let is_record = size.is_some_and(|size| size.is_record);
             let fill = fill_value(definition, varid, var.nc_type);
             let nc_type = var.nc_type;
-            book.add(Slot { first, nc_type, is_record, is_written: false, fill }, plan.nvars)?;
+            let slot = Slot { first, nc_type, is_record, is_written: false, fill, fill_at: None };
+            book.add(slot, plan.nvars)?;
         }
         Ok(book)
     }
 
-    /// The book of a file that was opened as `head`, without its variables; they come by
-    /// [`open_variable`](Self::open_variable).
+    /// The book of a file that was opened as `head`, without its variables: the machine of
+    /// [`find_variables`](Self::find_variables) adds them.
     ///
     /// # Errors
     /// [`Error::VarsMemory`] if `memory` has too few slots.
@@ -175,12 +185,34 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(Self { state, memory })
     }
 
-    /// Adds the next variable of the file that was opened. `fill` is its big-endian `_FillValue`,
-    /// or [`Type::fill`]. Fixed variables count as written.
-    ///
-    /// # Errors
-    /// [`Error::VarsMemory`] if there are more variables than the head says.
-    pub fn open_variable(&mut self, variable: &Variable, fill: [u8; 8]) -> Result<(), Error> {
+    /// The machine that adds the variables of the file that was opened as `head`. `lengths` are the
+    /// lengths of its dimensions. Its output has no meaning; then
+    /// [`next_fill`](Self::next_fill) says which fill values to read.
+    pub fn find_variables<'a>(
+        &'a mut self,
+        head: &'a Head,
+        lengths: &'a [u64],
+    ) -> impl ReadMachine<Output = Option<()>, Error = Error> + 'a {
+        let (mut extent, mut own) = (Extent::new(head.vars), None);
+        Scan::new(head.file_len, head.vars, move |item, after: &Cursor, window: &Window<'_>| {
+            match item {
+                Item::Dimids { .. } => own = None,
+                Item::Attr(attr) if is_name(attr.name, window, FILL_VALUE.as_bytes()) => {
+                    own = own.or(Some(attr));
+                }
+                _ => {}
+            }
+            let taken = extent.take(item, after, (lengths, head.record_dim), &mut Err)?;
+            if let Some(measured) = taken {
+                self.open_variable(&measured.variable(head.recsize), own)?;
+            }
+            Ok(Continue(()))
+        })
+    }
+
+    /// Adds the next variable of the file that was opened, with its `_FillValue`. Fixed variables
+    /// count as written.
+    fn open_variable(&mut self, variable: &Variable, own: Option<Attr>) -> Result<(), Error> {
         let Layout { first, recsize, .. } = variable.layout;
         let (nc_type, is_record) = (variable.var.nc_type, recsize.is_some());
         let state = &mut self.state;
@@ -192,8 +224,31 @@ impl<B: AsMut<[Slot]>> Book<B> {
         } else {
             state.is_padded = true;
         }
-        let slot = Slot { first, nc_type, is_record, is_written: !is_record, fill };
+        let own = own.filter(|own| own.nc_type == nc_type && own.nelems == 1);
+        let (fill, fill_at) = (nc_type.fill(), own.map(|own| own.values.offset()));
+        let slot = Slot { first, nc_type, is_record, is_written: !is_record, fill, fill_at };
         self.add(slot, variable.var.varid.saturating_add(1))
+    }
+
+    /// The number of a variable whose fill value must be read, and the place of this value. Pass
+    /// the bytes to [`set_fill`](Self::set_fill).
+    pub fn next_fill(&mut self) -> Option<(u64, Span)> {
+        let slots = self.memory.as_mut().iter().take(self.state.nvars).enumerate();
+        let (varid, at, size) =
+            slots.filter_map(|(varid, slot)| Some((varid, slot.fill_at?, slot.nc_type))).next()?;
+        Some((usize_to_u64(varid), Span::new(at, size.size())?))
+    }
+
+    /// Sets the fill value of a variable, big-endian; only as many bytes count as a value has.
+    ///
+    /// # Errors
+    /// [`Error::NoVar`] if there is no such variable.
+    pub fn set_fill(&mut self, varid: u64, fill: [u8; 8]) -> Result<(), Error> {
+        let (index, _) = self.slot(varid)?;
+        if let Some(slot) = self.memory.as_mut().get_mut(index) {
+            (slot.fill, slot.fill_at) = (fill, None);
+        }
+        Ok(())
     }
 
     fn add(&mut self, slot: Slot, nvars: u64) -> Result<(), Error> {
@@ -232,6 +287,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
     #[must_use]
     pub const fn is_streaming(&self) -> bool {
         self.state.counted.is_none()
+    }
+
+    /// What becomes of values that nobody writes.
+    #[must_use]
+    pub const fn fill(&self) -> Fill {
+        self.state.fill
     }
 
     /// The length of the file in bytes, as a close leaves it.

@@ -153,7 +153,7 @@ pub(super) fn numbered<T>(item: impl Fn(u64) -> Option<T>) -> impl Iterator<Item
 
 /// The value that stands for "no value" of a variable: its `_FillValue`, or the default of its type.
 /// It is big-endian; only its first bytes count, as many as a value has.
-pub fn fill_value<D: Define + ?Sized>(definition: &D, varid: u64, nc_type: Type) -> [u8; 8] {
+pub(super) fn fill_value<D: Define + ?Sized>(definition: &D, varid: u64, nc_type: Type) -> [u8; 8] {
     let attrs = numbered(|number| definition.attr(Some(varid), number));
     let mut own = attrs.filter(|(_, attr)| attr.name == FILL_VALUE).map(|(_, attr)| attr.values);
     let mut value = nc_type.fill();

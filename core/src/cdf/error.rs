@@ -251,6 +251,40 @@ impl Error {
         Self::Window { len: usize_to_u64(len), min: usize_to_u64(min) }
     }
 
+    /// The text of an error that only a writer makes.
+    fn fmt_writing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Define { list, varid, number, flaw } => match list {
+                ListKind::Dims => write!(f, "dimension {number}: {flaw}"),
+                ListKind::Gatts => write!(f, "attribute {number} of the file: {flaw}"),
+                ListKind::Vatts => write!(f, "attribute {number} of variable {varid}: {flaw}"),
+                ListKind::Vars => write!(f, "variable {number}: {flaw}"),
+            },
+            Self::Records { numrecs, max } => {
+                write!(f, "there cannot be {numrecs} records, at most {max}")
+            }
+            Self::VarsMemory { nvars, room } => {
+                write!(f, "{nvars} variables are too many, there is memory for {room}")
+            }
+            Self::NoVar { varid, nvars } => {
+                write!(f, "there is no variable {varid}, the file has {nvars}")
+            }
+            Self::Type { varid, nc_type, given } => {
+                write!(f, "the values for variable {varid} are {given}, must be {nc_type}")
+            }
+            Self::Count { varid, len, given } => {
+                write!(f, "the values for variable {varid} have {given} bytes, must have {len}")
+            }
+            Self::Shape { varid } => {
+                write!(f, "the region has another layout or shape than variable {varid}")
+            }
+            Self::Window { len, min } => {
+                write!(f, "the window of {len} bytes is too small, must be at least {min} bytes")
+            }
+            _ => Ok(()), // `fmt` has the others
+        }
+    }
+
     /// Whether the caller is to blame and not the file.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
@@ -282,21 +316,6 @@ impl fmt::Display for At {
             None => f.write_str("a field")?,
         }
         write!(f, " at offset {}", self.1)
-    }
-}
-
-/// The name of an item of a definition: its list, its variable and its number.
-struct Defined(ListKind, u64, u64);
-
-impl fmt::Display for Defined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(list, varid, number) = *self;
-        match list {
-            ListKind::Dims => write!(f, "dimension {number}"),
-            ListKind::Gatts => write!(f, "attribute {number} of the file"),
-            ListKind::Vatts => write!(f, "attribute {number} of variable {varid}"),
-            ListKind::Vars => write!(f, "variable {number}"),
-        }
     }
 }
 
@@ -337,30 +356,6 @@ impl fmt::Display for Error {
             Self::OutOfFile { offset, end, file_len } => {
                 write!(f, "data from offset {offset} to {end} are cut, the file ends at {file_len}")
             }
-            Self::Define { list, varid, number, flaw } => {
-                write!(f, "{}: {flaw}", Defined(list, varid, number))
-            }
-            Self::Records { numrecs, max } => {
-                write!(f, "there cannot be {numrecs} records, at most {max}")
-            }
-            Self::VarsMemory { nvars, room } => {
-                write!(f, "{nvars} variables are too many, there is memory for {room}")
-            }
-            Self::NoVar { varid, nvars } => {
-                write!(f, "there is no variable {varid}, the file has {nvars}")
-            }
-            Self::Type { varid, nc_type, given } => {
-                write!(f, "the values for variable {varid} are {given}, must be {nc_type}")
-            }
-            Self::Count { varid, len, given } => {
-                write!(f, "the values for variable {varid} have {given} bytes, must have {len}")
-            }
-            Self::Shape { varid } => {
-                write!(f, "the region has another layout or shape than variable {varid}")
-            }
-            Self::Window { len, min } => {
-                write!(f, "the window of {len} bytes is too small, must be at least {min} bytes")
-            }
             Self::DimsMemory { ndims, room } => {
                 write!(f, "{ndims} dimensions are too many, there is memory for {room}")
             }
@@ -371,6 +366,7 @@ impl fmt::Display for Error {
                 write!(f, "there is no index {last} in dimension {dim}, its length is {length}")
             }
             Self::ZeroStride { dim } => write!(f, "the stride in dimension {dim} is 0"),
+            _ => self.fmt_writing(f),
         }
     }
 }

@@ -149,10 +149,15 @@ impl Plan {
     #[must_use]
     pub fn file_len(&self, numrecs: u64) -> Option<u64> {
         if self.recsize() == 0 {
-            return Some(self.fixed_end.max(self.header_len));
+            return Some(self.values_end());
         }
         let records = numrecs.checked_mul(self.recsize())?;
         self.record_begin.checked_add(records).filter(|&len| len <= MAX_FILE)
+    }
+
+    /// The end of the fixed variables, or of the header if there are none.
+    pub(super) const fn values_end(&self) -> u64 {
+        if self.fixed_end == self.fixed_begin { self.header_len } else { self.fixed_end }
     }
 
     /// Yields the places of the variables in their order.

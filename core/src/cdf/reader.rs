@@ -254,7 +254,9 @@ impl<'m, S: ReadAt> Reader<'m, S> {
 }
 
 /// The machine that passes all items of a header to `survey`.
-fn take_all(survey: &mut Survey<'_>) -> impl ReadMachine<Output = Option<Head>, Error = Error> {
+pub(super) fn take_all(
+    survey: &mut Survey<'_>,
+) -> impl ReadMachine<Output = Option<Head>, Error = Error> {
     let (file_len, start) = (survey.file_len(), Cursor::new(ByteOrder::Big));
     Scan::new(file_len, start, |item, after: &Cursor, _: &Window<'_>| survey.take(item, after))
 }
@@ -267,7 +269,7 @@ fn places_of<'s>(variable: &Variable, shape: &'s mut [u64]) -> Result<&'s mut [u
 }
 
 /// Whether a name that the cursor has just read is `wanted`.
-fn is_name(name: Span, window: &Window<'_>, wanted: &[u8]) -> bool {
+pub(super) fn is_name(name: Span, window: &Window<'_>, wanted: &[u8]) -> bool {
     name.len() == usize_to_u64(wanted.len())
         && window.some(name.offset(), wanted.len(), name.len()) == Ok(wanted)
 }

@@ -3,18 +3,20 @@
 //! Nothing allocates: the caller lends a [`Slot`] for each variable and a window. Each write goes
 //! to the store at once.
 
+#[cfg(feature = "async")]
+mod asynch;
+
 use super::ReadError;
 use super::book::{Book, Fill, Slot};
 use super::create::Create;
-use super::define::{Define, FILL_VALUE};
+use super::define::Define;
 use super::error::Error;
 use super::layout::{Layout, Slab};
-use super::open::Variable;
 use super::plan::Plan;
 use super::reader::Reader;
 use super::values::Values;
 use crate::span::Span;
-use crate::step::{DriveError, drive, read_exact};
+use crate::step::{DriveError, drive, drive_read, read_exact};
 use crate::store::{ReadAt, WriteAt};
 
 /// Why writing to a store `S` failed.
@@ -100,11 +102,9 @@ pub struct Writer<S, B, W> {
 }
 
 impl<S, B, W> Writer<S, B, W> {
-    /// The bytes that a window needs; [`open`](Self::open) needs [`OPEN_WINDOW`](Self::OPEN_WINDOW).
+    /// The bytes that a window needs to create a file; [`open`](Self::open) needs as many as
+    /// [`Reader::open`].
     pub const WINDOW: usize = super::book::WINDOW;
-
-    /// The bytes that the window needs to open a file with names of up to 256 bytes.
-    pub const OPEN_WINDOW: usize = Reader::<&[u8]>::WINDOW.saturating_mul(2);
 
     /// The store. Bytes in it that are not committed have no meaning yet.
     pub const fn store(&self) -> &S {
@@ -301,6 +301,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// The store's own error: the file is as the last commit left it, or as this one leaves it. The
     /// next commit tries again.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
+        if self.book.fill() == Fill::None {
+            let len = self.book.file_len(); // no value may lie after the end of the store
+            if self.store.size().map_err(DriveError::Store)? < len {
+                self.store.set_size(len).map_err(DriveError::Store)?;
+            }
+        }
         let work = self.book.commit(self.window.as_mut());
         work.map_err(DriveError::Format)?.run(&mut self.store)
     }
@@ -329,28 +335,13 @@ fn open_book<S: ReadAt, B: AsMut<[Slot]>>(
     slots: B,
     window: &mut [u8],
 ) -> Result<Book<B>, ReadError<S>> {
-    let (front, back) = window.split_at_mut(window.len() >> 1);
-    let file = Reader::open(store, lengths, front)?;
+    let file = Reader::open(store, lengths, window)?;
     let mut book = Book::open(file.head(), fill, slots).map_err(DriveError::Format)?;
-    for variable in file.variables(front) {
-        let variable = variable?;
-        let fill = fill_of(&file, &variable, back)?;
-        book.open_variable(&variable, fill).map_err(DriveError::Format)?;
+    drive_read(&mut book.find_variables(file.head(), file.lengths()), store, window)?;
+    while let Some((varid, at)) = book.next_fill() {
+        let mut value = [0; 8];
+        read_exact(store, at.offset(), at.front_of(&mut value))?;
+        book.set_fill(varid, value).map_err(DriveError::Format)?;
     }
     Ok(book)
-}
-
-/// The fill value of a variable.
-fn fill_of<S: ReadAt>(
-    file: &Reader<'_, S>,
-    variable: &Variable,
-    window: &mut [u8],
-) -> Result<[u8; 8], ReadError<S>> {
-    let nc_type = variable.var.nc_type;
-    let mut value = nc_type.fill();
-    let own = file.attr(Some(variable), FILL_VALUE.as_bytes(), window)?;
-    if let Some(own) = own.filter(|own| own.nc_type == nc_type && own.nelems == 1) {
-        read_exact(file.store(), own.values.offset(), own.values.front_of(&mut value))?;
-    }
-    Ok(value)
 }

@@ -21,6 +21,7 @@
 mod align;
 mod blob;
 mod cdf;
+mod cdf_writer;
 mod ffrecord;
 mod foundation;
 mod gsd;

@@ -206,7 +206,7 @@ impl<'w> Work<'w> {
     fn fill(&mut self, index: usize, from: u64, is_all: bool) -> Stage {
         let slot = self.slots.get(index).copied().unwrap_or(Slot::EMPTY);
         let place = self.state.place(&slot, self.state.ended).unwrap_or(Span::ZERO);
-        let size = usize::try_from(slot.nc_type.size()).unwrap_or(1);
+        let size = usize::try_from(slot.nc_type.size()).unwrap_or(1).max(1);
         let value = slot.fill.get(..size).unwrap_or(&slot.fill);
         for place in self.window.chunks_mut(size) {
             copy_front(value, place);
