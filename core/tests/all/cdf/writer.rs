@@ -3,8 +3,8 @@
 use super::encode::alignment;
 use super::{File, format_error, golden_file, golden_names, open};
 use striae_core::cdf::{
-    Alignment, AttrDef, Definition, DimDef, Error, Fill, Plan, Reader, Region, Slab, Slot, Type,
-    Values, VarDef, Variable, Version, Writer,
+    Alignment, AttrDef, Definition, DimDef, Error, Fill, Plan, Region, Slab, Slot, Type, Values,
+    VarDef, Variable, Version, Writer,
 };
 use striae_core::endian::ByteOrder;
 use striae_kit::cdf_defined::Defined;
@@ -124,4 +124,187 @@ fn a_file_of_a_reference_program_is_continued_from_any_record() {
             }
         }
     }
+}
+
+/// Files of definitions that nobody has chosen, written in ways that nobody has chosen.
+#[test]
+fn any_definition_and_any_calls_make_what_the_model_says() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 32) as u8
+    };
+    for len in 0..3000 {
+        let data: Vec<_> = (0..20 + len % 180).map(|_| next()).collect();
+        striae_kit::cdf_writing::cdf_write(&data);
+    }
+}
+
+const SAMPLE: VarDef<'_> = VarDef { name: "sample", nc_type: Type::Short, dimids: &[0, 1] };
+const LABEL: VarDef<'_> = VarDef { name: "label", nc_type: Type::Char, dimids: &[1] };
+const DIMS: [DimDef<'_>; 2] = [DimDef::record("t"), DimDef { name: "x", length: 3 }];
+
+/// A file of a fixed and a record variable.
+fn sampled(version: Version, fill: Fill) -> Written {
+    let vars = [(SAMPLE, &[AttrDef::new("_FillValue", &[-9_i16])][..]), (LABEL, &[])];
+    let definition = Definition { dims: &DIMS, attrs: &[], vars: &vars };
+    let plan = Plan::new(&definition, version, Alignment::COMPACT).unwrap();
+    let (slots, window) = (vec![Slot::EMPTY; 2], vec![0; 64]);
+    Writer::create(Growing::default(), &definition, &plan, fill, slots, window).unwrap()
+}
+
+fn refused<T: std::fmt::Debug, S: std::fmt::Debug>(
+    result: Result<T, striae_core::step::DriveError<S, Error>>,
+) -> Error {
+    format_error(result.unwrap_err())
+}
+
+#[test]
+fn what_is_wrong_is_refused_by_its_name() {
+    let mut file = sampled(Version::Cdf1, Fill::Values);
+    assert_eq!(refused(file.put(2, "a")), Error::NoVar { varid: 2, nvars: 2 });
+    let wrong = Error::Type { varid: 0, nc_type: Type::Short, given: Type::Int };
+    assert_eq!(refused(file.put(0, &[1, 2, 3])), wrong);
+    assert_eq!(refused(file.put(1, "ab")), Error::Count { varid: 1, len: 3, given: 2 });
+    let region = |start| Region { start, count: &[1, 1], stride: None };
+    let layout = file.layout(0).unwrap();
+    let next = Slab::new(layout, &[2, 3], region(&[1, 0])).unwrap();
+    let later = Error::OutOfShape { dim: 0, last: 1, length: 1 };
+    assert_eq!(refused(file.put_slab(0, next, &7_i16)), later);
+    let other = Slab::new(layout, &[1, 4], region(&[0, 3])).unwrap();
+    assert_eq!(refused(file.put_slab(0, other, &7_i16)), Error::Shape { varid: 0 });
+    let whole = Slab::new(layout, &[1, 3], region(&[0, 2])).unwrap();
+    assert_eq!(refused(file.put_slab(1, whole, &7_i16)), Error::Shape { varid: 1 });
+    let many = Error::Records { numrecs: 1 << 31, max: (1 << 31) - 1 };
+    assert_eq!(file.end_records(1 << 31), Err(many));
+    assert_eq!(
+        file.end_records(u64::MAX),
+        Err(Error::Records { numrecs: u64::MAX, max: (1 << 31) - 1 })
+    );
+    assert_eq!(
+        file.place(0, 1 << 31),
+        Err(Error::Records { numrecs: (1 << 31) + 1, max: (1 << 31) - 1 })
+    );
+    assert_eq!(file.end_records((1 << 31) - 1), Ok(()));
+    assert_eq!(refused(file.end_record()), many);
+
+    let slots = vec![Slot::EMPTY; 1];
+    let bytes = golden_file("cdf1_onerec_short.nc");
+    let few = Writer::open(Growing(bytes), Fill::Values, &mut [0; 8], slots, vec![0; 512]);
+    assert_eq!(refused(few), Error::VarsMemory { nvars: 2, room: 1 });
+}
+
+#[test]
+fn what_is_not_put_is_filled_also_around_what_is() {
+    let mut file = sampled(Version::Cdf2, Fill::Values);
+    let layout = file.layout(0).unwrap();
+    let region = Region { start: &[0, 1], count: &[1, 1], stride: None };
+    file.put_slab(0, Slab::new(layout, &[1, 3], region).unwrap(), &7_i16).unwrap();
+    assert_eq!(file.end_record().unwrap(), 0);
+    assert_eq!(file.end_record().unwrap(), 1);
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let mut lengths = [0; 64];
+    let opened = open(&bytes, &mut lengths).unwrap();
+    let all: Vec<_> = opened.variables(vec![0; 512]).map(Result::unwrap).collect();
+    assert_eq!(values(&opened, &all[0], 0), [0xff, 0xf7, 0, 7, 0xff, 0xf7]);
+    assert_eq!(values(&opened, &all[0], 1), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7]);
+    assert_eq!(values(&opened, &all[1], 0), [0; 3]);
+
+    // the one who continues the file knows its fill value
+    let mut file = reopen(&bytes, Fill::Values).unwrap();
+    file.end_record().unwrap();
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let opened = open(&bytes, &mut lengths).unwrap();
+    assert_eq!(values(&opened, &all[0], 2), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7]);
+}
+
+/// Whoever writes values on its own is told the places.
+#[test]
+fn values_at_their_places_are_those_of_the_records() {
+    use striae_core::store::WriteAt;
+    let mut file = sampled(Version::Cdf5, Fill::None);
+    file.put(1, "abc").unwrap();
+    for record in [2, 0, 1] {
+        let place = file.place(0, record).unwrap();
+        file.store_mut().write_all_at(place.offset(), &[record as u8 + 1; 6]).unwrap();
+    }
+    file.end_records(3).unwrap();
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let mut lengths = [0; 64];
+    let opened = open(&bytes, &mut lengths).unwrap();
+    let all: Vec<_> = opened.variables(vec![0; 512]).map(Result::unwrap).collect();
+    for record in 0..3 {
+        assert_eq!(values(&opened, &all[0], record), [record as u8 + 1; 6]);
+    }
+    assert_eq!(opened.head().numrecs, 3);
+}
+
+#[test]
+fn a_record_that_is_discarded_leaves_nothing() {
+    let mut file = sampled(Version::Cdf2, Fill::Values);
+    file.put(0, &[1_i16, 2, 3]).unwrap();
+    file.discard_record();
+    file.end_record().unwrap();
+    file.commit().unwrap();
+    file.put(0, &[1_i16, 2, 3]).unwrap(); // never ended
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let mut lengths = [0; 64];
+    let opened = open(&bytes, &mut lengths).unwrap();
+    let sample = opened.variables(vec![0; 512]).next().unwrap().unwrap();
+    assert_eq!(opened.head().numrecs, 1);
+    assert_eq!(values(&opened, &sample, 0), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7]);
+    assert_eq!(bytes.len() as u64, opened.record(&sample, 0).unwrap().end());
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn a_store_that_is_waited_for_gets_the_same_bytes() {
+    use core::pin::pin;
+    use core::task::{Context, Poll, Waker};
+    use striae_core::store::Ready;
+
+    let vars = [(SAMPLE, &[][..]), (LABEL, &[])];
+    let definition = Definition { dims: &DIMS, attrs: &[], vars: &vars };
+    let plan = Plan::new(&definition, Version::Cdf2, Alignment::COMPACT).unwrap();
+    let slots = || vec![Slot::EMPTY; 2];
+    let region = Region { start: &[0, 1], count: &[1, 2], stride: None };
+
+    let waited = async {
+        let (store, window) = (Ready(Growing::default()), vec![0; 64]);
+        let fill = Fill::Values;
+        let mut file =
+            Writer::create_async(store, &definition, &plan, fill, slots(), window).await.unwrap();
+        file.put_async(1, "abc").await.unwrap();
+        let slab = Slab::new(file.layout(0).unwrap(), &[1, 3], region).unwrap();
+        file.put_slab_async(0, slab, &[5_i16, 6]).await.unwrap();
+        file.end_record_async().await.unwrap();
+        file.commit_async().await.unwrap();
+        let (store, window) = (file.into_store(), vec![0; 512]);
+        let mut file = Writer::open_async(store, fill, &mut [0; 2], slots(), window).await.unwrap();
+        file.put_async(0, &[1_i16, 2, 3]).await.unwrap();
+        assert_eq!(file.end_record_async().await.unwrap(), 1);
+        file.close_async().await.unwrap();
+        file.into_store().0.0
+    };
+    let Poll::Ready(waited) = pin!(waited).poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("it waits")
+    };
+
+    let (store, window) = (Growing::default(), vec![0; 64]);
+    let mut file =
+        Writer::create(store, &definition, &plan, Fill::Values, slots(), window).unwrap();
+    file.put(1, "abc").unwrap();
+    let slab = Slab::new(file.layout(0).unwrap(), &[1, 3], region).unwrap();
+    file.put_slab(0, slab, &[5_i16, 6]).unwrap();
+    file.end_record().unwrap();
+    file.put(0, &[1_i16, 2, 3]).unwrap();
+    file.end_record().unwrap();
+    file.close().unwrap();
+    assert_eq!(file.into_store().0, waited);
 }
