@@ -38,7 +38,7 @@ pub enum ErrorKind {
         /// The task.
         task: u64,
     },
-    /// A buddy set lacks data of a task's stream, or has other tasks or chunks than its set.
+    /// A buddy set has other tasks, chunks or bytes than its set.
     Stale {
         /// The task.
         task: u64,
@@ -52,7 +52,7 @@ pub enum ErrorKind {
         /// Files of the set.
         nfiles: u32,
     },
-    /// The file would be taken for a copy of a file of the new set, with which it has nothing to do.
+    /// A reader would take the file for a copy of a file of the new set.
     OldBuddy {
         /// The first file of the new set.
         set: PathBuf,
@@ -143,8 +143,8 @@ impl std::fmt::Display for ErrorKind {
             Self::Taken { task } => write!(f, "task {task} has a writer already"),
             Self::Stale { task, main } => write!(
                 f,
-                "the copy of task {task} ends before its stream in {} does, or is of another set; \
-                 without the files of this buddy set, the set can be appended to",
+                "the copy of task {task} is not one of its stream in {}; without the files of this \
+                 buddy set, the set can be appended to",
                 shown::path(main)
             ),
             Self::Buddies { buddy, nfiles } => {

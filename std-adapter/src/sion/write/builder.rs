@@ -225,7 +225,8 @@ impl Builder {
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`OldBuddy`](crate::sion::ErrorKind::OldBuddy) for a file of a buddy set that the new set
-    /// does not have: a reader would take it for a copy; [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
+    /// does not have: a reader would take it for a copy;
+    /// [`Buddies`](crate::sion::ErrorKind::Buddies) for a number of buddy sets that SIONlib does
     /// not write; [`OutOfRange`](SionError::OutOfRange) and
     /// [`PrefixTooLong`](SionError::PrefixTooLong) for values that no file can hold; an error of
     /// the operating system.

@@ -5,6 +5,8 @@
 //! | `builder` | options for a new set: [`Builder`] |
 //! | `plan` | a physical file that will be made |
 //! | `set` | [`FileWriter`] writes a set; [`Reopen`] appends to one |
+//! | `buddies` | buddy sets that are to be made, or in the way |
+//! | `mend` | copies in buddy sets that do not end where their streams do |
 //! | `task` | [`TaskWriter`] writes the stream of a task |
 //! | `stream` | the buffer of a task, and the chunks it wrote since the last commit |
 //! | `part` | one physical file: its open blocks and the place of META2 |
@@ -12,6 +14,7 @@
 
 mod buddies;
 mod builder;
+mod mend;
 mod part;
 mod plan;
 mod set;

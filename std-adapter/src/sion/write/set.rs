@@ -1,7 +1,7 @@
 //! [`FileWriter`] writes a set; [`Reopen`] appends to one.
 
 use super::Durability;
-use super::buddies::{compare, cut_back};
+use super::mend::{compare, mend};
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::{Strand, TaskWriter};
 use crate::error::Error;
@@ -251,13 +251,14 @@ impl Reopen {
     /// Opens the set whose first file is at `path`, and all of its buddy sets of which a file
     /// exists: so they stay copies.
     ///
-    /// A commit that failed, or that a crash ended, may be in buddy sets and not in the set. It is
-    /// taken back there, with a warning (crate `log`), as it was never complete.
+    /// A commit that failed, or that a crash ended, may be in some of the sets. Buddy sets are made
+    /// equal to the set, with a warning (crate `log`): a copy that is longer than its stream is cut
+    /// back, and one that is shorter gets what it lacks.
     ///
     /// # Errors
     /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
     /// [`IsBuddy`](ErrorKind::IsBuddy) if the set is named as a buddy set;
-    /// [`Stale`](ErrorKind::Stale) if a buddy set lacks data of the set, or has other tasks;
+    /// [`Stale`](ErrorKind::Stale) if a buddy set has other tasks, chunks or bytes than the set;
     /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost; a
     /// damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
@@ -269,14 +270,14 @@ impl Reopen {
         let nfiles = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let copies = copies_of(path, nfiles).map_err(|error| Error::new(path, error))?;
         let levels: BTreeSet<_> = copies.iter().map(|copy| copy.buddy).collect();
-        let (mut buddies, mut cuts) = (Vec::new(), Vec::new());
+        let (mut buddies, mut aparts) = (Vec::new(), Vec::new());
         for level in levels {
             let (copy, parts) = self.open_set(&buddy_path(path, level))?;
-            cuts.push(compare(&main, &copy.into_copies()?)?);
+            aparts.push(compare(&main, &copy.into_copies()?)?);
             buddies.push(parts);
         }
-        for (cuts, parts) in cuts.iter().zip(&buddies) {
-            cut_back(cuts, parts)?; // all sets are known to fit
+        for (aparts, parts) in aparts.iter().zip(&buddies) {
+            mend(&main, aparts, parts)?; // all sets are known to fit
         }
         Ok(FileWriter::new(path, parts, buddies))
     }

@@ -274,7 +274,7 @@ impl Stream {
     }
 
     /// Moves to the start of the next chunk.
-    fn leave_chunk(&mut self, part: &Part) -> Result<(), Error> {
+    pub(super) fn leave_chunk(&mut self, part: &Part) -> Result<(), Error> {
         let next = self.cursor().next_chunk().map_err(|error| part.error(error))?;
         self.flush(part)?;
         part.enter(next.chunk())?;

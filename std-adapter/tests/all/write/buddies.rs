@@ -4,9 +4,8 @@ use super::{Random, assert_sound, payload_from, streams, streams_of};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use striae::Error;
 use striae::error::ErrorKind;
-use striae::sion::{self, Builder, Durability, File, FileWriter, OpenOptions, Opened, buddy_path};
+use striae::sion::{self, Builder, Durability, File, FileWriter, OpenOptions, buddy_path};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::filename::Sibling;
 use striae_kit::golden_sets::golden_dir;
@@ -181,31 +180,6 @@ fn a_set_that_is_appended_to_stays_equal_to_its_copies() {
             assert!(copies(&path, 0) == expected, "{seed} {step}");
         }
     }
-}
-
-#[test]
-fn a_copy_that_is_behind_its_stream_is_not_appended_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sion");
-    write(&path, 2, 1);
-    for number in 0..2 {
-        let copy = sibling(&buddy_path(&path, 0), number);
-        fs::rename(&copy, copy.with_extension(format!("{number}.kept"))).unwrap();
-    }
-    let mut file = FileWriter::reopen(&path).unwrap();
-    file.task(2).unwrap().write_all(b"more").unwrap();
-    file.close().unwrap();
-    drop(file);
-    for number in 0..2 {
-        let copy = sibling(&buddy_path(&path, 0), number);
-        fs::rename(copy.with_extension(format!("{number}.kept")), &copy).unwrap();
-    }
-    let error: Error = FileWriter::reopen(&path).unwrap_err();
-    let ErrorKind::Sion(sion::ErrorKind::Stale { task, .. }) = error.kind() else {
-        panic!("{error}")
-    };
-    assert_eq!(*task, 2);
-    assert!(matches!(OpenOptions::new().open(&path).unwrap(), Opened::Closed(_)));
 }
 
 #[test]

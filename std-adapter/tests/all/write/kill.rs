@@ -3,13 +3,14 @@
 //! The child says how far each task surely is: bytes whose write had returned before a commit was
 //! called that then succeeded.
 
+use super::buddies::copies;
 use super::{
     Random, argument, assert_sound, byte, child, is_unclosed, payload, payload_from, streams,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use striae::sion::{Builder, Durability, File, FileWriter, Reopen, TaskWriter};
+use striae::sion::{Builder, Durability, File, FileWriter, Reopen, TaskWriter, buddy_path};
 use striae_kit::adapter::killed::{Moment, Said, kill, tell};
 
 const TASKS: u64 = 8;
@@ -25,13 +26,14 @@ struct Variant {
     chunksize: u64,
     buffer: usize,
     durability: Durability,
+    buddies: u32,
 }
 
 const fn variant(nfiles: u32, sealed: bool, chunksize: u64, buffer: usize) -> Variant {
-    Variant { nfiles, sealed, chunksize, buffer, durability: Durability::None }
+    Variant { nfiles, sealed, chunksize, buffer, durability: Durability::None, buddies: 0 }
 }
 
-const VARIANTS: [Variant; 8] = [
+const VARIANTS: [Variant; 10] = [
     variant(1, false, 256, 0), // many chunks: META2 moves again and again
     variant(1, true, 512, 1000),
     variant(3, false, 1000, 100),
@@ -40,12 +42,14 @@ const VARIANTS: [Variant; 8] = [
     Variant { durability: Durability::OnCommit, ..variant(1, true, 1000, 500) },
     Variant { durability: Durability::OnCommit, ..variant(3, false, 4000, 1 << 16) },
     Variant { durability: Durability::EveryRecord, ..variant(3, true, 700, 5000) },
+    Variant { buddies: 2, ..variant(3, true, 500, 300) },
+    Variant { buddies: 1, durability: Durability::EveryRecord, ..variant(3, false, 700, 500) },
 ];
 
 impl Variant {
     fn builder(&self) -> Builder {
         let builder = Builder::new(TASKS).nfiles(self.nfiles).sealed(self.sealed).fsblksize(64);
-        let builder = builder.chunksize(self.chunksize).buffer(self.buffer);
+        let builder = builder.chunksize(self.chunksize).buffer(self.buffer).buddies(self.buddies);
         builder.durability(self.durability).overwrite(true)
     }
 }
@@ -243,7 +247,9 @@ fn round(seed: u64, folder: &Path, olds: &Olds, figures: &mut Figures) {
     figures.commits += said.commits;
     check(&path, variant, &said, start, figures);
     for number in ["", ".000001", ".000002"] {
-        let _ = std::fs::remove_file(format!("{}{number}", path.display()));
+        for set in ["", "_BUDDY_00", "_BUDDY_01"] {
+            let _ = std::fs::remove_file(format!("{}{set}{number}", path.display()));
+        }
     }
 }
 
@@ -281,7 +287,11 @@ fn check(path: &Path, variant: Variant, said: &Said, start: Start, figures: &mut
 
 /// Another process would write on.
 fn go_on(path: &Path, variant: Variant, found: &[Vec<u8>]) {
+    let has_buddies = variant.buddies > 0 && buddy_path(path, 0).exists();
     let mut file = FileWriter::reopen(path).unwrap();
+    if has_buddies {
+        assert!(copies(path, 0) == *found, "{}", path.display());
+    }
     for (task, bytes) in (0..).zip(found) {
         let mut writer = file.task(task).unwrap();
         writer.write_all(&payload_from(task, bytes.len(), 1500)).unwrap();
@@ -291,4 +301,8 @@ fn go_on(path: &Path, variant: Variant, found: &[Vec<u8>]) {
         assert!(*bytes == payload(task as u64, old.len() + 1500), "{}: {task}", path.display());
     }
     assert_sound(path, variant.sealed);
+    if has_buddies {
+        assert!(copies(path, 0) == streams(path), "{}", path.display());
+        assert_sound(&buddy_path(path, 0), variant.sealed);
+    }
 }

@@ -1,6 +1,7 @@
 //! Sets that are written through the library: by many threads, until they are killed, on a full
 //! disk.
 
+mod apart;
 mod buddies;
 mod create;
 mod faults;

@@ -1,7 +1,7 @@
-//! Buddy sets that are there already when a set is written, and sets that fall apart.
+//! Buddy sets that are there already when a set is written.
 
 use super::buddies::{copies, sibling, write};
-use super::{Random, assert_sound, names, payload_from, streams};
+use super::{assert_sound, names, streams};
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use striae::copy::Copier;
 use striae::error::ErrorKind;
 use striae::posix::PosixFile;
 use striae::sion::recover::Recover;
-use striae::sion::{self, Builder, Convert, Durability, File, FileWriter, buddy_path};
+use striae::sion::{self, Builder, Convert, File, FileWriter, buddy_path};
 use striae_core::span::Span;
 
 /// Removes the files of a set but not those of its buddy sets.
@@ -141,104 +141,6 @@ fn a_buddy_set_with_more_tasks_is_no_copy() {
     }
     let error = FileWriter::reopen(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Sion(sion::ErrorKind::Stale { .. })), "{error}");
-}
-
-#[test]
-fn what_a_failed_commit_left_in_buddy_sets_alone_is_taken_back() {
-    let mut cut = 0;
-    for seed in 0..60 {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.sion");
-        let mut random = Random(seed);
-        let (nfiles, sealed) = (3, random.below(2) == 0);
-        let builder = Builder::new(7).nfiles(nfiles).buddies(2).chunksize(60).fsblksize(8);
-        let builder = builder.sealed(sealed).durability(Durability::None);
-        let mut file = builder.create(&path).unwrap();
-        let mut streams_of_tasks = vec![Vec::new(); 7];
-        let mut add = |file: &FileWriter, streams: &mut Vec<Vec<u8>>| {
-            for _ in 0..random.below(9) {
-                let task = random.index(7);
-                let bytes = payload_from(task as u64, streams[task].len(), random.index(150));
-                file.task(task as u64).unwrap().write_all(&bytes).unwrap();
-                streams[task].extend(bytes);
-            }
-            random.below(2) == 0
-        };
-        if add(&file, &mut streams_of_tasks) {
-            file.commit().unwrap();
-        } else {
-            file.close().unwrap();
-            file = FileWriter::reopen(&path).unwrap();
-        }
-        let before = streams_of_tasks.clone();
-        for number in 0..nfiles {
-            let main = sibling(&path, number);
-            fs::copy(&main, main.with_extension(format!("{number}.before"))).unwrap();
-        }
-        match add(&file, &mut streams_of_tasks) {
-            true => file.commit().unwrap(),
-            false => file.close().unwrap(),
-        }
-        drop(file);
-        // As if the commit had ended before it came to the last of these files.
-        let first = seed as u32 % nfiles;
-        for number in first..nfiles {
-            let main = sibling(&path, number);
-            fs::copy(main.with_extension(format!("{number}.before")), &main).unwrap();
-        }
-        let in_file = |number: u32| {
-            if number == 2 { 4..7 } else { 2 * number as usize..2 * number as usize + 2 }
-        };
-        for task in (first..nfiles).flat_map(in_file) {
-            cut += u32::from(streams_of_tasks[task] != before[task]);
-            streams_of_tasks[task].clone_from(&before[task]);
-        }
-        let mut file = FileWriter::reopen(&path).unwrap();
-        let check = |streams_of_tasks: &Vec<Vec<u8>>| {
-            assert!(streams(&path) == *streams_of_tasks, "{seed}");
-            assert_sound(&path, sealed);
-            for buddy in 0..2 {
-                assert!(copies(&path, buddy) == *streams_of_tasks, "{seed}");
-                assert_sound(&buddy_path(&path, buddy), sealed);
-            }
-        };
-        check(&streams_of_tasks);
-        add(&file, &mut streams_of_tasks);
-        file.close().unwrap();
-        check(&streams_of_tasks);
-    }
-    assert!(cut > 60, "{cut}");
-}
-
-#[test]
-fn a_copy_that_is_longer_but_not_the_same_stream_is_refused() {
-    for (kept, expected) in
-        [(&[60, 60][..], true), (&[60], true), (&[50, 60], false), (&[61], false)]
-    {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.sion");
-        let main = folder.path().join("main.sion");
-        let builder = Builder::new(2).nfiles(2).buddies(1).chunksize(100).fsblksize(100);
-        let write = |path: &Path, records: &[usize]| {
-            let mut file = builder.clone().create(path).unwrap();
-            let mut writer = file.task(1).unwrap();
-            for len in records {
-                writer.write_record(&vec![1; *len]).unwrap();
-            }
-            drop(writer);
-            file.close().unwrap();
-        };
-        write(&path, &[60, 60, 60]);
-        write(&main, kept);
-        for number in 0..2 {
-            fs::rename(sibling(&main, number), sibling(&path, number)).unwrap();
-        }
-        let reopened = FileWriter::reopen(&path);
-        assert_eq!(reopened.is_ok(), expected, "{kept:?}");
-        let lens: Vec<_> = copies(&path, 0).iter().map(Vec::len).collect();
-        let sum = if expected { kept.iter().sum() } else { 180 };
-        assert_eq!(lens, [0, sum]);
-    }
 }
 
 #[test]

@@ -10,8 +10,9 @@ use striae_core::sion::cursor::Cursor;
 use striae_core::sion::locate::{check_blockcount, check_blocksize};
 use striae_core::sion::meta2::entry;
 use striae_core::sion::pen::Finished;
+use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::seal::checksum_of;
-use striae_core::sion::{Chunks, Pen, Varheader};
+use striae_core::sion::{Chunks, Error as SionError, Pen, Varheader};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -35,7 +36,7 @@ impl Part {
 
     /// Treats all committed chunks of task `local` as new, so that the next commit seals them. With
     /// `end`, an index of a chunk and its used bytes, the next commit also ends the stream there.
-    /// Reads them once, if the file is sealed.
+    /// Reads the chunks whose checksums are not known, if the next commit seals the file.
     pub(in crate::sion::write) fn renew(
         &self,
         local: u32,
@@ -49,20 +50,38 @@ impl Part {
         };
         let cursor = cursor.map_err(|error| self.error(error))?;
         let published = lock(&self.book).published().copied();
-        let (mut finished, mut last, mut window) = (Vec::new(), Finished::EMPTY, vec![0; WINDOW]);
+        let mut window = vec![0; WINDOW];
+        let mut checksum = |chunk: u32, used| {
+            let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
+            let place = place.unwrap_or(Span::ZERO); // `used_of` and `resume` checked it
+            checksum_of(&self.file, place, 0, crc32c::crc32c_append, &mut window)
+                .map_err(|error| Error::new(&self.path, error))
+        };
+        let (mut finished, mut last) = (Vec::new(), Finished::EMPTY);
         for chunk in 0..=committed.chunk() {
             let used = match (&published, chunk.cmp(&cursor.chunk())) {
                 (Some(old), Ordering::Less) => self.used_of(old, local, chunk, &chunks)?,
                 (Some(_), Ordering::Equal) => cursor.used(),
                 _ => 0,
             };
-            let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
-            let place = place.unwrap_or(Span::ZERO); // both ends were checked
-            let crc = match self.is_sealed() {
-                true => checksum_of(&self.file, place, 0, crc32c::crc32c_append, &mut window),
-                false => Ok(0),
+            let crc = match published.filter(Varheader::is_sealed) {
+                _ if !self.is_sealed() => 0,
+                // Or what is damaged would be sealed.
+                Some(old) if chunk < cursor.chunk() => self.crc_of(&old, local, chunk)?,
+                Some(old) if chunk == cursor.chunk() => {
+                    let all = self.used_of(&old, local, chunk, &chunks)?;
+                    let stored = self.crc_of(&old, local, chunk)?;
+                    let computed = checksum(chunk, all)?;
+                    if stored != computed {
+                        let offset = old.crc(local, chunk.into()).map_or(0, |crc| crc.offset());
+                        let field = ChunkCrcEntry::crc;
+                        let error = SionError::Checksum { field, offset, stored, computed };
+                        return Err(self.error(error));
+                    }
+                    checksum(chunk, used)?
+                }
+                _ => checksum(chunk, used)?,
             };
-            let crc = crc.map_err(|error| Error::new(&self.path, error))?;
             let done = Finished { local, chunk, used, crc };
             if chunk == cursor.chunk() { last = done } else { finished.push(done) }
         }
