@@ -115,7 +115,7 @@ impl std::fmt::Display for ErrorKind {
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             Self::Exists => f.write_str("exists already"),
             Self::Closed => f.write_str("was closed, so nothing can be written to it"),
-            Self::Locked => f.write_str("is being written by somebody else"),
+            Self::Locked => f.write_str("is being written by another program"),
             Self::SyncFailed => f.write_str(
                 "the disk failed to make earlier writes durable; the last commit holds, and no \
                  other can be made",

@@ -151,7 +151,7 @@ impl OpenOptions {
 
     /// Number of files of the set whose first file, or a copy of it, is at `path`; 1 if the file is
     /// to be opened alone.
-    fn nfiles(&self, path: &Path) -> Result<u32, Error> {
+    pub(super) fn nfiles(&self, path: &Path) -> Result<u32, Error> {
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]);
         let meta1 = opened.map_err(|error| Error::new(path, error))?.head().meta1;

@@ -1,10 +1,10 @@
 //! How a new file is made.
 
-use super::lock::{lock, lock_replaced};
 use super::{Durability, FileWriter, Settings};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::lock::{lock, lock_replaced};
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::gsd::{Attributes, Version};

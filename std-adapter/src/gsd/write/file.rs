@@ -1,6 +1,5 @@
 //! Writing a file.
 
-use super::lock::Locked;
 use super::names::NameIds;
 use super::stream::ChunkWriter;
 use super::{Reopen, Settings};
@@ -8,6 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::shown;
 use crate::store::Gatherer;
+use crate::store::lock::Locked;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -8,13 +8,11 @@
 //! | `copy` | copying a chunk from another file |
 //! | `stream` | a chunk that is written piece by piece: [`ChunkWriter`] |
 //! | `names` | the ids of names |
-//! | `lock` | one writer at a time |
 //! | `make` | a file that gets its name when it is complete |
 
 mod builder;
 mod copy;
 mod file;
-mod lock;
 mod make;
 mod names;
 mod reopen;

@@ -1,14 +1,9 @@
 //! Opening a file to append to it.
 
-use super::lock::{Locked, lock};
 use super::{Durability, FileWriter, Settings};
 use crate::error::Error;
-use crate::posix::PosixFile;
-use std::io;
+use crate::store::lock::Locked;
 use std::path::Path;
-
-/// How often to open the file again if others replace it.
-const ATTEMPTS: u32 = 8;
 
 /// How to open a file to append to it, made by gsd or by striae.
 ///
@@ -65,25 +60,10 @@ impl Reopen {
     /// operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
-        let file = self.open_file(path)?;
+        let durable = self.settings.durability == Durability::OnCommit;
+        let file = Locked::open(path, durable, self.settings.lock)?;
         // The visible state may come from a killed program and not be durable yet.
         file.sync().map_err(|error| Error::new(path, error))?;
         FileWriter::go_on(file, path, self.settings)
-    }
-
-    /// Opens and locks the file, and checks that it still has the name then.
-    fn open_file(&self, path: &Path) -> Result<Locked, Error> {
-        let at = |error| Error::new(path, error);
-        for _ in 0..ATTEMPTS {
-            let file = PosixFile::open_rw(path).map_err(at)?;
-            let file = file.durable(self.settings.durability == Durability::OnCommit);
-            let file = lock(file, path, self.settings.lock)?;
-            let is_named = |named: &PosixFile| named.identity() == file.identity();
-            if !self.settings.lock || is_named(&PosixFile::open(path).map_err(at)?) {
-                return Ok(file);
-            }
-        }
-        let busy = "was replaced whenever it was looked at";
-        Err(at(io::Error::new(io::ErrorKind::ResourceBusy, busy)))
     }
 }

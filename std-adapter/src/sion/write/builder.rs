@@ -8,6 +8,7 @@ use super::set::FileWriter;
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::sion::siblings::{buddy_path, sibling_path};
+use crate::store::lock::lock;
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -223,6 +224,7 @@ impl Builder {
     /// `log`).
     ///
     /// # Errors
+    /// [`Locked`](crate::error::ErrorKind::Locked) for a file that another writer has;
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`OldBuddy`](crate::sion::ErrorKind::OldBuddy) for a file of a buddy set that the new set
     /// does not have: a reader would take it for a copy;
@@ -385,6 +387,7 @@ impl Builder {
         made: &mut NewFiles,
     ) -> Result<Plan, Error> {
         let file = self.open(&path, made)?.durable(self.settings.durability.asks());
+        let file = lock(file, &path, true)?;
         let fsblksize = match self.fsblksize {
             Some(bytes) => bytes,
             None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,

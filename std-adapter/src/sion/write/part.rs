@@ -14,6 +14,7 @@ use super::snapshot::Snapshot;
 use super::stream::Stream;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::store::lock::Locked;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ type Streams = BTreeMap<u32, Arc<Mutex<Stream>>>;
 #[derive(Debug)]
 pub(super) struct Part {
     path: PathBuf,
-    file: PosixFile,
+    file: Locked,
     meta1: Meta1,
     blocks: Blocks,
     starts: Starts,
@@ -76,7 +77,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Origin {
     pub(super) path: PathBuf,
-    pub(super) file: PosixFile,
+    pub(super) file: Locked,
     pub(super) book: Book,
     pub(super) starts: Starts,
     /// File and local rank of each global rank, for a new file that is the first of several.
@@ -112,7 +113,7 @@ impl Part {
         self.closed.load(Ordering::Acquire)
     }
 
-    pub(super) const fn file(&self) -> &PosixFile {
+    pub(super) fn file(&self) -> &PosixFile {
         &self.file
     }
 
@@ -301,6 +302,11 @@ impl Part {
             Err(_) => lock(&self.streams).values().for_each(|stream| lock(stream).closed = false),
         }
         closed
+    }
+
+    /// Lets other writers have the file, after the last write.
+    pub(super) fn unlock(&self) {
+        self.file.unlock();
     }
 
     /// Ends all writing without a commit. Returns whether there was anything to commit.

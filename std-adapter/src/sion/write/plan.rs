@@ -2,7 +2,7 @@
 
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use crate::error::Error;
-use crate::posix::PosixFile;
+use crate::store::lock::Locked;
 use std::io;
 use std::path::PathBuf;
 use striae_core::integrity::Checksum;
@@ -14,7 +14,7 @@ use striae_core::store::ReadAt;
 /// A physical file that will be made.
 pub(super) struct Plan {
     pub(super) path: PathBuf,
-    pub(super) file: PosixFile,
+    pub(super) file: Locked,
     pub(super) book: Book,
     pub(super) table: Table,
 }
@@ -46,7 +46,7 @@ impl Plan {
         let checksum: Option<Checksum> = book.is_sealed().then_some(crc32c::crc32c_append);
         let create = Create::new(book.meta1(), prefix, &table, checksum, &mut window);
         let (mut create, _) = create.map_err(|error| Error::new(&path, error))?;
-        let meta1_crc = drive(&mut create, &mut &file, &mut []).map_err(|error| {
+        let meta1_crc = drive(&mut create, &mut &*file, &mut []).map_err(|error| {
             let error: DriveError<io::Error, SionError> = error.infallible();
             Error::new(&path, error)
         })?;

@@ -5,11 +5,11 @@ use super::mend::{compare, mend};
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::{Strand, TaskWriter};
 use crate::error::Error;
-use crate::posix::PosixFile;
 use crate::shown;
 use crate::sion::ErrorKind;
 use crate::sion::file::{File, OpenOptions, Opened};
-use crate::sion::siblings::{buddy_path, copies_of, main_of, sibling_path};
+use crate::sion::siblings::{buddy_path, copies_of, main_of, of_sibling, sibling_path};
+use crate::store::lock::Locked;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,9 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 
 /// Writes a set of physical files. Many threads may call all of its methods at once.
+///
+/// There is one writer at a time: the files are locked against other writers of striae until the
+/// close, or until this is dropped ([`Locked`](crate::error::ErrorKind::Locked)).
 ///
 /// Tasks are numbered from 0 over (file, local rank). Each task has a [`TaskWriter`], for one
 /// thread at a time. [`FileWriter::commit`] makes all data that was written so far part of the
@@ -185,7 +188,9 @@ impl FileWriter {
     /// # Errors
     /// The errors of [`FileWriter::commit`].
     pub fn close(&mut self) -> Result<(), Error> {
-        self.all_parts().try_for_each(|part| part.close())
+        self.all_parts().try_for_each(|part| part.close())?;
+        self.all_parts().for_each(|part| part.unlock());
+        Ok(())
     }
 }
 
@@ -198,6 +203,7 @@ impl Drop for FileWriter {
                     shown::path(part.path())
                 );
             }
+            part.unlock(); // also if task writers still exist
         }
     }
 }
@@ -256,6 +262,7 @@ impl Reopen {
     /// back, and one that is shorter gets what it lacks.
     ///
     /// # Errors
+    /// [`Locked`](crate::error::ErrorKind::Locked) if another writer has a file of them;
     /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
     /// [`IsBuddy`](ErrorKind::IsBuddy) if the set is named as a buddy set;
     /// [`Stale`](ErrorKind::Stale) if a buddy set has other tasks, chunks or bytes than the set;
@@ -283,24 +290,36 @@ impl Reopen {
     }
 
     fn open_set(&self, path: &Path) -> Result<(File, Vec<Part>), Error> {
+        let locked = self.lock_set(path)?;
         // As a reader would: all of the set is there, and belongs together.
         let file = match OpenOptions::new().buddies(false).open(path)? {
             Opened::Closed(file) => file,
             Opened::Unclosed(set) => return Err(set.not_closed()),
         };
-        let numbers = 0..u32::try_from(file.files().len()).unwrap_or(u32::MAX);
-        let parts = numbers.map(|number| self.open_part(sibling_path(path, number)));
+        let parts = (0..).zip(locked);
+        let parts =
+            parts.map(|(number, locked)| self.open_part(sibling_path(path, number), locked));
         let parts = parts.collect::<Result<_, _>>()?;
         Ok((file, parts))
     }
 
-    fn open_part(&self, path: PathBuf) -> Result<Part, Error> {
+    /// Opens the files of a set and locks them: what is read from then on is not changed by others.
+    fn lock_set(&self, path: &Path) -> Result<Vec<Locked>, Error> {
+        let lock = |path: &Path| Locked::open(path, self.durability.asks(), true);
+        let mut files = vec![lock(path)?];
+        let nfiles = OpenOptions::new().nfiles(path)?;
+        for number in 1..nfiles {
+            let file = lock(&sibling_path(path, number));
+            files.push(file.map_err(|error| of_sibling(error, path, nfiles))?);
+        }
+        Ok(files)
+    }
+
+    fn open_part(&self, path: PathBuf, file: Locked) -> Result<Part, Error> {
         let at = |error| Error::new(&path, error);
-        let file = PosixFile::open_rw(&path).map_err(|error| Error::new(&path, error))?;
-        let file = file.durable(self.durability.asks());
         // What is visible may be the last words of a program that was killed, and not durable.
         file.sync().map_err(|error| Error::new(&path, error))?;
-        let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]).map_err(at)?;
+        let opened = Physical::open(&*file, &mut [0; Meta1::MAX_LEN]).map_err(at)?;
         let core_sion::Opened::Closed(physical) = opened else {
             let offset = opened.head().meta1.layout().commit_fields().offset();
             return Err(Error::new(&path, core_sion::Error::NotClosed { offset }));
@@ -318,14 +337,14 @@ impl Reopen {
         if let Some(seal) = seal.filter(|_| self.sealed != Some(false)) {
             // Or what is damaged would be sealed.
             let mut window = vec![0; WINDOW];
-            seal.check_metadata(&file, checksum, &mut window).map_err(at)?;
+            seal.check_metadata(&*file, checksum, &mut window).map_err(at)?;
         }
         let is_sealed = seal.is_some();
         let sealed = self.sealed.unwrap_or(is_sealed);
         let meta1_crc = match is_sealed || sealed {
             true => {
                 let front = Span::new(0, fields.offset()).unwrap_or(Span::ZERO);
-                checksum_of(&file, front, 0, checksum, &mut vec![0; WINDOW]).map_err(at)?
+                checksum_of(&*file, front, 0, checksum, &mut vec![0; WINDOW]).map_err(at)?
             }
             false => 0,
         };

@@ -6,6 +6,7 @@ mod buddies;
 mod create;
 mod faults;
 mod kill;
+mod lock;
 mod lost_files;
 mod model;
 mod old_buddies;

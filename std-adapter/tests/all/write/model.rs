@@ -87,7 +87,8 @@ fn shape() -> impl Strategy<Value = Shape> {
 struct Pair<'a> {
     path: &'a Path,
     shape: &'a Shape,
-    file: FileWriter,
+    /// `None` while it is dropped, since a set has one writer.
+    file: Option<FileWriter>,
     writers: Vec<Option<TaskWriter>>,
     accepted: Vec<Vec<u8>>,
     committed: Option<Vec<Vec<u8>>>,
@@ -100,14 +101,18 @@ impl<'a> Pair<'a> {
         let builder = builder.buffer(shape.buffer).order(shape.order).durability(shape.durability);
         let accepted = vec![Vec::new(); TASKS];
         let committed = (shape.durability == Durability::EveryRecord).then(|| accepted.clone());
-        let file = builder.overwrite(true).create(path).unwrap();
+        let file = Some(builder.overwrite(true).create(path).unwrap());
         let writers = (0..TASKS).map(|_| None).collect();
         Self { path, shape, file, writers, accepted, committed }
     }
 
     fn writer(&mut self, task: usize) -> &mut TaskWriter {
-        let file = &self.file;
+        let file = self.file.as_ref().unwrap();
         self.writers[task].get_or_insert_with(|| file.task(task as u64).unwrap())
+    }
+
+    fn file(&mut self) -> &mut FileWriter {
+        self.file.as_mut().unwrap()
     }
 
     fn apply(&mut self, op: &Op, seed: u64) {
@@ -140,12 +145,12 @@ impl<'a> Pair<'a> {
             Op::Flush { task } => self.writer(task).flush().unwrap(),
             Op::Drop { task } => self.writers[task] = None,
             Op::Commit => {
-                self.file.commit().unwrap();
+                self.file().commit().unwrap();
                 self.committed = Some(self.accepted.clone());
                 self.compare();
             }
             Op::Close => {
-                self.file.close().unwrap();
+                self.file().close().unwrap();
                 self.committed = Some(self.accepted.clone());
                 self.compare();
                 assert_sound(self.path, self.shape.sealed);
@@ -169,12 +174,12 @@ impl<'a> Pair<'a> {
 
     fn reopen(&mut self) {
         self.writers.fill_with(|| None);
+        self.file = None;
         match self.committed.clone() {
             Some(committed) => {
                 let reopen = Reopen::new().buffer(self.shape.buffer);
                 let reopen = reopen.durability(self.shape.durability);
-                // The other one is dropped while this one is there: it must not write any more.
-                self.file = reopen.open(self.path).unwrap();
+                self.file = Some(reopen.open(self.path).unwrap());
                 self.accepted = committed;
                 self.compare();
             }

@@ -54,7 +54,7 @@ impl Part {
         let mut checksum = |chunk: u32, used| {
             let place = chunks.chunk(chunk.into()).and_then(|place| place.part(0, used));
             let place = place.unwrap_or(Span::ZERO); // `used_of` and `resume` checked it
-            checksum_of(&self.file, place, 0, crc32c::crc32c_append, &mut window)
+            checksum_of(&*self.file, place, 0, crc32c::crc32c_append, &mut window)
                 .map_err(|error| Error::new(&self.path, error))
         };
         let (mut finished, mut last) = (Vec::new(), Finished::EMPTY);

@@ -45,7 +45,7 @@ impl Part {
             let file_len = self.file.size().map_err(DriveError::Store)?;
             let terms = Terms { ahead, file_len, checksum: crc32c::crc32c_append };
             let publish = begin(book, terms, &mut window).map_err(DriveError::Format)?;
-            publish.run(&mut &self.file, &mut buf)
+            publish.run(&mut &*self.file, &mut buf)
         };
         let done = match publish(book, Ahead::Double) {
             Err(DriveError::Store(error))

@@ -1,4 +1,4 @@
-//! One writer at a time: flock(2). Every writer of striae locks the file, readers do not.
+//! One writer at a time: flock(2). Every writer of striae locks its files, readers do not.
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
@@ -9,9 +9,12 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
+/// How often to open a file again if others replace it.
+const ATTEMPTS: u32 = 8;
+
 /// A file that may be locked.
 #[derive(Debug)]
-pub(in crate::gsd) struct Locked(PosixFile);
+pub(crate) struct Locked(PosixFile);
 
 impl Deref for Locked {
     type Target = PosixFile;
@@ -21,11 +24,37 @@ impl Deref for Locked {
     }
 }
 
+impl Locked {
+    /// Opens the existing file at `path` for writing, and locks it if `wanted`: then it also has
+    /// that name. Its syncs reach the disk if it is to be `durable`.
+    ///
+    /// # Errors
+    /// As [`lock`]; an error if others replace the file again and again.
+    pub(crate) fn open(path: &Path, durable: bool, wanted: bool) -> Result<Self, Error> {
+        let at = |error| Error::new(path, error);
+        for _ in 0..ATTEMPTS {
+            let file = PosixFile::open_rw(path).map_err(at)?.durable(durable);
+            let file = lock(file, path, wanted)?;
+            let is_named = |named: &PosixFile| named.identity() == file.identity();
+            if !wanted || is_named(&PosixFile::open(path).map_err(at)?) {
+                return Ok(file);
+            }
+        }
+        let busy = "was replaced whenever it was looked at";
+        Err(at(io::Error::new(io::ErrorKind::ResourceBusy, busy)))
+    }
+
+    /// Unlocks the file, which nothing is written to any more.
+    pub(crate) fn unlock(&self) {
+        // If this fails, the kernel unlocks the file when it is closed.
+        let _ = retry_on_intr(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingUnlock));
+    }
+}
+
 /// Unlocks the file. Closing it does so as well, but not while a forked process has it open.
 impl Drop for Locked {
     fn drop(&mut self) {
-        // If this fails, the kernel unlocks the file when it is closed.
-        let _ = retry_on_intr(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingUnlock));
+        self.unlock();
     }
 }
 
@@ -35,7 +64,7 @@ impl Drop for Locked {
 ///
 /// # Errors
 /// [`ErrorKind::Locked`] if another writer has the lock; an error of the operating system.
-pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
+pub(crate) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
     let take = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
     match if wanted { retry_on_intr(take) } else { Ok(()) } {
         Ok(()) => Ok(Locked(file)),
@@ -54,7 +83,7 @@ pub(super) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
 ///
 /// # Errors
 /// As [`lock`]; an error of the operating system.
-pub(super) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
+pub(crate) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
     let file = match PosixFile::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
