@@ -299,6 +299,12 @@ impl PosixFile {
     }
 }
 
+/// Device and inode of an open file.
+pub(crate) fn identity_of(file: impl AsFd) -> io::Result<(u64, u64)> {
+    let stat = rustix::fs::fstat(file)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
 /// Makes the name of a file that was created, renamed or removed at `path` durable.
 ///
 /// # Errors

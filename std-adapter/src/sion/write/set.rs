@@ -5,12 +5,14 @@ use super::mend::{compare, mend};
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use super::task::{Strand, TaskWriter};
 use crate::error::Error;
+use crate::posix::identity_of;
 use crate::shown;
 use crate::sion::ErrorKind;
 use crate::sion::file::{File, OpenOptions, Opened};
 use crate::sion::siblings::{buddy_path, copies_of, main_of, of_sibling, sibling_path};
 use crate::store::lock::Locked;
 use std::collections::BTreeSet;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,6 +126,16 @@ impl FileWriter {
     #[cfg(test)]
     pub(super) fn parts(&self) -> &[Arc<Part>] {
         &self.parts.parts
+    }
+
+    /// Whether an open file is one of the files of the set and its buddy sets. Whoever copies such
+    /// a file into the set copies what the copy has just written, without end.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub fn has_file(&self, file: impl AsFd) -> Result<bool, Error> {
+        let identity = identity_of(file).map_err(|error| Error::new(&self.path, error))?;
+        Ok(self.all_parts().any(|part| part.file().identity() == identity))
     }
 
     /// The path of the first file.

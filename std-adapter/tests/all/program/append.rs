@@ -1,6 +1,8 @@
 //! `append`.
 
 use super::*;
+use std::io::Write;
+use striae::sion::Builder;
 
 fn append(args: &[&str]) {
     assert_eq!(output(&[&["append"], args].concat()), b"");
@@ -91,4 +93,44 @@ fn what_cannot_be_appended_to_is_refused_and_not_touched() {
     refuse(&second, "task/0", &source, "is one file of the set ");
     let unclosed = Copy::of("s19_unclosed_flushed");
     striae(&["append", unclosed.main(), "task/0", &source]).assert().code(1);
+}
+
+#[test]
+fn a_file_of_the_set_is_never_its_own_source() {
+    let folder = Folder::new();
+    let path = folder.path("a.sion");
+    let builder = Builder::new(3).nfiles(3).buddies(1).chunksize(16).fsblksize(16);
+    builder.create(&path).unwrap().close().unwrap();
+    let files: Vec<_> = folder.names().into_iter().map(|name| folder.path(&name)).collect();
+    let bytes = || -> Vec<_> { files.iter().map(|file| fs::read(file).unwrap()).collect() };
+    let before = bytes();
+    assert_eq!(before.len(), 6);
+    for file in &files {
+        let link = folder.path("link");
+        fs::hard_link(file, &link).unwrap();
+        for source in [file, &link] {
+            refused(&["append", &path, "task/1", source], 2, "cannot be appended to itself");
+        }
+        fs::remove_file(&link).unwrap();
+        let mut append = std::process::Command::new(env!("CARGO_BIN_EXE_striae"));
+        let append = append.args(["append", &path, "task/1", "-"]);
+        let output = append.stdin(fs::File::open(file).unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be appended to itself"));
+        assert!(bytes() == before, "{file}");
+    }
+}
+
+#[test]
+fn a_set_that_another_program_writes_is_refused() {
+    let folder = Folder::new();
+    let path = folder.path("a.sion");
+    let mut set = Builder::new(2).chunksize(16).fsblksize(16).create(&path).unwrap();
+    set.task(0).unwrap().write_all(b"one").unwrap();
+    set.commit().unwrap();
+    let source = folder.write("source", " two");
+    refused(&["append", &path, "task/0", &source], 2, "is being written by another program");
+    set.close().unwrap();
+    append(&[&path, "task/0", &source]);
+    assert_eq!(streams(&path)[0], b"one two");
 }

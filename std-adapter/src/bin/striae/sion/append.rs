@@ -3,9 +3,9 @@
 use super::failure;
 use crate::args::AppendArgs;
 use crate::failure::{Failure, Sound};
-use crate::files::is_same;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use striae::Error;
 use striae::address::Part;
@@ -25,18 +25,22 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
         return Err(usage(&format!("is one file of the set{set}; append needs the whole set")));
     }
     let (task, part) = file.locate(&args.address)?;
-    if let Part::Chunk(_) = part {
-        return Err(usage("bytes are appended to a task or a key, and not to a chunk"));
-    }
-    // The source is opened before the set is changed.
-    let mut source = open(&args.source)?;
-    if file.files().any(|(file, _)| is_same(file, &args.source)) {
-        return Err(usage("cannot be appended to itself"));
+    match part {
+        Part::All => {}
+        Part::Chunk(_) => {
+            return Err(usage("bytes are appended to a task or a key, and not to a chunk"));
+        }
+        Part::Key(_) => {}
     }
     drop(file);
-    let mut set = Reopen::new().open(path)?;
-    let mut stream = set.task(task)?;
+    // The source is opened before the set is changed.
     let unread = |error| Failure::File(Error::new(&args.source, error));
+    let mut source = open(&args.source).map_err(unread)?;
+    let mut set = Reopen::new().open(path)?;
+    if set.has_file(&source)? {
+        return Err(usage("cannot be appended to itself"));
+    }
+    let mut stream = set.task(task)?;
     if let Part::Key(key) = part {
         let mut value = Vec::new();
         source.read_to_end(&mut value).map_err(unread)?;
@@ -58,10 +62,9 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-fn open(source: &Path) -> Result<Box<dyn Read>, Failure> {
+fn open(source: &Path) -> io::Result<fs::File> {
     if source == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(io::stdin().as_fd().try_clone_to_owned()?.into());
     }
-    let file = fs::File::open(source).map_err(|error| Error::new(source, error))?;
-    Ok(Box::new(file))
+    fs::File::open(source)
 }
