@@ -122,6 +122,28 @@ fn a_file_of_the_set_is_never_its_own_source() {
 }
 
 #[test]
+fn a_key_is_not_appended_to_a_stream_whose_last_record_is_cut() {
+    let folder = Folder::new();
+    let path = folder.path("a.sion");
+    let mut set = Builder::new(2).keyval(true).chunksize(256).fsblksize(16).create(&path).unwrap();
+    for task in 0..2 {
+        set.task(task).unwrap().write_key(7, b"a value").unwrap();
+    }
+    set.close().unwrap();
+    let source = folder.write("source", "another");
+    append(&[&path, "task/1/key/8", &source]);
+    // The last record of task 1 states a longer value.
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(7).rposition(|bytes| bytes == b"another").unwrap();
+    let len = bytes[at - 8..at].iter_mut().find(|byte| **byte == 7).unwrap();
+    *len = 100;
+    fs::write(&path, &bytes).unwrap();
+    refused(&["append", &path, "task/1/key/9", &source], 1, "task 1: ");
+    assert!(fs::read(&path).unwrap() == bytes);
+    append(&[&path, "task/0/key/9", &source]);
+}
+
+#[test]
 fn a_set_that_another_program_writes_is_refused() {
     let folder = Folder::new();
     let path = folder.path("a.sion");

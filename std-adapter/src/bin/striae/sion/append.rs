@@ -30,7 +30,7 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
         Part::Chunk(_) => {
             return Err(usage("bytes are appended to a task or a key, and not to a chunk"));
         }
-        Part::Key(_) => {}
+        Part::Key(_) => check_records(&file, task)?,
     }
     drop(file);
     // The source is opened before the set is changed.
@@ -60,6 +60,15 @@ pub(super) fn append(args: &AppendArgs) -> Result<Sound, Failure> {
     drop(stream);
     set.close()?;
     Ok(Sound::Yes)
+}
+
+/// Checks that a reader finds what follows the last record: a damaged one would swallow it.
+fn check_records(file: &File, task: u64) -> Result<(), Error> {
+    let mut stream = file.stream(task)?;
+    for record in stream.records()? {
+        record.map_err(|error| error.of_task(task))?;
+    }
+    Ok(())
 }
 
 fn open(source: &Path) -> io::Result<fs::File> {
