@@ -37,6 +37,8 @@ pub enum ErrorKind {
     },
     /// The output file exists already, and overwriting was not allowed.
     Exists,
+    /// The file is a source of the output, which would replace it.
+    Source,
     /// The file was closed; nothing more can be written to it.
     Closed,
     /// Another writer has locked the file.
@@ -114,6 +116,7 @@ impl std::fmt::Display for ErrorKind {
             }
             Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
             Self::Exists => f.write_str("exists already"),
+            Self::Source => f.write_str("is a source, and would be replaced"),
             Self::Closed => f.write_str("was closed, so nothing can be written to it"),
             Self::Locked => f.write_str("is being written by another program"),
             Self::SyncFailed => f.write_str(
@@ -191,7 +194,7 @@ impl From<Error> for io::Error {
             ErrorKind::NoFormat { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
-            ErrorKind::Closed => io::ErrorKind::InvalidInput,
+            ErrorKind::Source | ErrorKind::Closed => io::ErrorKind::InvalidInput,
             ErrorKind::Locked => io::ErrorKind::ResourceBusy,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::Address(address::Error::NoMatch { .. }) => io::ErrorKind::NotFound,

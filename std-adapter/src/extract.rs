@@ -1,10 +1,12 @@
 //! Fills a folder with files, all of them or none.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::publish::{Hidden, Unfinished, give_mode};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use striae_core::store::usize_to_u64;
 
@@ -22,9 +24,12 @@ pub struct Extracted {
 /// `dir`; returns the number of files. `dir` is made if it does not exist. `check` is called first,
 /// before anything is made in `dir`. If `make` or `check` fails, `dir` stays unchanged. A kill
 /// leaves the hidden folder.
+///
+/// No file with the device and inode of one of `sources` is replaced.
 pub(crate) fn fill(
     dir: &Path,
     force: bool,
+    sources: impl IntoIterator<Item = (u64, u64)>,
     check: impl FnOnce() -> Result<(), Error>,
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<u64, Error> {
@@ -38,7 +43,12 @@ pub(crate) fn fill(
     let entries: Vec<fs::DirEntry> = entries.map_err(at)?;
     let names: Vec<OsString> = entries.into_iter().map(|entry| entry.file_name()).collect();
     let files = hidden.destinations(names.into_iter(), force)?;
+    let sources = BTreeSet::from_iter(sources);
     for file in &files {
+        let there = fs::metadata(&file.to).ok().map(|there| (there.dev(), there.ino()));
+        if there.is_some_and(|there| sources.contains(&there)) {
+            return Err(Error::new(&file.to, ErrorKind::Source));
+        }
         give_mode(&hidden.path().join(&file.name), &file.to, None)?;
     }
     let publishing = hidden.publishing()?;

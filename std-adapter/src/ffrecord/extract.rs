@@ -51,6 +51,7 @@ impl Extract {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`ErrorKind::Source`] for `file` itself;
     /// [`ErrorKind::Address`]; a damaged file or sample; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let bytes = Cell::new(0u64);
@@ -71,7 +72,8 @@ impl Extract {
             true => Ok(()),
             false => check_names(dir, file.n(), digits),
         };
-        let files = fill(dir, self.output.force, check, |hidden| {
+        let source = file.bulk().file().identity();
+        let files = fill(dir, self.output.force, [source], check, |hidden| {
             let mut copier = self.output.copier(file.bulk().options());
             let mut samples = file.samples();
             loop {

@@ -56,8 +56,8 @@ impl Extract {
     /// it is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::Address`]; a damaged
-    /// set; the operating system's.
+    /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::Source`] for a file of
+    /// the set itself; [`ErrorKind::Address`]; a damaged set; the operating system's.
     pub fn run(
         &self,
         set: &File,
@@ -78,7 +78,9 @@ impl Extract {
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
             checked.map_err(|error| Error::new(set.path(), error))
         };
-        let files = fill(dir, self.output.force, || self.check_names(set, dir), copy)?;
+        let sources = set.reader().files().iter().map(|file| file.store().identity());
+        let check = || self.check_names(set, dir);
+        let files = fill(dir, self.output.force, sources, check, copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 

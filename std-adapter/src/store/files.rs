@@ -149,6 +149,11 @@ impl FileStore {
         self.files.get(self.number)
     }
 
+    /// Device and inode of the file.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        self.files.slots.get(self.number).map_or((0, 0), |slot| slot.identity)
+    }
+
     /// The options for direct reading, if data is read directly.
     pub(crate) fn direct_options(&self) -> Option<direct::OpenOptions> {
         self.files.direct

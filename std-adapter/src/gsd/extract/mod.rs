@@ -108,6 +108,7 @@ impl Extract {
     ///
     /// # Errors
     /// - [`Exists`](crate::error::ErrorKind::Exists) if a file exists already.
+    /// - [`Source`](crate::error::ErrorKind::Source) if an array would replace `file`.
     /// - [`ErrorKind::NoName`] if the file lacks a wanted name.
     /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
     ///   selects nothing.
@@ -128,7 +129,8 @@ impl Extract {
             true => Ok(()),
             false => names.iter().try_for_each(|name| check_free(name, false)),
         };
-        let files = fill(dir, self.output.force, check, |hidden| {
+        let source = file.store().file().identity();
+        let files = fill(dir, self.output.force, [source], check, |hidden| {
             arrays.create(hidden)?;
             let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
             self.each(file, chosen.as_ref(), |chunk, again| {

@@ -124,3 +124,42 @@ fn extract_keeps_holes() {
     assert_eq!(fs::read(&extracted).unwrap(), expected);
     assert!(fs::metadata(&extracted).unwrap().blocks() * 512 <= 2 * BLOCK);
 }
+
+#[test]
+fn extract_never_replaces_a_file_that_it_reads() {
+    let golden = |path: &str| format!("{}/../tests/golden/{path}", env!("CARGO_MANIFEST_DIR"));
+    let copies = |names: &[(String, &str)]| {
+        let folder = Folder::new();
+        for (from, name) in names {
+            fs::copy(from, folder.path(name)).unwrap();
+        }
+        folder
+    };
+    let set = |number: &str| golden(&format!("sion/m05_np8_3files.sion{number}"));
+    let one = copies(&[(golden("sion/s01_one_task.sion"), "task_00000")]);
+    let second = copies(&[
+        (set(""), "a.sion"),
+        (set(".000001"), "a.sion.000001"),
+        (set(".000002"), "a.sion.000002"),
+    ]);
+    std::os::unix::fs::symlink("a.sion.000002", second.path("task_00001")).unwrap();
+    let gsd = copies(&[(golden("gsd/v21_hoomd_full_single.gsd"), "particles.position.npy")]);
+    let ffr = copies(&[(golden("ffrecord/many.ffr"), "sample_00001")]);
+    let cases = [
+        (one, "task_00000"),
+        (second, "a.sion"),
+        (gsd, "particles.position.npy"),
+        (ffr, "sample_00001"),
+    ];
+    for (folder, name) in cases {
+        let read = || -> Vec<_> {
+            let names = folder.names().into_iter();
+            names.map(|name| (fs::read(folder.path(&name)).unwrap(), name)).collect()
+        };
+        let before = read();
+        let dir = folder.path("");
+        let args = ["extract", "--force", &folder.path(name), &dir];
+        refused(&args, 2, "is a source, and would be replaced");
+        assert!(read() == before, "{name}");
+    }
+}
