@@ -33,6 +33,7 @@ use striae::Format;
 use striae::format::Recognized;
 use striae::shown::Shown;
 use striae_core::sion::filename::Sibling;
+use text::unless_gone;
 
 fn main() -> ExitCode {
     let matches = Args::command().get_matches();
@@ -80,7 +81,7 @@ fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
         if !verb.is_json() {
             let heading = format!("{line}==> {} <==\n", text::printable_path(verb.path()));
-            print(heading.as_bytes())?;
+            unless_gone(write(heading.as_bytes()))?;
         }
         worst = worst.max(status(of_format(verb, given)));
     }
@@ -170,7 +171,11 @@ fn man(verb: Option<&str>) -> Result<Sound, Failure> {
 }
 
 fn print(text: &[u8]) -> Result<Sound, Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text).and_then(|()| out.flush()).map_err(Failure::stdout)?;
+    write(text).map_err(Failure::stdout)?;
     Ok(Sound::Yes)
+}
+
+fn write(text: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush())
 }

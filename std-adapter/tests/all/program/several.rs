@@ -99,3 +99,22 @@ fn one_thing_is_counted_in_the_singular() {
     let text = String::from_utf8(output(&["verify", &files()[0]])).unwrap();
     assert!(text.contains(" 1 physical file, 1 task, "), "{text}");
 }
+
+#[test]
+fn a_closed_pipe_changes_no_status_of_several_files() {
+    let files = files();
+    let folder = Folder::new();
+    let foreign = folder.write("foreign", "hello, world, this is no such file");
+    for (bad, status) in [(foreign, 1), (folder.path("none"), 2)] {
+        for order in [[&*bad, &*files[0], &*files[1]], [&*files[0], &*files[1], &*bad]] {
+            for args in [vec!["verify"], vec!["verify", "--json"], vec!["info"], vec!["ls"]] {
+                let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_striae"));
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                let stdout = std::process::Stdio::from(writer);
+                let ended = command.args(&args).args(order).stdout(stdout).output().unwrap();
+                assert_eq!(ended.status.code(), Some(status), "{args:?} {order:?}");
+            }
+        }
+    }
+}
