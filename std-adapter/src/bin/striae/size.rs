@@ -1,7 +1,7 @@
 //! Sizes in bytes on the command line.
 
 /// Units as in coreutils: `K` and `KiB` are 1024 bytes, `KB` is 1000 bytes, and so on.
-const UNITS: [(&str, u64); 13] = [
+const UNITS: [(&str, u64); 14] = [
     ("", 1),
     ("B", 1),
     ("K", 1 << 10),
@@ -15,6 +15,7 @@ const UNITS: [(&str, u64); 13] = [
     ("GB", 1_000_000_000),
     ("T", 1 << 40),
     ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
 ];
 
 /// Parses a size in bytes: `512`, `4k`, `64KiB`, `1MiB`, `2G`.
@@ -50,6 +51,7 @@ mod tests {
     fn a_unit_multiplies_whatever_its_case() {
         let pairs = [("0", 0), ("7", 7), ("4k", 4096), ("4K", 4096), ("1MiB", 1 << 20)];
         let more = [("64KiB", 65536), ("2kB", 2000), ("3g", 3 << 30), ("1tib", 1 << 40), ("5b", 5)];
+        let more = more.into_iter().chain([("7T", 7 << 40), ("7TB", 7_000_000_000_000)]);
         for (text, bytes) in pairs.into_iter().chain(more) {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
