@@ -54,6 +54,16 @@ impl Failure {
         Self::Stdout(error)
     }
 
+    /// The text of a failure that has nothing to do with the output.
+    pub(crate) fn of_input(&self) -> Option<String> {
+        match self {
+            Self::File(error) => Some(with_advice(error)),
+            Self::Hinted(error, hint) => Some(format!("{error}; {hint}")),
+            Self::Usage(text) => Some(text.clone()),
+            Self::Stdout(_) | Self::Reported => None,
+        }
+    }
+
     /// An error of a verb whose status 1 means that a new file was made. No file was made, so the
     /// status is 2 for every reason.
     pub(crate) fn nothing_made(error: &Error) -> Self {
@@ -69,11 +79,9 @@ impl Failure {
             Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return 0;
             }
-            Self::File(error) => with_advice(error),
-            Self::Hinted(error, hint) => format!("{error}; {hint}"),
-            Self::Usage(text) => text.clone(),
             Self::Stdout(error) => format!("standard output: {error}"),
             Self::Reported => return 2,
+            _ => self.of_input().unwrap_or_default(),
         };
         complain(&text);
         let is_no = match &self {

@@ -92,8 +92,17 @@ fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     }
 }
 
-/// Recognizes the format of the file, and runs the verb for this format.
+/// Runs the verb for the format of the file.
 fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
+    let outcome = recognized(verb, given);
+    if let (FileVerb::Verify(args), Err(failure)) = (verb, &outcome) {
+        verify::unverified(args, failure)?;
+    }
+    outcome
+}
+
+/// Recognizes the format of the file, and runs the verb for this format.
+fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
     let recognized = match Recognized::new(verb.path()) {
         Ok(recognized) => recognized,
         // For recover, status 1 says that a copy was made; without a copy, the status is 2.

@@ -276,6 +276,19 @@ fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     Ok(if sound { Sound::Yes } else { Sound::No })
 }
 
+/// Prints the JSON line of a file that could not be verified: nobody knows whether it is sound.
+pub(crate) fn unverified(args: &VerifyArgs, failure: &Failure) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Unverified {
+        sound: Option<bool>,
+        error: String,
+    }
+    if let Some(error) = failure.of_input().filter(|_| args.json) {
+        print_json_of(&args.file, &Unverified { sound: None, error })?;
+    }
+    Ok(())
+}
+
 fn verify_text(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut out = anstream::stdout().lock();
     let mut printed = Ok(());

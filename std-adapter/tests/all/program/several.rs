@@ -118,3 +118,25 @@ fn a_closed_pipe_changes_no_status_of_several_files() {
         }
     }
 }
+
+#[test]
+fn a_file_that_cannot_be_verified_is_a_line_of_json_that_is_not_sound() {
+    let files = files();
+    let folder = Folder::new();
+    let foreign = folder.write("foreign", "hello, world, this is no such file");
+    let cut = folder.write("cut.gsd", &fs::read(&files[1]).unwrap()[..100]);
+    let netcdf = folder.write("none.nc", b"CDF\x01\0\0\0\0");
+    for (bad, status) in [(foreign, 1), (cut, 1), (folder.path("none"), 2), (netcdf, 2)] {
+        let args = ["verify", "--json", &files[0], &bad, &files[1]];
+        let assert = striae(&args).assert().code(status);
+        let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+        let lines: Vec<_> = text.lines().map(|line| json(line.as_bytes())).collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        let sound: Vec<_> = lines.iter().map(|line| line["sound"] == true).collect();
+        assert_eq!(sound, [true, false, true]);
+        assert_eq!(lines[1]["path"], *bad);
+        let error = lines[1]["error"].as_str();
+        assert_eq!(lines[1]["sound"].is_null(), error.is_some());
+        assert!(error.is_none_or(|error| error.contains(&bad)), "{text}");
+    }
+}

@@ -65,7 +65,8 @@ pub(crate) struct VerifyArgs {
     /// The file that is processed now.
     #[arg(skip)]
     pub(crate) file: PathBuf,
-    /// Print JSON.
+    /// Print JSON, one line for each file. For a file that cannot be checked, sound is null, and
+    /// error says why.
     #[arg(long)]
     pub(crate) json: bool,
     /// Print at most N findings; all findings are counted.
