@@ -57,7 +57,7 @@ pub enum Address {
 }
 
 /// The addressed part of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Its whole stream.
     All,
@@ -199,6 +199,11 @@ impl Address {
         matches!(self, Self::Task(_, part) | Self::Rank(_, part) if !matches!(part, Part::All))
     }
 
+    /// Whether this is the address of a chunk of a task.
+    const fn is_chunk_of_task(&self) -> bool {
+        matches!(self, Self::Task(_, Part::Chunk(_)) | Self::Rank(_, Part::Chunk(_)))
+    }
+
     /// The address of a task.
     #[must_use]
     pub const fn task(task: u64) -> Self {
@@ -311,6 +316,20 @@ impl FromStr for Index {
     }
 }
 
+/// The forms of all addresses.
+const KINDS: &str = "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME";
+
+/// The format whose addresses start with this word.
+fn format_of(kind: &str) -> Option<Format> {
+    Some(match kind {
+        "task" | "rank" => Format::Sion,
+        "frame" => Format::Gsd,
+        "sample" => Format::Ffrecord,
+        "variable" => Format::Cdf,
+        _ => return None,
+    })
+}
+
 /// Parses the text after the number of a task.
 fn part(text: &str) -> Option<Part> {
     match text.split_once('/') {
@@ -359,7 +378,7 @@ impl FromStr for Address {
                     .map(Self::variable),
                 "variable/NAME, with %25 for a % in the name",
             ),
-            _ => (None, "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME"),
+            _ => (None, KINDS),
         };
         address.ok_or_else(|| Error::Form { text: text.to_owned(), must })
     }

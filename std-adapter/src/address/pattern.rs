@@ -1,6 +1,6 @@
 //! Patterns of addresses, and the selection of their matches in a file.
 
-use super::{Address, Error, Index};
+use super::{Address, Encoded, Error, Index, KINDS, Part, decode, format_of};
 use crate::format::Format;
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,11 @@ use striae_hoomd::glob;
 /// A pattern is compared with displayed addresses, whose numbers count from the start. But a number
 /// in a pattern may count from the end: `frame/-1/*`. In `frame/*/particles/*`, the first `*`
 /// matches only a number, and no part of the name. `task/*` matches whole tasks, and `task/*/*`
-/// matches their keys, or in a set without keys their chunks.
+/// matches their keys, or in a set without keys their chunks; `task/*/chunk/*` matches the chunks
+/// of any set.
+///
+/// Bytes of a name that are displayed as `%` and two digits may be written so or, except for `%`
+/// and the special characters of patterns, as they are. `?` and `[a-c]` match none of them.
 ///
 /// ```
 /// use striae::address::{Address, Pattern};
@@ -45,11 +49,59 @@ impl FromStr for Pattern {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Ok(Self(match text.contains(['*', '?', '[']) {
-            true => Kind::Many(text.to_owned()),
-            false => Kind::One(text.parse()?),
-        }))
+        if !is_pattern(text) {
+            return Ok(Self(Kind::One(text.parse()?)));
+        }
+        let form = |must| Error::Form { text: text.to_owned(), must };
+        let kind = kind_of(text);
+        if !is_pattern(kind) && format_of(kind).is_none() {
+            return Err(form(KINDS));
+        }
+        Ok(Self(Kind::Many(
+            displayed(text).ok_or_else(|| form("a pattern with %25 for a % in the name"))?,
+        )))
     }
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// The first word of an address or a pattern.
+fn kind_of(text: &str) -> &str {
+    text.split_once('/').map_or(text, |(kind, _)| kind)
+}
+
+/// A pattern with all bytes as displayed addresses have them; `None` if a `%` is not followed by
+/// two hexadecimal digits.
+fn displayed(pattern: &str) -> Option<String> {
+    let (mut left, mut text) = (pattern, String::new());
+    while let Some(first) = left.chars().next() {
+        let len = match first {
+            '*' | '?' => 1,
+            '[' => set_len(left).unwrap_or(1),
+            '%' => 3,
+            other => other.len_utf8(),
+        };
+        let (piece, rest) = left.split_at_checked(len)?;
+        match first {
+            '*' | '?' => text.push(first),
+            '[' if len > 1 => text.push_str(piece),
+            _ => text.push_str(&Encoded(&decode(piece)?).to_string()),
+        }
+        left = rest;
+    }
+    Some(text)
+}
+
+/// Length in bytes of the set that a pattern starts with, if the set ends.
+fn set_len(pattern: &str) -> Option<usize> {
+    let set = pattern.strip_prefix('[')?;
+    let set = set.strip_prefix('!').unwrap_or(set);
+    let mut rest = set.chars();
+    rest.next()?; // also a `]` is a character of the set
+    let (_, rest) = rest.as_str().split_once(']')?;
+    pattern.len().checked_sub(rest.len())
 }
 
 impl From<Address> for Pattern {
@@ -98,6 +150,9 @@ impl Pattern {
         };
         let mut parts = text.splitn(3, '/');
         let (kind, index) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        if format_of(kind).is_some_and(|of| of != format) {
+            return Err(Error::NotOf { address: text.clone(), format });
+        }
         let Ok(index @ Index::FromEnd(_)) = index.parse() else { return Ok(self.clone()) };
         if kind == "rank" {
             return Ok(self.clone());
@@ -115,6 +170,24 @@ impl Pattern {
             Kind::Many(text) => text.matches('/').count() > 1,
         }
     }
+
+    /// Whether it is a pattern that may match parts of this task.
+    fn has_parts_of(&self, task: &Address) -> bool {
+        let Kind::Many(text) = &self.0 else { return false };
+        let task = task.to_string();
+        let mut pieces = text.splitn(3, '/').zip(task.split('/'));
+        self.has_parts() && pieces.all(|(pattern, piece)| glob::matches(pattern, piece))
+    }
+
+    /// Whether it matches chunks of tasks also in a set with keys.
+    fn is_of_chunks(&self) -> bool {
+        match &self.0 {
+            Kind::One(_) => true,
+            Kind::Many(text) => {
+                text.splitn(3, '/').nth(2).is_some_and(|part| part.starts_with("chunk/"))
+            }
+        }
+    }
 }
 
 /// What patterns select in a file.
@@ -123,6 +196,8 @@ pub struct Selection {
     format: Format,
     /// Each pattern, and whether it has matched something.
     patterns: Vec<(Pattern, AtomicBool)>,
+    /// Whether tasks have keys.
+    keyed: bool,
 }
 
 impl Selection {
@@ -133,24 +208,55 @@ impl Selection {
     pub fn new(patterns: &[Pattern], format: Format, count: u64) -> Result<Self, Error> {
         let resolve = |pattern: &Pattern| Ok((pattern.resolve(format, count)?, false.into()));
         let patterns = patterns.iter().map(resolve).collect::<Result<_, _>>()?;
-        Ok(Self { format, patterns })
+        Ok(Self { format, patterns, keyed: false })
+    }
+
+    /// Sets whether tasks have keys: then patterns match chunks only if they say `chunk/`.
+    pub(crate) const fn keyed(mut self, keyed: bool) -> Self {
+        self.keyed = keyed;
+        self
     }
 
     /// Whether an address is selected. A match is recorded for [`check`](Self::check).
     #[must_use]
     pub fn has(&self, address: &Address) -> bool {
         let mut has = false;
-        for (_, found) in self.patterns.iter().filter(|(pattern, _)| pattern.matches(address)) {
+        let is_chunk = address.is_chunk_of_task();
+        let is_match = |pattern: &Pattern| {
+            pattern.matches(address) && (!is_chunk || self.may_be_chunk(pattern))
+        };
+        for (_, found) in self.patterns.iter().filter(|(pattern, _)| is_match(pattern)) {
             found.store(true, Ordering::Relaxed);
             has = true;
         }
         has
     }
 
-    /// Whether chunks or keys of tasks may be selected.
-    #[must_use]
-    pub fn has_parts(&self) -> bool {
-        self.patterns.iter().any(|(pattern, _)| pattern.has_parts())
+    /// The parts of a task whose addresses are selected, without a pattern.
+    pub(crate) fn parts_of(&self, task: u64) -> impl Iterator<Item = Part> {
+        self.patterns.iter().filter_map(move |(pattern, _)| match pattern.address() {
+            Some(Address::Task(Index::FromStart(of), part)) if *of == task => Some(*part),
+            _ => None,
+        })
+    }
+
+    /// Whether a pattern may match chunks of the task with these addresses.
+    pub(crate) fn lists_chunks(&self, task: &[Address]) -> bool {
+        self.lists(task, |pattern| self.may_be_chunk(pattern))
+    }
+
+    /// Whether a pattern may match keys of the task with these addresses.
+    pub(crate) fn lists_keys(&self, task: &[Address]) -> bool {
+        self.lists(task, |pattern| self.keyed && !pattern.is_of_chunks())
+    }
+
+    fn lists(&self, task: &[Address], is_listed: impl Fn(&Pattern) -> bool) -> bool {
+        let has = |pattern: &Pattern| task.iter().any(|task| pattern.has_parts_of(task));
+        self.patterns.iter().any(|(pattern, _)| is_listed(pattern) && has(pattern))
+    }
+
+    fn may_be_chunk(&self, pattern: &Pattern) -> bool {
+        !self.keyed || pattern.is_of_chunks()
     }
 
     /// Checks that each pattern has matched an address, after [`has`](Self::has) was called for all

@@ -141,13 +141,11 @@ fn copy_parts(
     if parts.contains(&Part::All) {
         copy_task(set, task, None, hidden, copier, count)?;
     }
-    if set.keyval() == KeyvalMode::Inline {
-        let key = |part: &Part| if let Part::Key(key) = part { Some(*key) } else { None };
-        let keys: BTreeSet<u64> = parts.iter().filter_map(key).collect();
-        return match keys.is_empty() || parts.contains(&Part::All) {
-            true => Ok(()), // a whole task's files are those of its keys
-            false => copy_task(set, task, Some(&keys), hidden, copier, count),
-        };
+    let key = |part: &Part| if let Part::Key(key) = part { Some(*key) } else { None };
+    let keys: BTreeSet<u64> = parts.iter().filter_map(key).collect();
+    // A whole task's files are those of its keys.
+    if !keys.is_empty() && !parts.contains(&Part::All) {
+        copy_task(set, task, Some(&keys), hidden, copier, count)?;
     }
     for part in parts {
         let Part::Chunk(chunk) = part else { continue };

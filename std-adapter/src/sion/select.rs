@@ -27,42 +27,53 @@ impl File {
     /// What these stand for in this set.
     ///
     /// # Errors
-    /// [`address::Error`].
+    /// [`address::Error`]; as [`locate`](Self::locate).
     pub fn selection(&self, patterns: &[Pattern]) -> Result<Selection, Error> {
-        let selection = Selection::new(patterns, Format::Sion, self.ntasks());
-        selection.map_err(|error| Error::new(self.path(), error))
+        let located = |pattern: &Pattern| match pattern.address() {
+            None => Ok(pattern.clone()),
+            Some(address) => {
+                let (task, part) = self.locate(address)?;
+                Ok(Address::Task(Index::FromStart(task), part).into())
+            }
+        };
+        let patterns = patterns.iter().map(located).collect::<Result<Vec<_>, Error>>()?;
+        let selection = Selection::new(&patterns, Format::Sion, self.ntasks());
+        let selection = selection.map_err(|error| Error::new(self.path(), error))?;
+        Ok(selection.keyed(self.keyval() == KeyvalMode::Inline))
     }
 
-    /// What is chosen of a task: all of it, keys, chunks of a set without keys, or nothing.
+    /// What is chosen of a task: all of it, chunks, keys, or nothing.
     ///
     /// # Errors
-    /// As [`stream_of`](Self::stream_of); a damaged record.
+    /// [`NoChunk`](striae_core::sion::Error::NoChunk) or [`NoKey`](super::ErrorKind::NoKey) for an
+    /// address of a part that the task does not have; as [`stream_of`](Self::stream_of); a damaged
+    /// record.
     pub fn selected(&self, entry: &TaskEntry, chosen: &Selection) -> Result<Vec<Part>, Error> {
-        let (task, rank) = (Index::FromStart(entry.task), entry.place.globalrank);
+        let task = |part| Address::Task(Index::FromStart(entry.task), part);
+        let rank = |part| Address::Rank(entry.place.globalrank, part);
         // Both are looked at: that each of them was found is kept in mind.
-        let has =
-            |part| chosen.has(&Address::Task(task, part)) | chosen.has(&Address::Rank(rank, part));
-        let mut parts = Vec::new();
-        if has(Part::All) {
-            parts.push(Part::All);
+        let has = |part: &Part| chosen.has(&task(*part)) | chosen.has(&rank(*part));
+        let mut parts = BTreeSet::from([Part::All]);
+        for part in chosen.parts_of(entry.task) {
+            match part {
+                Part::All => {}
+                Part::Chunk(chunk) => drop(self.stream_of(entry)?.chunk(chunk)?),
+                Part::Key(key) => drop(self.value(entry.task, key)?),
+            }
+            parts.insert(part);
         }
-        if chosen.has_parts() {
-            let candidates = self.parts(entry)?;
-            parts.extend(candidates.into_iter().filter(|&part| has(part)));
+        let names = [task(Part::All), rank(Part::All)];
+        if chosen.lists_chunks(&names) {
+            self.stream_of(entry)?; // refuses more chunks than fit into memory
+            parts.extend((0..entry.place.blockcount).map(Part::Chunk));
         }
-        Ok(parts)
-    }
-
-    /// The keys of a task, each once, or the chunks in a set without keys.
-    fn parts(&self, entry: &TaskEntry) -> Result<Vec<Part>, Error> {
-        let mut stream = self.stream_of(entry)?; // refuses more chunks than fit into memory
-        if self.keyval() != KeyvalMode::Inline {
-            return Ok((0..entry.place.blockcount).map(Part::Chunk).collect());
+        if chosen.lists_keys(&names) {
+            for record in self.stream_of(entry)?.records()? {
+                let record = record.map_err(|error| error.of_task(entry.task))?;
+                parts.insert(Part::Key(record.key));
+            }
         }
-        let mut keys = BTreeSet::new();
-        for record in stream.records()? {
-            keys.insert(record.map_err(|error| error.of_task(entry.task))?.key);
-        }
-        Ok(keys.into_iter().map(Part::Key).collect())
+        parts.retain(has);
+        Ok(parts.into_iter().collect())
     }
 }

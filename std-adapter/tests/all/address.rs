@@ -161,3 +161,41 @@ fn a_selection_says_which_pattern_stands_for_nothing() {
     assert!(chosen.has(&Address::chunk(0, *b"b")));
     assert_eq!(chosen.check(), Ok(()));
 }
+
+proptest! {
+    #[test]
+    fn a_name_in_a_pattern_may_be_written_as_in_an_address(
+        name in proptest::collection::vec(any::<u8>(), 1..9),
+    ) {
+        let address = Address::chunk(3, &*name);
+        let all = |byte: &u8| format!("%{byte:02x}");
+        let encoded: String = name.iter().map(all).collect();
+        let upper = encoded.to_uppercase();
+        for text in [encoded, upper, Encoded(&name).to_string()] {
+            let pattern: Pattern = format!("frame/*/{text}").parse().unwrap();
+            prop_assert!(pattern.matches(&address), "{} {}", pattern, address);
+            prop_assert!(!pattern.matches(&Address::chunk(3, &name[1..])));
+        }
+    }
+}
+
+#[test]
+fn the_bytes_of_a_pattern_that_are_not_special_stand_for_themselves() {
+    let matches = |pattern: &str, name: &[u8]| {
+        let pattern = pattern.parse::<Pattern>().unwrap_or_else(|error| panic!("{error}"));
+        pattern.matches(&Address::chunk(0, name))
+    };
+    assert!(matches("frame/?/my value*", b"my value 2") && !matches("frame/?/my value", b"my"));
+    assert!(matches("frame/?/a!]b", b"a!]b") && matches("frame/*/a[", b"a["));
+    assert!(matches("frame/*/%2A", b"*") && !matches("frame/*/%2A", b"a"));
+    assert!(matches("frame/*/%5Ba-c]", b"[a-c]") && !matches("frame/*/%5Ba-c]", b"b"));
+    assert!(matches("frame/*/[!]a]b", b"cb") && !matches("frame/*/[!]a]b", b"ab"));
+    assert!(matches("frame/*/é", "é".as_bytes()));
+    let must = |text: &str| text.parse::<Pattern>().unwrap_err().to_string();
+    assert!(must("frame/*/100%").ends_with("must be a pattern with %25 for a % in the name"));
+    assert!(must("variable/*%zz").ends_with("must be a pattern with %25 for a % in the name"));
+    assert!(
+        must("tasks/*")
+            .ends_with("must be task/N, rank/R, frame/N/NAME, sample/N or variable/NAME")
+    );
+}

@@ -87,7 +87,8 @@ Numbers count from 0, and negative numbers count from the end: frame/-1 is the l
 is the task with global rank 42. In the name of a chunk, write ASCII letters, ASCII digits and \
 /._-+,:@= as they are, and every other byte, also % and space, as % and two hexadecimal digits.\n\n\
 An address can be a pattern: * stands for any number or for any characters of a name, ? for one \
-character, [0-9] for one character of a set. All matches are written, in the order of ls.\n\n\
+character, [0-9] for one character of a set. All matches are written, in the order of ls. 'task/*' \
+stands for whole tasks, 'task/*/*' for their keys, or in a set without keys for their chunks.\n\n\
 The output has the bytes of the file. In GSD files, they are little-endian, row by row.")]
     Cat(CatArgs),
     /// Write each task or sample to a file, or the chunks of each name to an array.

@@ -17,6 +17,7 @@ mod pack;
 mod parts;
 mod refuse;
 mod sealed;
+mod select;
 mod several;
 
 use crate::run::{hex_sha256, output, refused, striae};
