@@ -2,10 +2,8 @@
 
 use super::checked::{Cache, check_head};
 use super::window::{self, FileToken};
-use crate::address::{Pattern, Selection};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
-use crate::format::Format;
 use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
@@ -339,15 +337,6 @@ impl File {
                 Err(self.error(core_gsd::Error::NoFrame { frame: last, frames }))
             }
         }
-    }
-
-    /// The selection of these patterns in this file.
-    ///
-    /// # Errors
-    /// [`crate::address::Error`] if a pattern does not fit the file.
-    pub fn selection(&self, patterns: &[Pattern]) -> Result<Selection, Error> {
-        let selection = Selection::new(patterns, Format::Gsd, self.frames());
-        selection.map_err(|error| self.error(error))
     }
 
     /// Memory for a part of the index.

@@ -26,6 +26,7 @@ mod extract;
 mod file;
 pub mod hoomd;
 pub mod recover;
+mod select;
 mod values;
 pub mod verify;
 mod window;

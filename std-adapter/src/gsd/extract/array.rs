@@ -100,19 +100,17 @@ impl Arrays {
         Ok(())
     }
 
-    /// Adds a chunk. With `again`, its frame has the name already, and the chunk replaces the last
-    /// one.
+    /// Adds a chunk.
     pub(super) fn add(
         &mut self,
         hidden: &Path,
         chunk: &Chunk,
-        again: bool,
         source: &mut Source<'_>,
     ) -> Result<(), Error> {
         let (limit, digits) = (self.limit, self.digits);
         match self.names.get_mut(usize::from(chunk.id)) {
             Some(Some(Array::Whole { data, frames, have, .. })) => {
-                let place = have.saturating_sub(u64::from(again));
+                let place = *have;
                 *have = place.saturating_add(1);
                 if let Some(frames) = frames {
                     frames.put(hidden, place, &chunk.frame.to_le_bytes(), limit)?;
@@ -167,9 +165,7 @@ impl Output {
     }
 
     fn create(&mut self, hidden: &Path, header: &[u8]) -> Result<(), Error> {
-        // An existing file is overwritten: of two equal names in a frame of layer 1, the last chunk
-        // counts.
-        let file = PosixFile::create(&hidden.join(&self.name), true);
+        let file = PosixFile::create(&hidden.join(&self.name), false);
         let written = file.and_then(|file| file.write_all_at(0, header));
         self.header_len = usize_to_u64(header.len());
         written.map_err(self.error(hidden))

@@ -16,10 +16,8 @@ use source::Source;
 use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
-use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{self as core_gsd, Chunk};
+use striae_core::gsd::Chunk;
 use striae_hoomd::names::Name;
-use striae_hoomd::room::Room;
 
 /// How to extract a file to a folder: one `.npy` file for each name, for NumPy's `load`.
 ///
@@ -96,7 +94,7 @@ impl Extract {
     /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, file: &File) -> Result<u64, Error> {
         let mut sum = 0u64;
-        self.each(file, self.chosen(file)?.as_ref(), |chunk, _| {
+        self.each(file, self.chosen(file)?.as_ref(), |chunk| {
             sum = sum.saturating_add(chunk.span.len());
             Ok(())
         })?;
@@ -112,8 +110,9 @@ impl Extract {
     /// - [`ErrorKind::NoName`] if the file lacks a wanted name.
     /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
     ///   selects nothing.
-    /// - [`core_gsd::Error::NoFrame`] if the file does not have all of the frames.
-    /// - [`core_gsd::Error::Shared`] if all chunks together are longer than the file.
+    /// - [`NoFrame`](striae_core::gsd::Error::NoFrame) if the file does not have all of the frames.
+    /// - [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the
+    ///   file.
     /// - An error about damage in the file; an error of the operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let chosen = self.chosen(file)?;
@@ -133,9 +132,7 @@ impl Extract {
         let files = fill(dir, self.output.force, [source], check, |hidden| {
             arrays.create(hidden)?;
             let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
-            self.each(file, chosen.as_ref(), |chunk, again| {
-                arrays.add(hidden, &chunk, again, &mut source)
-            })?;
+            self.each(file, chosen.as_ref(), |chunk| arrays.add(hidden, &chunk, &mut source))?;
             arrays.finish(hidden)
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
@@ -157,7 +154,7 @@ impl Extract {
     ) -> Result<(Vec<Option<NameChunks>>, Range<u64>), Error> {
         let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
         let mut frames: Option<Range<u64>> = None;
-        self.each(file, chosen, |chunk, again| {
+        self.each(file, chosen, |chunk| {
             let start = frames.as_ref().map_or(chunk.frame, |frames| frames.start);
             frames = Some(start..chunk.frame.saturating_add(1));
             let Some(place) = found.get_mut(usize::from(chunk.id)) else { return Ok(()) };
@@ -166,7 +163,7 @@ impl Extract {
                 None => NameChunks { chunk, is_uniform: true, frames: 1 },
                 Some(before) => NameChunks {
                     is_uniform: before.is_uniform && shape(&before.chunk) == shape(&chunk),
-                    frames: before.frames.saturating_add(u64::from(!again)),
+                    frames: before.frames.saturating_add(1),
                     chunk,
                 },
             });
@@ -181,52 +178,21 @@ impl Extract {
         }
     }
 
-    /// Calls `each` with all chunks to extract, and with whether their frame had the name before.
-    /// If a name is in a frame several times, the last chunk counts in layer 1 and the first one in
-    /// layer 2, as in a search.
+    /// Calls `each` with all chunks to extract.
     fn each(
         &self,
         file: &File,
         chosen: Option<&Selection>,
-        mut each: impl FnMut(Chunk, bool) -> Result<(), Error>,
+        each: impl FnMut(Chunk) -> Result<(), Error>,
     ) -> Result<(), Error> {
         file.check_names()?;
-        let (wanted, names) = (self.wanted(file)?, file.names()?);
-        let is_chosen = |chunk: &Chunk| {
-            let name = names.get(chunk.id).map_or(&b""[..], |name| name.as_bytes());
-            chosen.is_none_or(|chosen| chosen.has(&Address::chunk(chunk.frame, name)))
+        let wanted = self.wanted(file)?;
+        let has = |chunk: &Chunk, name: Name<'_>| {
+            let address = || Address::chunk(chunk.frame, name.as_bytes());
+            wanted.get(usize::from(chunk.id)) == Some(&true)
+                && chosen.is_none_or(|chosen| chosen.has(&address()))
         };
-        let (mut room, mut same) = (Room::new(file.head().file_len), None);
-        let mut last: Vec<Option<u64>> = vec![None; wanted.len()];
-        let mut before = 0;
-        let mut chunks = file.chunks_of_frames(self.range(file)?)?;
-        while let Some(chunk) = chunks.next().transpose()? {
-            let Chunk { frame, id, .. } = chunk;
-            if frame < before {
-                let slot = chunks.slot().saturating_sub(1);
-                let at = u64::from(IndexEntry::frame.offset());
-                // The offset for the error.
-                let offset = file.head().index().offset_of(slot).saturating_add(at);
-                return Err(file.error(core_gsd::Error::Order { offset, frame, before }));
-            }
-            before = frame;
-            let id = usize::from(id);
-            if wanted.get(id) != Some(&true)
-                || !is_chosen(&chunk)
-                || same.replace(chunk) == Some(chunk)
-            {
-                continue; // a copy of the last entry fills the index
-            }
-            room.take(&chunk).map_err(|error| file.error(error))?;
-            let again = last.get(id) == Some(&Some(frame));
-            if let Some(last) = last.get_mut(id) {
-                *last = Some(frame);
-            }
-            if !again || !file.header().version.is_sorted() {
-                each(chunk, again)?;
-            }
-        }
-        Ok(())
+        file.each_selected(self.range(file)?, has, each)
     }
 
     /// Whether each name is to be extracted, by its id.

@@ -9,6 +9,7 @@ mod library;
 mod live;
 mod program;
 mod replace;
+mod select;
 mod shared;
 
 use crate::run::{hex_sha256, output, refused, striae};

@@ -31,12 +31,9 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         return Ok(Sound::Yes);
     }
     let chosen = file.selection(&[pattern])?;
-    for chunk in file.chunks() {
-        let chunk = chunk?;
-        if chosen.has(&Address::chunk(chunk.frame, file.name(&chunk)?.as_bytes())) {
-            cat_chunk(args, &file, &chunk)?;
-        }
-    }
+    let has =
+        |chunk: &Chunk, name: Name<'_>| chosen.has(&Address::chunk(chunk.frame, name.as_bytes()));
+    file.each_selected(0..file.frames(), has, |chunk| cat_chunk(args, &file, &chunk))?;
     chosen.check().map_err(at)?;
     Ok(Sound::Yes)
 }
