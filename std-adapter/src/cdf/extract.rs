@@ -65,11 +65,12 @@ impl Extract {
     ///
     /// # Errors
     /// - [`Exists`](crate::error::ErrorKind::Exists) if a file exists already.
+    /// - [`Source`](crate::error::ErrorKind::Source) if an array would replace `file`.
     /// - [`NoVariable`](super::ErrorKind::NoVariable) if the file lacks a wanted variable.
     /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
     ///   selects nothing.
-    /// - [`Variable`](super::ErrorKind::Variable) if values are not in the file; an error of the operating
-    ///   system.
+    /// - [`Variable`](super::ErrorKind::Variable) if values are not in the file; an error of the
+    ///   operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let chosen = self.chosen(file)?;
         let bytes = Cell::new(0_u64);
@@ -83,7 +84,8 @@ impl Extract {
                 chosen.iter().try_for_each(|one| check_free(&dir.join(file_name(*one)), false))
             }
         };
-        let files = fill(dir, self.output.force, check, |hidden| {
+        let source = file.store().file().identity();
+        let files = fill(dir, self.output.force, [source], check, |hidden| {
             chosen.iter().try_for_each(|variable| extract(file, *variable, hidden, dir, &count))
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })

@@ -215,6 +215,11 @@ impl File {
         }
     }
 
+    /// The file, of which variables are read.
+    pub(super) const fn store(&self) -> &Bulk {
+        &self.store
+    }
+
     /// Reads a region into `bytes`, and calls `convert` for each piece of it.
     fn fill(
         &self,

@@ -87,8 +87,11 @@ fn what_only_some_of_the_sets_have_of_a_commit_is_taken_back_or_made_up_for() {
     assert!(cut > 60, "{cut}");
 }
 
+/// The length of a record, and what all of its bytes are.
+type Record = (usize, u8);
+
 /// A set whose task 1 has these records in the set, and those in its buddy set.
-fn apart(folder: &Path, main: &[(usize, u8)], copy: &[(usize, u8)], sealed: bool) -> PathBuf {
+fn apart(folder: &Path, main: &[Record], copy: &[Record], sealed: bool) -> PathBuf {
     let path = folder.join("a.sion");
     let other = folder.join("other.sion");
     let builder = Builder::new(2).nfiles(2).buddies(1).chunksize(100).fsblksize(100);
@@ -109,9 +112,9 @@ fn apart(folder: &Path, main: &[(usize, u8)], copy: &[(usize, u8)], sealed: bool
 
 #[test]
 fn a_copy_is_mended_if_it_is_the_front_of_its_stream_or_the_other_way_round() {
-    const A: (usize, u8) = (60, 1);
-    const B: (usize, u8) = (60, 2);
-    let pairs: [(&[(usize, u8)], &[(usize, u8)], bool); 9] = [
+    const A: Record = (60, 1);
+    const B: Record = (60, 2);
+    let pairs: [(&[Record], &[Record], bool); 9] = [
         (&[A, A, B], &[A], true),
         (&[A, A, B], &[A, A], true),
         (&[A, (30, 2)], &[A], true),
