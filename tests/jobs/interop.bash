@@ -1,9 +1,12 @@
-# Others read all that striae writes, and striae what they write: parsers generated from spec/ksy, and gsd.
+# Others read all that striae writes, and striae what they write: parsers generated from spec/ksy, gsd,
+# netCDF-C, PnetCDF and SciPy.
 
 need_node kaitai-struct-compiler@0.11.0 js-yaml@4
-need_python kaitaistruct==0.11
+need_python kaitaistruct==0.11 netCDF4 scipy
+need_program ncdump netcdf-bin
+need_program ncvalidator pnetcdf-bin
 cargo build -p striae --bin striae
-cargo build -p striae-tests --example sion_kinds --example gsd_ops --example gsd_hoomd
+cargo build -p striae-tests --example sion_kinds --example cdf_kinds --example gsd_ops --example gsd_hoomd
 
 # Runs a comparison. Its last line says how many there were, and none may have failed.
 agree() {
@@ -63,6 +66,9 @@ done
 "$target/debug/examples/sion_kinds" "$target/kinds"
 compare sion_ksy.py tests/golden/sion
 compare sion_kinds.py "$target/kinds"
+rm -rf "$target/kinds"
+agree netCDF "$target/venv/bin/python" tests/interop/cdf_stock.py \
+    "$target/debug/examples/cdf_kinds" "$target/kinds"
 rm -rf "$target/kinds"
 compare ffrecord_ksy.py tests/golden/ffrecord
 compare gsd_ksy.py tests/golden/gsd
