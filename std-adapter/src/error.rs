@@ -1,6 +1,7 @@
 //! Errors that name the file they are about.
 
 use crate::address;
+use crate::blob::error as blob;
 use crate::cdf::error as cdf;
 use crate::ffrecord::error as ffrecord;
 use crate::gsd::error as gsd;
@@ -56,6 +57,8 @@ pub enum ErrorKind {
     Ffrecord(ffrecord::ErrorKind),
     /// An error of a netCDF file.
     Cdf(cdf::ErrorKind),
+    /// An error of a blob file, or of a set of them.
+    Blob(blob::ErrorKind),
 }
 
 impl Error {
@@ -128,6 +131,7 @@ impl std::fmt::Display for ErrorKind {
             Self::Gsd(kind) => kind.fmt(f),
             Self::Ffrecord(kind) => kind.fmt(f),
             Self::Cdf(kind) => kind.fmt(f),
+            Self::Blob(kind) => kind.fmt(f),
         }
     }
 }
@@ -174,6 +178,7 @@ of_format! {
     Gsd: gsd::ErrorKind, striae_core::gsd::Error, striae_hoomd::Error;
     Ffrecord: ffrecord::ErrorKind, striae_core::ffrecord::Error;
     Cdf: cdf::ErrorKind, striae_core::cdf::Error;
+    Blob: blob::ErrorKind, striae_core::blob::Error;
 }
 
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
@@ -203,6 +208,7 @@ impl From<Error> for io::Error {
             ErrorKind::Gsd(kind) => kind.io_kind(),
             ErrorKind::Ffrecord(kind) => kind.io_kind(),
             ErrorKind::Cdf(kind) => kind.io_kind(),
+            ErrorKind::Blob(kind) => kind.io_kind(),
         };
         Self::new(kind, error)
     }

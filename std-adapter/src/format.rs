@@ -1,5 +1,6 @@
 //! Recognizes the format of a file by its first bytes, its name or its tables.
 
+use crate::blob::{HDF5_MAGIC, first_subfile, is_blob};
 use crate::error::{Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
 use crate::posix::{Pin, PosixFile};
@@ -141,6 +142,17 @@ formats! {
         thing: "variable",
         addresses: "variable/NAME",
     }
+    /// A subfile of an E3SM-IO blob set, in CDF-5 or in HDF5: its header has the attributes of one.
+    Blob {
+        name: "blob",
+        display: "E3SM-IO blob",
+        a_file: "an E3SM-IO blob file",
+        ending: "nc",
+        magic: b"",
+        verbs: &[Verb::Info, Verb::Ls, Verb::Cat, Verb::Extract, Verb::Convert],
+        thing: "variable",
+        addresses: "variable/NAME",
+    }
 }
 
 impl Format {
@@ -169,8 +181,12 @@ impl Format {
             }
         }
         let bytes = start.get(..len).unwrap_or_default();
-        if let Some(format) = Self::of_bytes(bytes) {
-            return Ok(format);
+        match Self::of_bytes(bytes) {
+            // The first bytes are those of any other CDF-5 file.
+            Some(Self::Cdf) if is_blob(file) => return Ok(Self::Blob),
+            Some(format) => return Ok(format),
+            None if bytes == HDF5_MAGIC => return Ok(Self::Blob),
+            None => {}
         }
         // ffrecord requires this ending.
         if path.extension().is_some_and(|ending| ending == Self::Ffrecord.ending()) {
@@ -269,12 +285,15 @@ pub struct Recognized {
 
 impl Recognized {
     /// Recognizes the format of the file at `path`, as [`Format::of_file`] does. If the file is the
-    /// lost first file of a SIONlib set, its copy in a buddy set is recognized in its place.
+    /// lost first file of a SIONlib set, its copy in a buddy set is recognized in its place. If it
+    /// is the name of a set of blob files, the first subfile is.
     ///
     /// # Errors
     /// The errors of [`Format::of_file`].
     pub fn new(path: &Path) -> Result<Self, Error> {
-        let path = &*Places::new(path).find(0);
+        let found = Places::new(path).find(0);
+        let subfile = first_subfile(&found);
+        let path = subfile.as_deref().unwrap_or(&found);
         let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
         Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
     }

@@ -33,6 +33,7 @@
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
 //! | [`cdf`] | classic netCDF files: open, list, read variables and regions of them |
+//! | [`blob`] | blob files of E3SM-IO: open, read, convert to a netCDF file |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features
@@ -41,6 +42,7 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+pub mod blob;
 pub mod cdf;
 pub mod copy;
 mod crc32;

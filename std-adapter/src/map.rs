@@ -119,7 +119,8 @@ fn draw(
         Format::Sion => picture::<SionError>(path, sion::map(store), cells),
         Format::Gsd => picture::<GsdError>(path, gsd::map(store), cells),
         Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
-        Format::Cdf => picture::<CdfError>(path, cdf::map(store), cells),
+        // The sections of a subfile in CDF-5 are those of any such file.
+        Format::Cdf | Format::Blob => picture::<CdfError>(path, cdf::map(store), cells),
     };
     picture.map_err(|error| Error::new(path, error))
 }

@@ -1,5 +1,6 @@
 //! Extracting variables to NumPy arrays.
 
+use super::error::ErrorKind;
 use super::file::{File, whole};
 use crate::address::{Address, Pattern, Selection};
 use crate::error::Error;
@@ -14,7 +15,7 @@ use std::path::Path;
 use striae_core::cdf::Type;
 use striae_core::store::usize_to_u64;
 use striae_hoomd::names::Name;
-use striae_inspect::cdf::Variable;
+use striae_inspect::cdf::{Header, Variable};
 
 /// How to extract a file to a folder: one file `NAME.npy` for each variable, for NumPy's `load`.
 ///
@@ -93,25 +94,35 @@ impl Extract {
 
     /// The variables to extract.
     fn chosen<'f>(&self, file: &'f File) -> Result<Vec<Variable<'f>>, Error> {
-        let at = |error: crate::address::Error| file.error(error);
-        let variables = file.header().variables();
-        if self.addresses.is_empty() {
-            return Ok(variables.collect());
-        }
-        for address in self.addresses.iter().filter_map(Pattern::address) {
-            if let Address::Variable(name) = address {
-                file.variable(name)?;
-            }
-        }
-        let chosen = Selection::new(&self.addresses, Format::Cdf, 0).map_err(at)?;
-        let selected = variables.filter(|one| chosen.has(&Address::variable(one.name())));
-        let selected = selected.collect();
-        chosen.check().map_err(at)?;
-        Ok(selected)
+        chosen(file.path(), file.header(), &self.addresses)
     }
 }
 
-fn file_name(variable: Variable<'_>) -> String {
+/// The variables of a header that addresses select; all if there is no address.
+pub(crate) fn chosen<'f>(
+    path: &Path,
+    header: &'f Header,
+    addresses: &[Pattern],
+) -> Result<Vec<Variable<'f>>, Error> {
+    let at = |error: crate::address::Error| Error::new(path, error);
+    let variables = header.variables();
+    if addresses.is_empty() {
+        return Ok(variables.collect());
+    }
+    for address in addresses.iter().filter_map(Pattern::address) {
+        if let Address::Variable(name) = address {
+            let none = || Error::new(path, ErrorKind::NoVariable { name: name.clone() });
+            header.variable(name).ok_or_else(none)?;
+        }
+    }
+    let chosen = Selection::new(addresses, Format::Cdf, 0).map_err(at)?;
+    let selected = variables.filter(|one| chosen.has(&Address::variable(one.name())));
+    let selected = selected.collect();
+    chosen.check().map_err(at)?;
+    Ok(selected)
+}
+
+pub(crate) fn file_name(variable: Variable<'_>) -> String {
     format!("{}.npy", npy::file_name(Name(variable.name().as_bytes()), variable.varid()))
 }
 
@@ -143,7 +154,7 @@ fn extract(
 }
 
 /// NumPy's name of a type: a sign for the byte order, a letter, the number of bytes.
-const fn descr(nc_type: Type) -> &'static str {
+pub(crate) const fn descr(nc_type: Type) -> &'static str {
     match nc_type {
         Type::Byte => "|i1",
         Type::Char => "|S1",

@@ -19,7 +19,7 @@
 
 pub mod dump;
 pub(crate) mod error;
-mod extract;
+pub(crate) mod extract;
 mod file;
 pub mod recover;
 mod runs;

@@ -7,7 +7,7 @@ use crate::store::bulk::Bulk;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use striae_core::store::ReadAt;
 
 /// The default number of files of a set that are kept open at once: 128, or a quarter of the
@@ -34,7 +34,7 @@ pub struct Files {
 struct Slot {
     path: PathBuf,
     /// Device and inode of the file when it was first opened, so that a replacement is noticed.
-    identity: (u64, u64),
+    identity: OnceLock<(u64, u64)>,
     file: RwLock<Option<Arc<Bulk>>>,
 }
 
@@ -83,8 +83,14 @@ impl Files {
             self.open.get_mut().unwrap_or_else(PoisonError::into_inner).push_back(number);
         }
         let file = RwLock::new(keep.then(|| Arc::clone(&bulk)));
-        self.slots.push(Slot { path: path.to_owned(), identity, file });
+        self.slots.push(Slot { path: path.to_owned(), identity: identity.into(), file });
         Ok(bulk)
+    }
+
+    /// Adds the file at `path`, which is opened when it is first needed.
+    pub(crate) fn add_later(&mut self, path: &Path) {
+        let (identity, file) = (OnceLock::new(), RwLock::default());
+        self.slots.push(Slot { path: path.to_owned(), identity, file });
     }
 
     /// A store for each file, in order.
@@ -92,7 +98,8 @@ impl Files {
         (0..self.slots.len()).map(|number| FileStore { files: Arc::clone(self), number })
     }
 
-    fn get(&self, number: usize) -> io::Result<Arc<Bulk>> {
+    /// The open file with this number, from 0.
+    pub(crate) fn get(&self, number: usize) -> io::Result<Arc<Bulk>> {
         let slot = self.slots.get(number).ok_or(io::ErrorKind::NotFound)?;
         if let Some(file) = &*slot.file.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(file));
@@ -102,7 +109,7 @@ impl Files {
             return Ok(Arc::clone(file)); // another thread was faster
         }
         let file = PosixFile::open(&slot.path)?;
-        if file.identity() != slot.identity {
+        if file.identity() != *slot.identity.get_or_init(|| file.identity()) {
             return Err(io::Error::other("was replaced while the set was open"));
         }
         let file = Arc::new(Bulk::new(&*slot.path, file, self.direct));

@@ -1,0 +1,39 @@
+//! Blob files of E3SM-IO: reads decomposed arrays from any number of subfiles.
+//!
+//! ```
+//! use striae::blob::Set;
+//! use striae::cdf::Region;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/blob/f5h_n5_s1/blob_h1.h5");
+//! let set = Set::open(path)?; // path.0000, path.0001, ...
+//! let variable = set.variable("T")?;
+//! let all: Vec<f64> = set.read(variable)?;
+//!
+//! let region = Region { start: &[0, 0, 1], count: &[1, variable.shape()[1], 1], stride: None };
+//! let column: Vec<f64> = set.read_region(variable, region)?;
+//! assert_eq!(column[0], all[1]);
+//! assert!(set.is_whole()); // no subfile is missing or damaged
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod canonical;
+mod convert;
+pub(crate) mod error;
+mod extract;
+mod grammar;
+mod names;
+mod plan;
+mod read;
+mod runs;
+mod set;
+mod subfile;
+
+pub use convert::{Convert, Converted, parse_fill};
+pub use error::ErrorKind;
+pub use extract::Extract;
+pub use set::{Decomposition, Lost, OpenOptions, Set};
+pub use striae_core::blob::Error;
+pub use subfile::Container;
+
+pub(crate) use names::first_subfile;
+pub(crate) use subfile::{HDF5_MAGIC, is_blob};

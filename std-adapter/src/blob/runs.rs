@@ -1,0 +1,100 @@
+//! The runs of a decomposition: where the elements of its arrays are in the subfiles.
+
+use super::error::ErrorKind;
+use super::grammar::numbers;
+use super::plan::Plan;
+use super::subfile::Subfile;
+use crate::error::ErrorKind as AnyError;
+use crate::store::bulk::Bulk;
+use std::num::NonZeroU32;
+use std::sync::{Arc, OnceLock};
+use striae_core::blob::find::{Place, Run, Runs, overlap, resolve};
+use striae_core::blob::{Error, Part};
+use striae_core::span::Span;
+
+/// Where the elements of the arrays of a decomposition are.
+#[derive(Debug)]
+pub(crate) struct Elements {
+    pub(crate) runs: Runs<Box<[Run]>>,
+    /// Elements that several blobs have, each counted as often as it is not used.
+    pub(crate) overlaps: u64,
+    pub(crate) covered: u64,
+    /// The plan for reading all of them.
+    pub(crate) all: OnceLock<Arc<Plan>>,
+}
+
+impl Elements {
+    /// Sorts requests; of elements that several blobs have, the lowest rank counts.
+    pub(crate) fn new(mut requests: Vec<Run>) -> Self {
+        requests.sort_unstable_by_key(|run| (run.offset, run.place));
+        let given = requests.iter().fold(0_u64, |sum, run| sum.saturating_add(run.len));
+        let runs = match overlap(&requests) {
+            false => requests.into_boxed_slice(),
+            true => {
+                let mut spare = vec![Run::default(); requests.len().saturating_mul(3)];
+                // never fails: there is memory for all
+                resolve(&mut requests, &mut spare).map(Box::from).unwrap_or_default()
+            }
+        };
+        let runs = Runs::new(runs).or_else(|| Runs::new(Box::default()));
+        let Some(runs) = runs else { return Self::new(Vec::new()) }; // never: they are sorted
+        let covered = runs.covered();
+        let overlaps = given.saturating_sub(covered);
+        Self { runs, overlaps, covered, all: OnceLock::new() }
+    }
+}
+
+/// Adds the requests of all blobs of a subfile. `total` is the number of elements of an array.
+pub(crate) fn add_requests(
+    requests: &mut Vec<Run>,
+    (number, subfile, bulk): (u32, &Subfile, &Bulk),
+    (index, total): (usize, u64),
+) -> Result<(), AnyError> {
+    let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
+    let id = id.unwrap_or(NonZeroU32::MIN);
+    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
+    for (number_of, blob) in (0..).zip(0..subfile.nblobs) {
+        let spans = subfile.requests(blob, index).ok_or(ErrorKind::Cut)?;
+        for ((span, _), bytes) in spans.iter().zip([&mut offsets, &mut lengths]) {
+            read(bulk, subfile, *span, bytes)?;
+        }
+        let [(_, first), (_, second)] = spans;
+        let order = subfile.order();
+        let pairs = numbers(&offsets, first, order).zip(numbers(&lengths, second, order));
+        let mut position = 0_u64;
+        for (offset, len) in pairs {
+            let negative = |part, value| Error::Negative { id, part, blob: number_of, value };
+            let offset = offset.map_err(|value| negative(Part::Offsets, value));
+            let len = len.map_err(|value| negative(Part::Lengths, value));
+            let (offset, len) =
+                (offset.map_err(ErrorKind::Format)?, len.map_err(ErrorKind::Format)?);
+            let place = Place { subfile: number, blob: number_of, position };
+            requests.extend(Run { offset, len, place }.clipped(total));
+            position = position.saturating_add(len);
+        }
+        let expected = subfile.share(number_of, index).count;
+        if position != expected {
+            let (part, blob, value) = (Part::Lengths, number_of, position);
+            let error = Error::Differs { id, part, blob, value, expected };
+            return Err(ErrorKind::Format(error).into());
+        }
+    }
+    Ok(())
+}
+
+/// Reads bytes of a subfile.
+pub(crate) fn read(
+    bulk: &Bulk,
+    subfile: &Subfile,
+    span: Span,
+    bytes: &mut Vec<u8>,
+) -> Result<(), AnyError> {
+    bytes.clear();
+    if !span.fits(subfile.file_len) {
+        let (offset, end, file_len) = (span.offset(), span.end(), subfile.file_len);
+        let error = striae_core::cdf::Error::OutOfFile { offset, end, file_len };
+        return Err(ErrorKind::Cdf(error).into());
+    }
+    bytes.resize(usize::try_from(span.len()).unwrap_or(usize::MAX), 0);
+    bulk.read_into::<striae_core::cdf::Error>(span.offset(), bytes).map_err(AnyError::from)
+}

@@ -1,0 +1,549 @@
+//! [`Set`]: all subfiles of a name.
+
+use super::canonical;
+use super::error::ErrorKind;
+use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
+use super::names::Names;
+use super::plan::{Group, Plan};
+use super::runs::{self, Elements};
+use super::subfile::{Container, Subfile, grammar};
+use crate::cdf::ErrorKind as CdfError;
+use crate::direct;
+use crate::error::{Error, ErrorKind as AnyError};
+use crate::files::{Files, max_open_files};
+use crate::posix::PosixFile;
+use crate::store::bulk::Bulk;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use striae_core::cdf::{Layout, Region};
+use striae_core::endian::ByteOrder;
+use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
+use striae_inspect::cdf::values::swap;
+use striae_inspect::cdf::{Header, Variable};
+
+/// How to open a set.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    max_open: Option<NonZeroUsize>,
+    memory: usize,
+    threads: Option<NonZeroUsize>,
+    direct: Option<direct::OpenOptions>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { max_open: None, memory: 1 << 24, threads: None, direct: None }
+    }
+}
+
+impl OpenOptions {
+    /// Keeps as many subfiles open as [`max_open_files`] says, reads through the page cache, a
+    /// region with a thread for each processor, and has 16 MiB of values in memory at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many subfiles are open at once at most.
+    #[must_use]
+    pub const fn max_open(mut self, max_open: NonZeroUsize) -> Self {
+        self.max_open = Some(max_open);
+        self
+    }
+
+    /// Sets how many bytes of values are in memory at once, besides memory of the caller. A set
+    /// also keeps the tables of the subfiles that were read, and the maps of the decompositions
+    /// that were used: 32 bytes for each request.
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Sets the largest number of threads that read a region. Default: the number of processors.
+    #[must_use]
+    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Reads values past the page cache where possible, if there are options for it.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
+    pub(crate) const fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) const fn nthreads(&self) -> Option<NonZeroUsize> {
+        self.threads
+    }
+
+    /// Opens the set with this name, or the set of which `path` is a subfile.
+    ///
+    /// This lists the folder and reads the header of one subfile.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSubfile`] if no subfile can be read, or the error of the subfile if there is
+    /// only one; an error of the operating system.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Set, Error> {
+        let path = path.as_ref();
+        let names = Names::find(path).map_err(|error| Error::new(path, error))?;
+        let max_open = self.max_open.map_or_else(max_open_files, NonZeroUsize::get);
+        let mut files = Files::empty(max_open, self.direct);
+        let (mut lost, mut found) = (BTreeMap::new(), None);
+        for &number in names.numbers() {
+            let path = names.path(number);
+            files.add_later(&path);
+            if found.is_some() {
+                continue;
+            }
+            let read = PosixFile::open(&path).map_err(AnyError::from);
+            match read.and_then(|file| grammar(&file)) {
+                Ok((grammar, container, ..)) => found = Some((grammar, container)),
+                Err(error) => {
+                    let error = Arc::new(Error::new(&path, error));
+                    lost.insert(number, Lost { number, error, elements: 0 });
+                }
+            }
+        }
+        let Some((grammar, container)) = found else {
+            let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
+            let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
+            return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
+        };
+        let numrecs = grammar.numrecs.unwrap_or(0);
+        let at = |error| Error::new(names.base(), ErrorKind::Cdf(error));
+        let header = canonical::header(&grammar, numrecs).map_err(at)?;
+        let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
+        let fills = fills.map(|(var, attributes)| canonical::fill_value(attributes, var.nc_type));
+        let fills = fills.collect();
+        let elements = grammar.canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
+        let subfiles = names.numbers().iter().map(|_| OnceLock::new()).collect();
+        Ok(Set {
+            canonical: grammar.canonical,
+            header,
+            container,
+            files: Arc::new(files),
+            names,
+            subfiles,
+            elements,
+            fills,
+            lost: Mutex::new(lost),
+            options: *self,
+        })
+    }
+}
+
+/// A subfile that cannot be read, or not all of it.
+#[derive(Debug, Clone)]
+pub struct Lost {
+    /// The number of the subfile.
+    pub number: u32,
+    /// The first error, with the path of the subfile.
+    pub error: Arc<Error>,
+    /// The elements that were to be read and are missing, as far as this is known: the map of a
+    /// subfile without header is lost, too.
+    pub elements: u64,
+}
+
+/// A decomposition of a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decomposition {
+    /// The ids of its canonical dimensions, the slowest first.
+    pub dimids: Box<[u64]>,
+    /// The number of elements of an array.
+    pub nelems: u64,
+    /// The number of elements that are in a subfile.
+    pub covered: u64,
+    /// How often an element is in a blob after the first one that has it.
+    pub overlaps: u64,
+}
+
+/// A set of blob files, open for reading: decomposed arrays, in the subfiles of one name. Many
+/// threads may call all methods at once.
+///
+/// Subfiles are opened when they are needed. A subfile that is missing or damaged costs its own
+/// elements only: these are filled, and [`lost`](Self::lost) names the subfile.
+///
+/// Elements that no process has written are filled, too. Of elements that several processes have
+/// written, the lowest rank counts: the first subfile, and in it the first blob. A variable that is
+/// not decomposed is in every subfile; the first one counts.
+#[derive(Debug)]
+pub struct Set {
+    canonical: Canonical,
+    header: Header,
+    container: Container,
+    files: Arc<Files>,
+    names: Names,
+    subfiles: Vec<OnceLock<Option<Arc<Subfile>>>>,
+    elements: Vec<OnceLock<Arc<Elements>>>,
+    fills: Vec<[u8; 8]>,
+    lost: Mutex<BTreeMap<u32, Lost>>,
+    pub(crate) options: OpenOptions,
+}
+
+/// Values of one record to be read.
+pub(crate) struct Task<'p> {
+    pub(crate) plan: &'p Plan,
+    /// Index of the variable.
+    pub(crate) variable: usize,
+    pub(crate) record: u64,
+    /// The place of the first value in the caller's memory.
+    pub(crate) at: usize,
+}
+
+/// A subfile that was opened, and its file.
+type Opened = (Arc<Subfile>, Arc<Bulk>);
+
+/// The memory of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch(Vec<u8>);
+
+impl Set {
+    /// Opens the set with this name, or the set of which `path` is a subfile.
+    ///
+    /// # Errors
+    /// See [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        OpenOptions::new().open(path)
+    }
+
+    /// The path without the number of a subfile.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.names.base()
+    }
+
+    /// The header of the canonical file: dimensions, attributes and variables, without what
+    /// describes the decompositions.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What the set is stored in.
+    #[must_use]
+    pub const fn container(&self) -> Container {
+        self.container
+    }
+
+    /// The number of processes that wrote the set.
+    #[must_use]
+    pub const fn nprocs(&self) -> u64 {
+        self.canonical.nprocs
+    }
+
+    /// The number of subfiles of the set, also those that are missing.
+    #[must_use]
+    pub const fn nsubfiles(&self) -> u64 {
+        self.canonical.nsubfiles
+    }
+
+    /// The number of decompositions.
+    #[must_use]
+    pub fn ndecompositions(&self) -> usize {
+        self.canonical.decompositions.len()
+    }
+
+    /// The subfiles that there are, with their numbers.
+    pub fn subfiles(&self) -> impl Iterator<Item = (u32, PathBuf)> {
+        self.numbers().map(|(_, number)| (number, self.names.path(number)))
+    }
+
+    /// The numbers of the subfiles that are missing, in order.
+    pub fn missing(&self) -> impl Iterator<Item = u32> {
+        let all = 0..u32::try_from(self.nsubfiles()).unwrap_or(u32::MAX);
+        all.filter(|number| self.names.numbers().binary_search(number).is_err())
+    }
+
+    /// The number of subfiles that are missing.
+    #[must_use]
+    pub fn missing_count(&self) -> u64 {
+        self.nsubfiles().saturating_sub(usize_to_u64(self.numbers().count()))
+    }
+
+    /// The path of the subfile with this number.
+    #[must_use]
+    pub fn subfile_path(&self, number: u32) -> PathBuf {
+        self.names.path(number)
+    }
+
+    /// Indices and numbers of the subfiles that belong to the set.
+    fn numbers(&self) -> impl Iterator<Item = (usize, u32)> {
+        let all = self.names.numbers().iter().copied().enumerate();
+        all.filter(|&(_, number)| u64::from(number) < self.nsubfiles())
+    }
+
+    /// The variable of this name.
+    ///
+    /// # Errors
+    /// [`NoVariable`](crate::cdf::ErrorKind::NoVariable).
+    pub fn variable(&self, name: &str) -> Result<Variable<'_>, Error> {
+        let none = || self.error(CdfError::NoVariable { name: name.into() });
+        self.header.variable(name).ok_or_else(none)
+    }
+
+    /// The decomposition of a variable, from 1; `None` if it is not decomposed.
+    #[must_use]
+    pub fn decomposition(&self, variable: Variable<'_>) -> Option<usize> {
+        let decomposition = self.decomposed(variable)?.1.decomposition?;
+        decomposition.checked_add(1)
+    }
+
+    /// The decompositions, in order. This reads the maps of all subfiles.
+    ///
+    /// # Errors
+    /// An error of the operating system that says nothing about a subfile.
+    pub fn decompositions(&self) -> Result<Vec<Decomposition>, Error> {
+        let all = self.canonical.decompositions.iter().enumerate();
+        let of = |(index, known): (usize, &Known)| {
+            let elements = self.elements(index)?;
+            Ok(Decomposition {
+                dimids: known.dims.clone(),
+                nelems: known.total,
+                covered: elements.covered,
+                overlaps: elements.overlaps,
+            })
+        };
+        all.map(of).collect()
+    }
+
+    /// The number of blobs and the bytes of a subfile; `None` if it cannot be read.
+    ///
+    /// # Errors
+    /// An error of the operating system that says nothing about the subfile.
+    pub fn blobs(&self, number: u32) -> Result<Option<(u64, u64)>, Error> {
+        let subfile = self.subfile(number)?;
+        Ok(subfile.map(|(subfile, _)| (usize_to_u64(subfile.nblobs), subfile.file_len)))
+    }
+
+    /// The fill value of a variable, in big-endian order: its `_FillValue`, else that of its type.
+    /// Only as many bytes count as a value has.
+    #[must_use]
+    pub fn fill_value(&self, variable: Variable<'_>) -> [u8; 8] {
+        let index = usize::try_from(variable.varid()).unwrap_or(usize::MAX);
+        self.fills.get(index).copied().unwrap_or_default()
+    }
+
+    /// The subfiles that could not be read so far, or not all of them, in order. Missing subfiles
+    /// are not among them.
+    pub fn lost(&self) -> Vec<Lost> {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.values().cloned().collect()
+    }
+
+    /// Whether all subfiles are there and what was read of them was whole.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.is_empty() && self.missing().next().is_none()
+    }
+
+    /// Makes an error about this set.
+    pub(crate) fn error(&self, kind: impl Into<AnyError>) -> Error {
+        Error::new(self.path(), kind)
+    }
+
+    fn lose(&self, number: u32, error: AnyError, elements: u64) -> Result<(), Error> {
+        let path = self.names.path(number);
+        if let AnyError::Io(error) = &error {
+            // These say something about this machine, and nothing about the file.
+            let here = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+            if error.raw_os_error().is_some_and(|code| here.contains(&code)) {
+                return Err(Error::new(&path, AnyError::Io(error.kind().into())));
+            }
+        }
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Lost { number, error: Arc::new(Error::new(&path, error)), elements: 0 };
+        let lost = lost.entry(number).or_insert_with(new);
+        lost.elements = lost.elements.saturating_add(elements);
+        Ok(())
+    }
+
+    /// A subfile, which is opened if it is not; `None` if it cannot be read.
+    pub(crate) fn subfile(&self, number: u32) -> Result<Option<Opened>, Error> {
+        let Ok(index) = self.names.numbers().binary_search(&number) else { return Ok(None) };
+        let Some(known) = self.subfiles.get(index) else { return Ok(None) };
+        if known.get().is_some_and(Option::is_none) {
+            return Ok(None);
+        }
+        let read = || -> Result<_, AnyError> {
+            let bulk = self.files.get(index)?;
+            let subfile = match known.get() {
+                Some(Some(subfile)) => Arc::clone(subfile),
+                _ => Arc::new(Subfile::open(bulk.file(), &self.canonical, self.container)?),
+            };
+            Ok((subfile, bulk))
+        };
+        match read() {
+            Ok((subfile, bulk)) => {
+                let subfile = known.get_or_init(|| Some(subfile));
+                Ok(subfile.as_ref().map(|subfile| (Arc::clone(subfile), bulk)))
+            }
+            Err(error) => {
+                self.lose(number, error, 0)?;
+                known.get_or_init(|| None);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where the elements of a decomposition are, by its index.
+    pub(crate) fn elements(&self, index: usize) -> Result<&Arc<Elements>, Error> {
+        let none = || self.error(ErrorKind::NoSubfile);
+        let known = self.elements.get(index).ok_or_else(none)?;
+        if let Some(elements) = known.get() {
+            return Ok(elements);
+        }
+        let total = self.canonical.decompositions.get(index).map_or(0, |known| known.total);
+        let mut requests = Vec::new();
+        for (_, number) in self.numbers() {
+            let Some((subfile, bulk)) = self.subfile(number)? else { continue };
+            let before = requests.len();
+            let from = (number, &*subfile, &*bulk);
+            if let Err(error) = runs::add_requests(&mut requests, from, (index, total)) {
+                requests.truncate(before); // a map that is wrong somewhere is not believed
+                self.lose(number, error, 0)?;
+            }
+        }
+        Ok(known.get_or_init(|| Arc::new(Elements::new(requests))))
+    }
+
+    fn decomposed(&self, variable: Variable<'_>) -> Option<(usize, &Decomposed)> {
+        let index = usize::try_from(variable.varid()).ok()?;
+        Some((index, self.canonical.variables.get(index)?))
+    }
+
+    /// A plan for the reading of a region of arrays of a decomposition.
+    pub(crate) fn plan(
+        &self,
+        index: usize,
+        shape: &[u64],
+        region: Region<'_>,
+    ) -> Result<Arc<Plan>, Error> {
+        let elements = self.elements(index)?;
+        let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
+        let is_whole = region.count == shape && region.start.iter().all(|&start| start == 0);
+        if let Some(plan) = elements.all.get().filter(|_| is_whole) {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Plan::new(&elements.runs, index, (shape, region), &subfile);
+        let plan = Arc::new(plan.map_err(|error| self.error(ErrorKind::Cdf(error)))?);
+        if is_whole {
+            return Ok(Arc::clone(elements.all.get_or_init(|| plan)));
+        }
+        Ok(plan)
+    }
+
+    /// Reads values of decomposed variables into `out`, which holds fill values. Subfile by
+    /// subfile, so that each is opened once.
+    pub(crate) fn read_tasks(
+        &self,
+        tasks: &[Task<'_>],
+        order: ByteOrder,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        let mut plans: Vec<&Plan> = Vec::new();
+        for task in tasks {
+            if !plans.iter().any(|plan| std::ptr::eq(*plan, task.plan)) {
+                plans.push(task.plan);
+            }
+        }
+        let origins: BTreeSet<_> = plans.iter().flat_map(|plan| plan.origins()).collect();
+        for (number, blob) in origins {
+            let Some((subfile, bulk)) = self.subfile(number)? else { continue };
+            for task in tasks {
+                let rest = out.get_mut(task.at..).unwrap_or_default();
+                for group in task.plan.groups((number, blob)) {
+                    let from = (&*subfile, &*bulk, blob);
+                    let read = self.read_group(task, group, from, order, (rest, scratch));
+                    if let Err(error) = read {
+                        self.lose(number, error, group.wanted)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_group(
+        &self,
+        task: &Task<'_>,
+        group: &Group,
+        (subfile, bulk, blob): (&Subfile, &Bulk, u32),
+        order: ByteOrder,
+        (out, scratch): (&mut [u8], &mut Scratch),
+    ) -> Result<(), AnyError> {
+        let Some(variable) = self.canonical.variables.get(task.variable) else { return Ok(()) };
+        let Some(decomposition) = variable.decomposition else { return Ok(()) };
+        let width = variable.nc_type.size();
+        if variable.is_record && task.record >= subfile.numrecs {
+            let (last, length) = (task.record, subfile.numrecs);
+            return Err(ErrorKind::Cdf(striae_core::cdf::Error::OutOfShape {
+                dim: 0,
+                last,
+                length,
+            })
+            .into());
+        }
+        let start = subfile.elements(task.variable, decomposition, (task.record, blob, width));
+        let skip = group.first.checked_mul(width);
+        let span = start.and_then(|start| {
+            Span::new(start.checked_add(skip?)?, group.count.checked_mul(width)?)
+        });
+        let span = span.ok_or_else(|| ErrorKind::Size { name: variable.name.clone() })?;
+        runs::read(bulk, subfile, span, &mut scratch.0)?;
+        if subfile.order() != order {
+            swap(&mut scratch.0, width);
+        }
+        task.plan.scatter(group, width, &scratch.0, out);
+        Ok(())
+    }
+
+    /// Reads values of a variable that is not decomposed: from the first subfile that has them.
+    pub(crate) fn read_whole(
+        &self,
+        index: usize,
+        place: &dyn Fn(Layout) -> Result<Vec<Span>, striae_core::cdf::Error>,
+        order: ByteOrder,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let Some(variable) = self.canonical.variables.get(index) else { return Ok(()) };
+        let width = variable.nc_type.size();
+        for (_, number) in self.numbers() {
+            let Some((subfile, bulk)) = self.subfile(number)? else { continue };
+            let layout = subfile.whole(index, variable.count, (variable.is_record, width));
+            let mut read = || -> Result<(), AnyError> {
+                let size = || ErrorKind::Size { name: variable.name.clone() };
+                let spans = place(layout.ok_or_else(size)?).map_err(ErrorKind::Cdf)?;
+                let (mut bytes, mut at) = (Vec::new(), 0_usize);
+                for span in spans {
+                    runs::read(&bulk, &subfile, span, &mut bytes)?;
+                    if subfile.order() != order {
+                        swap(&mut bytes, width);
+                    }
+                    let room = out.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len()));
+                    room.into_iter().for_each(|room| room.copy_from_slice(&bytes));
+                    at = at.saturating_add(bytes.len());
+                }
+                Ok(())
+            };
+            match read() {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    let values = usize_to_u64(out.len()).checked_div(width).unwrap_or(0);
+                    self.lose(number, error, values)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
