@@ -311,6 +311,10 @@ pub(crate) struct ExtractArgs {
     /// May be given several times (GSD only).
     #[arg(long, value_name = "NAME")]
     pub(crate) chunk: Vec<OsString>,
+    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
+    /// sets only).
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]
     pub(crate) direct: Direct,
 }
@@ -415,6 +419,10 @@ pub(crate) struct ConvertArgs {
     /// Write no checksums, and do not check the existing ones.
     #[arg(long, conflicts_with = "seal", visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
+    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
+    /// sets only).
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]
     pub(crate) gsd: ConvertGsd,
     #[command(flatten)]

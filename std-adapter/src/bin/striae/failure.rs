@@ -101,6 +101,7 @@ impl Failure {
             ErrorKind::Gsd(kind) => gsd_blames_file(kind),
             ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),
             ErrorKind::Cdf(kind) => !kind.blames_caller(),
+            ErrorKind::Blob(kind) => !kind.blames_caller(),
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use striae::Format;
 use striae::format::Verb;
 
-use Format::{Cdf, Ffrecord, Gsd, Sion};
+use Format::{Blob, Cdf, Ffrecord, Gsd, Sion};
 
 /// The flags of a verb that only some formats have, with these formats. All formats have the other
 /// flags.
@@ -22,16 +22,21 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("alone", &[Sion]),
             ("key", &[Sion]),
             ("rows", &[Gsd]),
-            ("text", &[Gsd, Cdf]),
-            ("start", &[Cdf]),
-            ("count", &[Cdf]),
-            ("stride", &[Cdf]),
+            ("text", &[Gsd, Cdf, Blob]),
+            ("start", &[Cdf, Blob]),
+            ("count", &[Cdf, Blob]),
+            ("stride", &[Cdf, Blob]),
+            ("fill", &[Blob]),
             ("offset", &[Sion, Ffrecord]),
             ("length", &[Sion, Ffrecord]),
         ],
-        Verb::Extract => {
-            &[("alone", &[Sion]), ("threads", &[Sion]), ("frames", &[Gsd]), ("chunk", &[Gsd])]
-        }
+        Verb::Extract => &[
+            ("alone", &[Sion]),
+            ("threads", &[Sion]),
+            ("frames", &[Gsd]),
+            ("chunk", &[Gsd]),
+            ("fill", &[Blob]),
+        ],
         Verb::Convert => &[
             ("alone", &[Sion]),
             ("frames", &[Gsd]),
@@ -40,7 +45,8 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("nfiles", &[Sion]),
             ("fsblksize", &[Sion]),
             ("order", &[Sion]),
-            ("threads", &[Sion]),
+            ("threads", &[Sion, Blob]),
+            ("fill", &[Blob]),
         ],
         Verb::Pack => &[
             ("nfiles", &[Sion]),
@@ -89,6 +95,8 @@ impl Given {
 pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<(), Failure> {
     given.check(verb.word(), verb.path(), "is", format)?;
     match verb {
+        // The canonical file of a set is a netCDF file.
+        FileVerb::Convert(args) if format == Blob => check_name(&args.out, Cdf),
         FileVerb::Convert(args) => check_name(&args.out, format),
         FileVerb::Recover(args) => check_name(&args.out, format),
         FileVerb::Info(_)

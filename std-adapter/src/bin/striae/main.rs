@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod blob;
 mod cdf;
 mod dump;
 mod failure;
@@ -122,6 +123,7 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
         Format::Gsd => gsd::run(verb),
         Format::Ffrecord => ffrecord::run(verb),
         Format::Cdf => cdf::run(verb),
+        Format::Blob => blob::run(verb),
     }
 }
 

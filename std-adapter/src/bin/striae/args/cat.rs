@@ -36,6 +36,10 @@ pub(crate) struct CatArgs {
     pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) region: RegionArgs,
+    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
+    /// sets only).
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]
     pub(crate) direct: Direct,
 }

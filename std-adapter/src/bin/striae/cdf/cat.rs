@@ -6,28 +6,36 @@ use crate::failure::{Failure, Sound};
 use crate::text::stdout;
 use std::io::{self, Write};
 use std::path::Path;
-use striae::cdf::{File, Region, Variable};
+use striae::Error;
+use striae::cdf::{Region, Variable};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
-    super::selected(&file, args.pattern()?, |variable| cat_variable(args, &file, variable))?;
+    super::selected((file.path(), file.header()), args.pattern()?, |variable| {
+        write(args, variable, |region, each| file.read_pieces(variable, region, each))
+    })?;
     Ok(Sound::Yes)
 }
 
-fn cat_variable(args: &CatArgs, file: &File, variable: Variable<'_>) -> Result<(), Failure> {
+/// Writes the region of a variable that was asked for; `read` passes its bytes on.
+pub(crate) fn write(
+    args: &CatArgs,
+    variable: Variable<'_>,
+    read: impl FnOnce(Region<'_>, &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Error>,
+) -> Result<(), Failure> {
     let part = Part::new(&args.file.path, &args.region, variable)?;
     let mut written = Ok(());
     if args.text {
         let mut out = stdout();
         let mut rows = Rows::new(variable.nc_type(), part.count.last().copied());
-        file.read_pieces(variable, part.region(), &mut |bytes| {
+        read(part.region(), &mut |bytes| {
             written = rows.write(bytes, &mut out);
             written.is_ok()
         })?;
         return written.and_then(|()| rows.finish(&mut out)).map_err(Failure::stdout);
     }
     let mut out = io::stdout().lock();
-    file.read_pieces(variable, part.region(), &mut |bytes| {
+    read(part.region(), &mut |bytes| {
         written = out.write_all(bytes);
         written.is_ok()
     })?;

@@ -149,7 +149,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-fn write_addresses(header: &Header, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_addresses(header: &Header, out: &mut impl Write) -> io::Result<()> {
     header
         .variables()
         .try_for_each(|variable| writeln!(out, "{}", Address::variable(variable.name())))

@@ -1,10 +1,10 @@
 //! The verbs for netCDF files.
 
-mod cat;
+pub(crate) mod cat;
 mod cdl;
 mod extract;
 mod info;
-mod list;
+pub(crate) mod list;
 mod recover;
 mod text;
 
@@ -13,7 +13,7 @@ use crate::failure::{Failure, Sound};
 use crate::{dump, map, unsupported, verify};
 use std::path::Path;
 use striae::address::{Address, Pattern};
-use striae::cdf::{File, OpenOptions, Variable};
+use striae::cdf::{ErrorKind, File, Header, OpenOptions, Variable};
 use striae::{Error, Format};
 
 /// Runs a verb on a netCDF file.
@@ -37,20 +37,20 @@ fn open(path: &Path, direct: Direct) -> Result<File, Error> {
 }
 
 /// Calls `each` for the variables that a pattern stands for, in their order.
-fn selected<'f>(
-    file: &'f File,
+pub(crate) fn selected<'f>(
+    (path, header): (&Path, &'f Header),
     pattern: Pattern,
     mut each: impl FnMut(Variable<'f>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let at = |error: striae::address::Error| Error::new(file.path(), error);
+    let at = |error: striae::address::Error| Error::new(path, error);
     if let Some(address) = pattern.address() {
         return match address.resolve(Format::Cdf, 0).map_err(at)? {
-            Address::Variable(name) => each(variable(file, &name)?),
+            Address::Variable(name) => each(variable((path, header), &name)?),
             _ => Ok(()), // never: that is of no other format
         };
     }
     let chosen = striae::address::Selection::new(&[pattern], Format::Cdf, 0).map_err(at)?;
-    for variable in file.header().variables() {
+    for variable in header.variables() {
         if chosen.has(&Address::variable(variable.name())) {
             each(variable)?;
         }
@@ -59,14 +59,16 @@ fn selected<'f>(
 }
 
 /// The variable with this name; the error has the most similar name as a hint.
-fn variable<'f>(file: &'f File, name: &str) -> Result<Variable<'f>, Failure> {
-    file.variable(name).map_err(|error| {
-        let likeness = |other: &'f str| (strsim::jaro_winkler(name, other), other);
-        let names = file.header().variables().map(|variable| likeness(variable.name()));
-        let nearest = names.filter(|(likeness, _)| *likeness > 0.8);
-        match nearest.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
-            Some((_, nearest)) => Failure::Hinted(error, format!("did you mean {nearest}?")),
-            None => error.into(),
-        }
+fn variable<'f>((path, header): (&Path, &'f Header), name: &str) -> Result<Variable<'f>, Failure> {
+    if let Some(variable) = header.variable(name) {
+        return Ok(variable);
+    }
+    let error = Error::new(path, ErrorKind::NoVariable { name: name.into() });
+    let likeness = |other: &'f str| (strsim::jaro_winkler(name, other), other);
+    let names = header.variables().map(|variable| likeness(variable.name()));
+    let nearest = names.filter(|(likeness, _)| *likeness > 0.8);
+    Err(match nearest.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
+        Some((_, nearest)) => Failure::Hinted(error, format!("did you mean {nearest}?")),
+        None => error.into(),
     })
 }

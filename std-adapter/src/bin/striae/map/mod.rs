@@ -53,7 +53,7 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
     let (path, size) = (&args.file.path, Size { columns, rows: ROWS });
     match format {
         Format::Sion if !args.file.alone => of_set(path, size),
-        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf => {
+        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf | Format::Blob => {
             Ok(vec![of_file(path, format, size)?])
         }
     }

@@ -1,0 +1,86 @@
+//! `striae info` of a set of blob files.
+
+use crate::args::InfoArgs;
+use crate::failure::{Failure, Sound};
+use crate::text::{count, print_json_of, printable, stdout};
+use serde::Serialize;
+use std::io::Write;
+use striae::blob::{Container, Set};
+
+/// The output of `info --json`.
+#[derive(Serialize)]
+struct Info {
+    format: &'static str,
+    container: &'static str,
+    numrecs: u64,
+    nprocs: u64,
+    subfiles: u64,
+    missing: u64,
+    decompositions: usize,
+    dims: u64,
+    attributes: u64,
+    variables: u64,
+    decomposed_variables: usize,
+    /// Of the values in the canonical file.
+    data_bytes: u64,
+}
+
+pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
+    let set = Set::open(&args.file.path)?;
+    let (header, head) = (set.header(), set.header().head());
+    let decomposed = header.variables().filter(|one| set.decomposition(*one).is_some());
+    let info = Info {
+        format: "blob",
+        container: set.container().name(),
+        numrecs: head.numrecs,
+        nprocs: set.nprocs(),
+        subfiles: set.nsubfiles(),
+        missing: set.missing_count(),
+        decompositions: set.ndecompositions(),
+        dims: head.ndims,
+        attributes: head.ngatts,
+        variables: head.nvars,
+        decomposed_variables: decomposed.count(),
+        data_bytes: header.variables().map(|variable| variable.len()).fold(0, u64::saturating_add),
+    };
+    match args.json {
+        true => print_json_of(&args.file.path, &info)?,
+        false => info_text(&set, &info)?,
+    };
+    Ok(super::report(&set))
+}
+
+fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
+    let container = match set.container() {
+        Container::Cdf => "CDF-5, variable-centric",
+        Container::Hdf5 => "HDF5, process-centric",
+    };
+    let record = set.header().dims().find(|dim| dim.is_record);
+    let records = match record {
+        None => "no record dimension".to_owned(),
+        Some(dim) => format!("{}, dimension {}", info.numrecs, printable(dim.name)),
+    };
+    let subfiles = match info.missing {
+        0 => info.subfiles.to_string(),
+        missing => format!("{}, {missing} of them missing", info.subfiles),
+    };
+    let variables = format!("{}, {} decomposed", info.variables, info.decomposed_variables);
+    let lines = [
+        ("format", "E3SM-IO blob".to_owned()),
+        ("container", container.to_owned()),
+        ("subfiles", subfiles),
+        ("written by", count(info.nprocs, "process").replace("processs", "processes")),
+        ("decompositions", info.decompositions.to_string()),
+        ("records", records),
+        ("dimensions", info.dims.to_string()),
+        ("attributes", format!("{} of the file", info.attributes)),
+        ("variables", variables),
+        ("data", format!("{} bytes in the canonical file", info.data_bytes)),
+    ];
+    let mut out = stdout();
+    for (name, value) in lines {
+        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
+    }
+    out.flush().map_err(Failure::stdout)?;
+    Ok(Sound::Yes)
+}

@@ -1,0 +1,88 @@
+//! The verbs for sets of blob files.
+
+mod info;
+mod list;
+
+use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs, FileVerb};
+use crate::failure::{Failure, Sound, complain};
+use crate::progress::with_bar;
+use crate::unsupported;
+use crate::{cdf, text};
+use std::path::Path;
+use striae::blob::{Convert, Extract, OpenOptions, Set, parse_fill};
+use striae::cdf::Variable;
+use striae::{Error, Format};
+
+/// The most lines about missing subfiles.
+const LINES: usize = 10;
+
+/// Runs a verb on a set.
+pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
+    match verb {
+        FileVerb::Info(args) => info::info(args),
+        FileVerb::Ls(args) => list::ls(args),
+        FileVerb::Cat(args) => cat(args),
+        FileVerb::Extract(args) => extract(args),
+        FileVerb::Convert(args) => convert(args),
+        _ => Err(unsupported(verb, Format::Blob)),
+    }
+}
+
+fn open(path: &Path, direct: Direct) -> Result<Set, Error> {
+    OpenOptions::new().direct(direct.options()).open(path)
+}
+
+/// Names the subfiles that are missing or damaged.
+fn report(set: &Set) -> Sound {
+    let mut count = 0_usize;
+    for number in set.missing().take(LINES) {
+        complain(&format!("{}: is missing", text::printable_path(&set.subfile_path(number))));
+        count = count.saturating_add(1);
+    }
+    if count == LINES {
+        let path = text::printable_path(set.path());
+        complain(&format!("{path}: {} subfiles are missing", set.missing_count()));
+    }
+    for lost in set.lost() {
+        let values = match lost.elements {
+            0 => String::new(),
+            n => format!("; {} filled", text::count(n, "value")),
+        };
+        complain(&format!("{}{values}", lost.error));
+    }
+    if set.is_whole() { Sound::Yes } else { Sound::No }
+}
+
+fn cat(args: &CatArgs) -> Result<Sound, Failure> {
+    let set = open(&args.file.path, args.direct)?;
+    let fill = |variable: Variable<'_>| match &args.fill {
+        None => Ok(None),
+        Some(text) => parse_fill(text, variable.nc_type()).map(Some),
+    };
+    cdf::selected((set.path(), set.header()), args.pattern()?, |variable| {
+        let fill = fill(variable).map_err(|error| Error::new(set.path(), error))?;
+        cdf::cat::write(args, variable, |region, each| {
+            set.read_pieces(variable, region, fill, each)
+        })
+    })?;
+    Ok(report(&set))
+}
+
+fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
+    let set = open(&args.file.path, args.direct)?;
+    let extract = Extract::new().output(args.output()).select(args.addresses.clone());
+    let extract = extract.fill(args.fill.as_deref());
+    let bytes = extract.bytes(&set)?;
+    with_bar(bytes, |progress| extract.run(&set, &args.dir, &|bytes| progress(bytes)))?;
+    Ok(report(&set))
+}
+
+fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
+    let layout = &args.layout;
+    let set = OpenOptions::new().direct(layout.direct()).open(&args.file.path)?;
+    let convert = Convert::new().output(layout.output()).fill(args.fill.as_deref());
+    let bytes = set.header().variables().map(|variable| variable.len());
+    let bytes = bytes.fold(0, u64::saturating_add);
+    with_bar(bytes, |progress| convert.run(&set, &args.out, progress))?;
+    Ok(report(&set))
+}
