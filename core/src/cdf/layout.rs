@@ -67,15 +67,18 @@ impl LargeVars {
         Self { version, last: [None; 2] }
     }
 
-    /// Adds the next variable, with `len` bytes, or `len` bytes in each record; `false` if it, or
-    /// the one before it, is too large for any place.
-    pub fn add(&mut self, varid: u64, len: u64, is_record: bool) -> bool {
+    /// Adds the next variable, with `len` bytes, or `len` bytes in each record.
+    ///
+    /// # Errors
+    /// The number of the variable that is too large: this one, or one before it.
+    pub fn add(&mut self, varid: u64, len: u64, is_record: bool) -> Result<(), u64> {
         let [fixed, record] = &mut self.last;
         let last = if is_record { record } else { fixed };
         let is_large = len > self.version.max_len();
-        let is_right = last.is_none() && !(is_large && self.version == Version::Cdf5);
+        let is_never_right = is_large && self.version == Version::Cdf5;
+        let wrong = last.or(is_never_right.then_some(varid));
         *last = is_large.then_some(varid);
-        is_right
+        wrong.map_or(Ok(()), Err)
     }
 
     /// The fixed variable that is too large if there are record variables after it.

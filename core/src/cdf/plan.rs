@@ -311,9 +311,7 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
 
     /// Adds the values of a variable.
     fn size(&mut self, varid: u64, size: Size) -> Result<(), Flaw> {
-        if !self.large.add(varid, size.len, size.is_record) {
-            return Err(Flaw::Size);
-        }
+        self.large.add(varid, size.len, size.is_record).map_err(|_| Flaw::Size)?;
         if size.is_record {
             self.records = self.records.with(size.len).ok_or(Flaw::Size)?;
         } else {

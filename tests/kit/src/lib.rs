@@ -29,6 +29,8 @@ pub mod wanted;
 pub mod aligned;
 pub mod cdf_opening;
 pub mod cdf_writing;
+#[cfg(feature = "inspect")]
+pub mod cdf_verifying;
 pub mod everything;
 pub mod ffrecord_opening;
 pub mod gsd_everything;

@@ -19,8 +19,8 @@ findings! {
     |facts| Facts { variable: Some(*number), ..error_facts(error) },
     |f| write!(f, "variable {number}: {error}");
 
-    /// Two items of a list have the same name, so the second cannot be found by its name.
-    Damage "same_name" SameName {
+    /// Two items of a list have the same name: the second can only be found by its number.
+    Note "same_name" SameName {
         /// The second item, in words.
         item: String,
         /// The offset of its name.

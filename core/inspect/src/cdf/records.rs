@@ -38,10 +38,12 @@ impl Header {
     /// `u64::MAX`.
     #[must_use]
     pub fn file_len(&self, records: u64) -> Option<u64> {
-        let begin = self.first_record().map(Span::offset).filter(|_| records > 0);
-        match begin {
-            None => Some(self.fixed_end()),
-            Some(begin) => begin.checked_add(records.checked_mul(self.head().recsize)?),
-        }
+        let (Some(first), Some(before)) = (self.first_record(), records.checked_sub(1)) else {
+            return Some(self.fixed_end());
+        };
+        let recsize = self.head().recsize;
+        // A record with gaps between its variables is longer than the next one is away.
+        let last = first.offset().checked_add(before.checked_mul(recsize)?)?;
+        last.checked_add(first.len().max(recsize))
     }
 }

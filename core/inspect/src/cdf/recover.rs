@@ -17,6 +17,10 @@ use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
+/// The most bytes that are filled in a new file, unless the damaged one is longer: sizes in a
+/// damaged header can be anything.
+const MOST_FILLED: u64 = 1 << 24;
+
 /// What can be recovered from a file.
 #[derive(Debug)]
 pub struct Recovery {
@@ -84,7 +88,10 @@ impl Recovery {
         // Each time, fewer variables stay.
         let header = loop {
             match old.of_first(keep, old.head().numrecs) {
-                Ok(header) => break header,
+                Ok(header) => match header.first_missing() {
+                    Some(fewer) if fewer < keep => keep = fewer,
+                    _ => break header,
+                },
                 Err(error) => {
                     damage = damage.or(Some(error));
                     let fewer = old.place_of(&error).filter(|&fewer| fewer < keep);
@@ -180,14 +187,13 @@ impl Recovery {
 /// The number of variables before one that is too large for its version.
 fn keep_small(header: &Header) -> usize {
     let mut large = LargeVars::new(header.version());
-    let count = header.variables().take_while(|variable| {
-        large.add(variable.varid(), variable.layout().first.len(), variable.is_record())
+    let wrong = header.variables().find_map(|variable| {
+        let len = variable.layout().first.len();
+        large.add(variable.varid(), len, variable.is_record()).err()
     });
-    let count = count.count();
-    match large.not_last(header.first_record().is_some()) {
-        Some(number) => usize::try_from(number).unwrap_or(count).min(count),
-        None => count,
-    }
+    let wrong = wrong.or_else(|| large.not_last(header.first_record().is_some()));
+    let count = header.variables().len();
+    wrong.and_then(|number| usize::try_from(number).ok()).map_or(count, |number| number.min(count))
 }
 
 /// The bytes from one record to the next if only the first variables are known: those of all
@@ -212,6 +218,25 @@ impl Header {
         put(&mut bytes, 4, len, numrecs);
         put(&mut bytes, nvars_at, len, usize_to_u64(count));
         Self::of_file_start(bytes, head.file_len)
+    }
+
+    /// The first fixed variable that is not saved, since too many values would be made.
+    fn first_missing(&self) -> Option<usize> {
+        let mut left = MOST_FILLED.max(self.head().file_len);
+        self.variables().position(|variable| {
+            let rest = left.checked_sub(self.missing(variable));
+            left = rest.unwrap_or(0);
+            rest.is_none()
+        })
+    }
+
+    /// The number of bytes of a fixed variable that are not in the file.
+    fn missing(&self, variable: Variable<'_>) -> u64 {
+        let first = variable.layout().first;
+        match variable.is_record() {
+            true => 0,
+            false => first.end().saturating_sub(self.head().file_len).min(first.len()),
+        }
     }
 
     /// The variable whose `begin` an error is about.
@@ -240,14 +265,11 @@ impl Header {
 
     /// The fixed variables that the file does not have to their end.
     fn filled(&self) -> Vec<Filled> {
-        let fixed = self.variables().filter(|variable| !variable.is_record());
-        let missing = |variable: Variable<'_>| {
-            let first = variable.layout().first;
-            let bytes = first.end().checked_sub(self.head().file_len)?.min(first.len());
-            let name = variable.name().to_string();
-            (bytes > 0).then_some(Filled { name, bytes })
+        let filled = |variable: Variable<'_>| {
+            let bytes = self.missing(variable);
+            (bytes > 0).then(|| Filled { name: variable.name().to_string(), bytes })
         };
-        fixed.filter_map(missing).collect()
+        self.variables().filter_map(filled).collect()
     }
 }
 

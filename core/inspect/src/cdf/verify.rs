@@ -13,7 +13,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use striae_core::cdf::define::check_name;
 use striae_core::cdf::layout::{LargeVars, padded};
-use striae_core::cdf::raw::{Dim1, Header1};
+use striae_core::cdf::raw::Header1;
 use striae_core::cdf::{Error, Version};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -106,12 +106,6 @@ fn check_lists(header: &Header, report: &mut Report<'_>) {
     let item = |number: u64| format!("dimension {number}");
     let dims = header.raw_dims();
     check_names(header, dims.iter().map(|dim| dim.name), &item, report);
-    let max = header.version().max_len();
-    for dim in dims.iter().filter(|dim| dim.length > max) {
-        let offset = dim.name.offset().saturating_add(padded(dim.name.len()).unwrap_or(0));
-        let error = Error::TooLarge { field: Dim1::length, offset, value: dim.length, max };
-        report.add(FindingKind::Wrong(error));
-    }
     check_attributes(header, header.attributes(), "", report);
     let item = |number: u64| format!("variable {number}");
     check_names(header, header.variables().map(|variable| variable.var().name), &item, report);
@@ -190,16 +184,19 @@ fn check_variable(header: &Header, variable: Variable<'_>, report: &mut Report<'
 fn check_large(header: &Header, report: &mut Report<'_>) {
     let mut large = LargeVars::new(header.version());
     let max = header.version().max_len();
-    let mut found = |number: u64, len: u64| report.add(FindingKind::Large { number, len, max });
+    let mut found = |number: u64| {
+        let variable = header.variables().find(|variable| variable.varid() == number);
+        let len = variable.map_or(0, |variable| variable.layout().first.len());
+        report.add(FindingKind::Large { number, len, max });
+    };
     for variable in header.variables() {
         let len = variable.layout().first.len();
-        if !large.add(variable.varid(), len, variable.is_record()) {
-            found(variable.varid(), len);
+        if let Err(number) = large.add(variable.varid(), len, variable.is_record()) {
+            found(number);
         }
     }
     if let Some(number) = large.not_last(header.first_record().is_some()) {
-        let variable = header.variables().find(|variable| variable.varid() == number);
-        found(number, variable.map_or(0, |variable| variable.layout().first.len()));
+        found(number);
     }
 }
 

@@ -1,12 +1,15 @@
 //! Files in memory, whole and damaged: what is verified, recovered and dumped of them.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "tests: a panic fails them, and figures are for people"
 )]
 
+mod cdf;
 mod gsd;
 mod gsd_entries;
 mod map;

@@ -1,0 +1,193 @@
+//! Classic netCDF files.
+
+use std::fs;
+use std::path::PathBuf;
+use striae_core::endian::ByteOrder;
+use striae_inspect::cdf::recover::{Records, Recovery};
+use striae_inspect::cdf::{FindingKind, Header, OwnedValues, verify};
+use striae_inspect::finding::Found as _;
+use striae_kit::cdf_verifying::cdf_verify;
+
+/// Names and contents of the golden files.
+fn golden() -> Vec<(String, Vec<u8>)> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/cdf");
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "nc"));
+    let read = |path: PathBuf| {
+        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+    };
+    let files: Vec<_> = files.map(read).collect();
+    assert!(files.len() > 20);
+    files
+}
+
+fn golden_file(name: &str) -> Vec<u8> {
+    golden().into_iter().find(|(other, _)| other == name).unwrap().1
+}
+
+fn kinds(data: &[u8]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    verify(&data, &mut |what: FindingKind| kinds.push(what.facts().kind)).unwrap();
+    kinds
+}
+
+fn saved(data: &[u8]) -> (Recovery, Vec<u8>) {
+    let recovery = Recovery::examine(data).unwrap();
+    let mut new = vec![0; usize::try_from(recovery.bytes()).unwrap()];
+    recovery.save(data, &mut &mut new[..], &mut |_| ()).unwrap();
+    (recovery, new)
+}
+
+#[test]
+fn golden_files_are_sound_and_only_the_empty_ones_are_too_long() {
+    for (name, data) in golden() {
+        let expected: &[&str] = if name.ends_with("_empty") { &["tail"] } else { &[] };
+        assert_eq!(kinds(&data), expected, "{name}");
+        cdf_verify(&data);
+    }
+}
+
+#[test]
+fn any_prefix_obeys_the_laws() {
+    for (_, data) in golden() {
+        let head = Header::read(&data[..]).unwrap().head().header_len;
+        for len in 0..data.len().min(usize::try_from(head).unwrap() + 600) {
+            cdf_verify(&data[..len]);
+        }
+    }
+}
+
+#[test]
+fn any_wrong_bit_of_a_header_obeys_the_laws() {
+    for (name, data) in golden() {
+        if name.contains("alltypes") {
+            continue; // long, and of the same parts
+        }
+        let head = Header::read(&data[..]).unwrap().head().header_len;
+        for bit in 0..usize::try_from(head).unwrap() * 8 {
+            let mut wrong = data.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            cdf_verify(&wrong);
+        }
+    }
+}
+
+#[test]
+fn each_rule_has_its_finding() {
+    let data = golden_file("cdf1_pn_default");
+    let header = Header::read(&data[..]).unwrap();
+    let changed = |at: u64, bytes: &[u8]| {
+        let (mut new, at) = (data.clone(), usize::try_from(at).unwrap());
+        new[at..at + bytes.len()].copy_from_slice(bytes);
+        kinds(&new)
+    };
+    assert_eq!(changed(0, b"XDF"), ["not_cdf"]);
+    assert_eq!(changed(8, &[0, 0, 0, 11]), ["tag"]);
+    assert_eq!(changed(4, &[0xff; 4]), ["streaming"]);
+    assert_eq!(changed(4, &[0, 0, 0, 4]), ["too_large"]);
+    assert_eq!(changed(4, &[0, 0, 0, 2]), ["tail"]);
+    let mut at = 20; // after the start, the start of the list, and the length of the name
+    let mut padded = 0;
+    for dim in header.dims() {
+        let len = dim.name.len() as u64;
+        if len % 4 > 0 {
+            assert_eq!(changed(at + len, b"x"), ["padding"]);
+            padded += 1;
+        }
+        at += len.next_multiple_of(4) + 8;
+    }
+    assert!(padded > 0);
+    let at = 20;
+    assert_eq!(changed(at, b"/"), ["name"]);
+    assert_eq!(changed(at, &[0xff]), ["not_utf8"]);
+    let longer = [&data[..], &[0; 100]].concat();
+    assert_eq!(kinds(&longer), ["tail"]);
+    assert_eq!(kinds(&data[..data.len() - 40]), ["too_large"]);
+    for variable in header.variables() {
+        let begin_at = variable_begin(header.bytes(), variable.begin());
+        let vsize_at = begin_at - 4;
+        assert_eq!(changed(vsize_at, &[0, 0, 1, 1]), ["vsize"]);
+        assert!(changed(begin_at, &[0; 4]).contains(&"too_small"));
+        assert_eq!(changed(vsize_at - 4, &[0, 0, 0, 7]), ["no_type"]);
+    }
+}
+
+/// The offset of the field with this begin, in CDF-1.
+fn variable_begin(header: &[u8], begin: u64) -> u64 {
+    let wanted = u32::try_from(begin).unwrap().to_be_bytes();
+    let found = header.chunks_exact(4).rposition(|part| part == wanted);
+    4 * found.unwrap() as u64
+}
+
+#[test]
+fn lost_numbers_of_records_are_found_again() {
+    for (name, data) in golden() {
+        let header = Header::read(&data[..]).unwrap();
+        let records = header.numrecs();
+        if header.whole_records() != records || records == 0 {
+            continue;
+        }
+        let len = header.version().non_neg_len();
+        for lost in
+            [vec![0xff; usize::try_from(len).unwrap()], vec![0; usize::try_from(len).unwrap()]]
+        {
+            let mut wrong = data.clone();
+            wrong[4..4 + lost.len()].copy_from_slice(&lost);
+            let (recovery, new) = saved(&wrong);
+            let claimed = Some(0).filter(|_| lost[0] == 0);
+            assert_eq!(recovery.records(), Records { claimed, saved: records }, "{name}");
+            assert_eq!(recovery.is_complete(), claimed.is_none());
+            assert_eq!(new[..64], data[..64], "{name}");
+        }
+        let mut wrong = data.clone();
+        wrong[7] ^= 0x40; // of the number in CDF-1 and CDF-2, and a part of it in CDF-5
+        let (recovery, _) = saved(&wrong);
+        assert_eq!(recovery.records().saved, records, "{name}");
+        assert!(!recovery.is_complete());
+    }
+}
+
+#[test]
+fn variables_before_a_cut_of_the_header_are_saved() {
+    for (name, data) in golden() {
+        let header = Header::read(&data[..]).unwrap();
+        let mut most = 0;
+        for len in 0..usize::try_from(header.head().header_len).unwrap() {
+            let Ok(recovery) = Recovery::examine(&data[..len]) else { continue };
+            assert!(!recovery.is_complete(), "{name} {len}");
+            let kept = recovery.header().variables().len();
+            assert!(kept >= most, "{name} {len}");
+            most = kept;
+            let names = header.variables().map(|variable| variable.name());
+            for (variable, name) in recovery.header().variables().zip(names) {
+                assert_eq!(variable.name(), name);
+            }
+        }
+        let all = header.variables().len();
+        assert_eq!(most, all.saturating_sub(1), "{name}");
+    }
+}
+
+#[test]
+fn a_header_in_little_endian_is_that_of_the_big_endian_one() {
+    use striae_core::cdf::{AttrDef, Definition, DimDef, Encode, Plan, Type, VarDef, Version};
+    let definition = Definition {
+        dims: &[DimDef::record("time"), DimDef { name: "x", length: 3 }],
+        attrs: &[AttrDef::new("title", "text"), AttrDef::new("n", &[1_i16, -2])],
+        vars: &[
+            (VarDef { name: "T", nc_type: Type::Float, dimids: &[0, 1] }, &[]),
+            (VarDef { name: "u", nc_type: Type::Int64, dimids: &[1] }, &[]),
+        ],
+    };
+    let plan = Plan::new(&definition, Version::Cdf5, striae_core::cdf::Alignment::COMPACT).unwrap();
+    let (mut bytes, mut window) = (vec![0; plan.header_len() as usize], [0; 512]);
+    let encode = Encode::new(&definition, &plan, 2, &mut window).unwrap();
+    encode.embedded(ByteOrder::Little).run(&mut &mut bytes[..]).unwrap();
+    let header = Header::parse(&bytes, ByteOrder::Little).unwrap();
+    assert_eq!((header.numrecs(), header.order()), (2, ByteOrder::Little));
+    let shapes: Vec<_> = header.variables().map(|variable| variable.shape().to_vec()).collect();
+    assert_eq!(shapes, [vec![2, 3], vec![3]]);
+    assert_eq!(header.attribute("n").unwrap().values(), OwnedValues::Short(vec![1, -2]));
+    assert_eq!(header.variable("T").unwrap().len(), 24);
+    assert!(Header::parse(&bytes, ByteOrder::Big).is_err());
+}
