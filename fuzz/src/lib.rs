@@ -37,6 +37,7 @@ pub use hoomd_reading::hoomd_read;
 pub use inspecting::{ffrecord_verify, sion_recover, sion_verify};
 pub use reopening::sion_reopen;
 pub use striae_kit::cdf_opening::cdf_open;
+pub use striae_kit::cdf_verifying::cdf_verify;
 pub use striae_kit::cdf_writing::cdf_write;
 pub use striae_kit::ffrecord_opening::ffrecord_open;
 pub use writing::sion_write;
@@ -79,6 +80,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ffrecord_verify", body: ffrecord_verify },
     Target { name: "cdf_open", body: cdf_open },
     Target { name: "cdf_write", body: cdf_write },
+    Target { name: "cdf_verify", body: cdf_verify },
 ];
 
 /// The input is a physical SIONlib file.

@@ -4,7 +4,8 @@ use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
 use core::ops::ControlFlow::{Break, Continue};
-use striae_core::cdf::layout::{RecordSize, padded};
+use striae_core::cdf::define::check_name;
+use striae_core::cdf::layout::{LargeVars, RecordSize, padded};
 use striae_core::cdf::{
     Cursor, Error, Item, Layout, ListKind, Reader, Region, Scan, Slab, Survey, Variable, Version,
 };
@@ -54,6 +55,15 @@ entries! {
         let lens = version.non_neg_len() ^ version.offset_len() ^ version.streaming();
         let tags = ListKind::Dims.tag() ^ ListKind::Vars.tag();
         Ok(lens ^ ty.size() ^ u64::from(tags ^ ty.number() ^ u32::from(version.number())))
+    }
+
+    fn gate_cdf_large(bytes, number: u8, len: u64) {
+        let version = Version::from_number(number).ok_or(Fail)?;
+        let mut large = LargeVars::new(version);
+        large.add(0, len, false).or(Err(Fail))?;
+        let is_name = core::str::from_utf8(bytes).is_ok_and(|name| check_name(name).is_ok());
+        let last = large.not_last(is_name).unwrap_or(1);
+        Ok(last ^ version.stored_vsize(len))
     }
 
     fn gate_cdf_cursor_slice(bytes, big: bool) {

@@ -28,9 +28,9 @@ pub mod wanted;
 // Laws of all that is read.
 pub mod aligned;
 pub mod cdf_opening;
-pub mod cdf_writing;
 #[cfg(feature = "inspect")]
 pub mod cdf_verifying;
+pub mod cdf_writing;
 pub mod everything;
 pub mod ffrecord_opening;
 pub mod gsd_everything;

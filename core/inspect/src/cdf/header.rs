@@ -1,6 +1,6 @@
 //! [`Header`]: a header in memory, with lookups by name.
 
-use super::values::{OwnedValues, swap};
+use super::items::{Attribute, Dimension, Variable};
 use crate::subject::{Failed, read};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,10 +8,7 @@ use core::fmt;
 use core::ops::ControlFlow::{Break, Continue};
 use core::ops::Range;
 use striae_core::cdf::raw::Header1;
-use striae_core::cdf::{
-    Attr, Cursor, Dim, Error, Head, Item, Layout, ListKind, Measured, Survey, Var,
-};
-use striae_core::cdf::{Type, Version};
+use striae_core::cdf::{Attr, Cursor, Dim, Error, Head, Item, ListKind, Measured, Survey, Version};
 use striae_core::endian::ByteOrder;
 use striae_core::source::{Fault, Miss, Window};
 use striae_core::span::Span;
@@ -32,26 +29,26 @@ const FIRST: u64 = 1 << 16;
 #[derive(Clone)]
 pub struct Header {
     bytes: Vec<u8>,
-    order: ByteOrder,
-    head: Head,
+    pub(super) order: ByteOrder,
+    pub(super) head: Head,
     dims: Vec<Dim>,
     lengths: Vec<u64>,
     /// The attributes of the file, then those of the variables.
     attrs: Vec<Attr>,
     variables: Vec<Known>,
     /// The dimids of all variables, and the lengths of these dimensions.
-    dimids: Vec<u64>,
-    shapes: Vec<u64>,
+    pub(super) dimids: Vec<u64>,
+    pub(super) shapes: Vec<u64>,
 }
 
 /// A variable, and the parts of the lists that belong to it.
 #[derive(Debug, Clone)]
-struct Known {
-    measured: Measured,
-    dims: Range<usize>,
-    attrs: Range<usize>,
+pub(super) struct Known {
+    pub(super) measured: Measured,
+    pub(super) dims: Range<usize>,
+    pub(super) attrs: Range<usize>,
     /// The end of its last field in the header.
-    end: u64,
+    pub(super) end: u64,
 }
 
 /// The bytes of a header, as many as were needed.
@@ -271,18 +268,18 @@ impl Header {
         self.attributes().find(|attribute| attribute.name() == name)
     }
 
-    fn attributes_of(
+    pub(super) fn attributes_of(
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
         let attrs = self.attrs.get(range).unwrap_or_default();
-        attrs.iter().map(|attr| Attribute { header: self, attr })
+        attrs.iter().map(|attr| Attribute::new(self, attr))
     }
 
     /// The variables, in the order of their ids.
     #[must_use]
     pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
-        self.variables.iter().map(|known| Variable { header: self, known })
+        self.variables.iter().map(|known| Variable::new(self, known))
     }
 
     /// The variable with this name. This compares all names.
@@ -304,7 +301,7 @@ impl Header {
     }
 
     /// A name, which the cursor found to be UTF-8.
-    fn text(&self, name: Span) -> &str {
+    pub(super) fn text(&self, name: Span) -> &str {
         core::str::from_utf8(self.part(name)).unwrap_or_default()
     }
 }
@@ -358,167 +355,5 @@ impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { order, head, .. } = self;
         f.debug_struct("Header").field("order", order).field("head", head).finish_non_exhaustive()
-    }
-}
-
-/// A dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dimension<'a> {
-    /// The name.
-    pub name: &'a str,
-    /// The length; the number of records for the record dimension.
-    pub length: u64,
-    /// Whether it is the record dimension.
-    pub is_record: bool,
-}
-
-/// An attribute of a file or of a variable.
-#[derive(Debug, Clone, Copy)]
-pub struct Attribute<'a> {
-    header: &'a Header,
-    attr: &'a Attr,
-}
-
-impl<'a> Attribute<'a> {
-    /// The attribute in the header.
-    pub(super) const fn attr(self) -> Attr {
-        *self.attr
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn name(self) -> &'a str {
-        self.header.text(self.attr.name)
-    }
-
-    /// The type of the values.
-    #[must_use]
-    pub const fn nc_type(self) -> Type {
-        self.attr.nc_type
-    }
-
-    /// The number of values.
-    #[must_use]
-    pub const fn count(self) -> u64 {
-        self.attr.nelems
-    }
-
-    /// The bytes of the values in the byte order of the header.
-    #[must_use]
-    pub fn bytes(self) -> &'a [u8] {
-        self.header.part(self.attr.values)
-    }
-
-    /// The values.
-    #[must_use]
-    pub fn values(self) -> OwnedValues {
-        let mut bytes = self.bytes().to_vec();
-        if self.header.order == ByteOrder::Little {
-            swap(&mut bytes, self.attr.nc_type.size());
-        }
-        OwnedValues::from_be(self.attr.nc_type, &bytes)
-    }
-}
-
-/// A variable.
-#[derive(Debug, Clone, Copy)]
-pub struct Variable<'a> {
-    header: &'a Header,
-    known: &'a Known,
-}
-
-impl<'a> Variable<'a> {
-    /// The name.
-    #[must_use]
-    pub fn name(self) -> &'a str {
-        self.header.text(self.known.measured.var.name)
-    }
-
-    /// The number of the variable, from 0.
-    #[must_use]
-    pub const fn varid(self) -> u64 {
-        self.known.measured.var.varid
-    }
-
-    /// The type of the values.
-    #[must_use]
-    pub const fn nc_type(self) -> Type {
-        self.known.measured.var.nc_type
-    }
-
-    /// The ids of the dimensions, the slowest first.
-    #[must_use]
-    pub fn dimids(self) -> &'a [u64] {
-        self.header.dimids.get(self.known.dims.clone()).unwrap_or_default()
-    }
-
-    /// The lengths of the dimensions; the length of the record dimension is the number of records.
-    #[must_use]
-    pub fn shape(self) -> &'a [u64] {
-        self.header.shapes.get(self.known.dims.clone()).unwrap_or_default()
-    }
-
-    /// The dimensions.
-    pub fn dims(self) -> impl Iterator<Item = Dimension<'a>> {
-        self.dimids().iter().filter_map(move |&dimid| self.header.dim(dimid))
-    }
-
-    /// Whether the variable has records.
-    #[must_use]
-    pub const fn is_record(self) -> bool {
-        self.known.measured.is_record
-    }
-
-    /// The places of the values.
-    #[must_use]
-    pub fn layout(self) -> Layout {
-        self.known.measured.variable(self.header.head.recsize).layout
-    }
-
-    /// The bytes of all values, without padding; `u64::MAX` if they exceed that.
-    #[must_use]
-    pub fn len(self) -> u64 {
-        let records = if self.is_record() { self.header.head.numrecs } else { 1 };
-        self.known.measured.first.len().saturating_mul(records)
-    }
-
-    /// Whether there are no values.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The offset of the first value, as stored.
-    #[must_use]
-    pub const fn begin(self) -> u64 {
-        self.known.measured.var.begin
-    }
-
-    /// The variable in the header.
-    pub(super) const fn var(self) -> Var {
-        self.known.measured.var
-    }
-
-    /// The end of the variable in the header.
-    pub(super) const fn end(self) -> u64 {
-        self.known.end
-    }
-
-    /// The bytes of the values or of one record, as stored; it may be wrong.
-    #[must_use]
-    pub const fn vsize(self) -> u64 {
-        self.known.measured.var.vsize
-    }
-
-    /// The attributes.
-    #[must_use]
-    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> + Clone {
-        self.header.attributes_of(self.known.attrs.clone())
-    }
-
-    /// The attribute with this name.
-    #[must_use]
-    pub fn attribute(self, name: &str) -> Option<Attribute<'a>> {
-        self.attributes().find(|attribute| attribute.name() == name)
     }
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`header`] | a header in memory |
+//! | `items` | its dimensions, attributes and variables |
 //! | `records` | the records that a file has |
 //! | [`recover`] | saves what is left of a damaged file |
 //! | [`values`] | values of every type, and their byte order |
@@ -10,6 +11,7 @@
 mod dump;
 mod finding;
 pub mod header;
+mod items;
 mod map;
 mod records;
 pub mod recover;
@@ -18,7 +20,8 @@ mod verify;
 
 pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
-pub use header::{Attribute, Dimension, Header, Variable};
+pub use header::Header;
+pub use items::{Attribute, Dimension, Variable};
 pub use map::map;
 pub use values::{Element, OwnedValues};
 pub use verify::{Summary, verify};

@@ -5,7 +5,8 @@
 //! the last byte that is not null are saved. The bytes of the header, except the two numbers, and
 //! the values stay as they were.
 
-use super::header::{Header, Variable};
+use super::header::Header;
+use super::items::Variable;
 use crate::subject::{Failed, WINDOW, read, read_pieces};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -5,7 +5,8 @@
 //! format. Values have no checksums and are not read. The memory is that of [`Header`].
 
 use super::finding::FindingKind;
-use super::header::{Attribute, Header, Variable};
+use super::header::Header;
+use super::items::{Attribute, Variable};
 use crate::finding::{Coverage, Found as _, Severity};
 use crate::subject::{Failed, Subject};
 use alloc::format;

@@ -90,7 +90,7 @@ fn each_rule_has_its_finding() {
     let mut padded = 0;
     for dim in header.dims() {
         let len = dim.name.len() as u64;
-        if len % 4 > 0 {
+        if !len.is_multiple_of(4) {
             assert_eq!(changed(at + len, b"x"), ["padding"]);
             padded += 1;
         }

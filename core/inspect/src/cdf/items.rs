@@ -1,0 +1,176 @@
+//! The items of a [`Header`]: dimensions, attributes, variables.
+
+use super::header::{Header, Known};
+use super::values::{OwnedValues, swap};
+use striae_core::cdf::{Attr, Layout, Type, Var};
+use striae_core::endian::ByteOrder;
+
+/// A dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dimension<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The length; the number of records for the record dimension.
+    pub length: u64,
+    /// Whether it is the record dimension.
+    pub is_record: bool,
+}
+
+/// An attribute of a file or of a variable.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute<'a> {
+    header: &'a Header,
+    attr: &'a Attr,
+}
+
+impl<'a> Attribute<'a> {
+    pub(super) const fn new(header: &'a Header, attr: &'a Attr) -> Self {
+        Self { header, attr }
+    }
+
+    /// The attribute in the header.
+    pub(super) const fn attr(self) -> Attr {
+        *self.attr
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        self.header.text(self.attr.name)
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub const fn nc_type(self) -> Type {
+        self.attr.nc_type
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.attr.nelems
+    }
+
+    /// The bytes of the values in the byte order of the header.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.header.part(self.attr.values)
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(self) -> OwnedValues {
+        let mut bytes = self.bytes().to_vec();
+        if self.header.order == ByteOrder::Little {
+            swap(&mut bytes, self.attr.nc_type.size());
+        }
+        OwnedValues::from_be(self.attr.nc_type, &bytes)
+    }
+}
+
+/// A variable.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable<'a> {
+    header: &'a Header,
+    known: &'a Known,
+}
+
+impl<'a> Variable<'a> {
+    pub(super) const fn new(header: &'a Header, known: &'a Known) -> Self {
+        Self { header, known }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        self.header.text(self.known.measured.var.name)
+    }
+
+    /// The number of the variable, from 0.
+    #[must_use]
+    pub const fn varid(self) -> u64 {
+        self.known.measured.var.varid
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub const fn nc_type(self) -> Type {
+        self.known.measured.var.nc_type
+    }
+
+    /// The ids of the dimensions, the slowest first.
+    #[must_use]
+    pub fn dimids(self) -> &'a [u64] {
+        self.header.dimids.get(self.known.dims.clone()).unwrap_or_default()
+    }
+
+    /// The lengths of the dimensions; the length of the record dimension is the number of records.
+    #[must_use]
+    pub fn shape(self) -> &'a [u64] {
+        self.header.shapes.get(self.known.dims.clone()).unwrap_or_default()
+    }
+
+    /// The dimensions.
+    pub fn dims(self) -> impl Iterator<Item = Dimension<'a>> {
+        self.dimids().iter().filter_map(move |&dimid| self.header.dim(dimid))
+    }
+
+    /// Whether the variable has records.
+    #[must_use]
+    pub const fn is_record(self) -> bool {
+        self.known.measured.is_record
+    }
+
+    /// The places of the values.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        self.known.measured.variable(self.header.head.recsize).layout
+    }
+
+    /// The bytes of all values, without padding; `u64::MAX` if they exceed that.
+    #[must_use]
+    pub fn len(self) -> u64 {
+        let records = if self.is_record() { self.header.head.numrecs } else { 1 };
+        self.known.measured.first.len().saturating_mul(records)
+    }
+
+    /// Whether there are no values.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The offset of the first value, as stored.
+    #[must_use]
+    pub const fn begin(self) -> u64 {
+        self.known.measured.var.begin
+    }
+
+    /// The variable in the header.
+    pub(super) const fn var(self) -> Var {
+        self.known.measured.var
+    }
+
+    /// The end of the variable in the header.
+    pub(super) const fn end(self) -> u64 {
+        self.known.end
+    }
+
+    /// The bytes of the values or of one record, as stored; it may be wrong.
+    #[must_use]
+    pub const fn vsize(self) -> u64 {
+        self.known.measured.var.vsize
+    }
+
+    /// The attributes.
+    #[must_use]
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> + Clone {
+        self.header.attributes_of(self.known.attrs.clone())
+    }
+
+    /// The attribute with this name.
+    #[must_use]
+    pub fn attribute(self, name: &str) -> Option<Attribute<'a>> {
+        self.attributes().find(|attribute| attribute.name() == name)
+    }
+}
