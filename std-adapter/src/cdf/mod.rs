@@ -1,4 +1,5 @@
-//! Classic netCDF files (CDF-1, CDF-2, CDF-5): opens, lists, reads variables and regions of them.
+//! Classic netCDF files (CDF-1, CDF-2, CDF-5): opens, lists, reads variables and regions of them,
+//! writes.
 //!
 //! ```
 //! use striae::cdf::{File, Region};
@@ -24,10 +25,15 @@ mod file;
 pub mod recover;
 mod runs;
 pub mod verify;
+mod writer;
 
 pub use crate::extract::Extracted;
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, OpenOptions, whole};
-pub use striae_core::cdf::{Error, Head, Region, Slab, Type, Version};
+pub use striae_core::cdf::{
+    Alignment, AttrDef, Define, Definition, DimDef, Error, Fill, Flaw, Head, Layout, Region, Slab,
+    Type, Values, VarDef, Version,
+};
 pub use striae_inspect::cdf::{Attribute, Dimension, Element, Header, OwnedValues, Variable};
+pub use writer::{Builder, Writer};

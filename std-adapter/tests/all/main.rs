@@ -15,6 +15,7 @@
 
 mod address;
 mod bench;
+mod cdf_write;
 mod direct_verbs;
 mod direct_write;
 mod ffrecord;
