@@ -11,6 +11,8 @@ use crate::gsd::npy;
 use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::publish::check_free;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
@@ -84,7 +86,9 @@ impl Extract {
             }
         };
         let bytes = chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add);
-        let files = fill(dir, self.output.force, check, |hidden| {
+        let found = set.subfiles().filter_map(|(_, path)| fs::metadata(path).ok());
+        let sources = found.map(|there| (there.dev(), there.ino()));
+        let files = fill(dir, self.output.force, sources, check, |hidden| {
             let folders = Folders { hidden, dir, progress };
             let (mut rest, mut memory) = (chosen.as_slice(), Vec::new());
             while !rest.is_empty() {

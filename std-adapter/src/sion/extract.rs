@@ -78,7 +78,7 @@ impl Extract {
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
             checked.map_err(|error| Error::new(set.path(), error))
         };
-        let sources = set.reader().files().iter().map(|file| file.store().identity());
+        let sources = set.reader().files().iter().filter_map(|file| file.store().identity());
         let check = || self.check_names(set, dir);
         let files = fill(dir, self.output.force, sources, check, copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })

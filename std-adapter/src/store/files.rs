@@ -156,9 +156,9 @@ impl FileStore {
         self.files.get(self.number)
     }
 
-    /// Device and inode of the file.
-    pub(crate) fn identity(&self) -> (u64, u64) {
-        self.files.slots.get(self.number).map_or((0, 0), |slot| slot.identity)
+    /// Device and inode of the file; `None` if it was not opened yet.
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.files.slots.get(self.number)?.identity.get().copied()
     }
 
     /// The options for direct reading, if data is read directly.
