@@ -32,7 +32,7 @@
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
-//! | [`cdf`] | classic netCDF files: open, list, read variables and regions of them |
+//! | [`cdf`] | classic netCDF files: open, list, read variables and regions of them; write |
 //! | [`blob`] | blob files of E3SM-IO: open, read, convert to a netCDF file |
 //! | [`error`] | errors that name the file |
 //!
