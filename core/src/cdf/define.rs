@@ -47,7 +47,7 @@ pub struct VarDef<'a> {
     pub name: &'a str,
     /// The type of the values.
     pub nc_type: Type,
-    /// The numbers of the dimensions, the slowest first. The record dimension can only be the first.
+    /// The numbers of the dimensions, the slowest first. Only the first can be the record dimension.
     pub dimids: &'a [u64],
 }
 
@@ -151,8 +151,8 @@ pub(super) fn numbered<T>(item: impl Fn(u64) -> Option<T>) -> impl Iterator<Item
     (0..u64::MAX).map_while(move |number| Some((number, item(number)?)))
 }
 
-/// The value that stands for "no value" of a variable: its `_FillValue`, or the default of its type.
-/// It is big-endian; only its first bytes count, as many as a value has.
+/// The value of elements of a variable that nobody wrote: its `_FillValue`, or the default of its
+/// type. It is big-endian; only its first bytes count, as many as a value has.
 pub(super) fn fill_value<D: Define + ?Sized>(definition: &D, varid: u64, nc_type: Type) -> [u8; 8] {
     let attrs = numbered(|number| definition.attr(Some(varid), number));
     let mut own = attrs.filter(|(_, attr)| attr.name == FILL_VALUE).map(|(_, attr)| attr.values);
