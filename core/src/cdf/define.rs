@@ -47,7 +47,7 @@ pub struct VarDef<'a> {
     pub name: &'a str,
     /// The type of the values.
     pub nc_type: Type,
-    /// The numbers of the dimensions, the slowest first. Only the first can be the record dimension.
+    /// Numbers of the dimensions, the slowest first. Only the first can be the record dimension.
     pub dimids: &'a [u64],
 }
 
