@@ -95,6 +95,21 @@ pub enum Content {
         /// The bytes that an element has in all records.
         len: u64,
     },
+    /// Bytes without meaning in each blob (`spec/blob.md#empty`).
+    Stray {
+        /// The number of bytes.
+        len: u64,
+    },
+}
+
+/// Bytes in blobs that do not depend on a number of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Fixed {
+    /// The bytes in the first blob only.
+    pub first: u64,
+    /// The bytes in every blob.
+    pub every: u64,
 }
 
 /// The bytes that some variables have in the blobs of a process-centric subfile.
@@ -103,7 +118,7 @@ pub enum Content {
 /// on whether it is the first one. So this sum over the variables is made once for all blobs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Width<'m> {
-    whole: u64,
+    fixed: Fixed,
     /// For each decomposition the bytes for each element.
     elements: &'m mut [u64],
 }
@@ -113,19 +128,13 @@ impl<'m> Width<'m> {
     #[must_use]
     pub fn new(memory: &'m mut [u64]) -> Self {
         memory.fill(0);
-        Self { whole: 0, elements: memory }
+        Self { fixed: Fixed::default(), elements: memory }
     }
 
-    /// A width that was computed before.
+    /// The bytes that do not depend on a number of elements.
     #[must_use]
-    pub const fn of_parts(whole: u64, elements: &'m mut [u64]) -> Self {
-        Self { whole, elements }
-    }
-
-    /// The bytes in the first blob only.
-    #[must_use]
-    pub const fn whole(&self) -> u64 {
-        self.whole
+    pub const fn fixed(&self) -> Fixed {
+        self.fixed
     }
 
     /// For each decomposition the bytes for each element.
@@ -137,13 +146,14 @@ impl<'m> Width<'m> {
     /// Adds a variable. `None` if the sum exceeds `u64::MAX`, or if there is no such decomposition.
     #[must_use]
     pub fn add(&mut self, content: Content) -> Option<()> {
-        match content {
-            Content::Whole { len } => self.whole = self.whole.checked_add(len)?,
+        let (sum, len) = match content {
+            Content::Whole { len } => (&mut self.fixed.first, len),
             Content::Elements { decomposition, len } => {
-                let sum = self.elements.get_mut(decomposition)?;
-                *sum = sum.checked_add(len)?;
+                (self.elements.get_mut(decomposition)?, len)
             }
-        }
+            Content::Stray { len } => (&mut self.fixed.every, len),
+        };
+        *sum = sum.checked_add(len)?;
         Some(())
     }
 
@@ -151,18 +161,17 @@ impl<'m> Width<'m> {
     /// `u64::MAX`.
     #[must_use]
     pub fn of_blob(&self, blob: u32, shares: &[Share]) -> Option<u64> {
-        width_of_blob(self.whole, self.elements, blob, shares)
+        width_of_blob(self.fixed, self.elements, blob, shares)
     }
 }
 
 /// [`Width::of_blob`] for a width in parts.
 #[must_use]
-pub fn width_of_blob(whole: u64, elements: &[u64], blob: u32, shares: &[Share]) -> Option<u64> {
-    let first = if blob == 0 { whole } else { 0 };
-    elements
-        .iter()
-        .zip(shares)
-        .try_fold(first, |sum: u64, (len, share)| sum.checked_add(len.checked_mul(share.count)?))
+pub fn width_of_blob(fixed: Fixed, elements: &[u64], blob: u32, shares: &[Share]) -> Option<u64> {
+    let first = if blob == 0 { fixed.first } else { 0 };
+    elements.iter().zip(shares).try_fold(first.checked_add(fixed.every)?, |sum, (len, share)| {
+        sum.checked_add(len.checked_mul(share.count)?)
+    })
 }
 
 /// The bytes of all maps of a process-centric blob, which are at its start; `None` if they exceed

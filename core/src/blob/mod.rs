@@ -25,6 +25,6 @@ pub mod walk;
 
 pub use error::Error;
 pub use find::{Gather, Piece, Place, Run, Runs, Take};
-pub use layout::{Content, Share, Width};
+pub use layout::{Content, Fixed, Share, Width};
 pub use names::{Name, Part};
 pub use walk::Walk;

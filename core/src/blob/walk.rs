@@ -1,7 +1,7 @@
 //! [`Walk`]: the machine that finds the blobs of a process-centric subfile.
 
 use super::error::Error;
-use super::layout::{Share, width_of_blob};
+use super::layout::{Fixed, Share, width_of_blob};
 use super::names::Part;
 use crate::endian::{ByteOrder, I32, I64};
 use crate::span::Span;
@@ -28,8 +28,8 @@ pub struct Data<'a> {
     pub span: Span,
     /// The byte order of all numbers.
     pub order: ByteOrder,
-    /// The bytes of the variables that are not decomposed: they are in the first blob.
-    pub whole: u64,
+    /// The bytes of variables that do not depend on a number of elements.
+    pub fixed: Fixed,
     /// For each decomposition the bytes for each element, of all variables.
     pub elements: &'a [u64],
     /// For each decomposition the number of elements, `Dk.nelems`.
@@ -163,8 +163,8 @@ impl<'a, 'm> Walk<'a, 'm> {
                 self.at = map;
                 return Ok(());
             }
-            let Data { whole, elements, .. } = self.data;
-            self.move_on(width_of_blob(whole, elements, self.number(), self.row()))?;
+            let Data { fixed, elements, .. } = self.data;
+            self.move_on(width_of_blob(fixed, elements, self.number(), self.row()))?;
             (self.blob, self.decomposition) = (self.blob.saturating_add(1), 0);
         }
     }

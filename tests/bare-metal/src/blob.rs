@@ -8,7 +8,7 @@ use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Error, Gather, Name, Part, Place, Run, Runs, Share, Take, Walk, Width,
+    Content, Error, Fixed, Gather, Name, Part, Place, Run, Runs, Share, Take, Walk, Width,
 };
 use striae_core::cdf::{Layout, Region};
 use striae_core::endian::ByteOrder;
@@ -54,17 +54,17 @@ entries! {
         width.add(Content::Whole { len: whole }).ok_or(Fail)?;
         width.add(Content::Elements { decomposition, len }).ok_or(Fail)?;
         let sum = width.of_blob(blob, &shares).ok_or(Fail)? ^ maps_len(&shares).ok_or(Fail)?;
-        let sum = sum ^ width.whole() ^ width.elements().iter().sum::<u64>();
-        let mut memory = [whole, len];
-        let again = Width::of_parts(whole, &mut memory).of_blob(blob, &shares).ok_or(Fail)?;
-        Ok(sum ^ again ^ width_of_blob(whole, &[len], blob, &shares).ok_or(Fail)?)
+        width.add(Content::Stray { len: whole }).ok_or(Fail)?;
+        let sum = width.elements().iter().fold(sum, |sum, len| sum ^ len);
+        Ok(sum ^ width_of_blob(width.fixed(), &[len], blob, &shares).ok_or(Fail)?)
     }
 
     fn gate_blob_walk(window, offset: u64, len: u64, big: bool, whole: u64, most: u64, nblobs: usize) {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
         let span = Span::new(offset, len).ok_or(Fail)?;
         let (elements, nelems, max_nreqs) = (&[whole; 2], &[most; 2], &[most; 2]);
-        let data = Data { span, order, whole, elements, nelems, max_nreqs };
+        let fixed = Fixed { first: whole, every: most };
+        let data = Data { span, order, fixed, elements, nelems, max_nreqs };
         let (mut starts, mut shares) = ([0; 8], [Share::default(); 16]);
         let starts = starts.get_mut(..nblobs).ok_or(Fail)?;
         let shares = shares.get_mut(..nblobs.saturating_mul(2)).ok_or(Fail)?;

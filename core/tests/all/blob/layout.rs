@@ -208,4 +208,7 @@ fn sums_that_exceed_a_file_are_refused() {
     assert_eq!(width.add(Content::Elements { decomposition: 0, len: u64::MAX }), None);
     assert_eq!(width.add(Content::Whole { len: u64::MAX }), Some(()));
     assert_eq!(width.add(Content::Whole { len: 1 }), None);
+    assert_eq!(width.add(Content::Stray { len: 1 }), Some(()));
+    assert_eq!(width.of_blob(1, &[Share::default()]), Some(1));
+    assert_eq!(width.of_blob(0, &[Share::default()]), None);
 }

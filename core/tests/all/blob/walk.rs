@@ -2,7 +2,7 @@
 
 use super::layout::shares;
 use proptest::prelude::*;
-use striae_core::blob::layout::{Share, maps_len, width_of_blob};
+use striae_core::blob::layout::{Fixed, Share, maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{Error, Part, Walk};
 use striae_core::endian::ByteOrder;
@@ -10,7 +10,7 @@ use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
 
 const FIRST: u64 = 5;
-const WHOLE: u64 = 9;
+const FIXED: Fixed = Fixed { first: 9, every: 4 };
 const ELEMENTS: [u64; 2] = [3, 10];
 
 /// The blobs as bytes after [`FIRST`] others, and where each one starts.
@@ -33,8 +33,9 @@ fn written(blobs: &[[Share; 2]], order: ByteOrder) -> (Vec<u8>, Vec<u64>) {
             }
             bytes.extend(vec![0xaa; share.nreqs as usize * 8]);
         }
-        let whole = if p == 0 { WHOLE } else { 0 };
-        let len = whole + shares[0].count * ELEMENTS[0] + shares[1].count * ELEMENTS[1];
+        let first = if p == 0 { FIXED.first } else { 0 };
+        let len =
+            first + FIXED.every + shares[0].count * ELEMENTS[0] + shares[1].count * ELEMENTS[1];
         bytes.extend(vec![0xbb; len as usize]);
     }
     (bytes, starts)
@@ -48,7 +49,7 @@ fn walk(bytes: &[u8], blobs: &[[Share; 2]], order: ByteOrder) -> Found {
     let data = Data {
         span: Span::between(FIRST, bytes.len() as u64).unwrap(),
         order,
-        whole: WHOLE,
+        fixed: FIXED,
         elements: &ELEMENTS,
         nelems: &[sum(0), sum(1)],
         max_nreqs: &[most(0), most(1)],
@@ -98,7 +99,7 @@ proptest! {
             let mut at = FIRST;
             for (p, row) in (0..).zip(found.chunks(2)) {
                 prop_assert_eq!(starts[p as usize], at);
-                at += maps_len(row).unwrap() + width_of_blob(WHOLE, &ELEMENTS, p, row).unwrap();
+                at += maps_len(row).unwrap() + width_of_blob(FIXED, &ELEMENTS, p, row).unwrap();
             }
             prop_assert_eq!(at, bytes.len() as u64);
         }
@@ -135,7 +136,7 @@ fn memory_of_another_size_is_refused() {
     let data = Data {
         span: Span::ZERO,
         order: ByteOrder::Little,
-        whole: 0,
+        fixed: Fixed::default(),
         elements: &ELEMENTS,
         nelems: &[0; 2],
         max_nreqs: &[0; 2],
