@@ -16,6 +16,7 @@
 mod address;
 mod bench;
 mod cdf_write;
+mod blob;
 mod direct_verbs;
 mod direct_write;
 mod ffrecord;

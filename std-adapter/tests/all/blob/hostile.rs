@@ -1,0 +1,71 @@
+//! Any bytes are read right or refused.
+
+use super::golden_dir;
+use super::made::Made;
+use super::threads;
+use striae::Error;
+use striae::cdf::whole;
+
+/// Reads all values of a set whose only subfile has these bytes.
+fn read(bytes: &[u8]) -> Result<(), Error> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.0000");
+    std::fs::write(&path, bytes).unwrap();
+    let set = threads(1).buffer(1 << 14).open(&path)?;
+    set.decompositions()?;
+    for variable in set.header().variables() {
+        let start = vec![0; variable.shape().len()];
+        let mut left = 1 << 15; // bytes that are looked at: a header may claim any number
+        set.read_pieces(variable, whole(variable, &start), None, &mut |bytes| {
+            left -= bytes.len().min(left);
+            left > 0
+        })?;
+    }
+    Ok(())
+}
+
+/// A subfile with a small header.
+fn small() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let subfiles = vec![vec![vec![(0, 2), (3, 1)], vec![(2, 1)]]];
+    Made { rows: 1, columns: 5, numrecs: 2, subfiles }.write(dir.path());
+    let bytes = std::fs::read(dir.path().join("set.nc.0000")).unwrap();
+    read(&bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_cut_header_is_refused() {
+    let bytes = small();
+    let header = bytes.len() - 200;
+    for len in 0..header {
+        if read(&bytes[..len]).is_ok() {
+            assert!(len > 600, "{len}"); // values are missing, and filled
+        }
+    }
+}
+
+#[test]
+fn a_wrong_bit_does_no_harm() {
+    let bytes = small();
+    for at in 0..bytes.len() {
+        for bit in [0, 7] {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << bit;
+            let _ = read(&bytes);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_byte_in_the_container_does_no_harm() {
+    let bytes = std::fs::read(golden_dir().join("f4_n4_s1/blob_h1.h5.0000")).unwrap();
+    read(&bytes).unwrap();
+    let header = bytes.windows(4).position(|bytes| bytes == b"CDF\x05").unwrap();
+    let data = header + 16236;
+    for at in (0..700).step_by(5).chain((header..header + 600).step_by(3)).chain(data..data + 100) {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x81;
+        let _ = read(&bytes);
+    }
+}

@@ -1,0 +1,99 @@
+//! The verbs of the program.
+
+use super::{copied, golden_dir, runs, sha256};
+use crate::run::{output, refused, striae};
+use serde_json::{Value, json};
+
+#[test]
+fn cat_writes_the_canonical_values() {
+    for run in runs() {
+        for path in run.sets() {
+            let path = path.to_str().unwrap();
+            for variable in run.variables().iter().step_by(7) {
+                let name = variable["name"].as_str().unwrap();
+                let address = format!("variable/{name}");
+                let found = output(&["cat", path, &address, "--fill", "0"]);
+                assert_eq!(sha256(&found), variable["sha256_be_holes_zero"], "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ls_has_the_canonical_names_and_the_numbers_of_the_set() {
+    for run in runs() {
+        for path in run.sets() {
+            let path = path.to_str().unwrap();
+            let listing: Value = serde_json::from_slice(&output(&["ls", "--json", path])).unwrap();
+            assert_eq!(listing["format"], "blob");
+            assert_eq!(listing["numrecs"], run.expected["numrecs"]);
+            let numrecs = listing["numrecs"].as_u64().unwrap();
+            let dims =
+                run.expected["dims"].as_array().unwrap().iter().map(|dim| match &dim["len"] {
+                    len if *len == 0 => {
+                        json!({"name": dim["name"], "length": numrecs, "unlimited": true})
+                    }
+                    len => json!({"name": dim["name"], "length": len, "unlimited": false}),
+                });
+            assert_eq!(listing["dims"], dims.collect::<Value>());
+            for (found, expected) in
+                listing["variables"].as_array().unwrap().iter().zip(run.variables())
+            {
+                for key in ["name", "type", "dims", "record", "covered"] {
+                    assert_eq!(found[key], expected[key], "{key}");
+                }
+                assert_eq!(found["decomposition"], expected["decomposition_ID"]);
+            }
+            for (found, expected) in listing["subfiles"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .zip(run.expected["subfiles"].as_array().unwrap())
+            {
+                assert_eq!(found["nblobs"], expected["nblobs"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_region_is_printed_as_text() {
+    let path = golden_dir().join("f4_n4_s1/blob_h1.h5");
+    let path = path.to_str().unwrap();
+    let text =
+        output(&["cat", path, "--variable", "lev", "--text", "--start", "0", "--count", "2"]);
+    assert_eq!(text, b"20495.0 20496.0\n");
+}
+
+#[test]
+fn a_lost_subfile_is_named_and_the_status_is_1() {
+    let (dir, path) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.nc"));
+    std::fs::remove_file(path.with_extension("nc.0001")).unwrap();
+    let name = path.to_str().unwrap();
+    let out = dir.path().join("out.nc");
+    for args in [
+        &["cat", name, "variable/lat"][..],
+        &["ls", name],
+        &["info", name],
+        &["convert", name, out.to_str().unwrap()],
+    ] {
+        refused(args, 1, "blob_h1.nc.0001: is missing");
+    }
+    assert!(out.exists());
+}
+
+#[test]
+fn convert_checks_the_fill_value_and_the_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = golden_dir().join("f5h_n5_s1/blob_h1.nc");
+    let path = path.to_str().unwrap();
+    for (out, fill, code) in
+        [("a.nc", "x", 2), ("a.gsd", "0", 2), ("a.nc", "-1e3", 2), ("a.nc", "7", 0)]
+    {
+        let out = dir.path().join(out);
+        let args = ["convert", path, out.to_str().unwrap(), "--fill", fill];
+        let output = striae(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        assert_eq!(out.exists(), code == 0);
+    }
+}
