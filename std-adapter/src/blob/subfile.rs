@@ -1,14 +1,16 @@
 //! A subfile: where its blobs and its variables are.
 
 use super::error::{ErrorKind, of_hdf5};
-use super::grammar::{Canonical, Grammar, Local, has_attributes, header_len, numbers, order_of};
+use super::grammar::{
+    Canonical, Grammar, Local, Variable, has_attributes, header_len, numbers, order_of,
+};
 use crate::error::ErrorKind as AnyError;
 use crate::posix::PosixFile;
 use std::io;
 use std::num::NonZeroU32;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
-use striae_core::blob::{self, Content, Part, Share, Walk, Width};
+use striae_core::blob::{self, Content, Fixed, Part, Share, Walk, Width};
 use striae_core::cdf::{Cursor, Layout, Type};
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
@@ -65,13 +67,80 @@ enum Places {
     Processes { starts: Box<[u64]>, order: ByteOrder, before: Before },
 }
 
-/// The bytes of the variables before each variable in a blob.
+/// The bytes of the variables before each variable in a blob, and those of all variables.
 #[derive(Debug)]
 struct Before {
-    whole: Box<[u64]>,
+    fixed: Box<[Fixed]>,
     /// For each variable, for each decomposition.
     elements: Box<[u64]>,
     ndecompositions: usize,
+}
+
+impl Before {
+    fn new(
+        variables: &[Variable],
+        locals: &[Local],
+        numrecs: u64,
+        stray: bool,
+    ) -> Result<Self, ErrorKind> {
+        let ndecompositions = locals.len();
+        let mut memory = vec![0; ndecompositions];
+        let mut width = Width::new(&mut memory);
+        let (mut fixed, mut elements) = (Vec::new(), Vec::new());
+        for variable in variables {
+            fixed.push(width.fixed());
+            elements.extend_from_slice(width.elements());
+            let size = || ErrorKind::Size { name: variable.name.clone() };
+            let records = if variable.is_record { numrecs } else { 1 };
+            let len = variable.nc_type.size().checked_mul(records).ok_or_else(size)?;
+            let is_empty = |index: usize| locals.get(index).is_some_and(|local| local.nelems == 0);
+            let content = match variable.decomposition {
+                Some(index) if stray && !variable.is_record && is_empty(index) => {
+                    Content::Stray { len }
+                }
+                Some(decomposition) => Content::Elements { decomposition, len },
+                None => Content::Whole { len: len.checked_mul(variable.count).ok_or_else(size)? },
+            };
+            width.add(content).ok_or_else(size)?;
+        }
+        fixed.push(width.fixed());
+        elements.extend_from_slice(width.elements());
+        Ok(Self { fixed: fixed.into(), elements: elements.into(), ndecompositions })
+    }
+
+    /// What comes before a variable, or after the last one.
+    fn of(&self, variable: usize) -> Option<(Fixed, &[u64])> {
+        let first = variable.checked_mul(self.ndecompositions)?;
+        let elements = self.elements.get(first..first.checked_add(self.ndecompositions)?)?;
+        Some((*self.fixed.get(variable)?, elements))
+    }
+
+    /// What all variables have.
+    fn all(&self) -> (Fixed, &[u64]) {
+        self.of(self.fixed.len().saturating_sub(1)).unwrap_or_default()
+    }
+}
+
+/// The starts of blobs, and the shares of each blob.
+type Walked = (Box<[u64]>, Box<[Share]>);
+
+/// Finds the blobs of a process-centric subfile.
+fn walk(
+    file: &PosixFile,
+    (order, span, nblobs): (ByteOrder, Span, usize),
+    before: &Before,
+    locals: &[Local],
+) -> Result<Walked, AnyError> {
+    let nelems: Vec<_> = locals.iter().map(|local| local.nelems).collect();
+    let max_nreqs: Vec<_> = locals.iter().map(|local| local.max_nreqs).collect();
+    let ((fixed, elements), nelems, max_nreqs) = (before.all(), &nelems, &max_nreqs);
+    let data = Data { span, order, fixed, elements, nelems, max_nreqs };
+    let mut starts = vec![0; nblobs].into_boxed_slice();
+    let shares = nblobs.saturating_mul(locals.len());
+    let mut shares = vec![Share::default(); shares].into_boxed_slice();
+    let mut walk = Walk::new(data, &mut starts, &mut shares).map_err(ErrorKind::Format)?;
+    drive_read(&mut walk, file, &mut [0; 64]).map_err(of_blob)?;
+    Ok((starts, shares))
 }
 
 /// A subfile whose header was read.
@@ -238,39 +307,23 @@ impl Subfile {
         let least = usize_to_u64(ndecompositions).saturating_mul(Share::HEAD_LEN).max(1);
         let nblobs = blobs_in(data.len().max(1), nblobs, least)?;
 
-        let mut memory = vec![0; ndecompositions];
-        let mut width = Width::new(&mut memory);
-        let (mut whole, mut elements) = (Vec::new(), Vec::new());
-        for variable in &canonical.variables {
-            whole.push(width.whole());
-            elements.extend_from_slice(width.elements());
-            let records = if variable.is_record { numrecs } else { 1 };
-            let size = || ErrorKind::Size { name: variable.name.clone() };
-            let len = variable.nc_type.size().checked_mul(records).ok_or_else(size)?;
-            let content = match variable.decomposition {
-                Some(decomposition) => Content::Elements { decomposition, len },
-                None => Content::Whole { len: len.checked_mul(variable.count).ok_or_else(size)? },
-            };
-            width.add(content).ok_or_else(size)?;
+        // E3SM-IO gives a value to each blob for a fixed variable whose decomposition is empty in
+        // the subfile: it takes the dimension of length 0 for the record dimension.
+        let may_stray = locals.iter().any(|local| local.nelems == 0);
+        let strays = [false, true].into_iter().take(if may_stray { 2 } else { 1 });
+        let mut result = Err(ErrorKind::Cut.into());
+        for stray in strays {
+            let before = Before::new(&canonical.variables, &locals, numrecs, stray)?;
+            result = walk(file, (order, data, nblobs), &before, &locals).map(|(starts, shares)| {
+                let places = Places::Processes { starts, order, before };
+                Self { file_len, numrecs, nblobs, ndecompositions, shares, places }
+            });
+            match &result {
+                Err(AnyError::Blob(ErrorKind::Format(_))) => {}
+                _ => break,
+            }
         }
-        let nelems: Vec<_> = locals.iter().map(|local| local.nelems).collect();
-        let max_nreqs: Vec<_> = locals.iter().map(|local| local.max_nreqs).collect();
-        let data = Data {
-            span: data,
-            order,
-            whole: width.whole(),
-            elements: width.elements(),
-            nelems: &nelems,
-            max_nreqs: &max_nreqs,
-        };
-        let mut starts = vec![0; nblobs].into_boxed_slice();
-        let len = nblobs.saturating_mul(ndecompositions);
-        let mut shares = vec![Share::default(); len].into_boxed_slice();
-        let mut walk = Walk::new(data, &mut starts, &mut shares).map_err(ErrorKind::Format)?;
-        drive_read(&mut walk, file, &mut [0; 64]).map_err(of_blob)?;
-        let before = Before { whole: whole.into(), elements: elements.into(), ndecompositions };
-        let places = Places::Processes { starts, order, before };
-        Ok(Self { file_len, numrecs, nblobs, ndecompositions, shares, places })
+        result
     }
 
     /// The byte order of values.
@@ -362,10 +415,8 @@ impl Subfile {
         let Places::Processes { starts, before, .. } = &self.places else { return None };
         let number = usize::try_from(blob).ok()?;
         let shares = self.shares(number);
-        let first = variable.checked_mul(before.ndecompositions)?;
-        let elements = before.elements.get(first..first.checked_add(before.ndecompositions)?)?;
-        let whole = *before.whole.get(variable)?;
-        let skip = maps_len(shares)?.checked_add(width_of_blob(whole, elements, blob, shares)?)?;
+        let (fixed, elements) = before.of(variable)?;
+        let skip = maps_len(shares)?.checked_add(width_of_blob(fixed, elements, blob, shares)?)?;
         starts.get(number)?.checked_add(skip)
     }
 }
