@@ -75,7 +75,7 @@ impl Var {
         let region = Region { start: &start, count: &count, stride: Some(&stride) };
         let slab = Slab::new(file.layout(self.varid).unwrap(), &shape, region).unwrap();
         let row = self.shape[last];
-        let numbers = (0..self.count()).filter(|number| (number % row) % 2 == 0);
+        let numbers = (0..self.count()).filter(|number| (number % row).is_multiple_of(2));
         let bytes = values(self.ty, self.varid, record, numbers);
         file.put_slab(self.varid, slab, Values::new(self.ty, ByteOrder::Big, &bytes)).unwrap();
     }
