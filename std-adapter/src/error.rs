@@ -59,6 +59,8 @@ pub enum ErrorKind {
     Cdf(cdf::ErrorKind),
     /// An error of a blob file, or of a set of them.
     Blob(blob::ErrorKind),
+    /// An error of a decomposition map.
+    Map(striae_core::blob::map::Error),
 }
 
 impl Error {
@@ -132,6 +134,7 @@ impl std::fmt::Display for ErrorKind {
             Self::Ffrecord(kind) => kind.fmt(f),
             Self::Cdf(kind) => kind.fmt(f),
             Self::Blob(kind) => kind.fmt(f),
+            Self::Map(error) => error.fmt(f),
         }
     }
 }
@@ -179,6 +182,7 @@ of_format! {
     Ffrecord: ffrecord::ErrorKind, striae_core::ffrecord::Error;
     Cdf: cdf::ErrorKind, striae_core::cdf::Error;
     Blob: blob::ErrorKind, striae_core::blob::Error;
+    Map: striae_core::blob::map::Error;
 }
 
 impl<F: Into<Self> + std::fmt::Display> From<DriveError<io::Error, F>> for ErrorKind {
@@ -209,6 +213,7 @@ impl From<Error> for io::Error {
             ErrorKind::Ffrecord(kind) => kind.io_kind(),
             ErrorKind::Cdf(kind) => kind.io_kind(),
             ErrorKind::Blob(kind) => kind.io_kind(),
+            ErrorKind::Map(_) => io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)
     }

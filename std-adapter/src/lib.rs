@@ -33,7 +33,7 @@
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
 //! | [`ffrecord`] | ffrecord files: open, list, read; write, pack, extract, verify |
 //! | [`cdf`] | classic netCDF files: open, list, read variables and regions of them; write |
-//! | [`blob`] | blob files of E3SM-IO: open, read, convert to a netCDF file |
+//! | [`blob`] | blob files of E3SM-IO: open, read, convert to a netCDF file; decomposition maps |
 //! | [`error`] | errors that name the file |
 //!
 //! # Features

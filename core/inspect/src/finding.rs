@@ -158,6 +158,14 @@ facts! {
     sample: u64 => |&number| number.into(),
     /// netCDF: the variable, from 0.
     variable: u64 => |&number| number.into(),
+    /// Decomposition map: the decomposition, from 1.
+    decomposition: u32 => |&number| number.into(),
+    /// Decomposition map: the rank.
+    rank: u64 => |&number| number.into(),
+    /// Decomposition map: the request or the element in the list of the rank, from 0.
+    index: u64 => |&number| number.into(),
+    /// Decomposition map: the line of a text map, from 1.
+    line: u64 => |&number| number.into(),
     /// The number of cases, if one finding stands for several.
     count: u64 => |&number| number.into(),
     /// The value found.

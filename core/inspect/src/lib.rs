@@ -17,6 +17,7 @@
 #![cfg_attr(feature = "gsd", doc = "| [`gsd`] | GSD files |")]
 #![cfg_attr(feature = "ffrecord", doc = "| [`ffrecord`] | ffrecord files |")]
 #![cfg_attr(feature = "cdf", doc = "| [`cdf`] | classic netCDF files |")]
+#![cfg_attr(feature = "blob", doc = "| [`blob`] | blob files of E3SM-IO, and their maps |")]
 //!
 //! It needs an allocator, but no operating system. The length of the file bounds the memory; the
 //! module of each format states the bound.
@@ -34,6 +35,8 @@ pub mod finding;
 pub mod map;
 pub mod subject;
 
+#[cfg(feature = "blob")]
+pub mod blob;
 #[cfg(feature = "cdf")]
 pub mod cdf;
 #[cfg(feature = "ffrecord")]

@@ -1,4 +1,5 @@
-//! Blob files of E3SM-IO: reads decomposed arrays from any number of subfiles.
+//! Blob files of E3SM-IO: reads decomposed arrays from any number of subfiles, and the maps that
+//! they are written by.
 //!
 //! ```
 //! use striae::blob::Set;
@@ -21,6 +22,7 @@ mod convert;
 pub(crate) mod error;
 mod extract;
 mod grammar;
+pub mod map;
 mod names;
 mod plan;
 mod read;
@@ -31,6 +33,7 @@ mod subfile;
 pub use convert::{Convert, Converted, parse_fill};
 pub use error::ErrorKind;
 pub use extract::Extract;
+pub use map::Map;
 pub use set::{Decomposition, Lost, OpenOptions, Set};
 pub use striae_core::blob::Error;
 pub use subfile::Container;

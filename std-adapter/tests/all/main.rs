@@ -15,8 +15,8 @@
 
 mod address;
 mod bench;
-mod cdf_write;
 mod blob;
+mod cdf_write;
 mod direct_verbs;
 mod direct_write;
 mod ffrecord;

@@ -117,6 +117,27 @@ pub enum Error {
         /// The number of requests.
         total: u64,
     },
+    /// The file: the array of a decomposition has no elements, or more than 2^64 - 1.
+    Grid {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+    },
+    /// The caller: a map cannot have decompositions for different numbers of ranks.
+    Nprocs {
+        /// The decomposition, from 1.
+        id: NonZeroU32,
+        /// Its number of ranks.
+        nprocs: u64,
+        /// That of the decompositions before.
+        expected: u64,
+    },
+    /// The caller: a number is too large for a netCDF map.
+    TooLarge {
+        /// The number.
+        value: u64,
+        /// The largest number.
+        max: u64,
+    },
     /// The file: it is not a netCDF map.
     NotMap,
     /// The file: its header cannot be read.
@@ -145,6 +166,13 @@ impl fmt::Display for Error {
                 f,
                 "map: the requests of rank {rank} in D{id} end at {end}, there are {total} requests"
             ),
+            Self::Grid { id } => write!(f, "map: the array of D{id} is empty or too large"),
+            Self::Nprocs { id, nprocs, expected } => {
+                write!(f, "map: D{id} is for {nprocs} ranks, those before are for {expected}")
+            }
+            Self::TooLarge { value, max } => {
+                write!(f, "map: {value} is too large for a netCDF map, must be at most {max}")
+            }
             Self::NotMap => f.write_str("map: the file has no dimension num_decomp"),
             Self::Cdf(error) => error.fmt(f),
         }

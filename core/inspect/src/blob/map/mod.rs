@@ -1,0 +1,437 @@
+//! Decomposition maps in memory: text maps of PIO and netCDF maps of E3SM-IO.
+
+mod finding;
+mod verify;
+mod write;
+
+pub use finding::{FindingKind, error_facts};
+pub use verify::{Summary, verify};
+pub use write::{NetCdf, text};
+
+use crate::subject::{Failed, WINDOW, read, read_windows};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use core::ops::Range;
+use striae_core::blob::find::{Place as ElementPlace, Run};
+use striae_core::blob::map::table::{request, values};
+use striae_core::blob::map::{
+    Error, Event, Grid, Join, Parser, Place, Ranks, Request, Rule, Table, error::Column,
+};
+use striae_core::cdf::{self, Reader};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// The first bytes of a text map.
+pub const TEXT_MAGIC: &[u8] = b"version ";
+
+/// The decompositions of a case: which elements each rank has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Map {
+    nprocs: u64,
+    decompositions: Vec<Decomposition>,
+}
+
+/// A decomposition of an array.
+///
+/// Its memory is 16 bytes for each request and 32 bytes for each rank that the file has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decomposition {
+    id: NonZeroU32,
+    dims: Vec<u64>,
+    grid: Grid,
+    nprocs: u64,
+    requests: Vec<Request>,
+    lists: Vec<List>,
+}
+
+/// The requests of a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct List {
+    rank: u64,
+    requests: Range<usize>,
+    /// The end of those that fill holes; they follow the others.
+    fills_end: usize,
+}
+
+impl Map {
+    /// Reads a netCDF map by [`Rule::Nreqs`], or a text map, which is decomposition 1.
+    ///
+    /// # Errors
+    /// [`Error`] if the file is no map or is damaged; an error of the store.
+    pub fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S, Error>> {
+        Self::read_by(store, Rule::Nreqs)
+    }
+
+    /// Reads a map as [`read`](Self::read) does, a netCDF map by this rule.
+    ///
+    /// # Errors
+    /// See [`read`](Self::read).
+    pub fn read_by<S: ReadAt>(store: &S, rule: Rule) -> Result<Self, Failed<S, Error>> {
+        if is_text(store)? {
+            let decomposition = read_text(store, NonZeroU32::MIN, &mut |error| Err(error))?;
+            return Ok(Self { nprocs: decomposition.nprocs, decompositions: vec![decomposition] });
+        }
+        let mut map = Self { nprocs: 0, decompositions: Vec::new() };
+        for table in tables(store)? {
+            map.nprocs = table.nprocs();
+            let read = read_table(store, &table, rule, &mut |error| Err(error))?;
+            map.decompositions.push(read);
+        }
+        Ok(map)
+    }
+
+    /// Joins maps to one: the decompositions are numbered in the order of the maps.
+    ///
+    /// # Errors
+    /// [`Error::Nprocs`] if they are for different numbers of ranks; [`Error::NotMap`] if there is
+    /// no map.
+    pub fn join(maps: Vec<Self>) -> Result<Self, Error> {
+        let nprocs = maps.first().ok_or(Error::NotMap)?.nprocs;
+        let mut decompositions = Vec::new();
+        let all = maps.into_iter().flat_map(|map| map.decompositions);
+        for (id, decomposition) in (1..).map_while(NonZeroU32::new).zip(all) {
+            if decomposition.nprocs != nprocs {
+                let nprocs_here = decomposition.nprocs;
+                return Err(Error::Nprocs { id, nprocs: nprocs_here, expected: nprocs });
+            }
+            decompositions.push(Decomposition { id, ..decomposition });
+        }
+        Ok(Self { nprocs, decompositions })
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub const fn nprocs(&self) -> u64 {
+        self.nprocs
+    }
+
+    /// The decompositions in order.
+    #[must_use]
+    pub fn decompositions(&self) -> &[Decomposition] {
+        &self.decompositions
+    }
+
+    /// The decomposition with this number, from 1.
+    #[must_use]
+    pub fn decomposition(&self, id: NonZeroU32) -> Option<&Decomposition> {
+        self.decompositions.iter().find(|decomposition| decomposition.id == id)
+    }
+}
+
+impl Decomposition {
+    /// The number, from 1.
+    #[must_use]
+    pub const fn id(&self) -> NonZeroU32 {
+        self.id
+    }
+
+    /// The lengths of the array's dimensions, the slowest first.
+    #[must_use]
+    pub fn dims(&self) -> &[u64] {
+        &self.dims
+    }
+
+    /// The array.
+    #[must_use]
+    pub const fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The requests of a rank, in the order of the map; none if the map does not have the rank.
+    #[must_use]
+    pub fn requests(&self, rank: u64) -> &[Request] {
+        let list = self.list(rank).map(|list| list.requests.clone());
+        list.and_then(|list| self.requests.get(list)).unwrap_or_default()
+    }
+
+    /// The requests of a rank that fill holes.
+    #[must_use]
+    pub fn fills(&self, rank: u64) -> &[Request] {
+        let list = self.list(rank).map(|list| list.requests.end..list.fills_end);
+        list.and_then(|list| self.requests.get(list)).unwrap_or_default()
+    }
+
+    fn list(&self, rank: u64) -> Option<&List> {
+        let found = self.lists.binary_search_by_key(&rank, |list| list.rank).ok()?;
+        self.lists.get(found)
+    }
+
+    /// The ranks that have requests, in order.
+    pub fn ranks(&self) -> impl Iterator<Item = u64> + '_ {
+        self.lists.iter().map(|list| list.rank)
+    }
+
+    /// The number of requests, without those that fill holes.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        let count = |list: &List| usize_to_u64(list.requests.len());
+        self.lists.iter().map(count).fold(0, u64::saturating_add)
+    }
+
+    /// The requests of all ranks, not sorted: the blob is the rank, the position the number of the
+    /// request in its list. Ranks from 2^32 on are left out.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for list in &self.lists {
+            let Ok(blob) = u32::try_from(list.rank) else { continue };
+            for (position, one) in (0..).zip(self.requests(list.rank)) {
+                let place = ElementPlace { subfile: 0, blob, position };
+                runs.push(Run { offset: one.offset, len: one.len, place });
+            }
+        }
+        runs
+    }
+
+    fn push(&mut self, rank: u64, start: usize, end: usize) {
+        let fills_end = self.requests.len();
+        self.lists.push(List { rank, requests: start..end, fills_end });
+    }
+}
+
+/// Whether the file in `store` is a text map.
+///
+/// # Errors
+/// An error of the store.
+pub fn is_text<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
+    let len = store.size().map_err(DriveError::Store)?;
+    let mut start = [0; TEXT_MAGIC.len()];
+    if len < usize_to_u64(start.len()) {
+        return Ok(false);
+    }
+    read(store, 0, &mut start)?;
+    Ok(start == *TEXT_MAGIC)
+}
+
+/// What to do with an error after which reading can go on.
+type OnError<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
+
+/// Reads a text map. `on_error` gets errors after which reading goes on.
+fn read_text<S: ReadAt>(
+    store: &S,
+    id: NonZeroU32,
+    on_error: OnError<'_>,
+) -> Result<Decomposition, Failed<S, Error>> {
+    let len = store.size().map_err(DriveError::Store)?;
+    let all = Span::new(0, len).unwrap_or(Span::ZERO);
+    let (mut parser, mut text) = (Parser::default(), Text::new(id));
+    read_windows(store, all, WINDOW, &mut Vec::new(), |_, mut bytes| {
+        loop {
+            match parser.feed(&mut bytes) {
+                Ok(Some(event)) => text.take(event).map_err(DriveError::Format)?,
+                Ok(None) => return Ok(true),
+                Err(error) if is_resumable(&error) => {
+                    on_error(error).map_err(DriveError::Format)?;
+                    text.skip();
+                }
+                Err(error) => return Err(DriveError::Format(error)),
+            }
+        }
+    })?;
+    let last = parser.finish().map_err(DriveError::Format)?;
+    last.map_or(Ok(()), |event| text.take(event)).map_err(DriveError::Format)?;
+    text.finish().map_err(DriveError::Format)
+}
+
+const fn is_resumable(error: &Error) -> bool {
+    use striae_core::blob::map::Flaw::{NoRank, RankOrder};
+    matches!(error, Error::Text { flaw: NoRank | RankOrder, .. })
+}
+
+/// A text map so far.
+struct Text {
+    id: NonZeroU32,
+    nprocs: u64,
+    ndims: u64,
+    /// The fastest first.
+    dims: Vec<u64>,
+    /// The decomposition, and what joins its elements, when all dimensions are known.
+    known: Option<(Decomposition, Join)>,
+    /// The rank at hand, and its first request; `None` if it is skipped.
+    rank: Option<(u64, usize)>,
+    is_skipped: bool,
+}
+
+impl Text {
+    fn new(id: NonZeroU32) -> Self {
+        let (dims, known, rank) = (Vec::new(), None, None);
+        Self { id, nprocs: 0, ndims: 0, dims, known, rank, is_skipped: false }
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), Error> {
+        match event {
+            Event::Head { nprocs, ndims } => (self.nprocs, self.ndims) = (nprocs, ndims),
+            Event::Dim { length } => {
+                self.dims.push(length);
+                if usize_to_u64(self.dims.len()) == self.ndims {
+                    self.begin()?;
+                }
+            }
+            Event::Rank { rank, .. } => {
+                self.end_rank();
+                let first = self.known.as_ref().map_or(0, |(known, _)| known.requests.len());
+                // After an error the rank is that of the error.
+                self.rank = (!core::mem::take(&mut self.is_skipped)).then_some((rank, first));
+            }
+            Event::Element { element, .. } => {
+                if let (Some((known, join)), Some(_)) = (&mut self.known, self.rank) {
+                    let offset = known.grid.offset_of(element);
+                    known.requests.extend(offset.and_then(|offset| join.push(offset)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        let dims: Vec<_> = self.dims.iter().rev().copied().collect();
+        let (id, nprocs) = (self.id, self.nprocs);
+        let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
+        let (requests, lists) = (Vec::new(), Vec::new());
+        let known = Decomposition { id, dims, grid, nprocs, requests, lists };
+        self.known = Some((known, Join::new(grid)));
+        Ok(())
+    }
+
+    /// Leaves out the next rank.
+    const fn skip(&mut self) {
+        self.is_skipped = true;
+    }
+
+    fn end_rank(&mut self) {
+        if let (Some((known, join)), Some((rank, first))) = (&mut self.known, self.rank.take()) {
+            known.requests.extend(join.finish());
+            known.push(rank, first, known.requests.len());
+        }
+    }
+
+    fn finish(mut self) -> Result<Decomposition, Error> {
+        self.end_rank();
+        self.known.map(|(known, _)| known).ok_or(Error::Grid { id: self.id })
+    }
+}
+
+/// The tables of a netCDF map.
+fn tables<S: ReadAt>(store: &S) -> Result<Vec<Table>, Failed<S, Error>> {
+    let (mut lengths, mut window) = (vec![0; 32], vec![0; 1 << 16]);
+    if let Err(DriveError::Format(cdf::Error::DimsMemory { ndims, .. })) =
+        Reader::open(store, &mut lengths, &mut window)
+    {
+        // The header has at least 8 bytes for each of them.
+        lengths.resize(usize::try_from(ndims).unwrap_or(0), 0);
+    }
+    let file = Reader::open(store, &mut lengths, &mut window).map_err(of_cdf)?;
+    let mut count = None;
+    let mut name = [0; 16];
+    let dims: Vec<_> = file.dims(&mut window[..]).collect::<Result<_, _>>().map_err(of_cdf)?;
+    for dim in dims {
+        if file.name(dim.name, &mut name).map_err(of_cdf)? == Some("num_decomp") {
+            count = Some(dim.length);
+        }
+    }
+    let count = count.ok_or(DriveError::Format(Error::NotMap))?;
+    let mut tables = Vec::new();
+    // The first one that is missing ends it: there are fewer than the file has bytes.
+    for id in (1..).map_while(NonZeroU32::new).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+        tables.push(Table::find(&file, id, &mut window)?);
+    }
+    Ok(tables)
+}
+
+fn of_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
+    match error {
+        DriveError::Store(error) => DriveError::Store(error),
+        DriveError::Format(error) => DriveError::Format(error.into()),
+        DriveError::Ended { offset } => DriveError::Ended { offset },
+        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+        _ => DriveError::Format(Error::NotMap), // never: there are no others
+    }
+}
+
+/// Reads a decomposition by a rule. `on_error` gets errors after which reading goes on: a request
+/// with a negative number is left out, and so are all requests of a rank that is wrong.
+fn read_table<S: ReadAt>(
+    store: &S,
+    table: &Table,
+    rule: Rule,
+    on_error: OnError<'_>,
+) -> Result<Decomposition, Failed<S, Error>> {
+    let id = table.id;
+    let dims = column(store, table.dims)?;
+    let dims: Option<Vec<u64>> = dims.iter().map(|&length| u64::try_from(length).ok()).collect();
+    let grid = dims.as_deref().and_then(Grid::new);
+    let (Some(dims), Some(grid)) = (dims, grid) else {
+        return Err(DriveError::Format(Error::Grid { id }));
+    };
+    let nreqs = column(store, table.nreqs)?;
+    let fills = table.fill_starts.map(|fills| column(store, fills)).transpose()?;
+    let (requests, lists) = (Vec::new(), Vec::new());
+    let mut known = Decomposition { id, dims, grid, nprocs: table.nprocs(), requests, lists };
+    let mut ranks = Ranks::new(id, rule, table.total());
+    for (rank, &all) in (0_u64..).zip(&nreqs) {
+        let fill = fills.as_ref().map(|fills| {
+            let index = usize::try_from(rank).unwrap_or(usize::MAX);
+            fills.get(index).copied().unwrap_or(0)
+        });
+        let place = ranks.next(all, fill).map_err(DriveError::Format)?;
+        let start = known.requests.len();
+        push_requests(store, table, place, (rank, &mut known.requests), on_error)?;
+        let end = known.requests.len();
+        let fills = u64::try_from(all).unwrap_or(0).saturating_sub(place.count);
+        let fills = Place { start: place.start.saturating_add(place.count), count: fills };
+        if rule == Rule::Nreqs && fills.start.saturating_add(fills.count) <= table.total() {
+            push_requests(store, table, fills, (rank, &mut known.requests), on_error)?;
+        }
+        if all != 0 {
+            known.push(rank, start, end);
+        }
+    }
+    Ok(known)
+}
+
+fn push_requests<S: ReadAt>(
+    store: &S,
+    table: &Table,
+    place: Place,
+    (rank, into): (u64, &mut Vec<Request>),
+    on_error: OnError<'_>,
+) -> Result<(), Failed<S, Error>> {
+    let (mut offsets, mut lengths) = ([0; 4096], [0; 4096]);
+    let Place { mut start, mut count } = place;
+    while count > 0 {
+        let mut found = 0_u64;
+        let here = Place { start, count };
+        for pair in table.requests(store, here, &mut offsets, &mut lengths)? {
+            found = found.saturating_add(1);
+            let [offset, length] = pair;
+            match request(pair) {
+                Some(one) => into.push(one),
+                None => {
+                    let (column, value) = match offset < 0 {
+                        true => (Column::Offsets, offset),
+                        false => (Column::Lengths, length),
+                    };
+                    let error = Error::Rank { id: table.id, column, rank, value: value.into() };
+                    on_error(error).map_err(DriveError::Format)?;
+                }
+            }
+        }
+        if found == 0 {
+            break; // never: the ranks have no more requests than the table
+        }
+        (start, count) = (start.saturating_add(found), count.saturating_sub(found));
+    }
+    Ok(())
+}
+
+/// The integers in a span of the file, which is in the file.
+fn column<S: ReadAt>(store: &S, span: Span) -> Result<Vec<i32>, Failed<S, Error>> {
+    let mut column = Vec::new();
+    read_windows(store, span, WINDOW, &mut Vec::new(), |_, bytes| {
+        column.extend(values(bytes));
+        Ok(true)
+    })?;
+    Ok(column)
+}

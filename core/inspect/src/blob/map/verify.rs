@@ -1,0 +1,171 @@
+//! Runs all checks of a map, and reports everything that it finds.
+
+use super::finding::FindingKind;
+use super::{Decomposition, is_text, read_table, read_text, tables};
+use crate::finding::{Coverage, Found as _, Severity};
+use crate::subject::{Failed, Subject, WINDOW, read_windows};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Parser, Rule, Table};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
+
+/// The size of the verified map, and the number of findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Number of decompositions.
+    pub decompositions: u64,
+    /// Number of ranks.
+    pub nprocs: u64,
+    /// Number of requests of all decompositions, without those that fill holes.
+    pub requests: u64,
+    /// A map has no data but itself.
+    pub data: Coverage,
+    /// Number of findings of [`Severity::Damage`].
+    pub damage: u64,
+    /// Number of findings of [`Severity::Note`].
+    pub notes: u64,
+}
+
+impl Summary {
+    /// Whether no damage was found.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+/// Checks a map and passes each finding to the callback.
+///
+/// # Errors
+/// An error of the store. Any problem in the contents of the file is a finding.
+pub fn verify<S: Subject>(
+    subject: &S,
+    each: &mut dyn FnMut(FindingKind),
+) -> Result<Summary, S::Error> {
+    let mut report = Report { each, summary: Summary::default() };
+    match check(subject, &mut report) {
+        Ok(()) => {}
+        Err(DriveError::Store(error)) => return Err(error),
+        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
+        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
+        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
+    }
+    Ok(report.summary)
+}
+
+struct Report<'a> {
+    each: &'a mut dyn FnMut(FindingKind),
+    summary: Summary,
+}
+
+impl Report<'_> {
+    fn add(&mut self, what: FindingKind) {
+        let count = match what.severity() {
+            Severity::Damage => &mut self.summary.damage,
+            Severity::Note => &mut self.summary.notes,
+        };
+        *count = count.saturating_add(1);
+        (self.each)(what);
+    }
+
+    /// Notes an error after which reading goes on.
+    fn wrong(&mut self, error: Error) -> Result<(), Error> {
+        self.add(FindingKind::Wrong(error));
+        Ok(())
+    }
+}
+
+fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
+    if is_text(subject)? {
+        let id = NonZeroU32::MIN;
+        let read = read_text(subject, id, &mut |error| report.wrong(error))?;
+        elements(subject, id, read.grid(), report)?;
+        decomposition(&read, report);
+        return Ok(());
+    }
+    for table in tables(subject)? {
+        let read = read_table(subject, &table, Rule::Nreqs, &mut |error| report.wrong(error))?;
+        fills(&table, &read, report);
+        decomposition(&read, report);
+    }
+    Ok(())
+}
+
+/// Reports elements of a text map that are larger than the array.
+fn elements<S: Subject>(
+    subject: &S,
+    id: NonZeroU32,
+    grid: Grid,
+    report: &mut Report<'_>,
+) -> Result<(), Failed<S, Error>> {
+    let len = subject.size().map_err(DriveError::Store)?;
+    let all = Span::new(0, len).unwrap_or(Span::ZERO);
+    let (mut parser, mut rank, mut index) = (Parser::default(), 0, 0_u64);
+    let total = grid.total();
+    let mut take = |event, line: u64| match event {
+        Event::Rank { rank: next, .. } => (rank, index) = (next, 0),
+        Event::Element { element, offset } => {
+            if total < element {
+                let beyond = FindingKind::Beyond { id, rank, index, line, offset, element, total };
+                report.add(beyond);
+            }
+            index = index.saturating_add(1);
+        }
+        Event::Head { .. } | Event::Dim { .. } => {}
+    };
+    read_windows(subject, all, WINDOW, &mut Vec::new(), |_, mut bytes| {
+        while !bytes.is_empty() {
+            let line = parser.line();
+            // Errors were reported when the map was read.
+            if let Ok(Some(event)) = parser.feed(&mut bytes) {
+                take(event, line);
+            }
+        }
+        Ok(true)
+    })?;
+    let line = parser.line();
+    if let Ok(Some(event)) = parser.finish() {
+        take(event, line);
+    }
+    Ok(())
+}
+
+/// Reports requests that fill holes, and those of no rank.
+fn fills(table: &Table, read: &Decomposition, report: &mut Report<'_>) {
+    let fills = |rank: &u64| usize_to_u64(read.fills(*rank).len());
+    let count = read.ranks().map(|rank| fills(&rank)).fold(0, u64::saturating_add);
+    let id = read.id();
+    if let Some(first) = read.ranks().find(|rank| fills(rank) != 0) {
+        let rank = first.saturating_add(1);
+        report.add(FindingKind::Fills { id, rank, count });
+    }
+    let used = read.count().saturating_add(count);
+    if let Some(count) = table.total().checked_sub(used).filter(|&count| count != 0) {
+        report.add(FindingKind::Unused { id, count });
+    }
+}
+
+/// Reports all faults of a decomposition's requests.
+fn decomposition(read: &Decomposition, report: &mut Report<'_>) {
+    let sum = &mut report.summary;
+    sum.decompositions = sum.decompositions.saturating_add(1);
+    sum.nprocs = read.nprocs;
+    sum.requests = sum.requests.saturating_add(read.count());
+    let (id, grid) = (read.id(), read.grid());
+    let mut runs = read.runs();
+    for fault in Faults::new(&mut runs, grid) {
+        report.add(match fault {
+            Fault::Empty(request) => FindingKind::Empty { id, request },
+            Fault::OutOfArray(request) => FindingKind::Outside { id, request, total: grid.total() },
+            Fault::Overlap { first, second } if fault.is_inside_a_rank() => {
+                FindingKind::Inside { id, first, second }
+            }
+            Fault::Overlap { first, second } => FindingKind::Across { id, first, second },
+            Fault::Hole { offset, len } => FindingKind::Hole { id, offset, len },
+        });
+    }
+}

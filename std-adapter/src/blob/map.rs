@@ -1,0 +1,215 @@
+//! Decomposition maps: opens, verifies and converts text maps of PIO and netCDF maps of E3SM-IO.
+
+use crate::error::Error;
+use crate::finding;
+use crate::output::Output;
+use crate::posix::PosixFile;
+use crate::verify::Verify;
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::blob::map as inspect;
+
+pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_and_merge};
+pub use striae_inspect::blob::map::{Decomposition, FindingKind, NetCdf, Summary};
+
+/// A problem or an unusual fact in a map.
+pub type Finding = finding::Finding<FindingKind>;
+
+/// A map in memory: for each decomposition the requests of each rank.
+///
+/// ```
+/// use std::num::NonZeroU32;
+/// use striae::blob::map::{Map, Request};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/map/map_f_holes_5p.nc");
+/// let map = Map::open(path)?;
+/// assert_eq!((map.nprocs(), map.decompositions().len()), (5, 3));
+/// let first = map.decomposition(NonZeroU32::MIN).unwrap();
+/// assert_eq!(first.requests(1), [Request { offset: 21, len: 11 }]);
+/// # Ok::<(), striae::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Map {
+    path: PathBuf,
+    map: inspect::Map,
+}
+
+impl Map {
+    /// Opens the text map or netCDF map at `path`.
+    ///
+    /// # Errors
+    /// [`MapError`] if the file is no map or is damaged; an error of the operating system.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_by(path, Rule::Nreqs)
+    }
+
+    /// Opens a map as [`open`](Self::open) does; of a netCDF map, the ranks have their requests by
+    /// `rule`.
+    ///
+    /// # Errors
+    /// See [`open`](Self::open).
+    pub fn open_by(path: impl AsRef<Path>, rule: Rule) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        let map = inspect::Map::read_by(&store, rule);
+        let map = map.map_err(|error| Error::new(path, error))?;
+        Ok(Self { path: path.into(), map })
+    }
+
+    /// Opens several maps as one: the decompositions are numbered in the order of the files. E3SM-IO
+    /// makes a map of text maps in this way.
+    ///
+    /// # Errors
+    /// [`MapError::Nprocs`] if they are for different numbers of ranks; see [`open`](Self::open).
+    pub fn join<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
+        let maps = paths.into_iter().map(Self::open).collect::<Result<Vec<_>, _>>()?;
+        let path = maps.last().map(|map| map.path.clone()).unwrap_or_default();
+        let map = inspect::Map::join(maps.into_iter().map(|map| map.map).collect());
+        let map = map.map_err(|error| Error::new(&path, error))?;
+        Ok(Self { path, map })
+    }
+
+    /// The path of the file; of several files, that of the last one.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub const fn nprocs(&self) -> u64 {
+        self.map.nprocs()
+    }
+
+    /// The decompositions in order.
+    #[must_use]
+    pub fn decompositions(&self) -> &[Decomposition] {
+        self.map.decompositions()
+    }
+
+    /// The decomposition with this number, from 1.
+    #[must_use]
+    pub fn decomposition(&self, id: NonZeroU32) -> Option<&Decomposition> {
+        self.map.decomposition(id)
+    }
+
+    /// Writes a netCDF map, which gets its name when it is complete.
+    ///
+    /// # Errors
+    /// [`MapError::TooLarge`] for a number of more than 31 bits;
+    /// [`Exists`](crate::error::ErrorKind::Exists); an error of the operating system.
+    pub fn write_netcdf(
+        &self,
+        out: impl AsRef<Path>,
+        how: NetCdf<'_>,
+        output: Output,
+    ) -> Result<(), Error> {
+        let out = out.as_ref();
+        let bytes = how.write(&self.map).map_err(|error| Error::new(out, error))?;
+        write(out, &bytes, output)
+    }
+
+    /// Writes each decomposition to a text map, and returns their paths. If there is only one, its
+    /// path is `out`; else the text map of decomposition 2 of `map.dat` is `map.D2.dat`. Requests
+    /// that fill holes are left out. Each file gets its name when it is complete.
+    ///
+    /// # Errors
+    /// [`Exists`](crate::error::ErrorKind::Exists); an error of the operating system.
+    pub fn write_texts(
+        &self,
+        out: impl AsRef<Path>,
+        output: Output,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let out = out.as_ref();
+        let mut paths = Vec::new();
+        for decomposition in self.decompositions() {
+            let path = match self.decompositions() {
+                [_] => out.to_owned(),
+                _ => numbered(out, decomposition.id()),
+            };
+            write(&path, inspect::text(decomposition).as_bytes(), output)?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+}
+
+/// The path of the text map of a decomposition.
+fn numbered(out: &Path, id: NonZeroU32) -> PathBuf {
+    let ending = out.extension().map_or_else(|| "dat".into(), ToOwned::to_owned);
+    let mut name = out.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(".D{id}."));
+    name.push(ending);
+    out.with_file_name(name)
+}
+
+/// Writes a file, which gets its name when it is complete.
+fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
+    output.make(out, NonZeroU32::MIN, None, |publish| {
+        let hidden = publish.hidden(0);
+        let write = || -> io::Result<()> {
+            let mut file = std::fs::File::create_new(&hidden)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        };
+        write().map_err(|error| Error::new(&hidden, error))
+    })
+}
+
+/// Whether the file at `path` is a decomposition map.
+///
+/// # Errors
+/// An error of the operating system.
+pub fn is_map(path: impl AsRef<Path>) -> Result<bool, Error> {
+    Ok(matches!(kind_of(path.as_ref())?, Some(_)))
+}
+
+/// Whether the file at `path` is a text map.
+///
+/// # Errors
+/// An error of the operating system.
+pub fn is_text_map(path: impl AsRef<Path>) -> Result<bool, Error> {
+    Ok(kind_of(path.as_ref())? == Some(Kind::Text))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    NetCdf,
+}
+
+fn kind_of(path: &Path) -> Result<Option<Kind>, Error> {
+    let at = |error: io::Error| Error::new(path, error);
+    let store = PosixFile::open(path).map_err(at)?;
+    let len = store.size().map_err(at)?.min(usize_to_u64(inspect::TEXT_MAGIC.len()));
+    let mut start = vec![0; usize::try_from(len).unwrap_or(0)];
+    store.read_at(0, &mut start).map_err(at)?;
+    if start == inspect::TEXT_MAGIC {
+        return Ok(Some(Kind::Text));
+    }
+    let header = striae_inspect::cdf::Header::read(&store).ok();
+    let is_map = header.is_some_and(|header| header.dims().any(|dim| dim.name == "num_decomp"));
+    Ok(is_map.then_some(Kind::NetCdf))
+}
+
+impl Verify<'_> {
+    /// Checks the map at `path` and passes each finding to the callback.
+    ///
+    /// # Errors
+    /// An error of the operating system. Any problem in the contents of the file is a finding.
+    pub fn map(
+        &self,
+        path: impl AsRef<Path>,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Summary, Error> {
+        let path = path.as_ref();
+        let at = |error| Error::new(path, error);
+        let store = PosixFile::open(path).map_err(at)?;
+        let file = Arc::from(path);
+        let mut tell = |what| each(Finding::new(&file, what));
+        inspect::verify(&store, &mut tell).map_err(at)
+    }
+}
