@@ -136,8 +136,8 @@ formats! {
         ending: "nc",
         magic: b"CDF",
         verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Recover,
-            Verb::Verify, Verb::Map,
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
+            Verb::Recover, Verb::Verify, Verb::Map,
         ],
         thing: "variable",
         addresses: "variable/NAME",

@@ -16,6 +16,7 @@
 mod address;
 mod bench;
 mod blob;
+mod blob_map;
 mod cdf_write;
 mod direct_verbs;
 mod direct_write;

@@ -169,10 +169,12 @@ is held in memory.")]
 pub(crate) enum Verb {
     #[command(flatten)]
     File(FileVerb),
-    /// Make a SIONlib set or an ffrecord file from files: one task or sample from each.
+    /// Make a SIONlib set, an ffrecord file or a decomposition map from files: one task, sample or
+    /// decomposition from each.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
 striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
-striae pack --format ffrecord train.ffr images/*.jpg\n\n\
+striae pack --format ffrecord train.ffr images/*.jpg\n  \
+striae pack --format map case.nc piodecomp*.dat\n\n\
 Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
 pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, in \
 the order of their numbers.\n\n\
@@ -405,6 +407,8 @@ pub(crate) enum PackFormat {
     Sion,
     /// An ffrecord file, one sample a file.
     Ffrecord,
+    /// A netCDF map of E3SM-IO, one decomposition a map file.
+    Map,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod blob;
 mod cdf;
+mod decomposition;
 mod dump;
 mod failure;
 mod ffrecord;
@@ -104,6 +105,9 @@ fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 
 /// Recognizes the format of the file, and runs the verb for this format.
 fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
+    if let Ok(true) = striae::blob::map::is_text_map(verb.path()) {
+        return decomposition::run(verb);
+    }
     let recognized = match Recognized::new(verb.path()) {
         Ok(recognized) => recognized,
         // For recover, status 1 says that a copy was made; without a copy, the status is 2.
@@ -136,12 +140,14 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
     let format = match args.format {
         PackFormat::Sion => Format::Sion,
         PackFormat::Ffrecord => Format::Ffrecord,
+        PackFormat::Map => Format::Cdf,
     };
     flags::check_pack(args, given, format)?;
     check_sources(args)?;
     match args.format {
         PackFormat::Sion => sion::pack(args),
         PackFormat::Ffrecord => ffrecord::pack(args),
+        PackFormat::Map => decomposition::pack(args),
     }
 }
 

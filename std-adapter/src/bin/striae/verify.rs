@@ -10,6 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::Path;
+use striae::blob::map;
 use striae::finding::{Coverage, Facts, Finding, Found, Severity, Value};
 use striae::format::Format;
 use striae::shown::Shown;
@@ -54,6 +55,12 @@ enum Counts {
         samples: u64,
         checked: u64,
     },
+    Map {
+        format: &'static str,
+        decompositions: u64,
+        ranks: u64,
+        requests: u64,
+    },
     Cdf {
         format: &'static str,
         version: Option<u8>,
@@ -81,6 +88,11 @@ impl std::fmt::Display for Counts {
                     write!(f, "CDF-{version}, ")?;
                 }
                 write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))
+            }
+            Self::Map { decompositions, ranks, requests, .. } => {
+                let decompositions = count(*decompositions, "decomposition");
+                let (ranks, requests) = (count(*ranks, "rank"), count(*requests, "request"));
+                write!(f, "map, {decompositions}, {ranks}, {requests}")
             }
             Self::Ffrecord { samples, checked, .. } => {
                 write!(f, "{}, {checked} compared with checksums", count(*samples, "sample"))
@@ -200,6 +212,29 @@ impl From<cdf::verify::Summary> for Summary {
     }
 }
 
+impl From<map::Summary> for Summary {
+    fn from(sum: map::Summary) -> Self {
+        let counts = Counts::Map {
+            format: "map",
+            decompositions: sum.decompositions,
+            ranks: sum.nprocs,
+            requests: sum.requests,
+        };
+        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+    }
+}
+
+/// Verifies a netCDF file, and its contents if it is a map.
+fn verify_cdf(how: &Verify<'_>, path: &Path, each: &mut dyn FnMut(Row)) -> Result<Summary, Error> {
+    let mut sum: Summary = how.cdf(path, &mut |finding| each(finding.into()))?.into();
+    if map::is_map(path)? {
+        let of_map = how.map(path, &mut |finding| each(finding.into()))?;
+        sum.damage = sum.damage.saturating_add(of_map.damage);
+        sum.notes = sum.notes.saturating_add(of_map.notes);
+    }
+    Ok(sum)
+}
+
 /// Verifies a file, and calls the function for each finding.
 type Run = fn(&Verify<'_>, &Path, &mut dyn FnMut(Row)) -> Result<Summary, Error>;
 
@@ -224,8 +259,10 @@ pub(crate) const FFRECORD: Verifier = Verifier {
     total: ffrecord::verify::checked_bytes,
 };
 
-pub(crate) const CDF: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.cdf(path, &mut |finding| each(finding.into()))?.into()),
+pub(crate) const CDF: Verifier = Verifier { verify: verify_cdf, total: |_| 0 };
+
+pub(crate) const MAP: Verifier = Verifier {
+    verify: |how, path, each| Ok(how.map(path, &mut |finding| each(finding.into()))?.into()),
     total: |_| 0,
 };
 

@@ -28,6 +28,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::CDF),
         FileVerb::Map(args) => map::map(args, Format::Cdf),
+        FileVerb::Convert(args) => crate::decomposition::convert(args),
         _ => Err(unsupported(verb, Format::Cdf)),
     }
 }

@@ -1,0 +1,169 @@
+//! The verbs for decomposition maps.
+//!
+//! A netCDF map is a netCDF file, too: only `convert` and `verify` take it as a map.
+
+use crate::args::{ConvertArgs, FileVerb, InfoArgs, LsArgs, PackArgs};
+use crate::failure::{Failure, Sound};
+use crate::text::{print_json_of, stdout, unless_gone};
+use crate::verify;
+use serde::Serialize;
+use std::io::{self, Write};
+use striae::blob::map::{Decomposition, Map, NetCdf, is_map};
+
+/// Runs a verb on a text map.
+pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
+    match verb {
+        FileVerb::Info(args) => info(args),
+        FileVerb::Ls(args) => ls(args),
+        FileVerb::Verify(args) => verify::verify(args, verify::MAP),
+        FileVerb::Convert(args) => convert(args),
+        _ => Err(Failure::usage(verb.path(), "this verb does not support decomposition maps")),
+    }
+}
+
+/// The output of `info --json`.
+#[derive(Serialize)]
+struct Info<'a> {
+    format: &'static str,
+    nprocs: u64,
+    dims: &'a [u64],
+    nelems: u64,
+    ranks: usize,
+    requests: u64,
+    covered: u64,
+}
+
+fn info(args: &InfoArgs) -> Result<Sound, Failure> {
+    let map = Map::open(&args.file.path)?;
+    let Some(first) = map.decompositions().first() else { return Ok(Sound::Yes) };
+    let info = Info {
+        format: "map",
+        nprocs: map.nprocs(),
+        dims: first.dims(),
+        nelems: first.grid().total(),
+        ranks: first.ranks().count(),
+        requests: first.count(),
+        covered: first.ranks().map(|rank| elements(first, rank)).fold(0, u64::saturating_add),
+    };
+    if args.json {
+        return print_json_of(&args.file.path, &info);
+    }
+    let dims = info.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+    let lines = [
+        ("format", "decomposition map, text".to_owned()),
+        ("processes", format!("{}, {} of them in the map", info.nprocs, info.ranks)),
+        ("array", format!("{dims}, {} elements", info.nelems)),
+        ("requests", format!("{} of {} elements", info.requests, info.covered)),
+    ];
+    let mut out = stdout();
+    let mut write = || -> io::Result<()> {
+        for (name, value) in &lines {
+            writeln!(out, "{name:<20}{value}")?;
+        }
+        out.flush()
+    };
+    unless_gone(write())?;
+    Ok(Sound::Yes)
+}
+
+/// The number of elements of a rank.
+fn elements(of: &Decomposition, rank: u64) -> u64 {
+    of.requests(rank).iter().map(|request| request.len).fold(0, u64::saturating_add)
+}
+
+/// The output of `ls --json`.
+#[derive(Serialize)]
+struct Listing<'a> {
+    format: &'static str,
+    nprocs: u64,
+    decompositions: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: u32,
+    dims: &'a [u64],
+    nelems: u64,
+    requests: u64,
+    ranks: Vec<Rank>,
+}
+
+#[derive(Serialize)]
+struct Rank {
+    rank: u64,
+    requests: usize,
+    elements: u64,
+}
+
+impl<'a> Listed<'a> {
+    fn new(of: &'a Decomposition) -> Self {
+        let rank = |rank| {
+            let requests = of.requests(rank).len();
+            Rank { rank, requests, elements: elements(of, rank) }
+        };
+        Self {
+            id: of.id().get(),
+            dims: of.dims(),
+            nelems: of.grid().total(),
+            requests: of.count(),
+            ranks: of.ranks().map(rank).collect(),
+        }
+    }
+}
+
+fn ls(args: &LsArgs) -> Result<Sound, Failure> {
+    let map = Map::open(&args.file.path)?;
+    if args.addresses {
+        return Err(Failure::usage(map.path(), "a decomposition map has no addresses"));
+    }
+    let decompositions = map.decompositions().iter().map(Listed::new).collect();
+    let listing = Listing { format: "map", nprocs: map.nprocs(), decompositions };
+    if args.json {
+        return print_json_of(map.path(), &listing);
+    }
+    let mut out = stdout();
+    let mut write = || -> io::Result<()> {
+        writeln!(
+            out,
+            "{:>13} {:>10} {:>10} {:>14}",
+            "decomposition", "rank", "requests", "elements"
+        )?;
+        for Listed { id, ranks, .. } in &listing.decompositions {
+            for Rank { rank, requests, elements } in ranks {
+                writeln!(out, "{id:>13} {rank:>10} {requests:>10} {elements:>14}")?;
+            }
+        }
+        out.flush()
+    };
+    unless_gone(write())?;
+    Ok(Sound::Yes)
+}
+
+/// Converts a map: to text maps if the name of the output ends in `.dat`, else to a netCDF map.
+pub(crate) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
+    let path = &args.file.path;
+    if !is_map(path)? {
+        return Err(Failure::usage(path, "this verb supports only netCDF files that are maps"));
+    }
+    if args.seal || args.no_seal {
+        return Err(Failure::usage(path, "a decomposition map has no checksums"));
+    }
+    let (map, output) = (Map::open(path)?, args.layout.output());
+    match args.out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("dat")) {
+        true => drop(map.write_texts(&args.out, output)?),
+        false => map.write_netcdf(
+            &args.out,
+            NetCdf { command_line: "striae convert", raw: false },
+            output,
+        )?,
+    }
+    Ok(Sound::Yes)
+}
+
+/// Makes a netCDF map of text maps or netCDF maps.
+pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+    let map = Map::join(&args.sources)?;
+    let how = NetCdf { command_line: "striae pack --format map", raw: false };
+    map.write_netcdf(&args.out, how, args.layout.output())?;
+    Ok(Sound::Yes)
+}

@@ -1,0 +1,253 @@
+//! Decomposition maps by the library and by the program: text maps become the netCDF maps of
+//! E3SM-IO and back, and each fault of a map is found at its place.
+
+use crate::run::{output, refused, striae};
+use serde_json::{Value, json};
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use striae::Output;
+use striae::blob::Map;
+use striae::blob::map::{NetCdf, Request, Rule};
+use striae::cdf::File;
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/map").join(name)
+}
+
+/// A file that is not part of the repository; says so if it is absent.
+fn shared(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/blob/maps");
+    let path = folder.join(name);
+    if !path.exists() {
+        println!("skipped: {} is absent", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The findings of a file, without texts and paths, and the exit status.
+fn findings(path: &Path) -> (i32, Vec<Value>) {
+    let assert = striae(&["verify", "--json", text(path)]).assert().stderr("");
+    let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+    let mut findings = report["findings"].as_array().unwrap().clone();
+    for finding in &mut findings {
+        let finding = finding.as_object_mut().unwrap();
+        finding.remove("finding");
+        finding.remove("file");
+        finding.remove("severity");
+    }
+    (assert.get_output().status.code().unwrap(), findings)
+}
+
+fn made(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("map.dat");
+    fs::write(&path, text).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn faults_of_netcdf_maps_have_decomposition_rank_and_index() {
+    let (status, found) = findings(&golden("ov_in.nc"));
+    let inside = |decomposition: u32, index: u64, offset: u64| {
+        json!({"kind": "overlap_in_rank", "decomposition": decomposition, "rank": 0,
+               "index": index, "offset": offset, "len": 3})
+    };
+    let hole = |decomposition: u32, offset: u64| json!({"kind": "hole", "decomposition": decomposition, "offset": offset, "len": 3});
+    let expected = [
+        inside(1, 1, 4),
+        hole(1, 7),
+        inside(2, 1, 4),
+        hole(2, 7),
+        inside(3, 1, 4),
+        hole(3, 7),
+        inside(3, 3, 24),
+        hole(3, 27),
+    ];
+    assert_eq!((status, &found[..]), (1, &expected[..]));
+
+    let (status, found) = findings(&golden("ov_x.nc"));
+    let across = |decomposition: u32, index: u64, offset: u64| {
+        json!({"kind": "overlap", "decomposition": decomposition, "rank": 1, "index": index,
+               "offset": offset, "len": 14})
+    };
+    let expected = [across(1, 0, 6), across(2, 0, 6), across(3, 0, 6), across(3, 1, 26)];
+    assert_eq!((status, &found[..]), (1, &expected[..]));
+
+    let (status, found) = findings(&golden("oob.nc"));
+    assert_eq!(status, 1);
+    let outside = json!({"kind": "outside", "decomposition": 1, "rank": 1, "index": 0,
+                         "offset": 8, "len": 15, "max": 20});
+    assert_eq!(found[0], outside);
+
+    for name in ["map_f_tiny_4p.nc", "empty_sub.nc"] {
+        assert_eq!(findings(&golden(name)), (0, vec![]), "{name}");
+    }
+    let (status, found) = findings(&golden("map_f_holes_5p.nc"));
+    assert_eq!(status, 0);
+    assert!(!found.is_empty() && found.iter().all(|finding| finding["kind"] == "hole"));
+}
+
+#[test]
+fn faults_of_text_maps_have_line_and_offset() {
+    for name in ["z1.dat", "z3.dat"] {
+        assert_eq!(findings(&golden(name)), (0, vec![]), "{name}");
+    }
+    assert_eq!(findings(&golden("z2.dat")), (0, vec![]));
+    let (_dir, path) = made("version 2001 npes 2 ndims 1 \n3 \n0 2\n1 9 \n0 1\n2 \n5 1\n3 \n");
+    let found = findings(&path);
+    let beyond = json!({"kind": "beyond", "decomposition": 1, "rank": 0, "index": 1, "line": 4,
+                        "offset": 38, "value": 9, "max": 3});
+    let expected = vec![
+        json!({"kind": "text", "line": 5, "offset": 41}), // rank 0 again
+        json!({"kind": "text", "line": 7, "offset": 48}), // no rank 5
+        beyond,
+        json!({"kind": "hole", "decomposition": 1, "offset": 1, "len": 2}),
+    ];
+    assert_eq!(found, (1, expected));
+    refused(&["ls", text(&path)], 1, "line 5, offset 41: the rank is not larger");
+    let (_dir, path) = made("version 2001 npes 2 ndims 1 \n3 \n0 2\n1 \n");
+    let short = json!({"kind": "text", "line": 4, "offset": 38});
+    assert_eq!(findings(&path), (1, vec![short]));
+}
+
+#[test]
+fn ranks_without_elements_have_no_requests() {
+    let request = |offset, len| Request { offset, len };
+    let z1 = Map::open(golden("z1.dat")).unwrap();
+    let z2 = Map::open(golden("z2.dat")).unwrap();
+    for map in [&z1, &z2] {
+        let one = map.decomposition(NonZeroU32::MIN).unwrap();
+        assert_eq!(map.nprocs(), 4);
+        let lists: Vec<_> = (0..4).map(|rank| one.requests(rank)).collect();
+        let expected = [&[request(0, 4)][..], &[], &[request(4, 4)], &[request(8, 4)]];
+        assert_eq!(lists, expected);
+    }
+    let z3 = Map::open(golden("z3.dat")).unwrap();
+    let one = &z3.decompositions()[0];
+    assert_eq!(one.requests(1), [request(4, 8)]);
+    assert_eq!((one.requests(2), one.requests(3)), (&[][..], &[][..]));
+}
+
+#[test]
+fn ls_and_info_describe_a_text_map() {
+    let path = golden("z3.dat");
+    let listed: Value = serde_json::from_slice(&output(&["ls", "--json", text(&path)])).unwrap();
+    let ranks = json!([
+        {"rank": 0, "requests": 1, "elements": 4},
+        {"rank": 1, "requests": 1, "elements": 8},
+    ]);
+    let one = json!({"id": 1, "dims": [12], "nelems": 12, "requests": 2, "ranks": ranks});
+    assert_eq!(listed, json!({"format": "map", "nprocs": 4, "decompositions": [one]}));
+    let info: Value = serde_json::from_slice(&output(&["info", "--json", text(&path)])).unwrap();
+    assert_eq!((&info["nprocs"], &info["covered"]), (&json!(4), &json!(12)));
+    assert!(output(&["ls", text(&path)]).starts_with(b"decomposition"));
+    assert!(output(&["info", text(&path)]).starts_with(b"format"));
+    refused(&["cat", text(&path), "task/0"], 2, "does not support decomposition maps");
+}
+
+/// All of a netCDF file but the command line: dimensions, attributes, variables and values.
+fn contents(path: &Path) -> Vec<String> {
+    let file = File::open(path).unwrap();
+    let header = file.header();
+    let mut all: Vec<_> = header.dims().map(|dim| format!("{dim:?}")).collect();
+    let attributes = header.attributes().filter(|one| one.name() != "command_line");
+    all.extend(attributes.map(|one| format!("{} {:?}", one.name(), one.values())));
+    for variable in header.variables() {
+        let attributes: Vec<_> =
+            variable.attributes().map(|one| format!("{} {:?}", one.name(), one.values())).collect();
+        let values: Vec<i32> = file.read(variable).unwrap();
+        let dims: Vec<_> = variable.dims().map(|dim| dim.name).collect();
+        all.push(format!("{} {dims:?} {attributes:?} {values:?}", variable.name()));
+    }
+    all
+}
+
+/// A netCDF map, its text maps, and the netCDF map that these make.
+#[test]
+fn maps_go_to_text_and_back() {
+    for name in ["map_f_tiny_4p.nc", "map_f_holes_5p.nc", "map_i_tiny_7p.nc"] {
+        let dir = tempfile::tempdir().unwrap();
+        let out = |name: &str| text(&dir.path().join(name)).to_owned();
+        output(&["convert", text(&golden(name)), &out("map.dat")]);
+        let map = Map::open(golden(name)).unwrap();
+        let count = map.decompositions().len();
+        let texts: Vec<_> = (1..=count).map(|id| out(&format!("map.D{id}.dat"))).collect();
+        let made = out("made.nc");
+        let mut args = vec!["pack", "--format", "map", &made];
+        args.extend(texts.iter().map(String::as_str));
+        output(&args);
+        assert_eq!(Map::open(&made).unwrap().decompositions(), map.decompositions(), "{name}");
+        let found = contents(Path::new(&made));
+        for (found, expected) in found.iter().zip(contents(&golden(name))) {
+            assert_eq!(*found, expected, "{name}");
+        }
+        assert_eq!(findings(Path::new(&made)), findings(&golden(name)));
+        assert_eq!(findings(Path::new(&texts[0])).0, 0);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let [nc, dat] = ["z3.nc", "z3.dat"].map(|name| text(&dir.path().join(name)).to_owned());
+    output(&["convert", text(&golden("z3.dat")), &nc]);
+    output(&["convert", &nc, &dat]);
+    let nc = Map::open(nc).unwrap();
+    let dat = Map::open(dat).unwrap();
+    assert_eq!(nc.decompositions(), dat.decompositions());
+}
+
+/// E3SM-IO's own map of the F case, and the text maps that it was made of.
+#[test]
+fn text_maps_make_the_map_that_e3sm_io_made_of_them() {
+    let Some(theirs) = shared("map_f_case_16p.nc") else { return };
+    let names = ["514", "516"].map(|id| format!("piodecomp16tasks16io01dims_ioid_{id}.dat"));
+    let texts: Vec<_> = names.iter().filter_map(|name| shared(name)).collect();
+    let map = Map::join(&texts).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("made.nc");
+    let how = NetCdf { command_line: "", raw: true };
+    map.write_netcdf(&out, how, Output::new()).unwrap();
+    let (theirs, ours) = (File::open(theirs).unwrap(), File::open(out).unwrap());
+    for variable in ours.header().variables() {
+        let other = theirs.variable(variable.name()).unwrap();
+        let (ours, theirs) = (ours.read::<i32>(variable), theirs.read::<i32>(other));
+        assert_eq!(ours.unwrap(), theirs.unwrap(), "{}", variable.name());
+    }
+    for attribute in ours.header().attributes().filter(|one| one.name() != "command_line") {
+        let other = theirs.header().attribute(attribute.name()).unwrap();
+        assert_eq!(attribute.values(), other.values(), "{}", attribute.name());
+    }
+}
+
+/// The map of the I case has requests that fill holes: the rules differ from rank 1 on.
+#[test]
+fn requests_that_fill_holes_are_told() {
+    let Some(path) = shared("map_i_case_16p.nc") else { return };
+    let (status, found) = findings(&path);
+    let fills = found.iter().filter(|finding| finding["kind"] == "fills").collect::<Vec<_>>();
+    assert_eq!(status, 0);
+    let first = json!({"kind": "fills", "decomposition": 1, "rank": 1, "count": 1363 - 976});
+    assert_eq!((fills.len(), fills[0]), (5, &first));
+    let right = Map::open(&path).unwrap();
+    let wrong = Map::open_by(&path, Rule::FillStarts).unwrap();
+    let [right, wrong] = [&right, &wrong].map(|map| &map.decompositions()[0]);
+    let differ: Vec<_> =
+        (0..16).filter(|&rank| right.requests(rank) != wrong.requests(rank)).collect();
+    assert_eq!(differ, (1..16).collect::<Vec<_>>());
+    let fills: usize = (0..16).map(|rank| right.fills(rank).len()).sum();
+    assert_eq!(fills, 1363 - 976);
+}
+
+#[test]
+fn maps_for_different_numbers_of_ranks_are_not_joined() {
+    let (_dir, path) = made("version 2001 npes 2 ndims 1 \n3 \n0 1\n1 \n");
+    let error = Map::join([&path, &golden("z1.dat")]).unwrap_err();
+    assert!(error.to_string().ends_with("D2 is for 4 ranks, those before are for 2"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out.nc");
+    let plain = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/cdf/cdf1_empty.nc");
+    refused(&["convert", text(&plain), text(&out)], 2, "only netCDF files that are maps");
+}
