@@ -40,6 +40,8 @@ pub use striae_kit::cdf_opening::cdf_open;
 pub use striae_kit::cdf_verifying::cdf_verify;
 pub use striae_kit::cdf_writing::cdf_write;
 pub use striae_kit::ffrecord_opening::ffrecord_open;
+pub use striae_kit::hdf5_opening::hdf5_open;
+pub use striae_kit::map_texts::map_text;
 pub use writing::sion_write;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -81,6 +83,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "cdf_open", body: cdf_open },
     Target { name: "cdf_write", body: cdf_write },
     Target { name: "cdf_verify", body: cdf_verify },
+    Target { name: "hdf5_open", body: hdf5_open },
+    Target { name: "map_text", body: map_text },
 ];
 
 /// The input is a physical SIONlib file.

@@ -20,12 +20,14 @@
 
 mod align;
 mod blob;
+mod blob_map;
 mod cdf;
 mod cdf_writer;
 mod ffrecord;
 mod foundation;
 mod gsd;
 mod gsd_writer;
+mod hdf5;
 mod host;
 mod sion;
 mod sion_layout;
