@@ -78,3 +78,6 @@ gsd_suite 5.0.1
 trajectories 5.0.1 150
 trajectories 3.4.1 50
 trajectories 3.3.2 50
+need_debian hdf5-tools
+need_python h5py
+agree hdf5 "$target/venv/bin/python" tests/interop/hdf5_blob.py tests/golden/hdf5

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use striae_core::field::Table;
-use striae_core::{cdf, ffrecord, gsd, sion};
+use striae_core::{cdf, ffrecord, gsd, hdf5, sion};
 use striae_inspect::finding::Kind;
 
 /// Each specification and the tables of the code that it describes.
@@ -12,6 +12,7 @@ const SPECIFICATIONS: &[(&str, &[&Table])] = &[
     ("spec/gsd.md", gsd::raw::TABLES),
     ("spec/ffrecord.md", ffrecord::raw::TABLES),
     ("spec/cdf.md", cdf::raw::TABLES),
+    ("spec/blob.md", hdf5::raw::TABLES),
 ];
 
 /// The top folder of the repository.
@@ -105,6 +106,7 @@ fn the_kinds_of_findings_are_listed() {
         ("SIONlib files", striae_inspect::sion::FindingKind::KINDS),
         ("GSD files", striae_inspect::gsd::FindingKind::KINDS),
         ("ffrecord files", striae_inspect::ffrecord::FindingKind::KINDS),
+        ("Decomposition maps", striae_inspect::blob::map::FindingKind::KINDS),
     ] {
         let (_, list) = text.split_once(&format!("## {format}\n")).unwrap();
         let list = list.split("\n## ").next().unwrap();
