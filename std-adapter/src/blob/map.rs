@@ -6,14 +6,16 @@ use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::verify::Verify;
 use std::io::{self, Write};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::blob::map as inspect;
 
 pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_and_merge};
-pub use striae_inspect::blob::map::{Decomposition, FindingKind, NetCdf, Summary};
+pub use striae_inspect::blob::map::{
+    Decomposition, FindingKind, Lists, NetCdf, Order, Origin, Summary,
+};
 
 /// A problem or an unusual fact in a map.
 pub type Finding = finding::Finding<FindingKind>;
@@ -94,6 +96,25 @@ impl Map {
     #[must_use]
     pub fn decomposition(&self, id: NonZeroU32) -> Option<&Decomposition> {
         self.map.decomposition(id)
+    }
+
+    /// How a set of `nprocs` processes was written by the map at `path`. `blobs` are the requests of
+    /// the blobs of all subfiles, or of some.
+    ///
+    /// # Errors
+    /// See [`open`](Self::open); by [`Rule::FillStarts`] the map may be an error, which does not
+    /// count.
+    pub fn origin(
+        path: impl AsRef<Path>,
+        nprocs: NonZeroU64,
+        blobs: &[Lists],
+    ) -> Result<Origin, Error> {
+        let path = path.as_ref();
+        let right = Self::open(path)?;
+        let wrong = Self::open_by(path, Rule::FillStarts).ok();
+        let wrong = wrong.as_ref().unwrap_or(&right);
+        let by_rule = [(Rule::Nreqs, &right.map), (Rule::FillStarts, &wrong.map)];
+        Ok(inspect::origin(by_rule, nprocs, blobs))
     }
 
     /// Writes a netCDF map, which gets its name when it is complete.

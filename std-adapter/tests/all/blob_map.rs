@@ -4,11 +4,11 @@
 use crate::run::{output, refused, striae};
 use serde_json::{Value, json};
 use std::fs;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::blob::Map;
-use striae::blob::map::{NetCdf, Request, Rule};
+use striae::blob::map::{Lists, NetCdf, Order, Origin, Request, Rule};
 use striae::cdf::File;
 
 fn golden(name: &str) -> PathBuf {
@@ -250,4 +250,71 @@ fn maps_for_different_numbers_of_ranks_are_not_joined() {
     let out = dir.path().join("out.nc");
     let plain = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/cdf/cdf1_empty.nc");
     refused(&["convert", text(&plain), text(&out)], 2, "only netCDF files that are maps");
+}
+
+/// The requests of the blobs of a variable-centric subfile.
+fn blobs_of(path: &Path) -> Vec<Lists> {
+    let file = File::open(path).unwrap();
+    let header = file.header();
+    let column = |name: &str| file.read::<i32>(file.variable(name).unwrap()).unwrap();
+    let nblobs = header.dims().find(|dim| dim.name == "nblobs").unwrap().length as usize;
+    let mut blobs = vec![Lists::new(); nblobs];
+    for id in (1..).take_while(|id| header.variable(&format!("D{id}.nreqs")).is_some()) {
+        let nreqs = column(&format!("D{id}.nreqs"));
+        let [offsets, lengths] = ["offsets", "lengths"].map(|end| column(&format!("D{id}.{end}")));
+        let most = offsets.len() / nblobs;
+        for (blob, lists) in blobs.iter_mut().enumerate() {
+            let row = blob * most..blob * most + nreqs[blob] as usize;
+            let pairs = offsets[row.clone()].iter().zip(&lengths[row]);
+            let request =
+                |(&offset, &len): (&i32, &i32)| Request { offset: offset as u64, len: len as u64 };
+            lists.push(pairs.map(request).collect());
+        }
+    }
+    blobs
+}
+
+/// Sets of E3SM-IO are those that its map, our rules and our sort and merge make.
+#[test]
+fn the_blobs_of_real_sets_are_those_of_their_maps() {
+    for (set, base, map, subfiles, nprocs) in [
+        ("f4_n4_s1", "blob_h1", "map_f_tiny_4p.nc", 1, 4),
+        ("f5h_n5_s1", "blob_h1", "map_f_holes_5p.nc", 1, 5),
+        ("f8_n8_s1", "blob_h1", "map_f_tiny_8p.nc", 1, 8),
+        ("f8_n10_s2", "blob_h1", "map_f_tiny_8p.nc", 2, 10),
+        ("f8_n8_s3rr", "blob_h1", "map_f_tiny_8p.nc", 3, 8),
+        ("i7_n7_s3", "blob_h0", "map_i_tiny_7p.nc", 3, 7),
+    ] {
+        let Some(map) = shared(map) else { return };
+        let folder = map.parent().unwrap().join("../blob").join(set);
+        let paths = (0..subfiles).map(|number| folder.join(format!("{base}.nc.{number:04}")));
+        let mut blobs: Vec<_> = paths.flat_map(|path| blobs_of(&path)).collect();
+        assert_eq!(blobs.len(), nprocs, "{set}");
+        let nprocs = NonZeroU64::new(nprocs as u64).unwrap();
+        let expected = Origin { rule: Rule::Nreqs, order: Order::Merged, matching: blobs.len() };
+        assert_eq!(Map::origin(&map, nprocs, &blobs).unwrap(), expected, "{set}");
+        let list = blobs.iter_mut().flatten().find(|list| !list.is_empty()).unwrap();
+        list[0].len += 1;
+        let one_less = Origin { matching: blobs.len() - 1, ..expected };
+        assert_eq!(Map::origin(&map, nprocs, &blobs).unwrap(), one_less, "{set}");
+    }
+}
+
+/// The map of the I case tells the rules and the orders apart.
+#[test]
+fn the_rule_and_the_order_of_a_set_are_found() {
+    let Some(path) = shared("map_i_case_16p.nc") else { return };
+    for rule in [Rule::Nreqs, Rule::FillStarts] {
+        let map = Map::open_by(&path, rule).unwrap();
+        for order in [Order::Merged, Order::Kept] {
+            let nprocs = NonZeroU64::new(6).unwrap();
+            let of = |process| -> Lists {
+                let lists = map.decompositions().iter();
+                lists.map(|one| one.of_process(process, nprocs, order)).collect()
+            };
+            let blobs: Vec<_> = (0..6).map(of).collect();
+            let expected = Origin { rule, order, matching: 6 };
+            assert_eq!(Map::origin(&path, nprocs, &blobs).unwrap(), expected);
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! Decomposition maps in memory: text maps of PIO and netCDF maps of E3SM-IO.
 
 mod finding;
+mod origin;
 mod verify;
 mod write;
 
 pub use finding::{FindingKind, error_facts};
+pub use origin::{Lists, Order, Origin, origin};
 pub use verify::{Summary, verify};
 pub use write::{NetCdf, text};
 
