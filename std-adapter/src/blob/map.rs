@@ -61,8 +61,8 @@ impl Map {
         Ok(Self { path: path.into(), map })
     }
 
-    /// Opens several maps as one: the decompositions are numbered in the order of the files. E3SM-IO
-    /// makes a map of text maps in this way.
+    /// Opens several maps as one: the decompositions are numbered in the order of the files.
+    /// E3SM-IO makes a map of text maps in this way.
     ///
     /// # Errors
     /// [`MapError::Nprocs`] if they are for different numbers of ranks; see [`open`](Self::open).
@@ -98,8 +98,8 @@ impl Map {
         self.map.decomposition(id)
     }
 
-    /// How a set of `nprocs` processes was written by the map at `path`. `blobs` are the requests of
-    /// the blobs of all subfiles, or of some.
+    /// How a set of `nprocs` processes was written by the map at `path`. `blobs` are the requests
+    /// of the blobs of all subfiles, or of some.
     ///
     /// # Errors
     /// See [`open`](Self::open); by [`Rule::FillStarts`] the map may be an error, which does not
@@ -185,7 +185,7 @@ fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
 /// # Errors
 /// An error of the operating system.
 pub fn is_map(path: impl AsRef<Path>) -> Result<bool, Error> {
-    Ok(matches!(kind_of(path.as_ref())?, Some(_)))
+    Ok(kind_of(path.as_ref())?.is_some())
 }
 
 /// Whether the file at `path` is a text map.

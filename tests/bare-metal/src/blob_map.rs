@@ -103,6 +103,7 @@ entries! {
             Error::TooLarge { value: line, max: 0 },
             Error::NotMap,
         ] {
+            core::hint::black_box(error.blames_caller());
             write!(Text, "{error}")?;
         }
         Ok(0)

@@ -181,6 +181,18 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+impl Error {
+    /// Whether the caller is to blame and not the file.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        match self {
+            Self::Nprocs { .. } | Self::TooLarge { .. } => true,
+            Self::Cdf(error) => error.blames_caller(),
+            _ => false,
+        }
+    }
+}
+
 impl From<crate::cdf::Error> for Error {
     fn from(error: crate::cdf::Error) -> Self {
         Self::Cdf(error)

@@ -102,6 +102,7 @@ impl Failure {
             ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),
             ErrorKind::Cdf(kind) => !kind.blames_caller(),
             ErrorKind::Blob(kind) => !kind.blames_caller(),
+            ErrorKind::Map(error) => !error.blames_caller(),
             _ => false,
         }
     }

@@ -90,17 +90,28 @@ findings! {
     |facts| of_run(facts, *id, request),
     |f| write!(f, "D{id}: {} has no elements", Named(request));
 
-    /// No rank has these elements.
+    /// No rank has some elements of the array: the place of the first hole, the number of holes,
+    /// and the number of all elements in holes as the value.
     Note "hole" Hole {
         /// The decomposition.
         id: NonZeroU32,
-        /// The first element, from 0.
+        /// The first element of the first hole, from 0.
         offset: u64,
-        /// The number of elements.
+        /// The number of elements of the first hole.
         len: u64,
+        /// The number of holes.
+        count: u64,
+        /// The number of elements of all holes.
+        elements: u64,
     }
-    |facts| Facts { decomposition: Some(id.get()), ..facts.span(*offset, *len) },
-    |f| write!(f, "D{id}: no rank has the {len} elements from {offset} on");
+    |facts| Facts { decomposition: Some(id.get()), ..facts.span(*offset, *len) }
+        .count(*count)
+        .value(*elements),
+    |f| write!(
+        f,
+        "D{id}: no rank has {elements} elements in {count} holes, the first of {len} elements from \
+         {offset} on"
+    );
 
     /// Some ranks have requests that fill holes. E3SM-IO without `-u` then reads wrong requests for
     /// the ranks from this one on.

@@ -156,7 +156,7 @@ fn decomposition(read: &Decomposition, report: &mut Report<'_>) {
     sum.nprocs = read.nprocs;
     sum.requests = sum.requests.saturating_add(read.count());
     let (id, grid) = (read.id(), read.grid());
-    let mut runs = read.runs();
+    let (mut runs, mut holes) = (read.runs(), None);
     for fault in Faults::new(&mut runs, grid) {
         report.add(match fault {
             Fault::Empty(request) => FindingKind::Empty { id, request },
@@ -165,7 +165,16 @@ fn decomposition(read: &Decomposition, report: &mut Report<'_>) {
                 FindingKind::Inside { id, first, second }
             }
             Fault::Overlap { first, second } => FindingKind::Across { id, first, second },
-            Fault::Hole { offset, len } => FindingKind::Hole { id, offset, len },
+            Fault::Hole { offset, len } => {
+                let (_, count, elements) = holes.unwrap_or(((offset, len), 0_u64, 0_u64));
+                let first = holes.map_or((offset, len), |(first, ..)| first);
+                let elements = elements.saturating_add(len);
+                holes = Some((first, count.saturating_add(1), elements));
+                continue;
+            }
         });
+    }
+    if let Some(((offset, len), count, elements)) = holes {
+        report.add(FindingKind::Hole { id, offset, len, count, elements });
     }
 }
