@@ -85,6 +85,8 @@ pub fn agrees(data: &[u8], page_len: usize) {
     match viewed {
         Ok(sum) => assert_eq!(found, Ok(sum), "pages of {page_len}"),
         Err(DriveError::Format(Fault::Miss(Miss::Page { len }))) => assert!(page_len < len),
+        // An attribute of many dimensions is longer than 4 such pages.
+        Err(DriveError::Format(Fault::Miss(Miss::Pages))) => assert!(page_len < 256),
         Err(DriveError::Format(fault)) => assert_eq!(found, Err(fault), "pages of {page_len}"),
         Err(error) => panic!("{error:?}"),
     }
@@ -102,7 +104,7 @@ pub fn hdf5_open(data: &[u8]) {
             for name in [&b"header_blob"[..], b"data_blob", b"dataset_00"] {
                 let linear = Search::default().dataset(data, file.root(), name);
                 match file.dataset(name, &mut memory) {
-                    Err(DriveError::Format(Fault::Miss(Miss::Page { .. }))) => {}
+                    Err(DriveError::Format(Fault::Miss(Miss::Page { .. } | Miss::Pages))) => {}
                     Err(DriveError::Format(error)) => assert_eq!(linear, Err(error)),
                     found => assert_eq!(linear, Ok(found.unwrap())),
                 }

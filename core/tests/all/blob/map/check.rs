@@ -82,7 +82,7 @@ proptest! {
             prop_assert_eq!(holes[at], at < total && owners[at] == 0);
         }
         prop_assert_eq!(overlaps > 0, owners.iter().any(|&owners| owners > 1));
-        let is_outside = |run: &&Run| run.len > 0 && total as u64 <= run.end() - 1;
+        let is_outside = |run: &&Run| run.len > 0 && (total as u64) < run.end();
         prop_assert_eq!(outside, runs.iter().filter(is_outside).count());
         prop_assert_eq!(empty, runs.iter().filter(|run| run.len == 0).count());
     }

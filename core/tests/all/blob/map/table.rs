@@ -105,8 +105,9 @@ fn the_rule_decides_who_has_what() {
     let (counts, offsets) = (raw(b"D1.raw_nreqs"), raw(b"D1.raw_offsets"));
     let mut rest = &offsets[..];
     let mut right = [0, 0];
-    for rank in 0..16 {
-        let (elements, after) = rest.split_at(counts[rank] as usize);
+    assert_eq!(counts.len(), 16);
+    for (rank, &count) in counts.iter().enumerate() {
+        let (elements, after) = rest.split_at(count as usize);
         rest = after;
         for (number, rule) in [Rule::Nreqs, Rule::FillStarts].into_iter().enumerate() {
             let list = &lists(&map, 1, rule)[rank];
