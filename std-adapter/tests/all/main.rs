@@ -17,6 +17,7 @@ mod address;
 mod bench;
 mod blob;
 mod blob_map;
+mod cdf;
 mod cdf_write;
 mod direct_verbs;
 mod direct_write;

@@ -12,7 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use striae_core::cdf::define::FILL_VALUE;
-use striae_core::cdf::layout::LargeVars;
+use striae_core::cdf::layout::{LargeVars, padded};
 use striae_core::cdf::{Error, Layout, Type};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -345,7 +345,10 @@ impl<S: ReadAt + ?Sized, W: WriteAt> Copy<'_, S, W> {
     fn fixed(&mut self, header: &Header, variable: Variable<'_>) -> Copied<S, W> {
         let first = variable.layout().first;
         let have = header.head().file_len.saturating_sub(first.offset()).min(first.len());
-        self.span(first.part(0, have).unwrap_or(first), first.offset())?;
+        // With the padding, which is as good as any.
+        let end = first.offset().saturating_add(padded(first.len()).unwrap_or(u64::MAX));
+        let end = end.min(header.head().file_len);
+        self.span(Span::between(first.offset(), end).unwrap_or(Span::ZERO), first.offset())?;
         let missing = first.skip(have);
         let fill = fill_value(variable);
         let size = fill.len().max(1);

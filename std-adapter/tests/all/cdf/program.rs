@@ -1,0 +1,150 @@
+//! What the program prints and makes.
+
+use super::{all, golden, list};
+use crate::run::{hex_sha256, output, refused};
+use serde_json::{Value, json};
+use std::fs;
+
+fn listing(path: &str) -> Value {
+    serde_json::from_slice(&output(&["ls", "--json", path])).unwrap()
+}
+
+/// An attribute of a list, as the golden file's description has it.
+fn described(attribute: &Value) -> Value {
+    json!({
+        "name": attribute["name"], "type": attribute["type"], "n": attribute["count"],
+        "value": attribute["value"],
+    })
+}
+
+#[test]
+fn a_listing_says_all_that_the_header_says() {
+    for (path, expected) in all() {
+        let found = listing(&path);
+        assert_eq!((&found["format"], &found["version"]), (&json!("cdf"), &expected["version"]));
+        for (dim, expected) in list(&found["dims"]).iter().zip(list(&expected["dims"])) {
+            assert_eq!(dim["name"], expected["name"]);
+            assert_eq!(dim["unlimited"], expected["unlimited"]);
+            let records = dim["unlimited"].as_bool().unwrap();
+            let length = if records { &found["numrecs"] } else { &expected["len"] };
+            assert_eq!(&dim["length"], length, "{path}");
+        }
+        let attributes: Vec<_> = list(&found["attributes"]).iter().map(described).collect();
+        assert_eq!(attributes, list(&expected["gatts"]), "{path}");
+        let (variables, vars) = (list(&found["variables"]), list(&expected["vars"]));
+        assert_eq!(variables.len(), vars.len());
+        for (variable, expected) in variables.iter().zip(vars) {
+            for field in ["name", "type", "record", "begin", "vsize"] {
+                assert_eq!(variable[field], expected[field], "{path}");
+            }
+            let attributes: Vec<_> = list(&variable["attributes"]).iter().map(described).collect();
+            assert_eq!(attributes, list(&expected["atts"]), "{path}");
+        }
+    }
+}
+
+#[test]
+fn cat_writes_each_variable_by_its_address() {
+    for (path, expected) in all() {
+        let addresses = String::from_utf8(output(&["ls", "--addresses", &path])).unwrap();
+        let vars = list(&expected["vars"]);
+        assert_eq!(addresses.lines().count(), vars.len());
+        for (address, expected) in addresses.lines().zip(vars).take(5) {
+            let bytes = output(&["cat", &path, address]);
+            assert_eq!(expected["sha256_be"], hex_sha256(&bytes), "{path} {address}");
+            let name = expected["name"].as_str().unwrap();
+            assert_eq!(output(&["cat", &path, "--variable", name]), bytes);
+        }
+    }
+}
+
+#[test]
+fn cat_writes_regions_and_text() {
+    let path = golden("cdf1_onerec_short.nc");
+    let text = |args: &[&str]| {
+        let all = [&["cat", "--text", &path, "variable/r"], args].concat();
+        String::from_utf8(output(&all)).unwrap()
+    };
+    assert_eq!(text(&[]), "0 1 2\n3 4 5\n6 7 8\n9 10 11\n");
+    assert_eq!(text(&["--start", "1,1"]), "4 5\n7 8\n10 11\n");
+    assert_eq!(text(&["--start", "1,0", "--count", "2,2", "--stride", "2,2"]), "3 5\n9 11\n");
+    refused(&["cat", &path, "variable/r", "--start", "1"], 2, "each of the 2 dimensions");
+    refused(&["cat", &path, "variable/r", "--start", "4,0", "--count", "1,1"], 2, "no index 4");
+    refused(&["cat", &path, "variable/rr"], 1, "did you mean r?");
+    refused(&["cat", &path, "variable/r", "--rows", "0..1"], 2, "--rows is for GSD files");
+    refused(&["cat", &path, "task/1"], 2, "variable/NAME");
+}
+
+#[test]
+fn extract_makes_arrays_of_numpy() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("arrays");
+    let path = golden("cdf1_onerec_short.nc");
+    output(&["extract", &path, out.to_str().unwrap()]);
+    let array = fs::read(out.join("r.npy")).unwrap();
+    let text = "{'descr': '>i2', 'fortran_order': False, 'shape': (4, 3), }";
+    assert!(array[10..].starts_with(text.as_bytes()));
+    assert_eq!(array[128..], output(&["cat", &path, "variable/r"]));
+    refused(&["extract", &path, out.to_str().unwrap()], 2, "exists already");
+    let one = dir.path().join("one");
+    output(&["extract", &path, one.to_str().unwrap(), "variable/r*"]);
+    assert_eq!(fs::read_dir(one).unwrap().count(), 1);
+}
+
+#[test]
+fn golden_files_are_sound_and_recover_to_the_same_listing() {
+    let dir = tempfile::tempdir().unwrap();
+    for (number, (path, _)) in all().into_iter().enumerate() {
+        output(&["verify", &path]);
+        let new = dir.path().join(format!("{number}.nc"));
+        let new = new.to_str().unwrap();
+        output(&["recover", &path, new]);
+        let (mut one, mut other) = (listing(&path), listing(new));
+        for listing in [&mut one, &mut other] {
+            listing["path"] = Value::Null;
+        }
+        assert_eq!(one, other);
+        output(&["verify", new]);
+        output(&["map", &path]);
+    }
+}
+
+#[test]
+fn a_lost_number_of_records_is_found_and_one_that_is_too_large_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let (damaged, new) = (dir.path().join("damaged.nc"), dir.path().join("new.nc"));
+    let [damaged, new] = [&damaged, &new].map(|path| path.to_str().unwrap());
+    let bytes = fs::read(golden("cdf1_onerec_short.nc")).unwrap();
+    for (numrecs, status) in [(u32::MAX, 0), (0, 1), (77, 1)] {
+        let mut wrong = bytes.clone();
+        wrong[4..8].copy_from_slice(&numrecs.to_be_bytes());
+        fs::write(damaged, wrong).unwrap();
+        crate::run::striae(&["recover", "--force", damaged, new]).assert().code(status);
+        assert_eq!(fs::read(new).unwrap(), bytes, "{numrecs}");
+    }
+}
+
+#[test]
+fn dump_prints_every_field_and_cdl_every_value() {
+    let path = golden("cdf1_onerec_short.nc");
+    let dump: Value = serde_json::from_slice(&output(&["dump", "--json", &path])).unwrap();
+    let names: Vec<_> =
+        list(&dump).iter().map(|line| line["name"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names[..3], ["header.magic", "header.numrecs", "list.tag"]);
+    for name in ["dim.length[0]", "var.ndims[0]", "var.dimid[0][0]", "var.begin[1]"] {
+        assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+    }
+    // Every byte of the header is that of one field, or padding.
+    let mut end = 0;
+    for line in list(&dump).iter().filter(|line| line["offset"].is_u64()) {
+        let offset = line["offset"].as_u64().unwrap();
+        assert!((end..end + 4).contains(&offset), "{line}");
+        end = offset + line["len"].as_u64().unwrap();
+    }
+    let cdl = String::from_utf8(output(&["dump", "--cdl", &path])).unwrap();
+    assert!(cdl.starts_with("netcdf cdf1_onerec_short {\ndimensions:\n"), "{cdl}");
+    assert!(cdl.contains("\n r =\n  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 ;\n"), "{cdl}");
+    let sion =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
+    refused(&["dump", "--cdl", sion], 2, "--cdl is for netCDF files");
+}
