@@ -76,6 +76,13 @@ pub enum Error {
         /// The blob, from 0.
         blob: u32,
     },
+    /// The caller: a subfile has no blob.
+    NoBlobs,
+    /// The caller: a variable does not have the dimensions of its decomposition.
+    Partition {
+        /// The number of the canonical variable.
+        varid: u64,
+    },
     /// The caller: memory for a table is too short.
     Memory {
         /// The number of entries that are needed.
@@ -91,7 +98,7 @@ impl Error {
     /// Whether the caller is to blame and not the file.
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
-        matches!(self, Self::Memory { .. })
+        matches!(self, Self::Memory { .. } | Self::NoBlobs | Self::Partition { .. })
     }
 }
 
@@ -131,6 +138,10 @@ impl fmt::Display for Error {
                 )
             }
             Self::Size { blob } => write!(f, "blob {blob} is larger than any file"),
+            Self::NoBlobs => f.write_str("a subfile must have at least one blob"),
+            Self::Partition { varid } => {
+                write!(f, "variable {varid} does not have the dimensions of its decomposition")
+            }
             Self::Memory { need, room } => {
                 write!(f, "{need} entries are too many, there is memory for {room}")
             }

@@ -6,6 +6,8 @@
 //! | [`layout`] | the places of a blob's elements, in both layouts |
 //! | [`walk`] | machine: finds the blobs of a process-centric subfile |
 //! | [`find`] | where elements of the canonical array are: maps, regions |
+//! | [`define`] | the definition of a subfile's header |
+//! | [`distribute`] | ranks, processes, subfiles, shares of blobs |
 //! | [`map`] | decomposition maps, from which sets are written |
 //! | [`error`] | errors |
 //!
@@ -16,6 +18,8 @@
 //! In the variable-centric layout it is a CDF-5 file, and the blobs of a variable follow each
 //! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
 
+pub mod define;
+pub mod distribute;
 pub mod error;
 pub mod find;
 pub mod layout;
@@ -23,6 +27,8 @@ pub mod map;
 pub mod names;
 pub mod walk;
 
+pub use define::{Decomposition, Group, Partition, Subfile};
+pub use distribute::Shares;
 pub use error::Error;
 pub use find::{Gather, Piece, Place, Run, Runs, Take};
 pub use layout::{Content, Fixed, Share, Width};

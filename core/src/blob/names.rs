@@ -3,6 +3,7 @@
 //! All other dimensions, variables and attributes are those of the canonical file.
 
 use crate::cdf::Type;
+use crate::store::copy_front;
 use core::fmt;
 use core::num::NonZeroU32;
 
@@ -14,6 +15,10 @@ pub const NUM_DECOMPOSITIONS: &str = "num_decompositions";
 pub const NUM_SUBFILES: &str = "num_subfiles";
 /// The attributes of a file that the canonical file does not have, in their order.
 pub const FILE_ATTRIBUTES: [&str; 3] = [GLOBAL_NPROCS, NUM_DECOMPOSITIONS, NUM_SUBFILES];
+
+/// Attribute of a file that only striae writes: the rank of the process of each blob. It stands
+/// after the canonical attributes.
+pub const WORLD_RANKS: &str = "world_ranks";
 
 /// Attribute of a decomposed variable: its decomposition, from 1.
 pub const DECOMPOSITION_ID: &str = "decomposition_ID";
@@ -116,6 +121,17 @@ const ROWS: [(Part, &str, Option<Stored>); 7] = {
 };
 
 impl Part {
+    /// All parts: variables, then dimensions.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Nreqs,
+        Self::BlobStart,
+        Self::BlobCount,
+        Self::Offsets,
+        Self::Lengths,
+        Self::Nelems,
+        Self::MaxNreqs,
+    ];
+
     /// The variables of a decomposition, in definition order.
     pub const VARIABLES: [Self; 5] =
         [Self::Nreqs, Self::BlobStart, Self::BlobCount, Self::Offsets, Self::Lengths];
@@ -169,7 +185,7 @@ pub enum Name {
     },
 }
 
-const NBLOBS: &str = "nblobs";
+pub(super) const NBLOBS: &str = "nblobs";
 
 impl Name {
     /// The meaning of a name; `None` for the name of something canonical. A name with an `id`
@@ -200,6 +216,46 @@ impl fmt::Display for Name {
             Self::Nblobs => f.write_str(NBLOBS),
             Self::Of { id, part } => write!(f, "D{id}.{}", part.suffix()),
         }
+    }
+}
+
+/// A name, such as `D3.fill_starts`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named {
+    bytes: [u8; 24],
+    len: usize,
+}
+
+impl Named {
+    pub(super) const EMPTY: Self = Self { bytes: [0; 24], len: 0 };
+
+    pub(super) fn new(id: NonZeroU32, suffix: &str) -> Self {
+        let mut name = Self::EMPTY;
+        name.put(b"D");
+        let mut weight = 1_000_000_000_u32;
+        while weight > 0 {
+            if weight <= id.get() {
+                let digit = id.get().checked_div(weight).unwrap_or(0) % 10;
+                name.put(&[b'0'.saturating_add(u8::try_from(digit).unwrap_or(0))]);
+            }
+            weight /= 10;
+        }
+        name.put(b".");
+        name.put(suffix.as_bytes());
+        name
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let place = self.bytes.get_mut(self.len..).unwrap_or_default();
+        self.len = self.len.saturating_add(copy_front(bytes, place));
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 }
 

@@ -3,14 +3,19 @@
 use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
-use core::num::NonZeroU32;
+use core::num::{NonZeroU32, NonZeroU64};
+use striae_core::blob::distribute::{outside, ranks_of, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
+use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Error, Fixed, Gather, Name, Part, Place, Run, Runs, Share, Take, Walk, Width,
+    Content, Decomposition, Error, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs, Share,
+    Shares, Subfile, Take, Walk, Width,
 };
-use striae_core::cdf::{Layout, Region};
+use striae_core::cdf::{
+    Alignment, Define, Definition, DimDef, Layout, Plan, Region, Type, VarDef, Version,
+};
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::step::drive_read;
@@ -45,6 +50,33 @@ entries! {
         let sum = sum ^ share.in_values(first, recsize).ok_or(Fail)?.end();
         let [offsets, lengths] = share.requests(begin).ok_or(Fail)?;
         Ok(sum ^ offsets.end() ^ lengths.end() ^ share.map_len().ok_or(Fail)?)
+    }
+
+    fn gate_blob_distribute(bytes, process: u64, nprocs: u64, nranks: u64) {
+        let nprocs = NonZeroU64::new(nprocs).ok_or(Fail)?;
+        let ranks = ranks_of(process, nprocs, nranks);
+        let subfile = subfile_of(ranks.start, nprocs, ranks.end).ok_or(Fail)?;
+        let grid = Grid::new(&[nranks, 3]).ok_or(Fail)?;
+        let request = Request { offset: usize_to_u64(bytes.len()), len: process };
+        let mut shares = Shares::default();
+        let share = shares.push(subfile, process).ok_or(Fail)?;
+        let outside = outside(&[request], grid).map_or(0, Request::end);
+        Ok(share.start ^ shares.nelems() ^ shares.max_nreqs() ^ outside)
+    }
+
+    fn gate_blob_define(bytes, nelems: u64, nreqs: u64, number: u64, nblobs: u64) {
+        let dims = [DimDef::record("time"), DimDef { name: "cell", length: 9 }];
+        let var = VarDef { name: "heat", nc_type: Type::Double, dimids: &[0, 1] };
+        let canonical = Definition { dims: &dims, attrs: &[], vars: &[(var, &[])] };
+        let mut decompositions = [Decomposition::new(&[1], nelems, nreqs)];
+        let partitions = [Some(Partition { decomposition: bytes.len(), global_dimids: &[0, 1] })];
+        let group = Group { global_nprocs: 2, num_subfiles: 1, nblobs, world_ranks: Some(&[3]) };
+        let subfile = Subfile::new(&canonical, group, &mut decompositions, &partitions);
+        let subfile = subfile.map_err(|_| Fail)?;
+        let sum = subfile.dim(number).map_or(0, |dim| dim.length);
+        let len = subfile.attr(Some(number), nelems).map_or(0, |attr| attr.values.len());
+        let plan = Plan::new(&subfile, Version::Cdf5, Alignment::default()).map_err(|_| Fail)?;
+        Ok(sum ^ usize_to_u64(len) ^ plan.header_len() ^ subfile.nmaps())
     }
 
     fn gate_blob_width(_bytes, len: u64, decomposition: usize, whole: u64, nreqs: u64, blob: u32) {

@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::error::{Column, Error};
+use crate::blob::names::Named;
 use crate::cdf::{self, Reader, Type};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
@@ -121,7 +122,7 @@ impl Table {
     ) -> Result2<Self, S> {
         let wrong = |column| DriveError::Format(Error::Column { id, column });
         let mut column = |column: Column| {
-            let variable = file.variable(Named::new(id, column).as_bytes(), window);
+            let variable = file.variable(Named::new(id, column.suffix()).as_bytes(), window);
             let Some(variable) = variable.map_err(from_cdf)? else { return Ok(None) };
             let first = variable.layout.first;
             let is_table = variable.var.nc_type == Type::Int
@@ -140,7 +141,7 @@ impl Table {
         if offsets.len() != lengths.len() {
             return Err(wrong(Column::Lengths));
         }
-        let dims = file.attr(None, Named::new(id, Column::Dims).as_bytes(), window);
+        let dims = file.attr(None, Named::new(id, Column::Dims.suffix()).as_bytes(), window);
         let dims = dims.map_err(from_cdf)?.filter(|attr| attr.nc_type == Type::Int);
         let dims = dims.ok_or(wrong(Column::Dims))?.values;
         Ok(Self { id, dims, nreqs, fill_starts, offsets, lengths })
@@ -204,38 +205,5 @@ fn from_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
         DriveError::Format(error) => DriveError::Format(error.into()),
         DriveError::Ended { offset } => DriveError::Ended { offset },
         DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-    }
-}
-
-/// A name, such as `D3.fill_starts`.
-struct Named {
-    bytes: [u8; 24],
-    len: usize,
-}
-
-impl Named {
-    fn new(id: NonZeroU32, column: Column) -> Self {
-        let mut name = Self { bytes: [0; 24], len: 0 };
-        name.put(b"D");
-        let mut weight = 1_000_000_000_u32;
-        while weight > 0 {
-            if weight <= id.get() {
-                let digit = id.get().checked_div(weight).unwrap_or(0) % 10;
-                name.put(&[b'0'.saturating_add(u8::try_from(digit).unwrap_or(0))]);
-            }
-            weight /= 10;
-        }
-        name.put(b".");
-        name.put(column.suffix().as_bytes());
-        name
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        let place = self.bytes.get_mut(self.len..).unwrap_or_default();
-        self.len = self.len.saturating_add(crate::store::copy_front(bytes, place));
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
     }
 }
