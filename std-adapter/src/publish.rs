@@ -55,6 +55,7 @@ pub use unfinished::abandon_all;
 pub struct Publish {
     hidden: Hidden,
     name: OsString,
+    numbering: Numbering,
     nfiles: NonZeroU32,
     force: bool,
     /// Permissions of a file that replaces no other, before the umask.
@@ -68,6 +69,24 @@ impl Publish {
     /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set; an error of the
     /// operating system.
     pub fn new(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
+        Self::of(path, nfiles, force, Numbering::Set)
+    }
+
+    /// Prepares to make `nfiles` files `PATH.0000`, `PATH.0001` and so on, as the subfiles of a
+    /// blob set are named.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new).
+    pub fn subfiles(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
+        Self::of(path, nfiles, force, Numbering::Subfiles)
+    }
+
+    fn of(
+        path: &Path,
+        nfiles: NonZeroU32,
+        force: bool,
+        numbering: Numbering,
+    ) -> Result<Self, Error> {
         let no_name = || Error::new(path, io::Error::from(io::ErrorKind::InvalidInput));
         let name = path.file_name().ok_or_else(no_name)?.to_owned();
         let folder = match path.parent() {
@@ -76,17 +95,17 @@ impl Publish {
         };
         let mut are_links = false;
         for number in 0..nfiles.get() {
-            let path = path.with_file_name(sibling(&name, number));
+            let path = path.with_file_name(numbering.name(&name, number));
             are_links |= destination(&path, force)? != path;
         }
-        let first = destination(&folder.join(&name), force)?;
+        let first = destination(&folder.join(numbering.name(&name, 0)), force)?;
         let place = first.parent().unwrap_or(folder);
         let hidden = Hidden::new(place, folder).map_err(|error| Error::new(path, error))?;
         if are_links {
-            let names = (0..nfiles.get()).map(|number| sibling(&name, number));
+            let names = (0..nfiles.get()).map(|number| numbering.name(&name, number));
             hidden.destinations(names, force)?;
         }
-        Ok(Self { hidden, name, nfiles, force, mode: None })
+        Ok(Self { hidden, name, numbering, nfiles, force, mode: None })
     }
 
     /// Gives new files the permissions of the file at `path`, as `cp` does, unless they replace a
@@ -101,7 +120,7 @@ impl Publish {
     /// The hidden path at which to make file `number`.
     #[must_use]
     pub fn hidden(&self, number: u32) -> PathBuf {
-        self.hidden.path().join(sibling(&self.name, number))
+        self.hidden.path().join(self.numbering.name(&self.name, number))
     }
 
     /// Gives all files their names. With `durable`, returns only after the files and their names
@@ -116,7 +135,8 @@ impl Publish {
     pub fn finish(self, durable: bool) -> Result<(), Error> {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
-        let names = (1..nfiles).chain([0]).map(|number| sibling(&self.name, number));
+        let numbers = (1..nfiles).chain([0]);
+        let names = numbers.map(|number| self.numbering.name(&self.name, number));
         let files = self.hidden.destinations(names, self.force)?;
         for File { name, to } in &files {
             let from = self.hidden.path().join(name);
@@ -255,10 +275,25 @@ fn link(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn sibling(name: &OsStr, number: u32) -> OsString {
-    let mut name = name.to_owned();
-    name.push(Sibling(number).to_string());
-    name
+/// How the files of a set are named.
+#[derive(Debug, Clone, Copy)]
+enum Numbering {
+    /// `NAME`, `NAME.000001`, ...
+    Set,
+    /// `NAME.0000`, `NAME.0001`, ...
+    Subfiles,
+}
+
+impl Numbering {
+    /// The name of a file of the set.
+    fn name(self, name: &OsStr, number: u32) -> OsString {
+        let mut name = name.to_owned();
+        match self {
+            Self::Set => name.push(Sibling(number).to_string()),
+            Self::Subfiles => name.push(format!(".{number:04}")),
+        }
+        name
+    }
 }
 
 #[cfg(test)]

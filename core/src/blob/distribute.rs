@@ -1,28 +1,8 @@
-//! Who has what: ranks of a map to processes, processes to subfiles, and their shares.
+//! Who has what: the subfiles of processes, and the shares of blobs.
 
 use super::layout::Share;
 use super::map::{Grid, Request};
 use core::num::NonZeroU64;
-use core::ops::Range;
-
-/// The ranks of a map whose requests a process writes: as many for each process as for the others,
-/// or one more for the first ones (`read_decomp.cpp:190`).
-///
-/// ```
-/// use core::num::NonZeroU64;
-/// use striae_core::blob::distribute::ranks_of;
-///
-/// let ranks = |process| ranks_of(process, NonZeroU64::new(3).unwrap(), 8);
-/// assert_eq!([ranks(0), ranks(1), ranks(2)], [0..3, 3..6, 6..8]);
-/// ```
-#[must_use]
-pub const fn ranks_of(process: u64, nprocs: NonZeroU64, nranks: u64) -> Range<u64> {
-    let (each, more) = (nranks / nprocs.get(), nranks % nprocs.get());
-    let extra = if process < more { process } else { more };
-    let start = process.saturating_mul(each).saturating_add(extra);
-    let count = if process < more { each.saturating_add(1) } else { each };
-    start..start.saturating_add(count)
-}
 
 /// The subfile of a process, if each subfile has processes that follow each other, as if they ran
 /// on one node; `None` if `rank * nsubfiles` exceeds `u64::MAX`.

@@ -7,7 +7,7 @@
 //! | [`walk`] | machine: finds the blobs of a process-centric subfile |
 //! | [`find`] | where elements of the canonical array are: maps, regions |
 //! | [`define`] | the definition of a subfile's header |
-//! | [`distribute`] | ranks, processes, subfiles, shares of blobs |
+//! | [`distribute`] | the subfiles of processes, shares of blobs |
 //! | [`map`] | decomposition maps, from which sets are written |
 //! | [`error`] | errors |
 //!

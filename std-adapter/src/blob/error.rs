@@ -1,5 +1,6 @@
 //! Errors of blob files.
 
+use super::builder::error::BuildError;
 use crate::shown::Shown;
 use std::io;
 use striae_core::blob::{Error, Name};
@@ -94,6 +95,8 @@ pub enum ErrorKind {
         /// The type.
         nc_type: cdf::Type,
     },
+    /// A new set cannot be made.
+    Build(BuildError),
 }
 
 impl ErrorKind {
@@ -103,7 +106,7 @@ impl ErrorKind {
         match self {
             Self::Cdf(error) => error.blames_caller(),
             Self::Format(error) => error.blames_caller(),
-            Self::Value { .. } => true,
+            Self::Value { .. } | Self::Build(_) => true,
             _ => false,
         }
     }
@@ -151,6 +154,7 @@ impl std::fmt::Display for ErrorKind {
             }
             Self::Missing => f.write_str("is missing"),
             Self::NoSubfile => f.write_str("no subfile of the set can be read"),
+            Self::Build(error) => error.fmt(f),
             Self::Value { text, nc_type } => {
                 write!(f, "\"{}\" is no value of type {nc_type}", Shown::new(&**text))
             }

@@ -1,5 +1,5 @@
-//! Blob files of E3SM-IO: reads decomposed arrays from any number of subfiles, and the maps that
-//! they are written by.
+//! Blob files of E3SM-IO: reads and writes decomposed arrays in any number of subfiles, and the
+//! maps that they are written by.
 //!
 //! ```
 //! use striae::blob::Set;
@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod builder;
 mod canonical;
 mod convert;
 pub(crate) mod error;
@@ -24,18 +25,23 @@ mod extract;
 mod grammar;
 pub mod map;
 mod names;
+mod pack;
 mod plan;
 mod read;
 mod runs;
 mod set;
 mod subfile;
 
+pub use builder::error::BuildError;
+pub use builder::{Builder, Rank, Writer};
 pub use convert::{Convert, Converted, parse_fill};
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub use map::Map;
+pub use pack::Pack;
 pub use set::{Decomposition, Lost, OpenOptions, Set};
 pub use striae_core::blob::Error;
+pub use striae_core::blob::map::Request;
 pub use subfile::Container;
 
 pub(crate) use names::first_subfile;

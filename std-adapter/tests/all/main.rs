@@ -19,6 +19,7 @@ mod blob;
 mod blob_map;
 mod cdf;
 mod cdf_write;
+mod blob_written;
 mod direct_verbs;
 mod direct_write;
 mod ffrecord;

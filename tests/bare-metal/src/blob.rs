@@ -4,7 +4,7 @@ use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
-use striae_core::blob::distribute::{outside, ranks_of, subfile_of};
+use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
@@ -54,8 +54,7 @@ entries! {
 
     fn gate_blob_distribute(bytes, process: u64, nprocs: u64, nranks: u64) {
         let nprocs = NonZeroU64::new(nprocs).ok_or(Fail)?;
-        let ranks = ranks_of(process, nprocs, nranks);
-        let subfile = subfile_of(ranks.start, nprocs, ranks.end).ok_or(Fail)?;
+        let subfile = subfile_of(process, nprocs, nranks).ok_or(Fail)?;
         let grid = Grid::new(&[nranks, 3]).ok_or(Fail)?;
         let request = Request { offset: usize_to_u64(bytes.len()), len: process };
         let mut shares = Shares::default();

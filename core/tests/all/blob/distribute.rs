@@ -1,22 +1,8 @@
-//! Ranks, processes and subfiles: every one is in exactly one group, and groups are even.
+//! Processes and subfiles: groups are even, and requests are inside of the array.
 
 use core::num::NonZeroU64;
-use striae_core::blob::distribute::{outside, ranks_of, subfile_of};
+use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::map::{Grid, Request};
-
-#[test]
-fn every_rank_of_a_map_has_one_process() {
-    for nprocs in 1..20_u64 {
-        for nranks in 0..40 {
-            let ranks = |process| ranks_of(process, NonZeroU64::new(nprocs).unwrap(), nranks);
-            let all: Vec<_> = (0..nprocs).flat_map(ranks).collect();
-            assert_eq!(all, (0..nranks).collect::<Vec<_>>());
-            let counts: Vec<_> = (0..nprocs).map(|process| ranks(process).count()).collect();
-            assert!(counts.is_sorted_by(|one, next| one >= next));
-            assert!(counts[0] - counts[counts.len() - 1] <= 1);
-        }
-    }
-}
 
 #[test]
 fn every_subfile_has_ranks_that_follow_each_other() {

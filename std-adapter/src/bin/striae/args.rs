@@ -2,10 +2,12 @@
 
 mod cat;
 mod frames;
+mod pack;
 mod several;
 
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
+pub(crate) use pack::{PackBlob, PackContainer};
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;
@@ -170,14 +172,17 @@ pub(crate) enum Verb {
     #[command(flatten)]
     File(FileVerb),
     /// Make a SIONlib set, an ffrecord file or a decomposition map from files: one task, sample or
-    /// decomposition from each.
+    /// decomposition from each; or a blob set from a netCDF file.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
 striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
 striae pack --format ffrecord train.ffr images/*.jpg\n  \
-striae pack --format map case.nc piodecomp*.dat\n\n\
+striae pack --format map case.nc piodecomp*.dat\n  \
+striae pack --format blob --map case.nc --subfiles 4 --like old.nc.0000 new.nc whole.nc\n\n\
 Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
 pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, in \
 the order of their numbers.\n\n\
+A blob set is made of one netCDF file, OUT.0000, OUT.0001 and so on. A variable without a \
+decomposition in --decomposition or --like gets the one with its dimensions.\n\n\
 Global ranks count from 0. The new file or set appears when it is complete.")]
     Pack(PackArgs),
     /// Measure the performance of this machine.
@@ -398,6 +403,8 @@ pub(crate) struct PackArgs {
     #[arg(long)]
     pub(crate) seal: bool,
     #[command(flatten)]
+    pub(crate) blob: PackBlob,
+    #[command(flatten)]
     pub(crate) layout: Layout,
 }
 
@@ -409,6 +416,8 @@ pub(crate) enum PackFormat {
     Ffrecord,
     /// A netCDF map of E3SM-IO, one decomposition a map file.
     Map,
+    /// A blob set of E3SM-IO, of one netCDF file and a decomposition map.
+    Blob,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -141,6 +141,7 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
         PackFormat::Sion => Format::Sion,
         PackFormat::Ffrecord => Format::Ffrecord,
         PackFormat::Map => Format::Cdf,
+        PackFormat::Blob => Format::Blob,
     };
     flags::check_pack(args, given, format)?;
     check_sources(args)?;
@@ -148,6 +149,7 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
         PackFormat::Sion => sion::pack(args),
         PackFormat::Ffrecord => ffrecord::pack(args),
         PackFormat::Map => decomposition::pack(args),
+        PackFormat::Blob => blob::pack(args),
     }
 }
 

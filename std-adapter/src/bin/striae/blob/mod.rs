@@ -2,6 +2,7 @@
 
 mod info;
 mod list;
+mod pack;
 
 use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs, FileVerb};
 use crate::failure::{Failure, Sound, complain};
@@ -12,6 +13,8 @@ use std::path::Path;
 use striae::blob::{Convert, Extract, OpenOptions, Set, parse_fill};
 use striae::cdf::Variable;
 use striae::{Error, Format};
+
+pub(crate) use pack::pack;
 
 /// The most lines about missing subfiles.
 const LINES: usize = 10;

@@ -1,0 +1,47 @@
+//! The arguments of pack for blob sets.
+
+use clap::Args as ClapArgs;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Options for blob sets")]
+pub(crate) struct PackBlob {
+    /// The decomposition map, a netCDF file of E3SM-IO.
+    #[arg(long, value_name = "MAP")]
+    pub(crate) map: Option<PathBuf>,
+    /// Write N subfiles, each with processes that follow each other. Default: 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) subfiles: Option<NonZeroU32>,
+    /// Write a blob for each of N processes; each has the elements of several ranks of the map.
+    /// Default: one for each rank of the map.
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<NonZeroU32>,
+    /// The container of the subfiles. Default: cdf.
+    #[arg(long)]
+    pub(crate) container: Option<PackContainer>,
+    /// Keep requests in the order of the map; they are sorted and merged otherwise.
+    #[arg(long)]
+    pub(crate) unsorted: bool,
+    /// Decompose variable VAR by decomposition K of the map, from 1; 0 writes it whole. May be
+    /// repeated.
+    #[arg(long, value_name = "VAR=K", value_parser = decomposition)]
+    pub(crate) decomposition: Vec<(String, u32)>,
+    /// Decompose variables as in this blob set.
+    #[arg(long, value_name = "BLOB")]
+    pub(crate) like: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PackContainer {
+    /// CDF-5 files, variable by variable.
+    Cdf,
+    /// HDF5 files, process by process.
+    Hdf5,
+}
+
+fn decomposition(text: &str) -> Result<(String, u32), String> {
+    let (name, id) = text.rsplit_once('=').ok_or("must be VAR=K")?;
+    let id = id.parse().map_err(|_| "K must be the number of a decomposition")?;
+    Ok((name.to_owned(), id))
+}

@@ -1,0 +1,241 @@
+//! [`Builder`]: new sets, written by threads that stand for the processes of a program.
+
+mod header;
+pub(crate) mod error;
+mod tables;
+mod writer;
+
+use super::Container;
+use crate::error::Error;
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use error::BuildError;
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
+use striae_core::blob::distribute::{outside, subfile_of};
+use striae_core::blob::map::{Grid, Request};
+use striae_core::cdf::Define;
+pub use writer::{Rank, Writer};
+
+/// Makes a set of a canonical definition and of the requests of each rank.
+///
+/// ```
+/// use striae::blob::{Builder, Request};
+/// use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
+/// use std::num::NonZeroU32;
+///
+/// // Two ranks have 3 cells each.
+/// let heat = VarDef { name: "heat", nc_type: Type::Double, dimids: &[0, 1] };
+/// let dims = [DimDef::record("time"), DimDef { name: "cell", length: 6 }];
+/// let canonical = Definition { dims: &dims, attrs: &[], vars: &[(heat, &[])] };
+/// let requests = vec![vec![Request { offset: 0, len: 3 }], vec![Request { offset: 3, len: 3 }]];
+///
+/// # let folder = std::env::temp_dir().join(format!("striae-builder-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("heat.nc");
+/// let nprocs = NonZeroU32::new(2).unwrap();
+/// let builder = Builder::new(&canonical, nprocs).decomposition(&[1], requests).decomposed(0, 0);
+/// let writer = builder.create(&path)?; // heat.nc.0000
+/// std::thread::scope(|scope| {
+///     let ranks = [0, 1].map(|rank| writer.rank(rank).unwrap());
+///     for rank in ranks {
+///         scope.spawn(move || rank.put("heat", 0, &[1.5, 2.5, 3.5]));
+///     }
+/// });
+/// writer.close()?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder<'d, D: ?Sized> {
+    definition: &'d D,
+    nprocs: NonZeroU32,
+    decompositions: Vec<Decomposed>,
+    partitions: BTreeMap<u64, usize>,
+    container: Container,
+    subfiles: NonZeroU32,
+    grouping: Option<Vec<u32>>,
+    world_ranks: Option<bool>,
+    records: Option<u64>,
+    force: bool,
+}
+
+/// A decomposition: its canonical dimensions, and the requests of each rank.
+#[derive(Debug)]
+struct Decomposed {
+    dimids: Vec<u64>,
+    requests: Vec<Vec<Request>>,
+}
+
+/// The ranks of a subfile, in the order of their blobs.
+type Members = Vec<u32>;
+
+impl<'d, D: Define + ?Sized> Builder<'d, D> {
+    /// A set of the arrays of `definition` that `nprocs` ranks write: one CDF-5 file.
+    #[must_use]
+    pub const fn new(definition: &'d D, nprocs: NonZeroU32) -> Self {
+        Self {
+            definition,
+            nprocs,
+            decompositions: Vec::new(),
+            partitions: BTreeMap::new(),
+            container: Container::Cdf,
+            subfiles: NonZeroU32::MIN,
+            grouping: None,
+            world_ranks: None,
+            records: None,
+            force: false,
+        }
+    }
+
+    /// Adds a decomposition of arrays with these dimensions, without the record dimension.
+    /// `requests` are those of each rank: its elements are written in their order.
+    #[must_use]
+    pub fn decomposition(mut self, dimids: &[u64], requests: Vec<Vec<Request>>) -> Self {
+        self.decompositions.push(Decomposed { dimids: dimids.to_vec(), requests });
+        self
+    }
+
+    /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other variables
+    /// are whole: the first rank of each subfile writes them.
+    #[must_use]
+    pub fn decomposed(mut self, varid: u64, decomposition: usize) -> Self {
+        self.partitions.insert(varid, decomposition);
+        self
+    }
+
+    /// Sets the container. Default: CDF-5.
+    #[must_use]
+    pub const fn container(mut self, container: Container) -> Self {
+        self.container = container;
+        self
+    }
+
+    /// Writes this number of subfiles. Each gets ranks that follow each other, as many as the
+    /// others or one fewer.
+    #[must_use]
+    pub fn subfiles(mut self, subfiles: NonZeroU32) -> Self {
+        self.subfiles = subfiles;
+        self.grouping = None;
+        self
+    }
+
+    /// Gives the rank `r` to subfile `subfile_of[r]`.
+    #[must_use]
+    pub fn grouping(mut self, subfile_of: Vec<u32>) -> Self {
+        let count = subfile_of.iter().max().map_or(1, |last| last.saturating_add(1));
+        self.subfiles = NonZeroU32::new(count).unwrap_or(NonZeroU32::MAX);
+        self.grouping = Some(subfile_of);
+        self
+    }
+
+    /// Sets whether each subfile stores the ranks of its blobs, in the attribute `world_ranks`,
+    /// which E3SM-IO does not have. Default: only if [`grouping`](Self::grouping) gives a subfile
+    /// other ranks than [`subfiles`](Self::subfiles) does.
+    #[must_use]
+    pub const fn world_ranks(mut self, store: bool) -> Self {
+        self.world_ranks = Some(store);
+        self
+    }
+
+    /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5 set
+    /// has as many records as are written by default.
+    #[must_use]
+    pub const fn records(mut self, records: u64) -> Self {
+        self.records = Some(records);
+        self
+    }
+
+    /// Replaces existing subfiles of this name when the new ones are complete and on the disk.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// The requests of a rank in a decomposition.
+    pub(crate) fn requests(&self, decomposition: usize, rank: u32) -> &[Request] {
+        let of = self.decompositions.get(decomposition);
+        let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+        of.and_then(|of| of.requests.get(rank)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The ranks of each subfile.
+    fn members(&self) -> Result<(Vec<Members>, bool), BuildError> {
+        let (nprocs, count) = (self.nprocs.get(), self.subfiles.get());
+        let block = |rank: u32| {
+            let subfile = subfile_of(rank.into(), NonZeroU64::from(self.nprocs), count.into());
+            subfile.and_then(|subfile| u32::try_from(subfile).ok()).unwrap_or(u32::MAX)
+        };
+        if let Some(given) = self.grouping.as_ref().map(Vec::len) {
+            if u32::try_from(given) != Ok(nprocs) {
+                return Err(BuildError::Ranks { given, nprocs });
+            }
+        }
+        if count > nprocs {
+            return Err(BuildError::NoRank { subfile: nprocs });
+        }
+        let mut members = vec![Members::new(); usize::try_from(count).unwrap_or(0)];
+        let mut is_block = true;
+        for rank in 0..nprocs {
+            let index = usize::try_from(rank).unwrap_or(usize::MAX);
+            let subfile = match &self.grouping {
+                Some(grouping) => grouping.get(index).copied().unwrap_or(0),
+                None => block(rank),
+            };
+            is_block &= subfile == block(rank);
+            let of = usize::try_from(subfile).ok().and_then(|of| members.get_mut(of));
+            of.ok_or(BuildError::NoRank { subfile })?.push(rank);
+        }
+        match (0..).zip(&members).find(|(_, ranks)| ranks.is_empty()) {
+            Some((subfile, _)) => Err(BuildError::NoRank { subfile }),
+            None => Ok((members, is_block)),
+        }
+    }
+
+    /// Checks that all requests are those of the ranks, and inside the arrays.
+    fn check(&self) -> Result<(), BuildError> {
+        for (id, decomposition) in (1_u32..).zip(&self.decompositions) {
+            let (nprocs, given) = (self.nprocs.get(), decomposition.requests.len());
+            if u32::try_from(given) != Ok(nprocs) {
+                return Err(BuildError::Ranks { given, nprocs });
+            }
+            let lengths = decomposition.dimids.iter().map(|&dimid| self.definition.dim(dimid));
+            let lengths: Option<Vec<_>> = lengths.map(|dim| Some(dim?.length)).collect();
+            let grid = lengths.and_then(|lengths| Grid::new(&lengths));
+            let grid = grid.ok_or(BuildError::Dims { id })?;
+            for (rank, requests) in (0_u32..).zip(&decomposition.requests) {
+                if let Some(request) = outside(requests, grid) {
+                    return Err(BuildError::Outside { id, rank, request, total: grid.total() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the subfiles `PATH.0000`, `PATH.0001` and so on, with headers and maps but without
+    /// values. They get their names when [`Writer::close`] has found them complete.
+    ///
+    /// # Errors
+    /// [`BuildError`]; [`Exists`](crate::error::ErrorKind::Exists); an error of the operating
+    /// system.
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
+        let path = path.as_ref();
+        let at = |error: BuildError| Error::new(path, error);
+        self.check().map_err(at)?;
+        let (members, is_block) = self.members().map_err(at)?;
+        let world_ranks = self.world_ranks.unwrap_or(!is_block);
+        let publish = Publish::subfiles(path, self.subfiles, self.force)?;
+        let plan = header::Plan::new(self, world_ranks);
+        let plan = plan.map_err(|error| Error::new(path, error))?;
+        let mut subfiles = Vec::new();
+        for (number, members) in (0..).zip(&members) {
+            let to = Writer::final_path(path, number);
+            let made = PosixFile::create(&publish.hidden(number), false).map_err(Into::into);
+            let made = made.and_then(|file| plan.subfile(members, &file));
+            subfiles.push(made.map_err(|kind| Error::new(&to, kind))?);
+        }
+        Ok(Writer::new(path, publish, self.force, plan, subfiles, &members))
+    }
+}

@@ -1,0 +1,159 @@
+//! Errors of new sets.
+
+use crate::shown::Shown;
+use striae_core::blob::map::Request;
+
+/// Why a set cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Requests or subfiles are not given for as many ranks as there are.
+    Ranks {
+        /// The number of ranks given.
+        given: usize,
+        /// The number of ranks.
+        nprocs: u32,
+    },
+    /// A subfile would have no rank.
+    NoRank {
+        /// The number of the subfile.
+        subfile: u32,
+    },
+    /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
+    Dims {
+        /// The decomposition, from 1.
+        id: u32,
+    },
+    /// A request is not inside the array, or cannot be stored.
+    Outside {
+        /// The decomposition, from 1.
+        id: u32,
+        /// The rank.
+        rank: u32,
+        /// The request.
+        request: Request,
+        /// The number of elements of the array.
+        total: u64,
+    },
+    /// Two requests of a rank overlap.
+    Overlap {
+        /// The decomposition, from 1.
+        id: u32,
+        /// The rank.
+        rank: u32,
+        /// The first element that both have.
+        offset: u64,
+    },
+    /// An HDF5 set needs the number of records when it is made.
+    NoRecords,
+    /// The set would be larger than any file.
+    Size,
+    /// The set has another number of ranks.
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// The number of ranks.
+        nprocs: u32,
+    },
+    /// The set has fewer records.
+    Record {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The record.
+        record: u64,
+        /// The number of records.
+        records: u64,
+    },
+    /// A variable that is not decomposed is written by the first rank of a subfile only.
+    NotFirst {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The rank that wrote it.
+        rank: u32,
+    },
+    /// A rank has not written all its elements.
+    Incomplete {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The record.
+        record: u64,
+        /// The rank.
+        rank: u32,
+    },
+    /// More than one decomposition has the dimensions of a variable.
+    Ambiguous {
+        /// The name of the variable.
+        name: Box<str>,
+        /// Two of the decompositions, from 1.
+        ids: [u32; 2],
+    },
+    /// A variable cannot be decomposed in this way: its dimensions are others.
+    NotOfShape {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The decomposition, from 1.
+        id: u32,
+    },
+    /// It is not clear which dimensions of the file are those of a decomposition.
+    WhichDims {
+        /// The decomposition, from 1.
+        id: u32,
+    },
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ranks { given, nprocs } => {
+                write!(f, "{given} ranks are given, the set has {nprocs}")
+            }
+            Self::NoRank { subfile } => write!(f, "subfile {subfile} would have no rank"),
+            Self::Dims { id } => {
+                write!(f, "decomposition {id}: its dimensions do not have fixed lengths")
+            }
+            Self::Outside { id, rank, request, total } => write!(
+                f,
+                "decomposition {id}, rank {rank}: {} elements from {} are not in the array of \
+                 {total}, or cannot be stored",
+                request.len, request.offset
+            ),
+            Self::Overlap { id, rank, offset } => {
+                write!(f, "decomposition {id}, rank {rank}: two requests have element {offset}")
+            }
+            Self::NoRecords => f.write_str("an HDF5 set needs the number of records"),
+            Self::Size => f.write_str("would be larger than any file"),
+            Self::NoSuchRank { rank, nprocs } => {
+                write!(f, "there is no rank {rank}, the set has {nprocs}")
+            }
+            Self::Record { name, record, records } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name}: there is no record {record} of {records}")
+            }
+            Self::NotFirst { name, rank } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name} is not decomposed: rank {rank} does not write it")
+            }
+            Self::Incomplete { name, record, rank } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "rank {rank} has not written record {record} of variable {name}")
+            }
+            Self::Ambiguous { name, ids: [one, other] } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name}: decompositions {one} and {other} have its dimensions")
+            }
+            Self::NotOfShape { name, id } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name} does not have the dimensions of decomposition {id}")
+            }
+            Self::WhichDims { id } => {
+                write!(f, "decomposition {id}: it is not clear which dimensions it has")
+            }
+        }
+    }
+}
+
+impl From<BuildError> for crate::error::ErrorKind {
+    fn from(error: BuildError) -> Self {
+        Self::Blob(crate::blob::ErrorKind::Build(error))
+    }
+}

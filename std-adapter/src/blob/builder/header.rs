@@ -1,0 +1,231 @@
+//! The header and the maps of a subfile, and where its values go.
+
+use super::error::BuildError;
+use super::tables::Tables;
+use super::{Builder, Container, Members};
+use crate::error::ErrorKind;
+use crate::posix::PosixFile;
+use std::collections::HashMap;
+use striae_core::blob::layout::{maps_len, width_of_blob};
+use striae_core::blob::{Content, Decomposition, Group, Partition, Share, Subfile, Width};
+use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
+use striae_core::endian::ByteOrder;
+use striae_core::hdf5;
+use striae_core::store::usize_to_u64;
+use striae_inspect::cdf::Header;
+
+/// A canonical variable.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) name: Box<str>,
+    pub(super) nc_type: Type,
+    pub(super) is_record: bool,
+    /// Index of its decomposition.
+    pub(super) decomposition: Option<usize>,
+    /// The bytes of all values, or of those of one record.
+    pub(super) len: u64,
+    /// Process-centric: what the variables before it have in a blob.
+    before: Before,
+}
+
+/// The parts of a [`Width`].
+#[derive(Debug, Default, Clone)]
+struct Before {
+    whole: u64,
+    elements: Box<[u64]>,
+}
+
+/// Where the values of a subfile go.
+#[derive(Debug)]
+pub(super) enum Places {
+    /// Variable-centric: the begin of each variable, and the bytes from record to record.
+    Values { begins: Box<[u64]>, recsize: u64, plan: CdfPlan },
+    /// Process-centric: the place of the variables of each blob.
+    Blobs { starts: Box<[u64]>, end: u64 },
+}
+
+/// A subfile without values.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// For each blob the share in each decomposition.
+    pub(super) shares: Vec<Box<[Share]>>,
+    pub(super) places: Places,
+}
+
+/// What all subfiles have, and from what each is made.
+#[derive(Debug)]
+pub(super) struct Plan<'b, 'd, D: ?Sized> {
+    builder: &'b Builder<'d, D>,
+    world_ranks: bool,
+    pub(super) variables: Vec<Variable>,
+    pub(super) names: HashMap<Box<str>, usize>,
+    /// For each variable its dimensions.
+    dimids: Vec<Vec<i32>>,
+    /// For each decomposition its dimensions.
+    decomposed: Vec<Vec<i32>>,
+    /// Process-centric: the bytes of all variables in a blob.
+    all: Before,
+}
+
+fn narrow(dimids: &[u64]) -> Result<Vec<i32>, ErrorKind> {
+    let dimids = dimids.iter().map(|&dimid| i32::try_from(dimid));
+    dimids.collect::<Result<_, _>>().map_err(|_| BuildError::Size.into())
+}
+
+
+impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
+    pub(super) fn new(builder: &'b Builder<'d, D>, world_ranks: bool) -> Result<Self, ErrorKind> {
+        let (definition, mut variables) = (builder.definition, Vec::new());
+        let (mut dimids, mut names) = (Vec::new(), HashMap::new());
+        let mut memory = vec![0; builder.decompositions.len()];
+        let mut width = Width::new(&mut memory);
+        for (varid, var) in (0..).map_while(|varid| Some((varid, definition.var(varid)?))) {
+            let length = |&dimid| definition.dim(dimid).map_or(0, |dim| dim.length);
+            let is_record = var.dimids.first().is_some_and(|dimid| length(dimid) == 0);
+            let mut own = var.dimids.iter().skip(is_record.into()).map(length);
+            let len = own.try_fold(var.nc_type.size(), u64::checked_mul);
+            let len = len.ok_or(BuildError::Size)?;
+            let decomposition = builder.partitions.get(&varid).copied();
+            let before = Before { whole: width.whole(), elements: width.elements().into() };
+            let records = if is_record { builder.records.unwrap_or(0) } else { 1 };
+            let content = match decomposition {
+                None => len.checked_mul(records).map(|len| Content::Whole { len }),
+                Some(decomposition) => var.nc_type.size().checked_mul(records).map(|len| {
+                    Content::Elements { decomposition, len }
+                }),
+            };
+            content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
+            let (name, nc_type): (Box<str>, _) = (var.name.into(), var.nc_type);
+            names.insert(name.clone(), variables.len());
+            dimids.push(narrow(var.dimids)?);
+            variables.push(Variable { name, nc_type, is_record, decomposition, len, before });
+        }
+        let decomposed = builder.decompositions.iter().map(|of| narrow(&of.dimids));
+        let decomposed = decomposed.collect::<Result<_, _>>()?;
+        let all = Before { whole: width.whole(), elements: width.elements().into() };
+        if builder.container == Container::Hdf5 && builder.records.is_none() {
+            return Err(BuildError::NoRecords.into());
+        }
+        Ok(Self { builder, world_ranks, variables, names, dimids, decomposed, all })
+    }
+
+    pub(super) const fn container(&self) -> Container {
+        self.builder.container
+    }
+
+    pub(super) const fn records(&self) -> Option<u64> {
+        self.builder.records
+    }
+
+    /// Writes the header and the maps of the subfile of these ranks.
+    pub(super) fn subfile(&self, ranks: &Members, file: &PosixFile) -> Result<Made, ErrorKind> {
+        let tables = Tables::new(&self.builder.decompositions, ranks).ok_or(BuildError::Size)?;
+        let mut decompositions: Vec<_> = self
+            .decomposed
+            .iter()
+            .zip(&tables.sums)
+            .map(|(dimids, sum)| Decomposition::new(dimids, sum.nelems(), sum.max_nreqs()))
+            .collect();
+        let partitions: Vec<_> = self
+            .variables
+            .iter()
+            .zip(&self.dimids)
+            .map(|(variable, global_dimids)| {
+                let decomposition = variable.decomposition?;
+                Some(Partition { decomposition, global_dimids })
+            })
+            .collect();
+        let world: Vec<_> = ranks.iter().map(|&rank| rank.cast_signed()).collect();
+        let group = Group {
+            global_nprocs: self.builder.nprocs.get().cast_signed(),
+            num_subfiles: self.builder.subfiles.get().cast_signed(),
+            nblobs: usize_to_u64(ranks.len()),
+            world_ranks: self.world_ranks.then_some(&world),
+        };
+        let subfile = Subfile::new(self.builder.definition, group, &mut decompositions, &partitions)?;
+        let plan = CdfPlan::new(&subfile, Version::Cdf5, Alignment::default())?;
+        match self.builder.container {
+            Container::Cdf => {
+                let bytes = encode(&subfile, &plan, 0, None)?;
+                let header = Header::parse(&bytes, ByteOrder::Big)?;
+                let begins: Vec<_> = header.variables().map(|variable| variable.begin()).collect();
+                let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
+                let (maps, begins) = begins.split_at_checked(maps).unwrap_or_default();
+                file.write_all_at(0, &bytes)?;
+                for (&begin, table) in maps.iter().zip(tables.columns()) {
+                    file.write_all_at(begin, &table)?;
+                }
+                let (begins, recsize) = (begins.into(), plan.recsize());
+                let places = Places::Values { begins, recsize, plan };
+                Ok(Made { shares: tables.shares, places })
+            }
+            Container::Hdf5 => self.process_centric(&subfile, &plan, tables, file),
+        }
+    }
+
+    fn process_centric(
+        &self,
+        subfile: &Subfile<'_, D>,
+        plan: &CdfPlan,
+        tables: Tables<'_>,
+        file: &PosixFile,
+    ) -> Result<Made, ErrorKind> {
+        let records = self.builder.records.unwrap_or(0);
+        let bytes = encode(subfile, plan, records, Some(ByteOrder::Little))?;
+        let (mut starts, mut at) = (Vec::new(), 0_u64);
+        for (blob, shares) in (0..).zip(&tables.shares) {
+            let maps = maps_len(shares).and_then(|len| at.checked_add(len));
+            let maps = maps.ok_or(BuildError::Size)?;
+            starts.push(maps);
+            let len = width_of_blob(self.all.whole, &self.all.elements, blob, shares);
+            at = len.and_then(|len| maps.checked_add(len)).ok_or(BuildError::Size)?;
+        }
+        let container = hdf5::Container::new(usize_to_u64(bytes.len()), at);
+        let container = container.ok_or(BuildError::Size)?;
+        let data = container.data().offset();
+        file.write_all_at(0, &container.metadata())?;
+        file.write_all_at(container.header().offset(), &bytes)?;
+        let mut place = data;
+        for ((blob, start), shares) in (0..).zip(&mut starts).zip(&tables.shares) {
+            file.write_all_at(place, &tables.of_blob(blob))?;
+            *start = start.saturating_add(data); // the end of the data is in a u64
+            let len = width_of_blob(
+                self.all.whole,
+                &self.all.elements,
+                u32::try_from(blob).unwrap_or(u32::MAX),
+                shares,
+            );
+            place = start.saturating_add(len.unwrap_or(0));
+        }
+        let places = Places::Blobs { starts: starts.into(), end: container.data().end() };
+        Ok(Made { shares: tables.shares, places })
+    }
+}
+
+impl Variable {
+    /// Process-centric: the bytes of the variables before it in a blob.
+    pub(super) fn before(&self, blob: u32, shares: &[Share]) -> Option<u64> {
+        width_of_blob(self.before.whole, &self.before.elements, blob, shares)
+    }
+}
+
+/// The header as bytes: as it is embedded in HDF5 files if an order is given.
+fn encode<D: Define + ?Sized>(
+    subfile: &Subfile<'_, D>,
+    plan: &CdfPlan,
+    numrecs: u64,
+    embedded: Option<ByteOrder>,
+) -> Result<Vec<u8>, ErrorKind> {
+    let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
+    let mut window = vec![0; 1 << 16];
+    let encode = Encode::new(subfile, plan, numrecs, &mut window)?;
+    let encode = match embedded {
+        Some(order) => encode.embedded(order),
+        None => encode,
+    };
+    match encode.run(&mut &mut bytes[..]) {
+        Ok(()) => Ok(bytes),
+        Err(striae_core::step::DriveError::Format(error)) => Err(error.into()),
+        Err(_) => Err(BuildError::Size.into()), // never: the memory is as long as the header
+    }
+}

@@ -1,0 +1,380 @@
+//! [`Writer`] and [`Rank`]: values of a new set.
+
+use super::error::BuildError;
+use super::header::{Made, Places, Plan, Variable};
+use super::{Container, Members};
+use crate::cdf::ErrorKind as CdfError;
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::publish::Publish;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use striae_core::blob::Share;
+use striae_core::cdf::{Define, Values};
+use striae_core::endian::ByteOrder;
+use striae_core::store::usize_to_u64;
+use striae_inspect::cdf::Element;
+use zerocopy::IntoBytes;
+
+/// Bytes that are converted at once; a multiple of the size of every type.
+const PIECE: usize = 1 << 18;
+
+/// A new set. Ranks hand over their values in any order, many threads at once; nothing is kept in
+/// memory. If this is dropped without [`close`](Self::close), no file is left.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    publish: Publish,
+    durable: bool,
+    container: Container,
+    records: Option<u64>,
+    /// The number of records so far.
+    written: AtomicU64,
+    variables: Vec<Variable>,
+    names: HashMap<Box<str>, usize>,
+    subfiles: Vec<Subfile>,
+    ranks: Vec<Known>,
+}
+
+/// A subfile, which is open while a [`Rank`] of it exists.
+#[derive(Debug)]
+struct Subfile {
+    file: Mutex<Weak<PosixFile>>,
+    made: Made,
+}
+
+/// A rank: its blob, and which records of which variables it has written, a bit for each.
+#[derive(Debug, Default)]
+struct Known {
+    subfile: u32,
+    blob: u32,
+    done: Mutex<Vec<u64>>,
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Writer {
+    pub(super) fn new<D: Define + ?Sized>(
+        path: &Path,
+        publish: Publish,
+        durable: bool,
+        plan: Plan<'_, '_, D>,
+        subfiles: Vec<Made>,
+        members: &[Members],
+    ) -> Self {
+        let count = members.iter().map(Vec::len).sum();
+        let mut ranks: Vec<_> = std::iter::repeat_with(Known::default).take(count).collect();
+        for (subfile, members) in (0..).zip(members) {
+            for (blob, &rank) in (0..).zip(members) {
+                if let Some(known) = ranks.get_mut(index(rank)) {
+                    (known.subfile, known.blob) = (subfile, blob);
+                }
+            }
+        }
+        let subfiles = subfiles.into_iter().map(|made| Subfile { file: Mutex::default(), made });
+        let (container, records) = (plan.container(), plan.records());
+        Self {
+            path: path.to_owned(),
+            publish,
+            durable,
+            container,
+            records,
+            written: AtomicU64::new(records.unwrap_or(0)),
+            variables: plan.variables,
+            names: plan.names,
+            subfiles: subfiles.collect(),
+            ranks,
+        }
+    }
+
+    /// The path that a subfile gets.
+    pub(super) fn final_path(path: &Path, number: u32) -> PathBuf {
+        let mut path = path.as_os_str().to_owned();
+        path.push(format!(".{number:04}"));
+        path.into()
+    }
+
+    fn error(&self, subfile: u32, kind: impl Into<ErrorKind>) -> Error {
+        Error::new(&Self::final_path(&self.path, subfile), kind)
+    }
+
+    /// The file of a subfile, which is opened if no rank has it open.
+    fn open(&self, number: u32) -> Result<Arc<PosixFile>, Error> {
+        let subfile = self.subfiles.get(index(number));
+        let none = || self.error(number, BuildError::NoRank { subfile: number });
+        let mut file =
+            subfile.ok_or_else(none)?.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = file.upgrade() {
+            return Ok(file);
+        }
+        let opened = PosixFile::open_rw(&self.publish.hidden(number));
+        let opened = Arc::new(opened.map_err(|error| self.error(number, error))?);
+        *file = Arc::downgrade(&opened);
+        Ok(opened)
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn nprocs(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The number of subfiles.
+    #[must_use]
+    pub fn nsubfiles(&self) -> u32 {
+        u32::try_from(self.subfiles.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The ranks of some subfiles.
+    pub(crate) fn ranks_of(&self, subfiles: Range<u32>) -> impl Iterator<Item = u32> + '_ {
+        let ranks = (0..).zip(&self.ranks);
+        ranks.filter(move |(_, known)| subfiles.contains(&known.subfile)).map(|(rank, _)| rank)
+    }
+
+    /// A rank, for the thread that has its values. Its subfile is open until it is dropped.
+    ///
+    /// # Errors
+    /// [`BuildError::NoSuchRank`]; an error of the operating system.
+    pub fn rank(&self, rank: u32) -> Result<Rank<'_>, Error> {
+        let known = self.ranks.get(index(rank)).ok_or_else(|| {
+            let nprocs = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
+            Error::new(&self.path, BuildError::NoSuchRank { rank, nprocs })
+        })?;
+        Ok(Rank { writer: self, rank, known, file: self.open(known.subfile)? })
+    }
+
+    fn shares(&self, known: &Known) -> &[Share] {
+        let subfile = self.subfiles.get(index(known.subfile));
+        let shares = subfile.and_then(|subfile| subfile.made.shares.get(index(known.blob)));
+        shares.map_or(&[], |shares| shares)
+    }
+
+    /// The bytes that a rank writes of a record of a variable.
+    fn len(&self, known: &Known, variable: &Variable) -> u64 {
+        match variable.decomposition {
+            None if known.blob == 0 => variable.len,
+            None => 0,
+            Some(of) => {
+                let share = self.shares(known).get(of);
+                share.map_or(0, |share| share.count.saturating_mul(variable.nc_type.size()))
+            }
+        }
+    }
+
+    /// The offset of these bytes in the subfile.
+    fn place(&self, known: &Known, number: usize, record: u64) -> Option<u64> {
+        let variable = self.variables.get(number)?;
+        let shares = self.shares(known);
+        match &self.subfiles.get(index(known.subfile))?.made.places {
+            Places::Values { begins, recsize, .. } => {
+                let record = record.checked_mul(*recsize)?;
+                let start = match variable.decomposition {
+                    Some(of) => shares.get(of)?.start.checked_mul(variable.nc_type.size())?,
+                    None => 0,
+                };
+                begins.get(number)?.checked_add(record)?.checked_add(start)
+            }
+            Places::Blobs { starts, .. } => {
+                let record = record.checked_mul(self.len(known, variable))?;
+                let before = variable.before(known.blob, shares)?;
+                starts.get(index(known.blob))?.checked_add(before)?.checked_add(record)
+            }
+        }
+    }
+
+    /// The bit of a record of a variable.
+    fn bit(&self, number: usize, record: u64) -> u64 {
+        let row = usize_to_u64(self.variables.len()).saturating_mul(record);
+        row.saturating_add(usize_to_u64(number))
+    }
+
+    /// Writes everything that ranks have handed over to the disk. Nothing is kept in memory, so
+    /// this is only needed to bound what a power cut costs.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub fn flush(&self) -> Result<(), Error> {
+        for (number, _) in (0..).zip(&self.subfiles) {
+            self.open(number)?.sync().map_err(|error| self.error(number, error))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that every rank has written all its elements, and gives the subfiles their names.
+    ///
+    /// # Errors
+    /// [`BuildError::Incomplete`]; the errors of [`Publish::finish`]. After an error no file is
+    /// left.
+    pub fn close(self) -> Result<(), Error> {
+        let records = self.written.load(Ordering::Acquire);
+        self.check(records)?;
+        for (number, subfile) in (0..).zip(&self.subfiles) {
+            let file = self.open(number)?;
+            let done = match &subfile.made.places {
+                Places::Values { plan, .. } => plan
+                    .file_len(records)
+                    .ok_or_else(|| BuildError::Size.into())
+                    .and_then(|len| Ok(file.set_size(len)?))
+                    .and_then(|()| Ok(file.write_all_at(NUMRECS, &records.to_be_bytes())?)),
+                Places::Blobs { end, .. } => file.set_size(*end).map_err(ErrorKind::from),
+            };
+            done.map_err(|error| self.error(number, error))?;
+        }
+        self.publish.finish(self.durable)
+    }
+
+    fn check(&self, records: u64) -> Result<(), Error> {
+        for (rank, known) in (0..).zip(&self.ranks) {
+            let done = known.done.lock().unwrap_or_else(PoisonError::into_inner);
+            for (number, variable) in self.variables.iter().enumerate() {
+                let records = if variable.is_record { records } else { 1 };
+                let needs = self.len(known, variable) > 0;
+                let missing = (0..records).find(|&record| !has(&done, self.bit(number, record)));
+                if let Some(record) = missing.filter(|_| needs) {
+                    let name = variable.name.clone();
+                    let error = BuildError::Incomplete { name, record, rank };
+                    return Err(self.error(known.subfile, error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The offset of `numrecs` in a CDF-5 file.
+const NUMRECS: u64 = 4;
+
+fn word(bit: u64) -> (usize, u64) {
+    (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
+}
+
+fn has(bits: &[u64], bit: u64) -> bool {
+    let (place, mask) = word(bit);
+    bits.get(place).is_some_and(|word| word & mask != 0)
+}
+
+fn set(bits: &mut Vec<u64>, bit: u64) {
+    let (place, mask) = word(bit);
+    if bits.len() <= place {
+        bits.resize(place.saturating_add(1), 0);
+    }
+    if let Some(word) = bits.get_mut(place) {
+        *word |= mask;
+    }
+}
+
+/// A rank of a new set.
+#[derive(Debug)]
+pub struct Rank<'w> {
+    writer: &'w Writer,
+    rank: u32,
+    known: &'w Known,
+    file: Arc<PosixFile>,
+}
+
+impl Rank<'_> {
+    /// Writes the rank's elements of a record of a variable, in the order of its requests; or all
+    /// values of a variable that is not decomposed, if this is the first rank of its subfile. A
+    /// variable without records has record 0.
+    ///
+    /// # Errors
+    /// [`NoVariable`](CdfError::NoVariable), [`NotOfType`](CdfError::NotOfType) and
+    /// [`Len`](CdfError::Len) as of files that are read; [`BuildError::NotFirst`];
+    /// [`BuildError::Record`]; an error of the operating system.
+    pub fn put<T: Element>(&self, name: &str, record: u64, values: &[T]) -> Result<(), Error> {
+        let number = self.writer.names.get(name).copied();
+        let variable = number.and_then(|number| self.writer.variables.get(number));
+        let no_variable = || self.error(CdfError::NoVariable { name: name.into() });
+        let (number, variable) = number.zip(variable).ok_or_else(no_variable)?;
+        let nc_type = variable.nc_type;
+        if !T::holds(nc_type) {
+            return Err(self.error(CdfError::NotOfType { name: name.into(), nc_type }));
+        }
+        self.put_bytes(number, record, ByteOrder::HOST, values.as_bytes())
+    }
+
+    /// The number of the rank.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.rank
+    }
+
+    /// Whether this is the first rank of its subfile, which writes the variables that are not
+    /// decomposed.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        self.known.blob == 0
+    }
+
+    fn error(&self, kind: impl Into<ErrorKind>) -> Error {
+        self.writer.error(self.known.subfile, kind)
+    }
+
+    /// Writes bytes of values that are in `order`.
+    pub(crate) fn put_bytes(
+        &self,
+        number: usize,
+        record: u64,
+        order: ByteOrder,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let (writer, known) = (self.writer, self.known);
+        let Some(variable) = writer.variables.get(number) else { return Ok(()) };
+        let name = || variable.name.clone();
+        if variable.decomposition.is_none() && known.blob != 0 {
+            return Err(self.error(BuildError::NotFirst { name: name(), rank: self.rank }));
+        }
+        let records = if variable.is_record { writer.records } else { Some(1) };
+        if let Some(records) = records.filter(|&records| record >= records) {
+            return Err(self.error(BuildError::Record { name: name(), record, records }));
+        }
+        let (given, len) = (usize_to_u64(bytes.len()), writer.len(known, variable));
+        if given != len {
+            return Err(self.error(CdfError::Len { given, len }));
+        }
+        let place = writer.place(known, number, record);
+        let place = place.ok_or_else(|| self.error(BuildError::Size))?;
+        let to = match writer.container {
+            Container::Cdf => ByteOrder::Big,
+            Container::Hdf5 => ByteOrder::Little,
+        };
+        let values = Values::new(variable.nc_type, order, bytes);
+        write(&self.file, place, values, to).map_err(|error| self.error(error))?;
+        set(
+            &mut known.done.lock().unwrap_or_else(PoisonError::into_inner),
+            writer.bit(number, record),
+        );
+        if variable.is_record && writer.records.is_none() {
+            writer.written.fetch_max(record.saturating_add(1), Ordering::AcqRel);
+        }
+        Ok(())
+    }
+}
+
+/// Writes values in `order` from `place` on.
+fn write(
+    file: &PosixFile,
+    mut place: u64,
+    values: Values<'_>,
+    order: ByteOrder,
+) -> std::io::Result<()> {
+    if let Some(bytes) = values.stored(order) {
+        return file.write_all_at(place, bytes);
+    }
+    let (mut piece, mut from) = (vec![0; values.len().min(PIECE)], 0);
+    while from < values.len() {
+        let len = values.write_to(from, order, &mut piece);
+        file.write_all_at(place, piece.get(..len).unwrap_or_default())?;
+        from = from.saturating_add(len);
+        place = place.saturating_add(usize_to_u64(len));
+        if len == 0 {
+            break; // never: a piece has room for values
+        }
+    }
+    Ok(())
+}

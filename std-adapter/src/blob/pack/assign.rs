@@ -1,0 +1,144 @@
+//! Which variable has which decomposition.
+
+use crate::blob::{BuildError, Map, first_subfile};
+use crate::cdf::{ErrorKind as CdfError, File, Header, Variable};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use std::collections::HashMap;
+use std::path::Path;
+use striae_core::blob::names::{DECOMPOSITION_ID, GLOBAL_DIMIDS};
+use striae_core::endian::ByteOrder;
+use striae_core::hdf5;
+use striae_inspect::subject;
+
+/// The decomposition of each variable, and the dimensions of each decomposition.
+#[derive(Debug)]
+pub(super) struct Assigned {
+    pub(super) variables: Vec<Option<usize>>,
+    pub(super) dimids: Vec<Vec<u64>>,
+}
+
+/// The dimensions of a variable without the record dimension: their numbers and lengths.
+fn dims<'h>(variable: Variable<'h>) -> (&'h [u64], &'h [u64]) {
+    let skip = usize::from(variable.is_record());
+    (
+        variable.dimids().get(skip..).unwrap_or_default(),
+        variable.shape().get(skip..).unwrap_or_default(),
+    )
+}
+
+pub(super) fn assign(
+    file: &File,
+    map: &Map,
+    given: &[(Box<str>, u32)],
+    like: Option<&Path>,
+) -> Result<Assigned, Error> {
+    let mut wanted: HashMap<&str, u32> = HashMap::new();
+    let like = like.map(|path| header_of(path)).transpose()?;
+    for variable in like.iter().flat_map(Header::variables) {
+        let id = variable.attribute(DECOMPOSITION_ID).and_then(|id| id.values().integers());
+        let id = id.and_then(|id| u32::try_from(*id.first()?).ok()).unwrap_or(0);
+        wanted.insert(variable.name(), id);
+    }
+    for (name, id) in given {
+        file.variable(name)?;
+        wanted.insert(name, *id);
+    }
+    let shapes: Vec<_> = map.decompositions().iter().map(|of| of.dims()).collect();
+    let mut dimids: Vec<Option<Vec<u64>>> = vec![None; shapes.len()];
+    let of = |variable: Variable<'_>| -> Result<Option<usize>, BuildError> {
+        let (name, (_, shape)) = (|| variable.name().into(), dims(variable));
+        let fitting = || shapes.iter().enumerate().filter(|(_, dims)| **dims == shape);
+        match wanted.get(variable.name()) {
+            Some(0) => Ok(None),
+            Some(&id) => {
+                let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+                let found = fitting().find(|(place, _)| Some(*place) == index);
+                let found = found.ok_or_else(|| BuildError::NotOfShape { name: name(), id })?;
+                Ok(Some(found.0))
+            }
+            None => {
+                let mut fitting = fitting().map(|(index, _)| index);
+                match (fitting.next(), fitting.next()) {
+                    (Some(one), Some(other)) => {
+                        let id = |index: usize| {
+                            u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX)
+                        };
+                        let ids = [id(one), id(other)];
+                        Err(BuildError::Ambiguous { name: name(), ids })
+                    }
+                    (one, _) => Ok(one),
+                }
+            }
+        }
+    };
+    let mut variables = Vec::new();
+    for variable in file.header().variables() {
+        let index = of(variable).map_err(|error| file.error(error))?;
+        if let Some(dimids) = index.and_then(|index| dimids.get_mut(index)) {
+            dimids.get_or_insert_with(|| dims(variable).0.to_vec());
+        }
+        variables.push(index);
+    }
+    let dimids = (1_u32..).zip(dimids).zip(shapes).map(|((id, dimids), shape)| {
+        let like = like.as_ref().and_then(|like| dimids_like(like, id, file, shape));
+        let dimids = like.or(dimids).or_else(|| dimids_of_shape(file, shape));
+        dimids.ok_or_else(|| file.error(BuildError::WhichDims { id }))
+    });
+    Ok(Assigned { variables, dimids: dimids.collect::<Result<_, _>>()? })
+}
+
+/// The dimensions that a decomposition has in a set, if they have these lengths here.
+fn dimids_like(like: &Header, id: u32, file: &File, shape: &[u64]) -> Option<Vec<u64>> {
+    let nreqs = like.variable(&format!("D{id}.nreqs"))?;
+    let dimids = nreqs.attribute(GLOBAL_DIMIDS)?.values().integers()?;
+    let dimids: Vec<_> = dimids.into_iter().map(u64::try_from).collect::<Result<_, _>>().ok()?;
+    let lengths = dimids.iter().map(|&dimid| file.header().dim(dimid).map(|dim| dim.length));
+    lengths.eq(shape.iter().map(|&length| Some(length))).then_some(dimids)
+}
+
+/// The dimensions with these lengths: of variables, if all of this shape have the same ones; else
+/// the only ones of these lengths.
+fn dimids_of_shape(file: &File, shape: &[u64]) -> Option<Vec<u64>> {
+    let of_shape = |variable: &Variable<'_>| dims(*variable).1 == shape;
+    let mut found = file.header().variables().filter(of_shape).map(|variable| dims(variable).0);
+    if let Some(first) = found.next() {
+        return found.all(|other| other == first).then(|| first.to_vec());
+    }
+    let dims = || (0..).zip(file.header().dims()).filter(|(_, dim)| !dim.is_record);
+    let of_length = |&length: &u64| {
+        let mut found = dims().filter(|(_, dim)| dim.length == length).map(|(dimid, _)| dimid);
+        found.next().filter(|_| found.next().is_none())
+    };
+    shape.iter().map(of_length).collect()
+}
+
+/// The header of a set or of one of its subfiles.
+fn header_of(path: &Path) -> Result<Header, Error> {
+    let first = first_subfile(path);
+    let path = first.as_deref().unwrap_or(path);
+    let at = |kind: ErrorKind| Error::new(path, kind);
+    let file = PosixFile::open(path).map_err(|error| at(error.into()))?;
+    let mut start = [0; 8];
+    let len = striae_core::store::ReadAt::read_at(&file, 0, &mut start);
+    len.map_err(|error| at(error.into()))?;
+    if start != hdf5::raw::SIGNATURE {
+        return Ok(File::open(path)?.header().clone());
+    }
+    let no_blob = || at(CdfError::NoVariable { name: "header_blob".into() }.into());
+    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
+    let reader = hdf5::Reader::open(&file, &mut memory).map_err(|_| no_blob())?;
+    let array = reader.dataset(b"header_blob", &mut memory).map_err(|_| no_blob())?;
+    let values = array.ok_or_else(no_blob)?.values;
+    let mut bytes = Vec::new();
+    let len = usize::try_from(values.len()).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(len).map_err(|_| no_blob())?;
+    bytes.resize(len, 0);
+    let read = subject::read::<_, striae_core::cdf::Error>(&file, values.offset(), &mut bytes);
+    read.map_err(|error| at(error.into()))?;
+    let order = match bytes.get(12) {
+        Some(0) => ByteOrder::Big,
+        _ => ByteOrder::Little,
+    };
+    Header::parse(&bytes, order).map_err(|error| at(error.into()))
+}
