@@ -9,7 +9,8 @@ from its specification and shares nothing with striae; of HDF5 it uses h5py to f
 
   (a) the rebuilt arrays with the checksums in expected.json;
   (b) `striae cat`, `ls --json`, `extract` and `convert` with the rebuilt arrays, the last read by netCDF4;
-  (c) sets that `striae pack` writes of the canonical file, rebuilt by the reader here, if FOLDER has their maps.
+  (c) sets that `striae pack` writes of the canonical file, rebuilt by the reader here, if ../map has their maps; and
+      ncvalidator, if it is installed, finds no mistake in those in CDF-5.
 
 For the output and the exit status see sion_ksy.py.
 """
@@ -18,6 +19,7 @@ import argparse
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -258,9 +260,44 @@ def compare_striae(tally, striae, name, paths, arrays):
                 tally.check(what, [f"no {path}"])
 
 
+def compare_packed(tally, striae, folder, command):
+    """Sets that striae packs of the canonical file."""
+    words = dict(word.split("=") for word in command.split(" opts=")[0].split())
+    map_path = os.path.join(folder, "..", "..", "map", words["map"])
+    if words["mode"] != "block" or not os.path.exists(map_path):
+        return
+    canonical = glob.glob(os.path.join(folder, "can*.nc"))[0]
+    for container, ending in [("cdf", "nc"), ("hdf5", "h5")]:
+        theirs = sorted(glob.glob(os.path.join(folder, f"*.{ending}.[0-9][0-9][0-9][0-9]")))
+        for subfiles in [int(words["nodes"]), int(words["np"])]:
+            name = f"{os.path.basename(folder)} packed {ending} {subfiles}"
+            with tempfile.TemporaryDirectory() as out:
+                path = os.path.join(out, "set")
+                _, problems = striae.run("pack", "--format", "blob", "--map", map_path, "--subfiles", str(subfiles),
+                                         "--processes", words["np"], "--container", container, "--like", theirs[0],
+                                         path, canonical)
+                tally.check(f"{name}: pack", problems)
+                if problems:
+                    continue
+                paths = sorted(glob.glob(f"{path}.*"))
+                tally.check(name, differ("subfiles", len(paths), subfiles))
+                wanted = rebuild(theirs)
+                for variable, (values, covered, _) in rebuild(paths).items():
+                    tally.check(f"{name}: {variable}",
+                                differ("covered", int(covered.sum()), int(wanted[variable][1].sum()))
+                                + differ("SHA-256", sha256(values.tobytes()), sha256(wanted[variable][0].tobytes())))
+                if container == "cdf" and shutil.which("ncvalidator"):
+                    for path in paths:
+                        done = subprocess.run(["ncvalidator", "-q", path], capture_output=True)
+                        tally.check(f"{name}: ncvalidator", differ("status", done.returncode, 0))
+
+
 def compare_set(tally, striae, folder):
     with open(os.path.join(folder, "expected.json")) as file:
-        expected = {v["name"]: v for v in json.load(file)["variables"]}
+        expected = json.load(file)
+    if striae is not None:
+        compare_packed(tally, striae, folder, expected["command"])
+    expected = {v["name"]: v for v in expected["variables"]}
     for container in ["nc", "h5"]:
         paths = sorted(glob.glob(os.path.join(folder, f"*.{container}.[0-9][0-9][0-9][0-9]")))
         name = f"{os.path.basename(folder)} {container}"

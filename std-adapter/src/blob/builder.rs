@@ -1,7 +1,7 @@
 //! [`Builder`]: new sets, written by threads that stand for the processes of a program.
 
-mod header;
 pub(crate) mod error;
+mod header;
 mod tables;
 mod writer;
 

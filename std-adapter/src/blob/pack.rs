@@ -304,7 +304,10 @@ fn definition(file: &File) -> (Vec<DimDef<'_>>, Vec<AttrDef<'_>>, Vars<'_>) {
     (dims.collect(), attrs(header.attributes(), header.order()), vars.collect())
 }
 
-fn attrs<'h>(attributes: impl Iterator<Item = Attribute<'h>>, order: ByteOrder) -> Vec<AttrDef<'h>> {
+fn attrs<'h>(
+    attributes: impl Iterator<Item = Attribute<'h>>,
+    order: ByteOrder,
+) -> Vec<AttrDef<'h>> {
     let attr = |attribute: Attribute<'h>| {
         let values = Values::new(attribute.nc_type(), order, attribute.bytes());
         AttrDef { name: attribute.name(), values }

@@ -47,7 +47,8 @@ impl Set {
         let expected: Value = serde_json::from_str(&text).unwrap();
         let word = |key: &str| {
             let command = expected["command"].as_str().unwrap();
-            let word = command.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            let word =
+                command.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
             word.unwrap().to_owned()
         };
         let map = golden().join("../map").join(word("map"));

@@ -7,8 +7,7 @@ use striae_core::cdf::{
     Alignment, AttrDef, Define, Definition, DimDef, Plan, Type, VarDef, Version,
 };
 
-const GROUP: Group<'_> =
-    Group { global_nprocs: 8, num_subfiles: 2, nblobs: 3, world_ranks: None };
+const GROUP: Group<'_> = Group { global_nprocs: 8, num_subfiles: 2, nblobs: 3, world_ranks: None };
 
 const DIMS: [DimDef<'_>; 4] = [
     DimDef::record("time"),
@@ -36,8 +35,7 @@ fn a_decomposition_without_elements_has_dimensions_of_length_1_that_say_so() {
     let vars = [var(&[0, 1, 2])];
     let canonical = Definition { dims: &DIMS, attrs: &[], vars: &vars };
     let partitions = [Some(Partition { decomposition: 1, global_dimids: &[0, 1, 2] })];
-    let mut decompositions =
-        [Decomposition::new(&[2], 7, 2), Decomposition::new(&[1, 2], 0, 0)];
+    let mut decompositions = [Decomposition::new(&[2], 7, 2), Decomposition::new(&[1, 2], 0, 0)];
     let subfile = Subfile::new(&canonical, GROUP, &mut decompositions, &partitions).unwrap();
     let dims: Vec<_> = (4..).map_while(|dimid| subfile.dim(dimid)).collect();
     let dim = |name, length| DimDef { name, length };

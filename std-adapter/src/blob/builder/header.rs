@@ -72,7 +72,6 @@ fn narrow(dimids: &[u64]) -> Result<Vec<i32>, ErrorKind> {
     dimids.collect::<Result<_, _>>().map_err(|_| BuildError::Size.into())
 }
 
-
 impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
     pub(super) fn new(builder: &'b Builder<'d, D>, world_ranks: bool) -> Result<Self, ErrorKind> {
         let (definition, mut variables) = (builder.definition, Vec::new());
@@ -90,9 +89,11 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             let records = if is_record { builder.records.unwrap_or(0) } else { 1 };
             let content = match decomposition {
                 None => len.checked_mul(records).map(|len| Content::Whole { len }),
-                Some(decomposition) => var.nc_type.size().checked_mul(records).map(|len| {
-                    Content::Elements { decomposition, len }
-                }),
+                Some(decomposition) => var
+                    .nc_type
+                    .size()
+                    .checked_mul(records)
+                    .map(|len| Content::Elements { decomposition, len }),
             };
             content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
             let (name, nc_type): (Box<str>, _) = (var.name.into(), var.nc_type);
@@ -142,7 +143,8 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             nblobs: usize_to_u64(ranks.len()),
             world_ranks: self.world_ranks.then_some(&world),
         };
-        let subfile = Subfile::new(self.builder.definition, group, &mut decompositions, &partitions)?;
+        let subfile =
+            Subfile::new(self.builder.definition, group, &mut decompositions, &partitions)?;
         let plan = CdfPlan::new(&subfile, Version::Cdf5, Alignment::default())?;
         match self.builder.container {
             Container::Cdf => {
