@@ -224,9 +224,9 @@ impl<D: Define + ?Sized> Define for Subfile<'_, D> {
 
     fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
         let Some(varid) = of else {
-            let names = FILE_ATTRIBUTES.into_iter().zip(&self.counts);
+            let mut names = FILE_ATTRIBUTES.into_iter().zip(&self.counts);
             let Some(canonical) = number.checked_sub(usize_to_u64(FILE_ATTRIBUTES.len())) else {
-                let (name, count) = names.skip(usize::try_from(number).ok()?).next()?;
+                let (name, count) = names.nth(usize::try_from(number).ok()?)?;
                 return Some(AttrDef::new(name, count));
             };
             return match canonical < self.nattrs {

@@ -9,7 +9,7 @@ use core::num::NonZeroU64;
 #[must_use]
 pub const fn subfile_of(rank: u64, nprocs: NonZeroU64, nsubfiles: u64) -> Option<u64> {
     match rank.checked_mul(nsubfiles) {
-        Some(product) => Some(product / nprocs.get()),
+        Some(product) => product.checked_div(nprocs.get()),
         None => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
 use striae_core::blob::layout::{maps_len, width_of_blob};
-use striae_core::blob::{Content, Decomposition, Group, Partition, Share, Subfile, Width};
+use striae_core::blob::{Content, Decomposition, Fixed, Group, Partition, Share, Subfile, Width};
 use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
@@ -31,7 +31,7 @@ pub(super) struct Variable {
 /// The parts of a [`Width`].
 #[derive(Debug, Default, Clone)]
 struct Before {
-    whole: u64,
+    fixed: Fixed,
     elements: Box<[u64]>,
 }
 
@@ -85,7 +85,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             let len = own.try_fold(var.nc_type.size(), u64::checked_mul);
             let len = len.ok_or(BuildError::Size)?;
             let decomposition = builder.partitions.get(&varid).copied();
-            let before = Before { whole: width.whole(), elements: width.elements().into() };
+            let before = Before { fixed: width.fixed(), elements: width.elements().into() };
             let records = if is_record { builder.records.unwrap_or(0) } else { 1 };
             let content = match decomposition {
                 None => len.checked_mul(records).map(|len| Content::Whole { len }),
@@ -103,7 +103,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         }
         let decomposed = builder.decompositions.iter().map(|of| narrow(&of.dimids));
         let decomposed = decomposed.collect::<Result<_, _>>()?;
-        let all = Before { whole: width.whole(), elements: width.elements().into() };
+        let all = Before { fixed: width.fixed(), elements: width.elements().into() };
         if builder.container == Container::Hdf5 && builder.records.is_none() {
             return Err(BuildError::NoRecords.into());
         }
@@ -179,7 +179,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             let maps = maps_len(shares).and_then(|len| at.checked_add(len));
             let maps = maps.ok_or(BuildError::Size)?;
             starts.push(maps);
-            let len = width_of_blob(self.all.whole, &self.all.elements, blob, shares);
+            let len = width_of_blob(self.all.fixed, &self.all.elements, blob, shares);
             at = len.and_then(|len| maps.checked_add(len)).ok_or(BuildError::Size)?;
         }
         let container = hdf5::Container::new(usize_to_u64(bytes.len()), at);
@@ -192,7 +192,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             file.write_all_at(place, &tables.of_blob(blob))?;
             *start = start.saturating_add(data); // the end of the data is in a u64
             let len = width_of_blob(
-                self.all.whole,
+                self.all.fixed,
                 &self.all.elements,
                 u32::try_from(blob).unwrap_or(u32::MAX),
                 shares,
@@ -207,7 +207,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
 impl Variable {
     /// Process-centric: the bytes of the variables before it in a blob.
     pub(super) fn before(&self, blob: u32, shares: &[Share]) -> Option<u64> {
-        width_of_blob(self.before.whole, &self.before.elements, blob, shares)
+        width_of_blob(self.before.fixed, &self.before.elements, blob, shares)
     }
 }
 
