@@ -7,6 +7,7 @@
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
 mod aligning;
+mod blob_opening;
 pub mod bounded;
 mod converting;
 mod gsd_appending;
@@ -28,6 +29,7 @@ mod reopening;
 mod writing;
 
 pub use aligning::align_plan;
+pub use blob_opening::blob_open;
 pub use converting::sion_convert;
 pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
@@ -80,6 +82,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "align_plan", body: align_plan },
     Target { name: "ffrecord_open", body: ffrecord_open },
     Target { name: "ffrecord_verify", body: ffrecord_verify },
+    Target { name: "blob_open", body: blob_open },
     Target { name: "cdf_open", body: cdf_open },
     Target { name: "cdf_write", body: cdf_write },
     Target { name: "cdf_verify", body: cdf_verify },
