@@ -7,7 +7,7 @@
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/blob/f5h_n5_s1/blob_h1.h5");
 //! let set = Set::open(path)?; // path.0000, path.0001, ...
-//! let variable = set.variable("T")?;
+//! let variable = set.variable("U")?;
 //! let all: Vec<f64> = set.read(variable)?;
 //!
 //! let region = Region { start: &[0, 0, 1], count: &[1, variable.shape()[1], 1], stride: None };

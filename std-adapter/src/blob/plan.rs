@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use striae_core::blob::find::{Gather, Run, Runs, Take};
 use striae_core::cdf::{self, Region};
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// A gap of as many elements is read, and not skipped.
@@ -139,9 +140,9 @@ impl Plan {
         origin.and_then(|(_, groups)| self.groups.get(groups.clone())).unwrap_or_default()
     }
 
-    /// Copies the elements of a group to their places in the region. `width` is the bytes of an
-    /// element.
-    pub(crate) fn scatter(&self, group: &Group, width: u64, from: &[u8], to: &mut [u8]) {
+    /// Copies the elements of a group to their places in the region, and returns how many. `width`
+    /// is the bytes of an element; `from` may have only the first elements of the group.
+    pub(crate) fn scatter(&self, group: &Group, width: u64, from: &[u8], to: &mut [u8]) -> u64 {
         let moves = self.moves.get(group.moves.clone()).unwrap_or_default();
         match width {
             1 => scatter::<1>(moves, from, to),
@@ -152,25 +153,39 @@ impl Plan {
     }
 }
 
-fn scatter<const N: usize>(moves: &[Move], from: &[u8], to: &mut [u8]) {
-    let rest = to.len().checked_rem(N).unwrap_or(0);
-    let whole = to.len().saturating_sub(rest);
-    let to = to.get_mut(..whole).and_then(|to| <[[u8; N]]>::mut_from_bytes(to).ok());
-    let (Some(to), Ok(from)) = (to, <[[u8; N]]>::ref_from_bytes(from)) else { return };
+/// The whole values at the front of some bytes.
+const fn whole(len: usize, size: usize) -> usize {
+    match len.checked_rem(size) {
+        Some(rest) => len.saturating_sub(rest),
+        None => 0,
+    }
+}
+
+fn scatter<const N: usize>(moves: &[Move], from: &[u8], to: &mut [u8]) -> u64 {
+    let from = from.get(..whole(from.len(), N)).unwrap_or_default();
+    let to = to.get_mut(..whole(to.len(), N)).unwrap_or_default();
+    let (Ok(to), Ok(from)) = (<[[u8; N]]>::mut_from_bytes(to), <[[u8; N]]>::ref_from_bytes(from))
+    else {
+        return 0;
+    };
+    let mut copied = 0_u64;
     for &Move { to: place, from: first, len } in moves {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         let first = usize::try_from(first).unwrap_or(usize::MAX);
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
         if len == 1 {
             if let (Some(to), Some(from)) = (to.get_mut(place), from.get(first)) {
                 *to = *from;
+                copied = copied.saturating_add(1);
             }
             continue;
         }
-        let from = from.get(first..).and_then(|rest| rest.get(..len));
+        let from = from.get(first..).unwrap_or_default();
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(from.len());
         let to = to.get_mut(place..).and_then(|rest| rest.get_mut(..len));
-        if let (Some(to), Some(from)) = (to, from) {
+        if let (Some(to), Some(from)) = (to, from.get(..len)) {
             to.copy_from_slice(from);
+            copied = copied.saturating_add(usize_to_u64(len));
         }
     }
+    copied
 }

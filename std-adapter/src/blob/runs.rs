@@ -82,7 +82,7 @@ pub(crate) fn add_requests(
     Ok(())
 }
 
-/// Reads bytes of a subfile.
+/// Reads bytes of a subfile. If it ends before, `bytes` are those in front of its end.
 pub(crate) fn read(
     bulk: &Bulk,
     subfile: &Subfile,
@@ -90,11 +90,17 @@ pub(crate) fn read(
     bytes: &mut Vec<u8>,
 ) -> Result<(), AnyError> {
     bytes.clear();
-    if !span.fits(subfile.file_len) {
+    let left = subfile.file_len.saturating_sub(span.offset()).min(span.len());
+    bytes.resize(usize::try_from(left).unwrap_or(usize::MAX), 0);
+    let read = bulk.read_into::<striae_core::cdf::Error>(span.offset(), bytes);
+    if let Err(error) = read {
+        bytes.clear();
+        return Err(error.into());
+    }
+    if left < span.len() {
         let (offset, end, file_len) = (span.offset(), span.end(), subfile.file_len);
         let error = striae_core::cdf::Error::OutOfFile { offset, end, file_len };
         return Err(ErrorKind::Cdf(error).into());
     }
-    bytes.resize(usize::try_from(span.len()).unwrap_or(usize::MAX), 0);
-    bulk.read_into::<striae_core::cdf::Error>(span.offset(), bytes).map_err(AnyError::from)
+    Ok(())
 }

@@ -105,20 +105,27 @@ impl OpenOptions {
                 continue;
             }
             let read = PosixFile::open(&path).map_err(AnyError::from);
-            match read.and_then(|file| grammar(&file)) {
-                Ok((grammar, container, ..)) => found = Some((grammar, container)),
+            let header = read.and_then(|file| {
+                let (grammar, container, ..) = grammar(&file)?;
+                let numrecs = match grammar.numrecs {
+                    Some(numrecs) => numrecs,
+                    None => Subfile::open(&file, &grammar.canonical, container)?.numrecs,
+                };
+                Ok((grammar, container, numrecs))
+            });
+            match header {
+                Ok(header) => found = Some(header),
                 Err(error) => {
                     let error = Arc::new(Error::new(&path, error));
                     lost.insert(number, Lost { number, error, elements: 0 });
                 }
             }
         }
-        let Some((grammar, container)) = found else {
+        let Some((grammar, container, numrecs)) = found else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
-        let numrecs = grammar.numrecs.unwrap_or(0);
         let at = |error| Error::new(names.base(), ErrorKind::Cdf(error));
         let header = canonical::header(&grammar, numrecs).map_err(at)?;
         let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
@@ -465,8 +472,8 @@ impl Set {
                 for group in task.plan.groups((number, blob)) {
                     let from = (&*subfile, &*bulk, blob);
                     let read = self.read_group(task, group, from, order, (rest, scratch));
-                    if let Err(error) = read {
-                        self.lose(number, error, group.wanted)?;
+                    if let (copied, Err(error)) = read {
+                        self.lose(number, error, group.wanted.saturating_sub(copied))?;
                     }
                 }
             }
@@ -474,6 +481,7 @@ impl Set {
         Ok(())
     }
 
+    /// Reads a group, and returns how many of its elements were copied.
     fn read_group(
         &self,
         task: &Task<'_>,
@@ -481,31 +489,32 @@ impl Set {
         (subfile, bulk, blob): (&Subfile, &Bulk, u32),
         order: ByteOrder,
         (out, scratch): (&mut [u8], &mut Scratch),
-    ) -> Result<(), AnyError> {
-        let Some(variable) = self.canonical.variables.get(task.variable) else { return Ok(()) };
-        let Some(decomposition) = variable.decomposition else { return Ok(()) };
+    ) -> (u64, Result<(), AnyError>) {
+        let variable = self.canonical.variables.get(task.variable);
+        let decomposition = variable.and_then(|variable| variable.decomposition);
+        let (Some(variable), Some(decomposition)) = (variable, decomposition) else {
+            return (0, Ok(()));
+        };
         let width = variable.nc_type.size();
         if variable.is_record && task.record >= subfile.numrecs {
             let (last, length) = (task.record, subfile.numrecs);
-            return Err(ErrorKind::Cdf(striae_core::cdf::Error::OutOfShape {
-                dim: 0,
-                last,
-                length,
-            })
-            .into());
+            let error = striae_core::cdf::Error::OutOfShape { dim: 0, last, length };
+            return (0, Err(ErrorKind::Cdf(error).into()));
         }
-        let start = subfile.elements(task.variable, decomposition, (task.record, blob, width));
-        let skip = group.first.checked_mul(width);
-        let span = start.and_then(|start| {
-            Span::new(start.checked_add(skip?)?, group.count.checked_mul(width)?)
-        });
-        let span = span.ok_or_else(|| ErrorKind::Size { name: variable.name.clone() })?;
-        runs::read(bulk, subfile, span, &mut scratch.0)?;
+        let span = || {
+            let place = (task.record, blob, width);
+            let start = subfile.elements(task.variable, decomposition, place)?;
+            let skip = group.first.checked_mul(width)?;
+            Span::new(start.checked_add(skip)?, group.count.checked_mul(width)?)
+        };
+        let Some(span) = span() else {
+            return (0, Err(ErrorKind::Size { name: variable.name.clone() }.into()));
+        };
+        let read = runs::read(bulk, subfile, span, &mut scratch.0);
         if subfile.order() != order {
             swap(&mut scratch.0, width);
         }
-        task.plan.scatter(group, width, &scratch.0, out);
-        Ok(())
+        (task.plan.scatter(group, width, &scratch.0, out), read)
     }
 
     /// Reads values of a variable that is not decomposed: from the first subfile that has them.
@@ -518,21 +527,24 @@ impl Set {
     ) -> Result<(), Error> {
         let Some(variable) = self.canonical.variables.get(index) else { return Ok(()) };
         let width = variable.nc_type.size();
+        let size = usize::try_from(width).unwrap_or(8);
         for (_, number) in self.numbers() {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let layout = subfile.whole(index, variable.count, (variable.is_record, width));
             let mut read = || -> Result<(), AnyError> {
-                let size = || ErrorKind::Size { name: variable.name.clone() };
-                let spans = place(layout.ok_or_else(size)?).map_err(ErrorKind::Cdf)?;
+                let large = || ErrorKind::Size { name: variable.name.clone() };
+                let spans = place(layout.ok_or_else(large)?).map_err(ErrorKind::Cdf)?;
                 let (mut bytes, mut at) = (Vec::new(), 0_usize);
                 for span in spans {
-                    runs::read(&bulk, &subfile, span, &mut bytes)?;
+                    let read = runs::read(&bulk, &subfile, span, &mut bytes);
                     if subfile.order() != order {
                         swap(&mut bytes, width);
                     }
-                    let room = out.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len()));
-                    room.into_iter().for_each(|room| room.copy_from_slice(&bytes));
+                    let room = out.get_mut(at..).unwrap_or_default().chunks_exact_mut(size);
+                    room.zip(bytes.chunks_exact(size))
+                        .for_each(|(to, from)| to.copy_from_slice(from));
                     at = at.saturating_add(bytes.len());
+                    read?;
                 }
                 Ok(())
             };
