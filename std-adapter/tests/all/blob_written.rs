@@ -9,7 +9,7 @@ use std::thread;
 use striae::blob::{BuildError, Builder, Container, ErrorKind as BlobError, Pack, Request};
 use striae::cdf::{File, Type};
 use striae::error::ErrorKind;
-use striae::striae_core::cdf::{AttrDef, Definition, DimDef, VarDef};
+use striae::striae_core::cdf::{self, AttrDef, Definition, DimDef, VarDef};
 use striae::striae_core::hdf5;
 use striae::{Error, Output};
 use tempfile::TempDir;
@@ -189,13 +189,9 @@ fn requests_that_overlap_or_are_outside_of_the_array_are_refused() {
     let canonical = folder.path().join("x.nc"); // an array of 2 x 20: two records of no variable
     let dims = [DimDef { name: "y", length: 2 }, DimDef { name: "x", length: 20 }];
     let definition = Definition { dims: &dims, attrs: &[], vars: &[] };
-    let plan = striae::striae_core::cdf::Plan::new(
-        &definition,
-        striae::cdf::Version::Cdf5,
-        striae::striae_core::cdf::Alignment::COMPACT,
-    );
+    let plan = cdf::Plan::new(&definition, striae::cdf::Version::Cdf5, cdf::Alignment::COMPACT);
     let (mut bytes, mut window) = (vec![0; plan.unwrap().header_len() as usize], [0; 512]);
-    let encode = striae::striae_core::cdf::Encode::new(&definition, &plan.unwrap(), 0, &mut window);
+    let encode = cdf::Encode::new(&definition, &plan.unwrap(), 0, &mut window);
     encode.unwrap().run(&mut &mut bytes[..]).unwrap();
     fs::write(&canonical, bytes).unwrap();
     let made = TempDir::new().unwrap();

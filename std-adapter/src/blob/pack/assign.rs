@@ -34,7 +34,7 @@ pub(super) fn assign(
     like: Option<&Path>,
 ) -> Result<Assigned, Error> {
     let mut wanted: HashMap<&str, u32> = HashMap::new();
-    let like = like.map(|path| header_of(path)).transpose()?;
+    let like = like.map(header_of).transpose()?;
     for variable in like.iter().flat_map(Header::variables) {
         let id = variable.attribute(DECOMPOSITION_ID).and_then(|id| id.values().integers());
         let id = id.and_then(|id| u32::try_from(*id.first()?).ok()).unwrap_or(0);
