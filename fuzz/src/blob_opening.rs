@@ -1,5 +1,5 @@
-//! The body of `blob_open`: a subfile of any bytes, read by the adapter in a temporary folder that is
-//! in memory if the system has such a place.
+//! The body of `blob_open`: a subfile of any bytes, read by the adapter in a temporary folder that
+//! is in memory if the system has such a place.
 
 use std::num::NonZeroUsize;
 use striae::blob::{OpenOptions, Set};

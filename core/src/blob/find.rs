@@ -320,7 +320,8 @@ pub struct Take {
 /// let mut gather = Gather::new(&runs, &[2, 3], region)?;
 /// let mut memory = [Take::default(); 16];
 /// let takes = gather.fill(&mut memory).iter();
-/// let takes: Vec<_> = takes.map(|take| (take.place.subfile, take.place.position, take.to)).collect();
+/// let takes = takes.map(|take| (take.place.subfile, take.place.position, take.to));
+/// let takes: Vec<_> = takes.collect();
 /// assert_eq!(takes, [(0, 0, 1), (0, 2, 3), (1, 0, 0), (1, 1, 2)]);
 /// # Ok::<(), striae_core::cdf::Error>(())
 /// ```

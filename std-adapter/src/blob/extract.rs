@@ -18,8 +18,8 @@ use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Variable;
 
-/// How to extract a set to a folder: one file `NAME.npy` for each variable, as of a netCDF file: see
-/// [`cdf::Extract`](crate::cdf::Extract).
+/// How to extract a set to a folder: one file `NAME.npy` for each variable, as of a netCDF file:
+/// see [`cdf::Extract`](crate::cdf::Extract).
 ///
 /// Variables that fit together into the [memory](super::OpenOptions::buffer) are read together, so
 /// that each subfile is opened once for them.

@@ -10,8 +10,8 @@ use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Decomposition, Error, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs, Share,
-    Shares, Subfile, Take, Walk, Width,
+    Content, Decomposition, Error, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs,
+    Share, Shares, Subfile, Take, Walk, Width,
 };
 use striae_core::cdf::{
     Alignment, Define, Definition, DimDef, Layout, Plan, Region, Type, VarDef, Version,
@@ -42,7 +42,15 @@ entries! {
         Ok(usize_to_u64(part.suffix().len()) ^ usize_to_u64(stored.description.len()))
     }
 
-    fn gate_blob_layout(_bytes, begin: u64, len: u64, recsize: u64, nreqs: u64, start: u64, count: u64) {
+    fn gate_blob_layout(
+        _bytes,
+        begin: u64,
+        len: u64,
+        recsize: u64,
+        nreqs: u64,
+        start: u64,
+        count: u64,
+    ) {
         let share = Share { nreqs, start, count };
         let first = Span::new(begin, len).ok_or(Fail)?;
         let layout = Layout { first, recsize: Some(recsize).filter(|&n| n != 0), value_len: 8 };
@@ -90,7 +98,15 @@ entries! {
         Ok(sum ^ width_of_blob(width.fixed(), &[len], blob, &shares).ok_or(Fail)?)
     }
 
-    fn gate_blob_walk(window, offset: u64, len: u64, big: bool, whole: u64, most: u64, nblobs: usize) {
+    fn gate_blob_walk(
+        window,
+        offset: u64,
+        len: u64,
+        big: bool,
+        whole: u64,
+        most: u64,
+        nblobs: usize,
+    ) {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
         let span = Span::new(offset, len).ok_or(Fail)?;
         let (elements, nelems, max_nreqs) = (&[whole; 2], &[most; 2], &[most; 2]);

@@ -107,7 +107,8 @@ proptest! {
             for take in takes {
                 for k in 0..take.len {
                     let position = take.place.position + k;
-                    let place = found[(take.to + k) as usize].replace(Place { position, ..take.place });
+                    let found = &mut found[(take.to + k) as usize];
+                    let place = found.replace(Place { position, ..take.place });
                     prop_assert_eq!(place, None); // nothing is taken twice
                 }
             }

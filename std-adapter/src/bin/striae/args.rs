@@ -2,11 +2,13 @@
 
 mod cat;
 mod frames;
+mod map;
 mod pack;
 mod several;
 
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
+pub(crate) use map::MapArgs;
 pub(crate) use pack::{PackBlob, PackContainer};
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
@@ -20,7 +22,8 @@ use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
 use striae::format;
 
-/// Make, inspect, extract, convert, check and recover SIONlib, GSD and ffrecord files.
+/// Make, inspect, extract, convert, check and recover SIONlib, GSD, ffrecord,
+/// netCDF and E3SM-IO blob files.
 #[derive(Debug, Parser)]
 #[command(
     name = "striae",
@@ -485,22 +488,4 @@ pub(crate) struct AppendArgs {
     /// The file with the bytes to append; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) source: PathBuf,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct MapArgs {
-    #[command(flatten)]
-    pub(crate) file: Set,
-    /// Write an SVG picture to this file; - is standard output.
-    #[arg(long, value_name = "OUT", conflicts_with = "json")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Replace an existing SVG file.
-    #[arg(long, requires = "svg")]
-    pub(crate) force: bool,
-    /// Number of columns; default: 96 for SVG, 80 for JSON, else those of the terminal or 80.
-    #[arg(long, value_name = "N")]
-    pub(crate) width: Option<std::num::NonZeroU16>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

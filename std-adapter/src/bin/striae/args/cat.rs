@@ -82,7 +82,8 @@ impl FromStr for Indices {
 #[group(required = true, multiple = false)]
 struct Which {
     /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME, sample/7 or
-    /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one after another.
+    /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one
+    /// after another.
     #[arg(id = "ADDRESS")]
     address: Option<Pattern>,
     /// Equivalent to the address task/N.

@@ -41,7 +41,8 @@ impl Rows {
             OwnedValues::Byte(values) => print!(values, "{}"),
             OwnedValues::Short(values) => print!(values, "{}"),
             OwnedValues::Int(values) => print!(values, "{}"),
-            OwnedValues::Float(values) => print!(values, "{:?}"), // the shortest text that parses back
+            // The shortest text that parses back.
+            OwnedValues::Float(values) => print!(values, "{:?}"),
             OwnedValues::Double(values) => print!(values, "{:?}"),
             OwnedValues::Ubyte(values) => print!(values, "{}"),
             OwnedValues::Ushort(values) => print!(values, "{}"),

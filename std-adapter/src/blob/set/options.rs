@@ -1,0 +1,139 @@
+//! [`OpenOptions`]: how to open a set.
+
+use super::{Lost, Set};
+use crate::blob::canonical;
+use crate::blob::error::ErrorKind;
+use crate::blob::names::Names;
+use crate::blob::subfile::{Subfile, grammar};
+use crate::direct;
+use crate::error::{Error, ErrorKind as AnyError};
+use crate::files::{Files, max_open_files};
+use crate::posix::PosixFile;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// How to open a set.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    max_open: Option<NonZeroUsize>,
+    memory: usize,
+    threads: Option<NonZeroUsize>,
+    direct: Option<direct::OpenOptions>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { max_open: None, memory: 1 << 24, threads: None, direct: None }
+    }
+}
+
+impl OpenOptions {
+    /// Keeps as many subfiles open as [`max_open_files`] says, reads through the page cache, a
+    /// region with a thread for each processor, and has 16 MiB of values in memory at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many subfiles are open at once at most.
+    #[must_use]
+    pub const fn max_open(mut self, max_open: NonZeroUsize) -> Self {
+        self.max_open = Some(max_open);
+        self
+    }
+
+    /// Sets how many bytes of values are in memory at once, besides memory of the caller. A set
+    /// also keeps the tables of the subfiles that were read, and the maps of the decompositions
+    /// that were used: 32 bytes for each request.
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Sets the largest number of threads that read a region. Default: the number of processors.
+    #[must_use]
+    pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Reads values past the page cache where possible, if there are options for it.
+    #[must_use]
+    pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
+        self.direct = options;
+        self
+    }
+
+    pub(crate) const fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) const fn nthreads(&self) -> Option<NonZeroUsize> {
+        self.threads
+    }
+
+    /// Opens the set with this name, or the set of which `path` is a subfile.
+    ///
+    /// This lists the folder and reads the header of one subfile.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSubfile`] if no subfile can be read, or the error of the subfile if there is
+    /// only one; an error of the operating system.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Set, Error> {
+        let path = path.as_ref();
+        let names = Names::find(path).map_err(|error| Error::new(path, error))?;
+        let max_open = self.max_open.map_or_else(max_open_files, NonZeroUsize::get);
+        let mut files = Files::empty(max_open, self.direct);
+        let (mut lost, mut found) = (BTreeMap::new(), None);
+        for &number in names.numbers() {
+            let path = names.path(number);
+            files.add_later(&path);
+            if found.is_some() {
+                continue;
+            }
+            let read = PosixFile::open(&path).map_err(AnyError::from);
+            let header = read.and_then(|file| {
+                let (grammar, container, ..) = grammar(&file)?;
+                let numrecs = match grammar.numrecs {
+                    Some(numrecs) => numrecs,
+                    None => Subfile::open(&file, &grammar.canonical, container)?.numrecs,
+                };
+                Ok((grammar, container, numrecs))
+            });
+            match header {
+                Ok(header) => found = Some(header),
+                Err(error) => {
+                    let error = Arc::new(Error::new(&path, error));
+                    lost.insert(number, Lost { number, error, elements: 0 });
+                }
+            }
+        }
+        let Some((grammar, container, numrecs)) = found else {
+            let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
+            let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
+            return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
+        };
+        let at = |error| Error::new(names.base(), ErrorKind::Cdf(error));
+        let header = canonical::header(&grammar, numrecs).map_err(at)?;
+        let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
+        let fills = fills.map(|(var, attributes)| canonical::fill_value(attributes, var.nc_type));
+        let fills = fills.collect();
+        let elements = grammar.canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
+        let subfiles = names.numbers().iter().map(|_| OnceLock::new()).collect();
+        Ok(Set {
+            canonical: grammar.canonical,
+            header,
+            container,
+            files: Arc::new(files),
+            names,
+            subfiles,
+            elements,
+            fills,
+            lost: Mutex::new(lost),
+            options: *self,
+        })
+    }
+}
