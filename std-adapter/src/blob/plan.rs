@@ -172,18 +172,15 @@ fn scatter<const N: usize>(moves: &[Move], from: &[u8], to: &mut [u8]) -> u64 {
     for &Move { to: place, from: first, len } in moves {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         let first = usize::try_from(first).unwrap_or(usize::MAX);
-        if len == 1 {
-            if let (Some(to), Some(from)) = (to.get_mut(place), from.get(first)) {
-                *to = *from;
-                copied = copied.saturating_add(1);
-            }
-            continue;
-        }
         let from = from.get(first..).unwrap_or_default();
         let len = usize::try_from(len).unwrap_or(usize::MAX).min(from.len());
         let to = to.get_mut(place..).and_then(|rest| rest.get_mut(..len));
         if let (Some(to), Some(from)) = (to, from.get(..len)) {
-            to.copy_from_slice(from);
+            // A call of memmove costs more than a few values.
+            match len {
+                0..8 => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                _ => to.copy_from_slice(from),
+            }
             copied = copied.saturating_add(usize_to_u64(len));
         }
     }

@@ -10,7 +10,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::{Element, Variable};
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// A thread reads at least as many values.
 const FEW: u64 = 1 << 16;
@@ -323,13 +323,21 @@ fn slab<'a>(shape: &'a [u64], region: Region<'a>) -> Result<Slab<'a>, cdf::Error
 }
 
 /// Fills memory with a value, which is big-endian.
-pub(crate) fn fill_with(out: &mut [u8], mut value: [u8; 8], width: u64, order: ByteOrder) {
-    let width = usize::try_from(width).unwrap_or(8);
-    let Some(value) = value.get_mut(..width) else { return };
-    if order == ByteOrder::Little {
-        value.reverse();
+pub(crate) fn fill_with(out: &mut [u8], value: [u8; 8], width: u64, order: ByteOrder) {
+    fn fill<const N: usize>(out: &mut [u8], value: [u8; 8], order: ByteOrder) {
+        let Some(&value) = value.first_chunk::<N>() else { return };
+        let mut value = value;
+        if order == ByteOrder::Little {
+            value.reverse();
+        }
+        if let Ok(out) = <[[u8; N]]>::mut_from_bytes(out) {
+            out.fill(value);
+        }
     }
-    for chunk in out.chunks_exact_mut(width) {
-        chunk.copy_from_slice(value);
+    match width {
+        1 => fill::<1>(out, value, order),
+        2 => fill::<2>(out, value, order),
+        4 => fill::<4>(out, value, order),
+        _ => fill::<8>(out, value, order),
     }
 }

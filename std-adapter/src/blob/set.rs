@@ -233,6 +233,12 @@ impl Set {
         lost.is_empty() && self.missing().next().is_none()
     }
 
+    /// Whether all subfiles can be open at once.
+    pub(crate) fn stays_open(&self) -> bool {
+        let most = self.options.max_open.map_or_else(max_open_files, NonZeroUsize::get);
+        self.names.numbers().len() <= most
+    }
+
     /// Makes an error about this set.
     pub(crate) fn error(&self, kind: impl Into<AnyError>) -> Error {
         Error::new(self.path(), kind)
