@@ -12,12 +12,11 @@ use striae_core::blob::names::{
 };
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
-use striae_core::cdf::{Cursor, Item, ListKind, Type, Var, Version};
+use striae_core::cdf::{Cursor, Item, Type};
 use striae_core::endian::{ByteOrder, I32, I64, U32, U64};
 use striae_core::source::{Fault, Miss};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
-use striae_inspect::cdf::values::swap;
 use zerocopy::FromBytes;
 
 /// An attribute, with its values in big-endian order.

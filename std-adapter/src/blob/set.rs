@@ -4,21 +4,17 @@ mod options;
 
 pub use options::OpenOptions;
 
-use super::canonical;
 use super::error::ErrorKind;
 use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
 use super::names::Names;
 use super::plan::{Group, Plan};
 use super::runs::{self, Elements};
-use super::subfile::{Container, Subfile, grammar};
+use super::subfile::{Container, Subfile};
 use crate::cdf::ErrorKind as CdfError;
-use crate::direct;
 use crate::error::{Error, ErrorKind as AnyError};
-use crate::files::{Files, max_open_files};
-use crate::posix::PosixFile;
+use crate::files::Files;
 use crate::store::bulk::Bulk;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use striae_core::cdf::{Layout, Region};
@@ -235,7 +231,7 @@ impl Set {
 
     /// Whether all subfiles can be open at once.
     pub(crate) fn stays_open(&self) -> bool {
-        let most = self.options.max_open.map_or_else(max_open_files, NonZeroUsize::get);
+        let most = self.options.most_open();
         self.names.numbers().len() <= most
     }
 

@@ -67,6 +67,11 @@ impl OpenOptions {
         self
     }
 
+    /// How many subfiles are open at once at most.
+    pub(crate) fn most_open(&self) -> usize {
+        self.max_open.map_or_else(max_open_files, NonZeroUsize::get)
+    }
+
     pub(crate) const fn memory(&self) -> usize {
         self.memory
     }
@@ -85,8 +90,7 @@ impl OpenOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Set, Error> {
         let path = path.as_ref();
         let names = Names::find(path).map_err(|error| Error::new(path, error))?;
-        let max_open = self.max_open.map_or_else(max_open_files, NonZeroUsize::get);
-        let mut files = Files::empty(max_open, self.direct);
+        let mut files = Files::empty(self.most_open(), self.direct);
         let (mut lost, mut found) = (BTreeMap::new(), None);
         for &number in names.numbers() {
             let path = names.path(number);
