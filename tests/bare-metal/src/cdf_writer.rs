@@ -72,7 +72,7 @@ entries! {
         })
     }
 
-    fn gate_cdf_define_error(_bytes, length: u64, dimid: u64, version: u64) {
+    fn gate_text64_cdf_define(_bytes, length: u64, dimid: u64, version: u64) {
         let dims = [DimDef { name: "x", length }, DimDef { name: "x", length: dimid }];
         let definition = Definition { dims: &dims, ..Definition::default() };
         let version = Version::from_number(u8::try_from(version)?).ok_or(Fail)?;
