@@ -252,7 +252,7 @@ def compare_striae(tally, striae, name, paths, arrays):
                 theirs.set_auto_chartostring(False)
                 theirs = np.asarray(theirs[...]).astype(values.dtype)
                 tally.check(what, differ("convert", sha256(theirs.tobytes()), sha256(values.tobytes())))
-            path = os.path.join(npy, "variable", f"{variable}.npy")
+            path = os.path.join(npy, f"{variable}.npy")
             if os.path.exists(path):
                 theirs = np.load(path).astype(values.dtype)
                 tally.check(what, differ("extract", sha256(theirs.tobytes()), sha256(values.tobytes())))

@@ -1,10 +1,11 @@
 # Others read all that striae writes, and striae what they write: parsers generated from spec/ksy, gsd,
-# netCDF-C, PnetCDF and SciPy.
+# netCDF-C, PnetCDF, SciPy and HDF5.
 
 need_node kaitai-struct-compiler@0.11.0 js-yaml@4
-need_python kaitaistruct==0.11 netCDF4 scipy
+need_python kaitaistruct==0.11 netCDF4 scipy h5py
 need_program ncdump netcdf-bin
 need_program ncvalidator pnetcdf-bin
+need_program h5dump hdf5-tools
 cargo build -p striae --bin striae
 cargo build -p striae-tests --example sion_kinds --example cdf_kinds --example gsd_ops --example gsd_hoomd
 
@@ -70,6 +71,8 @@ rm -rf "$target/kinds"
 agree netCDF "$target/venv/bin/python" tests/interop/cdf_stock.py \
     "$target/debug/examples/cdf_kinds" "$target/kinds"
 rm -rf "$target/kinds"
+agree blobs "$target/venv/bin/python" tests/interop/blob_sets.py "$target/debug/striae" tests/golden/blob
+agree hdf5 "$target/venv/bin/python" tests/interop/hdf5_blob.py tests/golden/hdf5
 compare ffrecord_ksy.py tests/golden/ffrecord
 compare gsd_ksy.py tests/golden/gsd
 take_turns 5.0.1 1000
@@ -78,6 +81,3 @@ gsd_suite 5.0.1
 trajectories 5.0.1 150
 trajectories 3.4.1 50
 trajectories 3.3.2 50
-need_debian hdf5-tools
-need_python h5py
-agree hdf5 "$target/venv/bin/python" tests/interop/hdf5_blob.py tests/golden/hdf5

@@ -24,8 +24,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf")),
-    allow(dead_code, unused_macros, reason = "without a format nobody uses them")
+    not(any(feature = "sion", feature = "gsd", feature = "ffrecord")),
+    allow(dead_code, unused_macros, reason = "what these formats share, the others may not use")
 )]
 
 extern crate alloc;

@@ -8,7 +8,7 @@
 //! | [`superblock`] | the start of a file |
 //! | [`object`] | the messages of an object header |
 //! | [`links`] | the objects of a group by name |
-//! | [`array`] | arrays: datasets and attributes |
+//! | [`mod@array`] | arrays: datasets and attributes |
 //! | [`reader`] | read a file ([`Reader`]) |
 //! | [`container`] | write a file with two arrays ([`Container`]) |
 //!

@@ -39,6 +39,8 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
         ],
         Verb::Convert => &[
             ("alone", &[Sion]),
+            ("seal", &[Sion, Gsd]),
+            ("no_seal", &[Sion, Gsd]),
             ("frames", &[Gsd]),
             ("align", &[Gsd]),
             ("upgrade", &[Gsd]),
@@ -89,10 +91,12 @@ impl Given {
         let Some((flag, of)) = table(verb).iter().find(is_foreign) else { return Ok(()) };
         let of = match of {
             [Sion] => format!("{Sion} sets"),
-            of => format!(
-                "{} files",
-                of.iter().map(Format::to_string).collect::<Vec<_>>().join(" and ")
-            ),
+            [one] => format!("{one} files"),
+            [first @ .., last] => {
+                let first: Vec<_> = first.iter().map(Format::to_string).collect();
+                format!("{} and {last} files", first.join(", "))
+            }
+            [] => "no files".to_owned(),
         };
         Err(Failure::usage(path, &format!("{is} {}; --{flag} is for {of}", format.a_file())))
     }
