@@ -149,7 +149,7 @@ formats! {
         a_file: "an E3SM-IO blob file",
         ending: "nc",
         magic: b"",
-        verbs: &[Verb::Info, Verb::Ls, Verb::Cat, Verb::Extract, Verb::Convert],
+        verbs: &[Verb::Info, Verb::Ls, Verb::Cat, Verb::Extract, Verb::Convert, Verb::Pack],
         thing: "variable",
         addresses: "variable/NAME",
     }

@@ -91,7 +91,6 @@ entries! {
         scan.feed(bytes)?;
         let head = drive_read(&mut scan, &Host { file: 0 }, bytes)?.ok_or(Fail)?;
         let ReadStep::Done(_) = scan.poll() else { return Err(Fail) };
-        drop(scan);
         Ok(survey.into_lengths().iter().fold(head.header_len ^ sum, |sum, length| sum ^ length))
     }
 
@@ -106,7 +105,6 @@ entries! {
             })
         });
         let head = drive_read(&mut scan, &Host { file: 0 }, bytes)?.ok_or(Fail)?;
-        drop(scan);
         let variable = survey.measured().ok_or(Fail)?.variable(head.recsize);
         let record = head.record(variable.layout, len)?;
         let region = Region { start: &[], count: &[], stride: None };

@@ -65,7 +65,7 @@ entries! {
         let view = View::<4>::new(bytes, store.size()?);
         let known = (None, Search::default());
         let mut restart = Restart::new(view, known, reads, |view, (group, search)| {
-            let group = *striae_core::source::Source::once(view, group, |view| root(view))?;
+            let group = *striae_core::source::Source::once(view, group, root)?;
             search.dataset(view, group, b"data_blob")
         });
         Ok(sum_of(&restart.read_from(&store)?.ok_or(Fail)?))

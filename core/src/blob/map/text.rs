@@ -63,9 +63,10 @@ const END: &[u8] = b"Obtained";
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Parser {
-    /// The offset of the next byte, and its line.
+    /// The offset of the next byte, its line, and the offset of the line.
     at: u64,
     line: u64,
+    line_at: u64,
     expect: Expect,
     token: Token,
     /// The offset of the token.
@@ -109,6 +110,7 @@ impl Default for Parser {
         Self {
             at: 0,
             line: 1,
+            line_at: 0,
             expect: Expect::Word(0),
             token: Token::None,
             token_at: 0,
@@ -147,11 +149,9 @@ impl Parser {
     /// # Errors
     /// [`Flaw::Cut`] if the map has not ended; another flaw of the last line.
     pub fn finish(&mut self) -> Result<Option<Event>, Error> {
-        if self.at == 0 {
-            return Err(self.error(0, Flaw::Cut));
-        }
         let cut = self.error(self.at, Flaw::Cut);
-        let event = self.push(b'\n')?;
+        let has_line = self.line_at < self.at;
+        let event = if has_line { self.push(b'\n')? } else { None };
         match self.expect {
             Expect::Rank | Expect::End => Ok(event),
             _ => Err(cut),
@@ -171,7 +171,8 @@ impl Parser {
             b'\n' => {
                 let event = self.end_token()?;
                 self.end_line()?;
-                self.line = self.line.saturating_add(1);
+                (self.line, self.line_at) =
+                    (self.line.saturating_add(1), self.at.saturating_add(1));
                 Ok(event)
             }
             b'0'..=b'9' => self.digit(byte).map(|()| None),
