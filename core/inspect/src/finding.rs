@@ -166,7 +166,7 @@ facts! {
     index: u64 => |&number| number.into(),
     /// Decomposition map: the line of a text map, from 1.
     line: u64 => |&number| number.into(),
-    /// The number of cases, if one finding stands for several.
+    /// The number of cases, if one finding is about several.
     count: u64 => |&number| number.into(),
     /// The value found.
     value: Value => Value::clone,

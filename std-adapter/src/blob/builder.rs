@@ -1,4 +1,4 @@
-//! [`Builder`]: new sets, written by threads that stand for the processes of a program.
+//! [`Builder`]: new sets, written by threads, one for each process of the map.
 
 pub(crate) mod error;
 mod header;

@@ -390,7 +390,7 @@ impl<S: ReadAt + ?Sized, W: WriteAt> Copy<'_, S, W> {
     }
 }
 
-/// The big-endian bytes of the value that stands for a missing one.
+/// The fill value as big-endian bytes.
 fn fill_value(variable: Variable<'_>) -> Vec<u8> {
     let nc_type: Type = variable.nc_type();
     let own = variable.attribute(FILL_VALUE);

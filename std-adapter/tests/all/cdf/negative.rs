@@ -1,4 +1,4 @@
-//! PnetCDF's own bad files, which stand outside the repository.
+//! PnetCDF's own bad files, which are outside the repository.
 
 use crate::run::striae;
 use serde_json::Value;

@@ -37,7 +37,7 @@ fn open(path: &Path, direct: Direct) -> Result<File, Error> {
     OpenOptions::new().direct(direct.options()).open(path)
 }
 
-/// Calls `each` for the variables that a pattern stands for, in their order.
+/// Calls `each` for the variables that a pattern matches, in their order.
 pub(crate) fn selected<'f>(
     (path, header): (&Path, &'f Header),
     pattern: Pattern,
