@@ -178,7 +178,7 @@ pub(super) struct Begins {
 
 impl Begins {
     /// The place of the next variable, or of its first record, without padding; `None` if it is
-    /// behind every file.
+    /// past the end of any file.
     pub(super) fn next(&mut self, size: Size) -> Option<Span> {
         let next = if size.is_record { &mut self.record } else { &mut self.fixed };
         let place = Span::new((*next)?, size.len)?;

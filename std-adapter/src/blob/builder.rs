@@ -1,4 +1,4 @@
-//! [`Builder`]: new sets, written by threads, one for each process of the map.
+//! [`Builder`]: new sets. Each process of the map is a [`Rank`], with which one thread writes.
 
 pub(crate) mod error;
 mod header;

@@ -11,7 +11,7 @@ use striae_kit::power::{
     Crash, Fault, Lost, Model, Op, PowerStore, Promises, Tear, check_len, describe,
 };
 
-/// Each write torn behind each of its bytes, but for the number of records and the magic: the first
+/// Each write torn after each of its bytes, but for the number of records and the magic: the first
 /// 12 bytes are in one sector, and the format has nothing that would tell half of a number.
 fn bytes() -> Model {
     let atomic = core::iter::once(0..12).collect();

@@ -88,7 +88,7 @@ fn a_file_of_a_reference_program_is_written_again() {
             writer.close().unwrap();
             let made = writer.into_store().0;
             // netCDF-C pads with fill values, as striae, but for records of bytes, where it lets
-            // bytes behind the values through; PnetCDF pads with zeros.
+            // bytes after the values through; PnetCDF pads with zeros.
             match name.contains("_pn_") || name.contains("alltypes") {
                 false => assert!(made == bytes, "{name}"),
                 true => assert!(without_padding(&made) == without_padding(&bytes), "{name}"),
