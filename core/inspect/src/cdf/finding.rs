@@ -47,6 +47,21 @@ findings! {
         "variable {number} has {len} bytes, must have at most {max} unless it is the last one"
     );
 
+    /// The record variables have gaps: values of a record overlap those of the next one.
+    Note "overlap" Overlap {
+        /// The place of the first record, from its first value to its last one.
+        span: Span,
+        /// The bytes from one record to the next.
+        recsize: u64,
+    }
+    |facts| facts.span(span.offset(), span.len()).value(*recsize),
+    |f| write!(
+        f,
+        "the first record at offset {} has {} bytes, but the next one begins after {recsize}",
+        span.offset(),
+        span.len()
+    );
+
     /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
     /// null. The libraries do not check them, ncvalidator does.
     Note "padding" Padding {

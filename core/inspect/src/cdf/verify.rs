@@ -201,7 +201,7 @@ fn check_large(header: &Header, report: &mut Report<'_>) {
     }
 }
 
-/// Compares the length of the file with that of all values.
+/// Compares the length of the file with that of all values, and that of a record with its place.
 fn check_len(header: &Header, report: &mut Report<'_>) {
     let head = header.head();
     let (whole, file_len) = (header.whole_records(), head.file_len);
@@ -216,6 +216,11 @@ fn check_len(header: &Header, report: &mut Report<'_>) {
         let (field, value) = (Header1::numrecs, head.numrecs);
         let error = Error::TooLarge { field, offset: 4, value, max: whole };
         report.add(FindingKind::Wrong(error));
+    }
+    let first =
+        header.first_record().filter(|first| head.numrecs > 1 && first.len() > head.recsize);
+    if let Some(span) = first {
+        report.add(FindingKind::Overlap { span, recsize: head.recsize });
     }
     let end = header.file_len(head.numrecs).unwrap_or(u64::MAX);
     if let Some(span) = Span::between(end, file_len).filter(|span| !span.is_empty()) {

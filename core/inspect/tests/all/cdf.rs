@@ -110,6 +110,10 @@ fn each_rule_has_its_finding() {
         assert!(changed(begin_at, &[0; 4]).contains(&"too_small"));
         assert_eq!(changed(vsize_at - 4, &[0, 0, 0, 7]), ["no_type"]);
     }
+    let last = header.variables().filter(|variable| variable.is_record()).last().unwrap();
+    let begin = u32::try_from(last.begin()).unwrap() + 12;
+    let at = variable_begin(header.bytes(), last.begin());
+    assert_eq!(changed(at, &begin.to_be_bytes()), ["too_large", "overlap"]);
 }
 
 /// The offset of the field with this begin, in CDF-1.
