@@ -121,6 +121,14 @@ impl Before {
     }
 }
 
+/// Memory for values of which a subfile says how many there are.
+fn memory<T: Clone + Default>(len: usize) -> Result<Box<[T]>, AnyError> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(len).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    memory.resize(len, T::default());
+    Ok(memory.into())
+}
+
 /// The starts of blobs, and the shares of each blob.
 type Walked = (Box<[u64]>, Box<[Share]>);
 
@@ -135,9 +143,8 @@ fn walk(
     let max_nreqs: Vec<_> = locals.iter().map(|local| local.max_nreqs).collect();
     let ((fixed, elements), nelems, max_nreqs) = (before.all(), &nelems, &max_nreqs);
     let data = Data { span, order, fixed, elements, nelems, max_nreqs };
-    let mut starts = vec![0; nblobs].into_boxed_slice();
-    let shares = nblobs.saturating_mul(locals.len());
-    let mut shares = vec![Share::default(); shares].into_boxed_slice();
+    let mut starts = memory(nblobs)?;
+    let mut shares = memory(nblobs.saturating_mul(locals.len()))?;
     let mut walk = Walk::new(data, &mut starts, &mut shares).map_err(ErrorKind::Format)?;
     drive_read(&mut walk, file, &mut [0; 64]).map_err(of_blob)?;
     Ok((starts, shares))
@@ -277,8 +284,7 @@ impl Subfile {
         let numrecs = numrecs.unwrap_or_else(whole);
         let nblobs = blobs_in(file_len, nblobs, 4)?;
         let ndecompositions = locals.len();
-        let len = nblobs.saturating_mul(ndecompositions);
-        let mut shares = vec![Share::default(); len].into_boxed_slice();
+        let mut shares = memory(nblobs.saturating_mul(ndecompositions))?;
         for (id, local) in (1..).zip(&locals) {
             let id = NonZeroU32::new(id).unwrap_or(NonZeroU32::MIN);
             read_shares(file, file_len, (id, local), ndecompositions, &mut shares)?;
