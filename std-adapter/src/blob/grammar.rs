@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use striae_core::blob::names::{
     self, DECOMPOSITION_ID, FILE_ATTRIBUTES, GLOBAL_DIMIDS, GLOBAL_NPROCS, NUM_DECOMPOSITIONS,
-    NUM_SUBFILES, VARIABLE_ATTRIBUTES,
+    NUM_SUBFILES, VARIABLE_ATTRIBUTES, WORLD_RANKS,
 };
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
@@ -256,7 +256,10 @@ impl Grammar {
             places.push(place);
         }
         let is_in_order = reading.is_in_order(ndecompositions);
-        let canonical = |attribute: &&Attribute| !FILE_ATTRIBUTES.contains(&&*attribute.name);
+        let canonical = |attribute: &&Attribute| {
+            let name = &*attribute.name;
+            name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(&name)
+        };
         let attributes = items.attributes.iter().filter(canonical).cloned().collect();
         let numrecs = items.numrecs;
         let canonical = Canonical { dims, variables, decompositions, nprocs, nsubfiles };

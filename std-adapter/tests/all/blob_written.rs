@@ -6,7 +6,9 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::thread;
-use striae::blob::{BuildError, Builder, Container, ErrorKind as BlobError, Pack, Request};
+use striae::blob::{
+    BuildError, Builder, Container, Convert, ErrorKind as BlobError, Pack, Request,
+};
 use striae::cdf::{File, Type};
 use striae::error::ErrorKind;
 use striae::striae_core::cdf::{self, AttrDef, Definition, DimDef, VarDef};
@@ -158,6 +160,12 @@ fn ranks_are_stored_if_they_do_not_follow_from_the_number_of_subfiles() {
                 None => assert!(set.is_block),
             }
         }
+        // Ranks say something of the set, not of the array.
+        let new = folder.path().join("canonical.nc");
+        let convert = Convert::new().output(Output::new().force(true));
+        let made = striae::blob::Set::open(&out).unwrap();
+        convert.run(&made, &new, &|_| ()).unwrap();
+        assert!(File::open(&new).unwrap().header().attribute("world_ranks").is_none());
     }
 }
 
