@@ -129,7 +129,7 @@ pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Resu
 
 /// Refuses an output name with the ending of another format.
 fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
-    match Format::of_name(out).filter(|&named| named != format) {
+    match Format::of_name(out).filter(|named| named.ending() != format.ending()) {
         Some(named) => {
             let text = format!(
                 "has the ending of {}, but the new file is {}: choose another name",

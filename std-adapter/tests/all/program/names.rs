@@ -28,6 +28,11 @@ fn a_name_that_promises_another_format_is_refused() {
         (&["recover", &gsd], "x.sion", "new file is a GSD file"),
         (&["pack"], "x.gsd", "new file is a SIONlib file"),
         (&["pack"], "x.ffr", "new file is a SIONlib file"),
+        (
+            &["pack", "--format", "blob"],
+            "x.gsd",
+            "ending of a GSD file, but the new file is an E3SM-IO",
+        ),
         (&["pack", "--format", "ffrecord"], "x.sion", "new file is an ffrecord file"),
         (&["pack", "--format", "ffrecord"], "x.gsd", "new file is an ffrecord file"),
     ] {
@@ -45,6 +50,14 @@ fn a_name_that_promises_another_format_is_refused() {
         let out = folder.path(out);
         output(&["convert", "--force", from, &out]);
     }
+    // E3SM-IO's own sets have the ending of netCDF files before the number.
+    let map = golden("map/map_f_tiny_8p.nc");
+    let like = golden("blob/f8_n8_s3rr/blob_h1.nc.0000");
+    let canonical = golden("blob/f8_n8_s3rr/can_h1.nc");
+    let out = folder.path("set.nc");
+    let options = ["pack", "--format", "blob", "--map", &map, "--like", &like];
+    output(&[&options[..], &[&out, &canonical]].concat());
+    output(&["ls", &folder.path("set.nc.0000")]);
 }
 
 #[test]
