@@ -48,7 +48,7 @@ findings! {
     );
 
     /// The record variables have gaps: values of a record overlap those of the next one.
-    Note "overlap" Overlap {
+    Damage "overlap" Overlap {
         /// The place of the first record, from its first value to its last one.
         span: Span,
         /// The bytes from one record to the next.

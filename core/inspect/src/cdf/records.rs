@@ -14,6 +14,12 @@ impl Header {
         Span::between(first.offset(), spans.last().unwrap_or(first).end())
     }
 
+    /// The place of the first record, if `records` of them overlap since the record variables have
+    /// gaps.
+    pub(super) fn overlap(&self, records: u64) -> Option<Span> {
+        self.first_record().filter(|first| records > 1 && first.len() > self.head().recsize)
+    }
+
     /// The number of records whose values are all in the file. The padding after the last one may
     /// be missing.
     #[must_use]

@@ -148,13 +148,21 @@ impl Recovery {
         &self.filled
     }
 
+    /// The place of the first record, if the saved records overlap: values of one were overwritten
+    /// by those of the next.
+    #[must_use]
+    pub fn overlap(&self) -> Option<Span> {
+        self.header.overlap(self.records.saved)
+    }
+
     /// Whether all that the header says is saved. The number of records of a stream follows from
     /// the length of the file.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let Records { claimed, saved } = self.records;
         let is_all = claimed.is_none_or(|claimed| claimed == saved);
-        is_all && self.damage.is_none() && self.lost_variables == 0 && self.filled.is_empty()
+        let is_sound = self.damage.is_none() && self.overlap().is_none();
+        is_all && is_sound && self.lost_variables == 0 && self.filled.is_empty()
     }
 
     /// The length of the new file.

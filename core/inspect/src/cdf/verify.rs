@@ -217,9 +217,7 @@ fn check_len(header: &Header, report: &mut Report<'_>) {
         let error = Error::TooLarge { field, offset: 4, value, max: whole };
         report.add(FindingKind::Wrong(error));
     }
-    let first =
-        header.first_record().filter(|first| head.numrecs > 1 && first.len() > head.recsize);
-    if let Some(span) = first {
+    if let Some(span) = header.overlap(head.numrecs) {
         report.add(FindingKind::Overlap { span, recsize: head.recsize });
     }
     let end = header.file_len(head.numrecs).unwrap_or(u64::MAX);

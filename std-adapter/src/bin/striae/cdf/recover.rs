@@ -23,6 +23,9 @@ struct Report<'a> {
     /// The first damage in the header.
     #[serde(skip_serializing_if = "Option::is_none")]
     damage: Option<String>,
+    /// The bytes of a record, if the records overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlapping_record: Option<u64>,
     filled: Vec<Filled<'a>>,
 }
 
@@ -60,6 +63,7 @@ impl<'a> Report<'a> {
             claimed_records: records.claimed,
             bytes: recovery.bytes(),
             damage: recovery.damage().map(ToString::to_string),
+            overlapping_record: recovery.overlap().map(|first| first.len()),
             filled: filled.map(|one| Filled { name: &one.name, bytes: one.bytes }).collect(),
         }
     }
@@ -78,6 +82,9 @@ fn report_text(args: &RecoverArgs, report: &Report<'_>) -> std::io::Result<()> {
             writeln!(out, "{} in the header, {} saved", count(claimed, "record"), report.records)?;
         }
         _ => {}
+    }
+    if let Some(bytes) = report.overlapping_record {
+        writeln!(out, "records of {bytes} bytes overlap: values of one are those of the next")?;
     }
     for Filled { name, bytes } in &report.filled {
         writeln!(out, "variable {}: the last {bytes} bytes are fill values", printable(name))?;
