@@ -33,6 +33,8 @@ extern crate alloc;
 pub mod dump;
 pub mod finding;
 pub mod map;
+#[allow(dead_code, unused_macros, reason = "not every format uses it")]
+mod report;
 pub mod subject;
 
 #[cfg(feature = "blob")]

@@ -7,17 +7,17 @@
 use super::finding::FindingKind;
 use super::header::Header;
 use super::items::{Attribute, Variable};
-use crate::finding::{Coverage, Found as _, Severity};
+use crate::finding::Coverage;
+use crate::report::{self, report};
 use crate::subject::{Failed, Subject};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use striae_core::cdf::define::check_name;
 use striae_core::cdf::layout::{LargeVars, padded};
 use striae_core::cdf::raw::Header1;
 use striae_core::cdf::{Error, Version};
 use striae_core::span::Span;
-use striae_core::step::DriveError;
 
 /// The size of the verified file, and the number of findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,32 +53,13 @@ pub fn verify<S: Subject>(
     subject: &S,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    let mut report = Report { each, summary: Summary::default() };
-    match check(subject, &mut report) {
-        Ok(()) => {}
-        Err(DriveError::Store(error)) => return Err(error),
-        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
-        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
-        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
-    }
-    Ok(report.summary)
+    report::verify::<S, _, _, _>(each, |report| check(subject, report))
 }
 
-struct Report<'a> {
-    each: &'a mut dyn FnMut(FindingKind),
-    summary: Summary,
-}
+report!(FindingKind(Error), Summary);
 
-impl Report<'_> {
-    fn add(&mut self, what: FindingKind) {
-        let count = match what.severity() {
-            Severity::Damage => &mut self.summary.damage,
-            Severity::Note => &mut self.summary.notes,
-        };
-        *count = count.saturating_add(1);
-        (self.each)(what);
-    }
-}
+/// Receives the findings.
+type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     let (header, stopped) = Header::examine(subject, &mut |error| {

@@ -5,9 +5,9 @@
 //! It keeps at most [`BATCH`] samples in memory.
 
 use super::finding::FindingKind;
-use crate::finding::{Coverage, Found as _, Severity};
+use crate::finding::Coverage;
+use crate::report::{self, report};
 use crate::subject::{Failed, Subject, Sum};
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
@@ -53,42 +53,13 @@ pub fn verify<S: Subject>(
     subject: &S,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    let mut report = Report { each, summary: Summary::default(), told: None };
-    match check(subject, &mut report) {
-        Ok(()) => {}
-        Err(DriveError::Store(error)) => return Err(error),
-        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
-        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
-        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
-    }
-    Ok(report.summary)
+    report::verify::<S, _, _, _>(each, |report| check(subject, report))
 }
 
-struct Report<'a> {
-    each: &'a mut dyn FnMut(FindingKind),
-    summary: Summary,
-    /// Place of the last reported offset entry: one sample ends there and the next one starts.
-    told: Option<u64>,
-}
+report!(FindingKind(Error), Summary);
 
-impl Report<'_> {
-    fn add(&mut self, what: FindingKind) {
-        let count = match what.severity() {
-            Severity::Damage => &mut self.summary.damage,
-            Severity::Note => &mut self.summary.notes,
-        };
-        *count = count.saturating_add(1);
-        (self.each)(what);
-    }
-
-    /// Reports the error of a sample's table row.
-    fn row(&mut self, number: u64, error: Error) {
-        let place = place_of(&error);
-        if self.told.replace(place) != Some(place) {
-            self.add(FindingKind::Sample { number, error });
-        }
-    }
-}
+/// Receives the findings.
+type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     let mut window = vec![0; WINDOW];
@@ -106,7 +77,7 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     // So that the work is bounded by the length of the file, whatever offsets say. With one wrong
     // offset samples have at most twice its bytes: the others are still compared.
     let mut left = head.file_len.saturating_sub(tables).saturating_mul(2);
-    let mut batch = Vec::new();
+    let (mut batch, mut told) = (Vec::new(), None);
     let mut samples = reader.samples(0..n, &mut window);
     if n == 0 {
         gap(tables, head.file_len, report);
@@ -118,7 +89,11 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
             Some(Ok(sample)) => sample,
             Some(Err(DriveError::Format(error))) => {
                 check_data(subject, &mut batch, report)?;
-                report.row(number, error);
+                // One sample ends where the next one starts: an offset is reported once.
+                let place = place_of(&error);
+                if told.replace(place) != Some(place) {
+                    report.add(FindingKind::Sample { number, error });
+                }
                 continue;
             }
             Some(Err(error)) => return Err(error),

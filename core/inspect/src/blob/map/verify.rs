@@ -2,9 +2,9 @@
 
 use super::finding::FindingKind;
 use super::{Decomposition, is_text, read_table, read_text, tables};
-use crate::finding::{Coverage, Found as _, Severity};
+use crate::finding::Coverage;
+use crate::report::{self, report};
 use crate::subject::{Failed, Subject, WINDOW, read_windows};
-use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Parser, Rule, Table};
@@ -46,38 +46,13 @@ pub fn verify<S: Subject>(
     subject: &S,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    let mut report = Report { each, summary: Summary::default() };
-    match check(subject, &mut report) {
-        Ok(()) => {}
-        Err(DriveError::Store(error)) => return Err(error),
-        Err(DriveError::Format(error)) => report.add(FindingKind::Wrong(error)),
-        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
-        Err(error) => report.add(FindingKind::Unreadable { message: error.to_string() }),
-    }
-    Ok(report.summary)
+    report::verify::<S, _, _, _>(each, |report| check(subject, report))
 }
 
-struct Report<'a> {
-    each: &'a mut dyn FnMut(FindingKind),
-    summary: Summary,
-}
+report!(FindingKind(Error), Summary);
 
-impl Report<'_> {
-    fn add(&mut self, what: FindingKind) {
-        let count = match what.severity() {
-            Severity::Damage => &mut self.summary.damage,
-            Severity::Note => &mut self.summary.notes,
-        };
-        *count = count.saturating_add(1);
-        (self.each)(what);
-    }
-
-    /// Notes an error after which reading goes on.
-    fn wrong(&mut self, error: Error) -> Result<(), Error> {
-        self.add(FindingKind::Wrong(error));
-        Ok(())
-    }
-}
+/// Receives the findings.
+type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     if is_text(subject)? {
