@@ -52,6 +52,9 @@ pub struct Walk<'a, 'm> {
     blob: usize,
     decomposition: usize,
     at: u64,
+    /// Whether a wrong `blob_start` is passed over, and the first one.
+    mends: bool,
+    mended: Option<Error>,
 }
 
 impl<'a, 'm> Walk<'a, 'm> {
@@ -72,9 +75,23 @@ impl<'a, 'm> Walk<'a, 'm> {
             return Err(Error::Memory { need, room });
         }
         let at = data.span.offset();
-        let mut walk = Self { data, starts, shares, blob: 0, decomposition: 0, at };
+        let (blob, decomposition, mends, mended) = (0, 0, false, None);
+        let mut walk = Self { data, starts, shares, blob, decomposition, at, mends, mended };
         walk.advance()?;
         Ok(walk)
+    }
+
+    /// Passes over a `blob_start` that is not the number of elements before the blob: that number
+    /// is known without it.
+    #[must_use]
+    pub fn mend(self) -> Self {
+        Self { mends: true, ..self }
+    }
+
+    /// The first error that was passed over.
+    #[must_use]
+    pub const fn mended(&self) -> Option<Error> {
+        self.mended
     }
 
     fn number(&self) -> u32 {
@@ -104,7 +121,7 @@ impl<'a, 'm> Walk<'a, 'm> {
     }
 
     /// The share that a map begins with.
-    fn share(&self, head: MapHead) -> Result<Share, Error> {
+    fn share(&mut self, head: MapHead) -> Result<Share, Error> {
         let (order, blob, id) = (self.data.order, self.number(), self.id());
         let checked = |part, value: i64| {
             u64::try_from(value).map_err(|_| Error::Negative { id, part, blob, value })
@@ -114,15 +131,22 @@ impl<'a, 'm> Walk<'a, 'm> {
             false => Err(Error::TooLarge { id, part, blob, value, max }),
         };
         let nreqs = checked(Part::Nreqs, head.nreqs.get(order).into())?;
-        let start = checked(Part::BlobStart, head.blob_start.get(order))?;
         let count = checked(Part::BlobCount, head.blob_count.get(order))?;
+        let start = self.before();
+        let found = checked(Part::BlobStart, head.blob_start.get(order));
+        let right = found.and_then(|value| match value == start {
+            true => Ok(()),
+            false => {
+                Err(Error::Differs { id, part: Part::BlobStart, blob, value, expected: start })
+            }
+        });
+        match right {
+            Err(error) if self.mends => self.mended = self.mended.or(Some(error)),
+            right => right?,
+        }
 
         let max = |lengths: &[u64]| lengths.get(self.decomposition).copied().unwrap_or(0);
         at_most(Part::Nreqs, nreqs, max(self.data.max_nreqs))?;
-        let expected = self.before();
-        if start != expected {
-            return Err(Error::Differs { id, part: Part::BlobStart, blob, value: start, expected });
-        }
         at_most(Part::BlobCount, count, max(self.data.nelems).saturating_sub(start))?;
         Ok(Share { nreqs, start, count })
     }

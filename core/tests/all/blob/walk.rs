@@ -132,6 +132,29 @@ fn a_wrong_number_is_named() {
 }
 
 #[test]
+fn a_wrong_start_is_mended_by_the_counts_before_it() {
+    let blobs = shares(&[[(2, 1), (4, 2)], [(3, 1), (0, 0)]]);
+    let (mut bytes, starts) = written(&blobs, ByteOrder::Big);
+    let place = starts[1] as usize + 4; // of D1.blob_start of blob 1
+    bytes[place..place + 8].copy_from_slice(&(-5_i64).to_be_bytes());
+    let data = Data {
+        span: Span::between(FIRST, bytes.len() as u64).unwrap(),
+        order: ByteOrder::Big,
+        fixed: FIXED,
+        elements: &ELEMENTS,
+        nelems: &[5, 4],
+        max_nreqs: &[1, 2],
+    };
+    let (mut found_starts, mut found) = ([0; 2], [Share::default(); 4]);
+    let mut walk = Walk::new(data, &mut found_starts, &mut found).unwrap().mend();
+    drive_read(&mut walk, &bytes[..], &mut [0; 64]).unwrap();
+    let id = std::num::NonZeroU32::MIN;
+    let error = Error::Negative { id, part: Part::BlobStart, blob: 1, value: -5 };
+    assert_eq!(walk.mended(), Some(error));
+    assert_eq!((found_starts.to_vec(), found.to_vec()), (starts, blobs.concat()));
+}
+
+#[test]
 fn memory_of_another_size_is_refused() {
     let data = Data {
         span: Span::ZERO,
