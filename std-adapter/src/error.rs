@@ -181,7 +181,7 @@ of_format! {
     Gsd: gsd::ErrorKind, striae_core::gsd::Error, striae_hoomd::Error;
     Ffrecord: ffrecord::ErrorKind, striae_core::ffrecord::Error;
     Cdf: cdf::ErrorKind, striae_core::cdf::Error;
-    Blob: blob::ErrorKind, striae_core::blob::Error;
+    Blob: blob::ErrorKind, striae_inspect::blob::Flaw, striae_core::blob::Error;
     Map: striae_core::blob::map::Error;
 }
 

@@ -22,7 +22,6 @@ mod canonical;
 mod convert;
 pub(crate) mod error;
 mod extract;
-mod grammar;
 pub mod map;
 mod names;
 mod pack;
@@ -30,7 +29,6 @@ mod plan;
 mod read;
 mod runs;
 mod set;
-mod subfile;
 
 pub use builder::error::BuildError;
 pub use builder::{Builder, Rank, Writer};
@@ -42,7 +40,9 @@ pub use pack::Pack;
 pub use set::{Decomposition, Lost, OpenOptions, Set};
 pub use striae_core::blob::Error;
 pub use striae_core::blob::map::Request;
-pub use subfile::Container;
+pub use striae_inspect::blob::{Container, Flaw};
 
 pub(crate) use names::first_subfile;
 pub(crate) use subfile::{HDF5_MAGIC, is_blob};
+
+use striae_inspect::blob::{grammar, subfile};

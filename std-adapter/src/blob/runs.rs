@@ -1,6 +1,6 @@
 //! The runs of a decomposition: where the elements of its arrays are in the subfiles.
 
-use super::error::ErrorKind;
+use super::Flaw;
 use super::grammar::numbers;
 use super::plan::Plan;
 use super::subfile::Subfile;
@@ -54,7 +54,7 @@ pub(crate) fn add_requests(
     let id = id.unwrap_or(NonZeroU32::MIN);
     let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
     for (number_of, blob) in (0..).zip(0..subfile.nblobs) {
-        let spans = subfile.requests(blob, index).ok_or(ErrorKind::Cut)?;
+        let spans = subfile.requests(blob, index).ok_or(Flaw::Cut)?;
         for ((span, _), bytes) in spans.iter().zip([&mut offsets, &mut lengths]) {
             read(bulk, subfile, *span, bytes)?;
         }
@@ -66,8 +66,7 @@ pub(crate) fn add_requests(
             let negative = |part, value| Error::Negative { id, part, blob: number_of, value };
             let offset = offset.map_err(|value| negative(Part::Offsets, value));
             let len = len.map_err(|value| negative(Part::Lengths, value));
-            let (offset, len) =
-                (offset.map_err(ErrorKind::Format)?, len.map_err(ErrorKind::Format)?);
+            let (offset, len) = (offset.map_err(Flaw::Format)?, len.map_err(Flaw::Format)?);
             let place = Place { subfile: number, blob: number_of, position };
             requests.extend(Run { offset, len, place }.clipped(total));
             position = position.saturating_add(len);
@@ -76,7 +75,7 @@ pub(crate) fn add_requests(
         if position != expected {
             let (part, blob, value) = (Part::Lengths, number_of, position);
             let error = Error::Differs { id, part, blob, value, expected };
-            return Err(ErrorKind::Format(error).into());
+            return Err(Flaw::Format(error).into());
         }
     }
     Ok(())
@@ -100,7 +99,7 @@ pub(crate) fn read(
     if left < span.len() {
         let (offset, end, file_len) = (span.offset(), span.end(), subfile.file_len);
         let error = striae_core::cdf::Error::OutOfFile { offset, end, file_len };
-        return Err(ErrorKind::Cdf(error).into());
+        return Err(Flaw::Cdf(error).into());
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod options;
 
 pub use options::OpenOptions;
 
+use super::Flaw;
 use super::error::ErrorKind;
 use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
 use super::names::Names;
@@ -267,7 +268,7 @@ impl Set {
             let bulk = self.files.get(index)?;
             let subfile = match known.get() {
                 Some(Some(subfile)) => Arc::clone(subfile),
-                _ => Arc::new(Subfile::open(bulk.file(), &self.canonical, self.container)?),
+                _ => Arc::new(Subfile::open(&**bulk.file(), &self.canonical, self.container)?),
             };
             Ok((subfile, bulk))
         };
@@ -324,7 +325,7 @@ impl Set {
             return Ok(Arc::clone(plan));
         }
         let plan = Plan::new(&elements.runs, index, (shape, region), &subfile);
-        let plan = Arc::new(plan.map_err(|error| self.error(ErrorKind::Cdf(error)))?);
+        let plan = Arc::new(plan.map_err(|error| self.error(Flaw::Cdf(error)))?);
         if is_whole {
             return Ok(Arc::clone(elements.all.get_or_init(|| plan)));
         }
@@ -381,7 +382,7 @@ impl Set {
         if variable.is_record && task.record >= subfile.numrecs {
             let (last, length) = (task.record, subfile.numrecs);
             let error = striae_core::cdf::Error::OutOfShape { dim: 0, last, length };
-            return (0, Err(ErrorKind::Cdf(error).into()));
+            return (0, Err(Flaw::Cdf(error).into()));
         }
         let span = || {
             let place = (task.record, blob, width);
@@ -390,7 +391,7 @@ impl Set {
             Span::new(start.checked_add(skip)?, group.count.checked_mul(width)?)
         };
         let Some(span) = span() else {
-            return (0, Err(ErrorKind::Size { name: variable.name.clone() }.into()));
+            return (0, Err(Flaw::Size { name: variable.name.clone() }.into()));
         };
         let read = runs::read(bulk, subfile, span, &mut scratch.0);
         if subfile.order() != order {
@@ -414,8 +415,8 @@ impl Set {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let layout = subfile.whole(index, variable.count, (variable.is_record, width));
             let mut read = || -> Result<(), AnyError> {
-                let large = || ErrorKind::Size { name: variable.name.clone() };
-                let spans = place(layout.ok_or_else(large)?).map_err(ErrorKind::Cdf)?;
+                let large = || Flaw::Size { name: variable.name.clone() };
+                let spans = place(layout.ok_or_else(large)?).map_err(Flaw::Cdf)?;
                 let (mut bytes, mut at) = (Vec::new(), 0_usize);
                 for span in spans {
                     let read = runs::read(&bulk, &subfile, span, &mut bytes);

@@ -1,3 +1,16 @@
 //! Blob files of E3SM-IO, and the maps that they are written by.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`grammar`] | what the header of a subfile says |
+//! | [`subfile`] | where the blobs and variables of a subfile are |
+//! | [`map`] | decomposition maps |
 
+mod flaw;
+pub mod grammar;
 pub mod map;
+pub mod subfile;
+
+pub use flaw::Flaw;
+pub use grammar::Grammar;
+pub use subfile::{Container, Subfile};

@@ -126,6 +126,16 @@ impl Header {
         Self::of(&mut Held::new(store)?, ByteOrder::Big, true, judge)
     }
 
+    /// Reads a header as [`parse`](Self::parse) does, and passes errors to `judge` as
+    /// [`examine`](Self::examine) does.
+    pub(crate) fn grammar<S: ReadAt + ?Sized>(
+        store: &S,
+        order: ByteOrder,
+        judge: &mut dyn FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(Self, Option<Error>), Failed<S, Error>> {
+        Self::of(&mut Held::new(store)?, order, false, judge)
+    }
+
     /// Parses a header without values: nothing is checked that concerns their places. `order` is
     /// the byte order of all integers, and of the values of attributes. The header in the HDF5
     /// files of E3SM-IO is one.
@@ -289,7 +299,7 @@ impl Header {
     }
 
     /// The dimensions in the header.
-    pub(super) fn raw_dims(&self) -> &[Dim] {
+    pub(crate) fn raw_dims(&self) -> &[Dim] {
         &self.dims
     }
 
@@ -301,7 +311,7 @@ impl Header {
     }
 
     /// A name, which the cursor found to be UTF-8.
-    pub(super) fn text(&self, name: Span) -> &str {
+    pub(crate) fn text(&self, name: Span) -> &str {
         core::str::from_utf8(self.part(name)).unwrap_or_default()
     }
 }

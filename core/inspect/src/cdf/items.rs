@@ -51,6 +51,12 @@ impl<'a> Attribute<'a> {
         self.attr.nelems
     }
 
+    /// The byte order of the values.
+    #[must_use]
+    pub const fn order(self) -> ByteOrder {
+        self.header.order
+    }
+
     /// The bytes of the values in the byte order of the header.
     #[must_use]
     pub fn bytes(self) -> &'a [u8] {

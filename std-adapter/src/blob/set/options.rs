@@ -1,10 +1,10 @@
 //! [`OpenOptions`]: how to open a set.
 
 use super::{Lost, Set};
-use crate::blob::canonical;
 use crate::blob::error::ErrorKind;
 use crate::blob::names::Names;
-use crate::blob::subfile::{Subfile, grammar};
+use crate::blob::subfile::{Head, Subfile};
+use crate::blob::{Flaw, canonical};
 use crate::direct;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::{Files, max_open_files};
@@ -100,12 +100,13 @@ impl OpenOptions {
             }
             let read = PosixFile::open(&path).map_err(AnyError::from);
             let header = read.and_then(|file| {
-                let (grammar, container, ..) = grammar(&file)?;
-                let numrecs = match grammar.numrecs {
+                let head = Head::read(&file)?;
+                let container = head.container();
+                let numrecs = match head.grammar.numrecs {
                     Some(numrecs) => numrecs,
-                    None => Subfile::open(&file, &grammar.canonical, container)?.numrecs,
+                    None => Subfile::open(&file, &head.grammar.canonical, container)?.numrecs,
                 };
-                Ok((grammar, container, numrecs))
+                Ok((head.grammar, container, numrecs))
             });
             match header {
                 Ok(header) => found = Some(header),
@@ -120,7 +121,7 @@ impl OpenOptions {
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
-        let at = |error| Error::new(names.base(), ErrorKind::Cdf(error));
+        let at = |error| Error::new(names.base(), Flaw::Cdf(error));
         let header = canonical::header(&grammar, numrecs).map_err(at)?;
         let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
         let fills = fills.map(|(var, attributes)| canonical::fill_value(attributes, var.nc_type));

@@ -1,30 +1,46 @@
-//! The header of a subfile: what is canonical, and what describes the decompositions.
+//! [`Grammar`]: the header of a subfile: what is canonical, and what describes the decompositions.
 
-mod items;
-
-use super::error::ErrorKind as Flaw;
-use items::{Found, Items};
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use super::flaw::Flaw;
+use crate::cdf::values::swap;
+use crate::cdf::{self, Header};
+use crate::subject::Failed;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
 use striae_core::blob::names::{
     self, DECOMPOSITION_ID, FILE_ATTRIBUTES, GLOBAL_DIMIDS, GLOBAL_NPROCS, NUM_DECOMPOSITIONS,
     NUM_SUBFILES, VARIABLE_ATTRIBUTES, WORLD_RANKS,
 };
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
-use striae_core::cdf::{Cursor, Item, Type};
+use striae_core::cdf::{Error, Type};
 use striae_core::endian::{ByteOrder, I32, I64, U32, U64};
-use striae_core::source::{Fault, Miss};
 use striae_core::span::Span;
-use striae_core::store::usize_to_u64;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
 
 /// An attribute, with its values in big-endian order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Attribute {
-    pub(crate) name: Box<str>,
-    pub(crate) nc_type: Type,
-    pub(crate) bytes: Box<[u8]>,
+pub struct Attribute {
+    /// The name.
+    pub name: Box<str>,
+    /// The type of the values.
+    pub nc_type: Type,
+    /// The values.
+    pub bytes: Box<[u8]>,
+}
+
+impl From<cdf::Attribute<'_>> for Attribute {
+    fn from(attribute: cdf::Attribute<'_>) -> Self {
+        let (nc_type, mut bytes) = (attribute.nc_type(), Box::from(attribute.bytes()));
+        if attribute.order() == ByteOrder::Little {
+            swap(&mut bytes, nc_type.size());
+        }
+        Self { name: attribute.name().into(), nc_type, bytes }
+    }
 }
 
 impl Attribute {
@@ -54,108 +70,135 @@ impl Attribute {
 
 /// A canonical dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dimension {
-    pub(crate) name: Box<str>,
+pub struct Dimension {
+    /// The name.
+    pub name: Box<str>,
     /// 0 for the record dimension.
-    pub(crate) length: u64,
+    pub length: u64,
 }
 
 /// A canonical variable, as all subfiles have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Variable {
-    pub(crate) name: Box<str>,
-    pub(crate) nc_type: Type,
+pub struct Variable {
+    /// The name.
+    pub name: Box<str>,
+    /// The type of the values.
+    pub nc_type: Type,
     /// Indices of its canonical dimensions.
-    pub(crate) dims: Box<[u64]>,
-    pub(crate) is_record: bool,
+    pub dims: Box<[u64]>,
+    /// Whether it has records.
+    pub is_record: bool,
     /// Index of its decomposition.
-    pub(crate) decomposition: Option<usize>,
+    pub decomposition: Option<usize>,
     /// Values of the canonical array, of one record.
-    pub(crate) count: u64,
+    pub count: u64,
 }
 
 /// A decomposition, as all subfiles have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Decomposition {
+pub struct Decomposition {
     /// Indices of its canonical dimensions.
-    pub(crate) dims: Box<[u64]>,
+    pub dims: Box<[u64]>,
     /// Elements of the canonical array.
-    pub(crate) total: u64,
+    pub total: u64,
 }
 
 /// What all subfiles of a set have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Canonical {
-    pub(crate) dims: Vec<Dimension>,
-    pub(crate) variables: Vec<Variable>,
-    pub(crate) decompositions: Vec<Decomposition>,
-    pub(crate) nprocs: u64,
-    pub(crate) nsubfiles: u64,
+pub struct Canonical {
+    /// The dimensions.
+    pub dims: Vec<Dimension>,
+    /// The variables.
+    pub variables: Vec<Variable>,
+    /// The decompositions, in order.
+    pub decompositions: Vec<Decomposition>,
+    /// The number of processes that wrote the set.
+    pub nprocs: u64,
+    /// The number of subfiles of the set.
+    pub nsubfiles: u64,
 }
 
 /// A variable in one subfile.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Placed {
+pub struct Placed {
     /// The values, or those of the first record; at offset 0 in a header without places.
-    pub(crate) values: Span,
-    pub(crate) nc_type: Type,
+    pub values: Span,
+    /// The type of the values.
+    pub nc_type: Type,
 }
 
 /// The numbers of a decomposition in one subfile.
 #[derive(Debug, Clone)]
-pub(crate) struct Local {
-    pub(crate) nelems: u64,
-    pub(crate) max_nreqs: u64,
+pub struct Local {
+    /// The number of elements.
+    pub nelems: u64,
+    /// The largest number of requests of a blob.
+    pub max_nreqs: u64,
     /// The variables, in the order of [`Part::VARIABLES`].
-    pub(crate) variables: [Placed; 5],
+    pub variables: [Placed; 5],
 }
 
 /// The header of a subfile.
 #[derive(Debug, Clone)]
-pub(crate) struct Grammar {
-    pub(crate) canonical: Canonical,
-    /// The attributes of the canonical file, and of each canonical variable.
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) variable_attributes: Vec<Vec<Attribute>>,
+pub struct Grammar {
+    /// What all subfiles of the set have.
+    pub canonical: Canonical,
+    /// The attributes of the canonical file.
+    pub attributes: Vec<Attribute>,
+    /// The attributes of each canonical variable.
+    pub variable_attributes: Vec<Vec<Attribute>>,
     /// `None` if the file has as many records as fit.
-    pub(crate) numrecs: Option<u64>,
-    pub(crate) recsize: u64,
-    pub(crate) nblobs: u64,
-    pub(crate) locals: Vec<Local>,
+    pub numrecs: Option<u64>,
+    /// The bytes from one record to the next.
+    pub recsize: u64,
+    /// The number of blobs in the subfile.
+    pub nblobs: u64,
+    /// The numbers of each decomposition.
+    pub locals: Vec<Local>,
     /// Where each canonical variable is, in the order of the variables.
-    pub(crate) places: Vec<Placed>,
+    pub places: Vec<Placed>,
     /// Whether the variables of the decompositions come first, in their order.
-    pub(crate) is_in_order: bool,
-}
-
-/// The length of a header of which these are the first bytes; `None` if more of them are needed.
-pub(crate) fn header_len(
-    bytes: &striae_core::source::Window<'_>,
-    cursor: &mut Cursor,
-) -> Result<Option<u64>, Flaw> {
-    loop {
-        match cursor.next(bytes) {
-            Ok((Item::End { header_len }, _)) => return Ok(Some(header_len)),
-            Ok((_, next)) => *cursor = next,
-            Err(Fault::Format(error)) => return Err(error.into()),
-            Err(Fault::Miss(Miss::Read { .. })) => return Ok(None),
-            Err(Fault::Miss(_)) => return Err(Flaw::Cut), // never: the cursor says it itself
-        }
-    }
+    pub is_in_order: bool,
 }
 
 /// The byte order of a header: `dim_list` begins with the tag 10.
-pub(crate) fn order_of(bytes: &[u8]) -> ByteOrder {
+#[must_use]
+pub fn order_of(bytes: &[u8]) -> ByteOrder {
     match bytes.get(12..16) {
         Some([10, 0, 0, 0]) => ByteOrder::Little,
         _ => ByteOrder::Big,
     }
 }
 
+/// Reads the header at the start of `store`, of which nothing but the grammar is checked: a
+/// dimension of an empty decomposition has length 0, too, wherever it is.
+///
+/// # Errors
+/// [`Flaw::Cdf`] if it is no header; an error of the store.
+pub fn read_header<S: ReadAt + ?Sized>(
+    store: &S,
+    order: ByteOrder,
+) -> Result<Header, Failed<S, Flaw>> {
+    let mut judge = |error| match error {
+        Error::RecordDimNotFirst { .. } => Ok(()),
+        error => Err(error),
+    };
+    match Header::grammar(store, order, &mut judge).map_err(Flaw::of_cdf)? {
+        (header, None) => Ok(header),
+        (_, Some(error)) => Err(DriveError::Format(error.into())),
+    }
+}
+
 /// Whether a header has the attributes that every subfile has.
-pub(crate) fn has_attributes(bytes: &[u8], order: ByteOrder) -> bool {
-    let items = Items::parse(bytes, order);
-    items.is_ok_and(|items| FILE_ATTRIBUTES.iter().all(|name| items.number(name).is_ok()))
+#[must_use]
+pub fn has_attributes(header: &Header) -> bool {
+    FILE_ATTRIBUTES.iter().all(|name| number(header, name).is_ok())
+}
+
+/// A number of the set, which is an attribute of the file.
+fn number(header: &Header, name: &'static str) -> Result<u64, Flaw> {
+    let attribute = header.attribute(name).ok_or(Flaw::NoAttribute { name })?;
+    Attribute::from(attribute).integer().ok_or(Flaw::Attribute { name })
 }
 
 /// The dimensions of a header by their roles.
@@ -168,11 +211,12 @@ struct Dims {
 }
 
 impl Dims {
-    fn of(dims: &[(Box<str>, u64)], ndecompositions: u32) -> Result<(Self, Vec<Dimension>), Flaw> {
+    fn of(header: &Header, ndecompositions: u32) -> Result<(Self, Vec<Dimension>), Flaw> {
         let mut all = Vec::new();
         let (canonical, by_name) = (Vec::new(), BTreeMap::new());
         let mut roles = Self { canonical, record: None, nblobs: None, by_name };
-        for (dimid, (name, length)) in dims.iter().enumerate() {
+        for (dimid, dim) in header.raw_dims().iter().enumerate() {
+            let (name, length) = (header.text(dim.name), dim.length);
             let place = match Name::parse(name.as_bytes()) {
                 Some(Name::Nblobs) => {
                     roles.nblobs = roles.nblobs.or(Some(dimid));
@@ -185,10 +229,10 @@ impl Dims {
                 _ => {
                     // Only a canonical dimension can be the record dimension: those of empty
                     // decompositions have length 0, too (`spec/blob.md#empty`).
-                    if *length == 0 && roles.record.replace(dimid).is_some() {
-                        return Err(Flaw::TwoRecordDims { name: name.clone() });
+                    if length == 0 && roles.record.replace(dimid).is_some() {
+                        return Err(Flaw::TwoRecordDims { name: name.into() });
                     }
-                    all.push(Dimension { name: name.clone(), length: *length });
+                    all.push(Dimension { name: name.into(), length });
                     Some(usize_to_u64(all.len().saturating_sub(1)))
                 }
             };
@@ -220,48 +264,49 @@ fn count_of(dims: &[Dimension], indices: &[u64]) -> Option<(u64, bool)> {
 }
 
 impl Grammar {
-    /// Parses the header of a subfile. With `has_places`, variables are where `begin` says.
-    pub(crate) fn parse(bytes: &[u8], order: ByteOrder, has_places: bool) -> Result<Self, Flaw> {
-        let items = Items::parse(bytes, order)?;
+    /// Finds what a header of a subfile has. With `has_places`, variables are where `begin` says.
+    ///
+    /// # Errors
+    /// [`Flaw`].
+    pub fn new(header: &Header, has_places: bool) -> Result<Self, Flaw> {
         let [nprocs, ndecompositions, nsubfiles] =
-            [GLOBAL_NPROCS, NUM_DECOMPOSITIONS, NUM_SUBFILES].map(|name| items.number(name));
+            [GLOBAL_NPROCS, NUM_DECOMPOSITIONS, NUM_SUBFILES].map(|name| number(header, name));
         let (nprocs, ndecompositions, nsubfiles) = (nprocs?, ndecompositions?, nsubfiles?);
         // Each has two dimensions, so there are no more than the header has.
-        let most = items.dims.len() / 2;
+        let most = header.raw_dims().len() / 2;
         let ndecompositions = u32::try_from(ndecompositions).ok();
         let ndecompositions = ndecompositions
             .filter(|&n| usize::try_from(n).is_ok_and(|n| n <= most))
             .ok_or(Flaw::Attribute { name: NUM_DECOMPOSITIONS })?;
 
-        let (roles, dims) = Dims::of(&items.dims, ndecompositions)?;
-        let length = |dimid: usize| items.dims.get(dimid).map_or(0, |(_, length)| *length);
-        let nblobs = length(roles.nblobs.ok_or(Flaw::NoDimension { name: Name::Nblobs })?);
-        let mut reading = Reading { items: &items, roles: &roles, dims: &dims, has_places };
-        let recsize = reading.recsize()?;
-        let mut decompositions = Vec::new();
-        let mut locals = Vec::new();
+        let (roles, dims) = Dims::of(header, ndecompositions)?;
+        let nblobs = roles.nblobs.ok_or(Flaw::NoDimension { name: Name::Nblobs })?;
+        let reading = Reading { header, roles: &roles, dims: &dims, has_places };
+        let (nblobs, recsize) = (reading.length(usize_to_u64(nblobs)), reading.recsize()?);
+        let (mut decompositions, mut locals) = (Vec::new(), Vec::new());
         for id in (1..=ndecompositions).filter_map(NonZeroU32::new) {
             let (decomposition, local) = reading.decomposition(id)?;
             decompositions.push(decomposition);
             locals.push(local);
         }
         let (mut variables, mut variable_attributes, mut places) = (vec![], vec![], vec![]);
-        for found in items.variables.iter().filter(|found| !reading.is_map(found)) {
+        for found in header.variables().filter(|found| !reading.is_map(*found)) {
             let (variable, place) = reading.variable(found, &decompositions)?;
-            let canonical = |attribute: &&Attribute| {
-                variable.decomposition.is_none() || !VARIABLE_ATTRIBUTES.contains(&&*attribute.name)
+            let canonical = |attribute: &cdf::Attribute<'_>| {
+                variable.decomposition.is_none() || !VARIABLE_ATTRIBUTES.contains(&attribute.name())
             };
-            variable_attributes.push(found.attributes.iter().filter(canonical).cloned().collect());
+            let attributes = found.attributes().filter(canonical).map(Attribute::from);
+            variable_attributes.push(attributes.collect());
             variables.push(variable);
             places.push(place);
         }
         let is_in_order = reading.is_in_order(ndecompositions);
-        let canonical = |attribute: &&Attribute| {
-            let name = &*attribute.name;
+        let canonical = |attribute: &cdf::Attribute<'_>| {
+            let name = attribute.name();
             name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(&name)
         };
-        let attributes = items.attributes.iter().filter(canonical).cloned().collect();
-        let numrecs = items.numrecs;
+        let attributes = header.attributes().filter(canonical).map(Attribute::from).collect();
+        let numrecs = Some(header.numrecs()).filter(|_| !header.head().is_streaming);
         let canonical = Canonical { dims, variables, decompositions, nprocs, nsubfiles };
         Ok(Self {
             canonical,
@@ -279,7 +324,7 @@ impl Grammar {
 
 /// A header whose dimensions are known.
 struct Reading<'a> {
-    items: &'a Items,
+    header: &'a Header,
     roles: &'a Dims,
     dims: &'a [Dimension],
     has_places: bool,
@@ -292,46 +337,44 @@ impl Reading<'_> {
     }
 
     /// Whether a variable describes a decomposition.
-    fn is_map(&self, found: &Found) -> bool {
-        match Name::parse(found.name.as_bytes()) {
+    fn is_map(&self, found: cdf::Variable<'_>) -> bool {
+        match Name::parse(found.name().as_bytes()) {
             Some(Name::Of { id, .. }) => id.get() <= self.ndecompositions(),
             _ => false,
         }
     }
 
     fn length(&self, dimid: u64) -> u64 {
-        let dim = usize::try_from(dimid).ok().and_then(|dimid| self.items.dims.get(dimid));
-        dim.map_or(0, |(_, length)| *length)
+        let dims = self.header.raw_dims();
+        let dim = usize::try_from(dimid).ok().and_then(|dimid| dims.get(dimid));
+        dim.map_or(0, |dim| dim.length)
     }
 
-    fn is_record(&self, found: &Found) -> bool {
-        let first = found.dimids.first().and_then(|&dimid| usize::try_from(dimid).ok());
+    fn is_record(&self, found: cdf::Variable<'_>) -> bool {
+        let first = found.dimids().first().and_then(|&dimid| usize::try_from(dimid).ok());
         first.is_some() && first == self.roles.record
     }
 
     /// The values in the subfile, or those of its first record.
-    fn placed(&self, found: &Found) -> Result<Placed, Flaw> {
-        let name = || found.name.clone();
-        let var = found.var.ok_or(Flaw::Cut)?;
+    fn placed(&self, found: cdf::Variable<'_>) -> Result<Placed, Flaw> {
+        let nc_type = found.nc_type();
         let skip = usize::from(self.is_record(found));
-        let dimids = found.dimids.get(skip..).unwrap_or_default();
+        let dimids = found.dimids().get(skip..).unwrap_or_default();
         let len = dimids
             .iter()
-            .try_fold(var.nc_type.size(), |len, &dimid| len.checked_mul(self.length(dimid)));
-        let begin = if self.has_places { var.begin } else { 0 };
+            .try_fold(nc_type.size(), |len, &dimid| len.checked_mul(self.length(dimid)));
+        let begin = if self.has_places { found.begin() } else { 0 };
         let values = len.and_then(|len| Span::new(begin, len));
-        Ok(Placed {
-            values: values.ok_or_else(|| Flaw::Size { name: name() })?,
-            nc_type: var.nc_type,
-        })
+        let values = values.ok_or_else(|| Flaw::Size { name: found.name().into() })?;
+        Ok(Placed { values, nc_type })
     }
 
-    fn recsize(&mut self) -> Result<u64, Flaw> {
+    fn recsize(&self) -> Result<u64, Flaw> {
         let mut size = RecordSize::default();
-        for found in self.items.variables.iter().filter(|found| self.is_record(found)) {
+        for found in self.header.variables().filter(|found| self.is_record(*found)) {
             let placed = self.placed(found)?;
             let sum = size.with(placed.values.len());
-            size = sum.ok_or_else(|| Flaw::Size { name: found.name.clone() })?;
+            size = sum.ok_or_else(|| Flaw::Size { name: found.name().into() })?;
         }
         Ok(size.get())
     }
@@ -347,16 +390,17 @@ impl Reading<'_> {
         let nblobs = self.roles.nblobs.unwrap_or(usize::MAX);
         let find = |part| {
             let name = Name::Of { id, part };
-            let is_it = |found: &&Found| Name::parse(found.name.as_bytes()) == Some(name);
-            let found = self.items.variables.iter().find(is_it).ok_or(Flaw::NoMap { name })?;
+            let is_it =
+                |found: &cdf::Variable<'_>| Name::parse(found.name().as_bytes()) == Some(name);
+            let found = self.header.variables().find(is_it).ok_or(Flaw::NoMap { name })?;
             let stored = Part::stored(part).ok_or(Flaw::NoMap { name })?;
             let dims = match stored.per_request {
                 true => vec![nblobs, max_nreqs_dim],
                 false => vec![nblobs],
             };
-            let has = found.dimids.iter().map(|&dimid| usize::try_from(dimid).ok());
+            let has = found.dimids().iter().map(|&dimid| usize::try_from(dimid).ok());
             if !has.eq(dims.into_iter().map(Some)) {
-                return Err(Flaw::Shape { name: found.name.clone() });
+                return Err(Flaw::Shape { name: found.name().into() });
             }
             let placed = self.placed(found)?;
             match placed.nc_type {
@@ -369,8 +413,8 @@ impl Reading<'_> {
             let (found, nreqs) = nreqs?;
             (found, [nreqs, start?.1, count?.1, offsets?.1, lengths?.1])
         };
-        let name = || nreqs.name.clone();
-        let dimids = nreqs.attribute(GLOBAL_DIMIDS).and_then(Attribute::integers);
+        let name = || nreqs.name().into();
+        let dimids = attribute(nreqs, GLOBAL_DIMIDS).and_then(|own| own.integers());
         let indices = dimids.and_then(|dimids| self.roles.canonical(&dimids));
         let indices = indices.ok_or_else(|| Flaw::Dimids { name: name() })?;
         let total = count_of(self.dims, &indices).filter(|(_, is_record)| !is_record);
@@ -378,8 +422,8 @@ impl Reading<'_> {
 
         // A length 0 that a CDF-5 file cannot store (`spec/blob.md#empty`).
         let length = |part: Part, dimid: usize| {
-            let stored = nreqs.attribute(part.suffix()).and_then(Attribute::integer);
-            stored.unwrap_or(self.items.dims.get(dimid).map_or(0, |(_, length)| *length))
+            let stored = attribute(nreqs, part.suffix()).and_then(|own| own.integer());
+            stored.unwrap_or_else(|| self.length(usize_to_u64(dimid)))
         };
         let nelems = length(Part::Nelems, nelems_dim);
         let max_nreqs = length(Part::MaxNreqs, max_nreqs_dim);
@@ -388,12 +432,12 @@ impl Reading<'_> {
 
     fn variable(
         &self,
-        found: &Found,
+        found: cdf::Variable<'_>,
         decompositions: &[Decomposition],
     ) -> Result<(Variable, Placed), Flaw> {
-        let name = || found.name.clone();
+        let name = || Box::from(found.name());
         let placed = self.placed(found)?;
-        let id = match found.attribute(DECOMPOSITION_ID) {
+        let id = match attribute(found, DECOMPOSITION_ID) {
             None => None,
             Some(attribute) => {
                 let wrong = || Flaw::DecompositionId { name: name() };
@@ -404,18 +448,18 @@ impl Reading<'_> {
         };
         let dims = match id {
             None => {
-                self.roles.canonical(&found.dimids).ok_or_else(|| Flaw::Shape { name: name() })?
+                self.roles.canonical(found.dimids()).ok_or_else(|| Flaw::Shape { name: name() })?
             }
             Some((index, _)) => {
                 let nelems = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
                 let nelems = NonZeroU32::new(nelems.unwrap_or(0)).ok_or(Flaw::Cut)?;
                 let nelems = self.dim_of(nelems, Part::Nelems)?;
                 let skip = usize::from(self.is_record(found));
-                let rest = found.dimids.get(skip..).unwrap_or_default();
+                let rest = found.dimids().get(skip..).unwrap_or_default();
                 if !rest.iter().map(|&dimid| usize::try_from(dimid).ok()).eq([Some(nelems)]) {
                     return Err(Flaw::Shape { name: name() });
                 }
-                let dimids = found.attribute(GLOBAL_DIMIDS).and_then(Attribute::integers);
+                let dimids = attribute(found, GLOBAL_DIMIDS).and_then(|own| own.integers());
                 let dims = dimids.and_then(|dimids| self.roles.canonical(&dimids));
                 dims.ok_or_else(|| Flaw::Dimids { name: name() })?
             }
@@ -436,19 +480,24 @@ impl Reading<'_> {
     fn is_in_order(&self, ndecompositions: u32) -> bool {
         let ids = (1..=ndecompositions).filter_map(NonZeroU32::new);
         let names = ids.flat_map(|id| Part::VARIABLES.map(|part| (Name::Of { id, part }, part)));
-        let mut found = self.items.variables.iter();
+        let mut found = self.header.variables();
         names.into_iter().all(|(name, part)| {
             found.next().is_some_and(|found| {
                 let stored = Part::stored(part).map(|stored| stored.nc_type);
-                Name::parse(found.name.as_bytes()) == Some(name)
-                    && found.var.map(|var| var.nc_type) == stored
+                Name::parse(found.name().as_bytes()) == Some(name)
+                    && Some(found.nc_type()) == stored
             })
         })
     }
 }
 
+/// The attribute of a variable with this name.
+fn attribute(of: cdf::Variable<'_>, name: &str) -> Option<Attribute> {
+    of.attribute(name).map(Attribute::from)
+}
+
 /// Numbers of 4 or 8 bytes, as `D*.nreqs` and others are stored; `None` at a negative one.
-pub(crate) fn numbers(
+pub fn numbers(
     bytes: &[u8],
     nc_type: Type,
     order: ByteOrder,

@@ -1,0 +1,181 @@
+//! [`Flaw`]: why a subfile, or a part of it, cannot be read.
+
+use alloc::boxed::Box;
+use core::fmt;
+use striae_core::blob::{Error, Name};
+use striae_core::cdf;
+use striae_core::hdf5;
+use striae_core::source::{Fault, Miss};
+use striae_core::step::DriveError;
+
+/// Why a subfile of a blob set, or a part of it, cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The header, or the place of values, breaks the grammar of netCDF.
+    Cdf(cdf::Error),
+    /// The HDF5 container is damaged, or has a part that striae does not read.
+    Hdf5(hdf5::Error),
+    /// The blobs are damaged.
+    Format(Error),
+    /// The file is cut.
+    Cut,
+    /// The file is an HDF5 file without one of the two datasets.
+    NoDataset {
+        /// The name of the dataset.
+        name: &'static str,
+    },
+    /// The header does not have this attribute.
+    NoAttribute {
+        /// The name of the attribute.
+        name: &'static str,
+    },
+    /// An attribute of the file does not have the value that it must have.
+    Attribute {
+        /// The name of the attribute.
+        name: &'static str,
+    },
+    /// The header does not have this dimension.
+    NoDimension {
+        /// The dimension.
+        name: Name,
+    },
+    /// The header does not have this variable, which describes a decomposition.
+    NoMap {
+        /// The variable.
+        name: Name,
+    },
+    /// A variable that describes a decomposition has a type without integers.
+    MapType {
+        /// The variable.
+        name: Name,
+    },
+    /// The variables that describe the decompositions are not in the order that the HDF5 container
+    /// must have.
+    Order,
+    /// Two dimensions have length 0.
+    TwoRecordDims {
+        /// The name of the second one.
+        name: Box<str>,
+    },
+    /// The values of a variable are more than a file can have.
+    Size {
+        /// The name of the variable.
+        name: Box<str>,
+    },
+    /// A variable does not have the dimensions that it must have.
+    Shape {
+        /// The name of the variable.
+        name: Box<str>,
+    },
+    /// The attribute `global_dimids` of a variable is not there or is wrong.
+    Dimids {
+        /// The name of the variable.
+        name: Box<str>,
+    },
+    /// The attribute `decomposition_ID` of a variable is no decomposition.
+    DecompositionId {
+        /// The name of the variable.
+        name: Box<str>,
+    },
+    /// The subfile does not have what the other subfiles have: it belongs to another set.
+    OtherSet {
+        /// What differs.
+        what: &'static str,
+    },
+}
+
+impl Flaw {
+    /// Whether the caller is to blame and not the file.
+    #[must_use]
+    pub const fn blames_caller(&self) -> bool {
+        match self {
+            Self::Cdf(error) => error.blames_caller(),
+            Self::Format(error) => error.blames_caller(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn of_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Self> {
+        map(error, Self::Cdf)
+    }
+
+    pub(super) fn of_blob<E>(error: DriveError<E, Error>) -> DriveError<E, Self> {
+        map(error, Self::Format)
+    }
+
+    pub(super) fn of_hdf5<E>(error: DriveError<E, Fault<hdf5::Error>>) -> DriveError<E, Self> {
+        match error {
+            DriveError::Format(Fault::Miss(Miss::Ended { .. })) => DriveError::Format(Self::Cut),
+            // The memory is what a search needs.
+            DriveError::Format(Fault::Miss(_)) => DriveError::Format(Self::Cut),
+            DriveError::Format(Fault::Format(error)) => DriveError::Format(Self::Hdf5(error)),
+            error => map(error, |_| Self::Cut),
+        }
+    }
+}
+
+fn map<E, F>(error: DriveError<E, F>, of: impl FnOnce(F) -> Flaw) -> DriveError<E, Flaw> {
+    match error {
+        DriveError::Store(error) => DriveError::Store(error),
+        DriveError::Format(error) => DriveError::Format(of(error)),
+        DriveError::Ended { offset } => DriveError::Ended { offset },
+        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+        _ => DriveError::Format(Flaw::Cut), // never: there are no others
+    }
+}
+
+/// A name in error texts.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.escape_debug().fmt(f)
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cdf(error) => error.fmt(f),
+            Self::Hdf5(error) => error.fmt(f),
+            Self::Format(error) => error.fmt(f),
+            Self::Cut => f.write_str("the file is cut"),
+            Self::NoDataset { name } => write!(f, "is an HDF5 file without a dataset {name}"),
+            Self::NoAttribute { name } => write!(f, "has no attribute {name}"),
+            Self::Attribute { name } => write!(f, "the attribute {name} has a wrong value"),
+            Self::NoDimension { name } => write!(f, "has no dimension {name}"),
+            Self::NoMap { name } => write!(f, "has no variable {name}"),
+            Self::MapType { name } => write!(f, "variable {name} is not of type int or int64"),
+            Self::Order => f.write_str("the variables of the decompositions are out of order"),
+            Self::TwoRecordDims { name } => {
+                write!(f, "dimension {} is a second one of length 0", Shown(name))
+            }
+            Self::Size { name } => write!(f, "variable {} is larger than any file", Shown(name)),
+            Self::Shape { name } => write!(f, "variable {} has wrong dimensions", Shown(name)),
+            Self::Dimids { name } => {
+                write!(f, "variable {}: wrong attribute global_dimids", Shown(name))
+            }
+            Self::DecompositionId { name } => {
+                write!(f, "variable {}: wrong attribute decomposition_ID", Shown(name))
+            }
+            Self::OtherSet { what } => {
+                write!(f, "belongs to another set: its {what} are not those of the other subfiles")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Flaw {}
+
+impl From<cdf::Error> for Flaw {
+    fn from(error: cdf::Error) -> Self {
+        Self::Cdf(error)
+    }
+}
+
+impl From<Error> for Flaw {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}

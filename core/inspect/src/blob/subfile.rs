@@ -1,0 +1,592 @@
+//! [`Subfile`]: where the blobs and the variables of a subfile are.
+
+use super::flaw::Flaw;
+use super::grammar::{Canonical, Grammar, Local, Variable, numbers, order_of, read_header};
+use crate::subject::{Failed, read};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use striae_core::blob::layout::{maps_len, width_of_blob};
+use striae_core::blob::walk::Data;
+use striae_core::blob::{Content, Error, Fixed, Part, Share, Walk, Width};
+use striae_core::cdf::{self, Layout, Type};
+use striae_core::endian::ByteOrder;
+use striae_core::hdf5;
+use striae_core::span::Span;
+use striae_core::step::{DriveError, drive_read};
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// The most bytes of a header in HDF5: that of the largest case of E3SM-IO has 0.2 MB.
+const MOST: u64 = 1 << 26;
+
+/// The dataset with the header, and that with the blobs.
+const DATASETS: [&str; 2] = ["header_blob", "data_blob"];
+
+/// The first bytes of an HDF5 file.
+pub const HDF5_MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// What a set is stored in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// CDF-5 files: variable-centric.
+    Cdf,
+    /// HDF5 files: process-centric.
+    Hdf5,
+}
+
+impl Container {
+    /// The name in output for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cdf => "cdf",
+            Self::Hdf5 => "hdf5",
+        }
+    }
+}
+
+/// Where the requests of a decomposition are in a variable-centric subfile.
+#[derive(Debug, Clone, Copy)]
+struct Requests {
+    /// Of all blobs; a blob has `row` of them.
+    values: [Span; 2],
+    types: [Type; 2],
+    row: u64,
+}
+
+/// Where the values are.
+#[derive(Debug)]
+enum Places {
+    /// For each canonical variable the offset of its values.
+    Variables { begins: Box<[u64]>, recsize: u64, requests: Box<[Requests]> },
+    /// For each blob its offset. The widths of the variables before each variable follow.
+    Processes { starts: Box<[u64]>, order: ByteOrder, before: Before, is_stray: bool },
+}
+
+/// The bytes of the variables before each variable in a blob, and those of all variables.
+#[derive(Debug)]
+struct Before {
+    fixed: Box<[Fixed]>,
+    /// For each variable, for each decomposition.
+    elements: Box<[u64]>,
+    ndecompositions: usize,
+}
+
+impl Before {
+    fn new(
+        variables: &[Variable],
+        locals: &[Local],
+        numrecs: u64,
+        stray: bool,
+    ) -> Result<Self, Flaw> {
+        let ndecompositions = locals.len();
+        let mut memory = vec![0; ndecompositions];
+        let mut width = Width::new(&mut memory);
+        let (mut fixed, mut elements) = (Vec::new(), Vec::new());
+        for variable in variables {
+            fixed.push(width.fixed());
+            elements.extend_from_slice(width.elements());
+            let size = || Flaw::Size { name: variable.name.clone() };
+            let records = if variable.is_record { numrecs } else { 1 };
+            let len = variable.nc_type.size().checked_mul(records).ok_or_else(size)?;
+            let is_empty = |index: usize| locals.get(index).is_some_and(|local| local.nelems == 0);
+            let content = match variable.decomposition {
+                Some(index) if stray && !variable.is_record && is_empty(index) => {
+                    Content::Stray { len }
+                }
+                Some(decomposition) => Content::Elements { decomposition, len },
+                None => Content::Whole { len: len.checked_mul(variable.count).ok_or_else(size)? },
+            };
+            width.add(content).ok_or_else(size)?;
+        }
+        fixed.push(width.fixed());
+        elements.extend_from_slice(width.elements());
+        Ok(Self { fixed: fixed.into(), elements: elements.into(), ndecompositions })
+    }
+
+    /// What comes before a variable, or after the last one.
+    fn of(&self, variable: usize) -> Option<(Fixed, &[u64])> {
+        let first = variable.checked_mul(self.ndecompositions)?;
+        let elements = self.elements.get(first..first.checked_add(self.ndecompositions)?)?;
+        Some((*self.fixed.get(variable)?, elements))
+    }
+
+    /// What all variables have.
+    fn all(&self) -> (Fixed, &[u64]) {
+        self.of(self.fixed.len().saturating_sub(1)).unwrap_or_default()
+    }
+}
+
+/// Memory for values of which a subfile says how many there are.
+fn memory<E, T: Clone + Default>(len: usize) -> Result<Box<[T]>, DriveError<E, Flaw>> {
+    let mut memory = Vec::new();
+    let need = len.saturating_mul(size_of::<T>());
+    memory.try_reserve_exact(len).map_err(|_| DriveError::BufferTooSmall { need })?;
+    memory.resize(len, T::default());
+    Ok(memory.into())
+}
+
+/// The starts of blobs, and the shares of each blob.
+type Walked = (Box<[u64]>, Box<[Share]>);
+
+/// What to do with an error of the tables: the first one ends the reading, or it goes on with the
+/// value that the other tables prove.
+pub type Judge<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
+
+/// Finds the blobs of a process-centric subfile.
+fn walk<S: ReadAt>(
+    store: &S,
+    (order, span, nblobs): (ByteOrder, Span, usize),
+    before: &Before,
+    locals: &[Local],
+    judge: Judge<'_>,
+) -> Result<Walked, Failed<S, Flaw>> {
+    let nelems: Vec<_> = locals.iter().map(|local| local.nelems).collect();
+    let max_nreqs: Vec<_> = locals.iter().map(|local| local.max_nreqs).collect();
+    let ((fixed, elements), nelems, max_nreqs) = (before.all(), &nelems, &max_nreqs);
+    let data = Data { span, order, fixed, elements, nelems, max_nreqs };
+    let mut starts = memory(nblobs)?;
+    let mut shares = memory(nblobs.saturating_mul(locals.len()))?;
+    let walk = Walk::new(data, &mut starts, &mut shares).map_err(format)?;
+    let mut walk = walk.mend();
+    drive_read(&mut walk, store, &mut [0; 64]).map_err(Flaw::of_blob)?;
+    if let Some(error) = walk.mended() {
+        judge(error).map_err(format)?;
+    }
+    Ok((starts, shares))
+}
+
+/// A subfile whose header was read.
+#[derive(Debug)]
+pub struct Subfile {
+    /// The length of the file in bytes.
+    pub file_len: u64,
+    /// The number of records.
+    pub numrecs: u64,
+    /// The number of blobs.
+    pub nblobs: usize,
+    ndecompositions: usize,
+    /// For each blob, for each decomposition.
+    shares: Box<[Share]>,
+    places: Places,
+}
+
+/// The header of a subfile, and its container.
+#[derive(Debug)]
+pub struct Head {
+    /// What the header has.
+    pub grammar: Grammar,
+    /// The byte order of the header and, in HDF5, of values.
+    pub order: ByteOrder,
+    /// The blobs; `None` if the header says where the variables are, in CDF-5.
+    pub data: Option<Span>,
+}
+
+fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
+    let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
+    read(store, span.offset(), &mut bytes)?;
+    Ok(bytes)
+}
+
+const fn format<E>(error: Error) -> DriveError<E, Flaw> {
+    DriveError::Format(Flaw::Format(error))
+}
+
+/// The header of a file, its byte order, and the blobs of an HDF5 file.
+fn parts<S: ReadAt>(
+    store: &S,
+) -> Result<(crate::cdf::Header, ByteOrder, Option<Span>), Failed<S, Flaw>> {
+    if container(store)? == Container::Cdf {
+        return Ok((read_header(store, ByteOrder::Big)?, ByteOrder::Big, None));
+    }
+    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
+    let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
+    let mut find = |name: &'static str| {
+        let array = reader.dataset(name.as_bytes(), &mut memory).map_err(Flaw::of_hdf5)?;
+        Ok(array.ok_or(DriveError::Format(Flaw::NoDataset { name }))?.values)
+    };
+    let [header, data] = DATASETS;
+    let (header, data) = (find(header)?, find(data)?);
+    if header.len() > MOST {
+        return Err(DriveError::Format(Flaw::Cut));
+    }
+    let header = bytes_of(store, header)?;
+    let order = order_of(&header);
+    let header = read_header(&header[..], order).map_err(|error| match error {
+        DriveError::Format(flaw) => DriveError::Format(flaw),
+        _ => DriveError::Format(Flaw::Cut), // never: all bytes are there
+    })?;
+    Ok((header, order, Some(data)))
+}
+
+/// The container of a file: HDF5 if it starts like one.
+///
+/// # Errors
+/// An error of the store.
+pub fn container<S: ReadAt>(store: &S) -> Result<Container, Failed<S, Flaw>> {
+    let mut magic = [0; HDF5_MAGIC.len()];
+    let len = store.size().map_err(DriveError::Store)?;
+    if len >= usize_to_u64(magic.len()) {
+        read(store, 0, &mut magic)?;
+    }
+    Ok(if magic == HDF5_MAGIC { Container::Hdf5 } else { Container::Cdf })
+}
+
+/// Whether a file has the header of a subfile.
+pub fn is_blob<S: ReadAt>(store: &S) -> bool {
+    parts(store).is_ok_and(|(header, ..)| super::grammar::has_attributes(&header))
+}
+
+impl Head {
+    /// Reads the header of a subfile.
+    ///
+    /// # Errors
+    /// [`Flaw`]; an error of the store.
+    pub fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S, Flaw>> {
+        let (header, order, data) = parts(store)?;
+        let grammar = Grammar::new(&header, data.is_none()).map_err(DriveError::Format)?;
+        if data.is_some() && !grammar.is_in_order {
+            return Err(DriveError::Format(Flaw::Order));
+        }
+        Ok(Self { grammar, order, data })
+    }
+
+    /// The container.
+    #[must_use]
+    pub const fn container(&self) -> Container {
+        if self.data.is_some() { Container::Hdf5 } else { Container::Cdf }
+    }
+
+    /// Why the subfile cannot belong to a set: what differs from what all its subfiles have.
+    #[must_use]
+    pub fn differs(&self, set: &Canonical, container: Container) -> Option<&'static str> {
+        let own = &self.grammar.canonical;
+        let pairs = [
+            (self.container() != container, "containers"),
+            (set.dims != own.dims, "dimensions"),
+            (set.variables != own.variables, "variables"),
+            (set.decompositions != own.decompositions, "decompositions"),
+            (set.nsubfiles != own.nsubfiles, "numbers of subfiles"),
+        ];
+        pairs.iter().find(|(differs, _)| *differs).map(|&(_, what)| what)
+    }
+}
+
+impl Subfile {
+    /// Reads the header and the places of the blobs. The subfile must have what `set` has.
+    ///
+    /// # Errors
+    /// [`Flaw`]; an error of the store.
+    pub fn open<S: ReadAt>(
+        store: &S,
+        set: &Canonical,
+        container: Container,
+    ) -> Result<Self, Failed<S, Flaw>> {
+        let head = Head::read(store)?;
+        match head.differs(set, container) {
+            Some(what) => Err(DriveError::Format(Flaw::OtherSet { what })),
+            None => Self::examine(store, head, &mut Err),
+        }
+    }
+
+    /// Reads the places of the blobs, and passes errors of the tables to `judge`.
+    ///
+    /// If `judge` lets an error pass, the tables are mended: the elements before a blob follow from
+    /// the numbers of elements, or in CDF-5 the numbers of elements follow from those before each
+    /// blob. A blob whose number of elements nothing proves has none.
+    ///
+    /// # Errors
+    /// [`Flaw`], that of `judge` if it returns one; an error of the store.
+    pub fn examine<S: ReadAt>(
+        store: &S,
+        head: Head,
+        judge: Judge<'_>,
+    ) -> Result<Self, Failed<S, Flaw>> {
+        match head.data {
+            None => Self::of_variables(store, head.grammar, judge),
+            Some(data) => Self::of_processes(store, head.grammar, (head.order, data), judge),
+        }
+    }
+
+    fn of_variables<S: ReadAt>(
+        store: &S,
+        grammar: Grammar,
+        judge: Judge<'_>,
+    ) -> Result<Self, Failed<S, Flaw>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let Grammar { canonical, numrecs, recsize, nblobs, locals, places, .. } = grammar;
+        let records = canonical.variables.iter().zip(&places).filter(|(var, _)| var.is_record);
+        let first = records.map(|(_, place)| place.values.offset()).min().unwrap_or(u64::MAX);
+        let whole = || file_len.saturating_sub(first).checked_div(recsize).unwrap_or(0);
+        let numrecs = numrecs.unwrap_or_else(whole);
+        let nblobs = blobs_in(file_len, nblobs, 4).map_err(DriveError::Format)?;
+        let ndecompositions = locals.len();
+        let mut shares = memory(nblobs.saturating_mul(ndecompositions))?;
+        for (index, local) in locals.iter().enumerate() {
+            let tables = Tables::read(store, local)?;
+            let own = shares.iter_mut().skip(index).step_by(ndecompositions);
+            tables.shares(index, local, own, judge).map_err(format)?;
+        }
+        let requests = locals.iter().map(|local| {
+            let [.., offsets, lengths] = local.variables;
+            let values = [offsets.values, lengths.values];
+            let types = [offsets.nc_type, lengths.nc_type];
+            Requests { values, types, row: local.max_nreqs }
+        });
+        let begins = places.iter().map(|place| place.values.offset()).collect();
+        let places = Places::Variables { begins, recsize, requests: requests.collect() };
+        Ok(Self { file_len, numrecs, nblobs, ndecompositions, shares, places })
+    }
+
+    fn of_processes<S: ReadAt>(
+        store: &S,
+        grammar: Grammar,
+        (order, data): (ByteOrder, Span),
+        judge: Judge<'_>,
+    ) -> Result<Self, Failed<S, Flaw>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let Grammar { canonical, numrecs, nblobs, locals, .. } = grammar;
+        let numrecs = numrecs.ok_or(DriveError::Format(Flaw::Cut))?; // nothing says how many
+        let ndecompositions = locals.len();
+        let least = usize_to_u64(ndecompositions).saturating_mul(Share::HEAD_LEN).max(1);
+        let nblobs = blobs_in(data.len().max(1), nblobs, least).map_err(DriveError::Format)?;
+
+        // E3SM-IO gives a value to each blob for a fixed variable whose decomposition is empty in
+        // the subfile: it takes the dimension of length 0 for the record dimension.
+        let may_stray = locals.iter().any(|local| local.nelems == 0);
+        let strays = [false, true].into_iter().take(if may_stray { 2 } else { 1 });
+        let mut result = Err(DriveError::Format(Flaw::Cut));
+        for stray in strays {
+            let before = Before::new(&canonical.variables, &locals, numrecs, stray)
+                .map_err(DriveError::Format)?;
+            let walked = walk(store, (order, data, nblobs), &before, &locals, judge);
+            result = walked.map(|(starts, shares)| {
+                let places = Places::Processes { starts, order, before, is_stray: stray };
+                Self { file_len, numrecs, nblobs, ndecompositions, shares, places }
+            });
+            if !matches!(result, Err(DriveError::Format(Flaw::Format(_)))) {
+                break;
+            }
+        }
+        result
+    }
+
+    /// Whether the blobs have values without meaning, as E3SM-IO gives them to variables of
+    /// decompositions that are empty in the subfile.
+    #[must_use]
+    pub const fn is_stray(&self) -> bool {
+        matches!(self.places, Places::Processes { is_stray: true, .. })
+    }
+
+    /// The byte order of values.
+    #[must_use]
+    pub const fn order(&self) -> ByteOrder {
+        match self.places {
+            Places::Variables { .. } => ByteOrder::Big,
+            Places::Processes { order, .. } => order,
+        }
+    }
+
+    /// Whether the elements of all blobs of a variable follow each other.
+    #[must_use]
+    pub const fn is_joined(&self) -> bool {
+        matches!(self.places, Places::Variables { .. })
+    }
+
+    /// The shares of a blob.
+    #[must_use]
+    pub fn shares(&self, blob: usize) -> &[Share] {
+        let first = blob.saturating_mul(self.ndecompositions);
+        self.shares.get(first..first.saturating_add(self.ndecompositions)).unwrap_or_default()
+    }
+
+    /// The share of a blob of a decomposition.
+    #[must_use]
+    pub fn share(&self, blob: u32, decomposition: usize) -> Share {
+        let blob = usize::try_from(blob).unwrap_or(usize::MAX);
+        self.shares(blob).get(decomposition).copied().unwrap_or_default()
+    }
+
+    /// The spans of the offsets and of the lengths of a blob's requests, with their types.
+    #[must_use]
+    pub fn requests(&self, blob: usize, decomposition: usize) -> Option<[(Span, Type); 2]> {
+        let shares = self.shares(blob);
+        let share = shares.get(decomposition)?;
+        match &self.places {
+            Places::Variables { requests, .. } => {
+                let Requests { values, types, row } = requests.get(decomposition)?;
+                let skip = usize_to_u64(blob).checked_mul(*row)?;
+                let part = |values: Span, nc_type: Type| {
+                    let (size, nreqs) = (nc_type.size(), share.nreqs);
+                    let span = values.part(skip.checked_mul(size)?, nreqs.checked_mul(size)?)?;
+                    Some((span, nc_type))
+                };
+                let ([offsets, lengths], [first, second]) = (*values, *types);
+                Some([part(offsets, first)?, part(lengths, second)?])
+            }
+            Places::Processes { starts, .. } => {
+                let before = maps_len(shares.get(..decomposition)?)?;
+                let [offsets, lengths] = share.requests(starts.get(blob)?.checked_add(before)?)?;
+                Some([(offsets, Type::Int), (lengths, Type::Int)])
+            }
+        }
+    }
+
+    /// The offset of the elements of a variable in a record, of a blob or, if they are
+    /// [joined](Self::is_joined), of all blobs. `width` is the bytes of an element.
+    #[must_use]
+    pub fn elements(
+        &self,
+        variable: usize,
+        decomposition: usize,
+        (record, blob, width): (u64, u32, u64),
+    ) -> Option<u64> {
+        match &self.places {
+            Places::Variables { begins, recsize, .. } => {
+                begins.get(variable)?.checked_add(record.checked_mul(*recsize)?)
+            }
+            Places::Processes { .. } => {
+                let skip = self.share(blob, decomposition).count.checked_mul(width)?;
+                self.in_blob(variable, blob)?.checked_add(record.checked_mul(skip)?)
+            }
+        }
+    }
+
+    /// The places of a variable that is not decomposed and has `count` values in a record.
+    #[must_use]
+    pub fn whole(
+        &self,
+        variable: usize,
+        count: u64,
+        (is_record, value_len): (bool, u64),
+    ) -> Option<Layout> {
+        let len = count.checked_mul(value_len)?;
+        let (begin, recsize) = match &self.places {
+            Places::Variables { begins, recsize, .. } => (*begins.get(variable)?, *recsize),
+            Places::Processes { .. } => (self.in_blob(variable, 0)?, len),
+        };
+        let recsize = is_record.then_some(recsize);
+        Some(Layout { first: Span::new(begin, len)?, recsize, value_len })
+    }
+
+    /// Where a variable begins in a process-centric blob.
+    fn in_blob(&self, variable: usize, blob: u32) -> Option<u64> {
+        let Places::Processes { starts, before, .. } = &self.places else { return None };
+        let number = usize::try_from(blob).ok()?;
+        let shares = self.shares(number);
+        let (fixed, elements) = before.of(variable)?;
+        let skip = maps_len(shares)?.checked_add(width_of_blob(fixed, elements, blob, shares)?)?;
+        starts.get(number)?.checked_add(skip)
+    }
+}
+
+/// The number of blobs, which have at least `least` bytes each in `len` bytes.
+fn blobs_in(len: u64, nblobs: u64, least: u64) -> Result<usize, Flaw> {
+    let most = len.checked_div(least).unwrap_or(0).min(u32::MAX.into());
+    let fits = usize::try_from(nblobs).ok().filter(|_| nblobs <= most);
+    fits.ok_or(Flaw::Size { name: "nblobs".into() })
+}
+
+/// The tables of a decomposition in a variable-centric subfile: `nreqs`, `blob_start` and
+/// `blob_count` of each blob.
+struct Tables([Vec<i64>; 3]);
+
+/// A table in [`Tables`].
+const TABLES: [Part; 3] = [Part::Nreqs, Part::BlobStart, Part::BlobCount];
+
+impl Tables {
+    /// Reads the tables.
+    fn read<S: ReadAt>(store: &S, local: &Local) -> Result<Self, Failed<S, Flaw>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let [nreqs, start, count, ..] = local.variables;
+        let mut tables = Self([Vec::new(), Vec::new(), Vec::new()]);
+        for (placed, table) in [nreqs, start, count].into_iter().zip(&mut tables.0) {
+            let span = placed.values;
+            if !span.fits(file_len) {
+                let (offset, end) = (span.offset(), span.end());
+                return Err(DriveError::Format(Flaw::Cdf(cdf::Error::OutOfFile {
+                    offset,
+                    end,
+                    file_len,
+                })));
+            }
+            let bytes = bytes_of(store, span)?;
+            let of = |value: Result<u64, i64>| value.map_or_else(|value| value, u64::cast_signed);
+            table.extend(numbers(&bytes, placed.nc_type, ByteOrder::Big).map(of));
+        }
+        Ok(tables)
+    }
+
+    /// The numbers of elements that follow from `blob_start`, if it is in order.
+    fn counts_by_starts(&self, nelems: u64) -> Option<Vec<u64>> {
+        let [_, starts, _] = &self.0;
+        let starts = starts.iter().map(|&start| u64::try_from(start).ok());
+        let mut starts: Vec<_> = starts.collect::<Option<_>>()?;
+        starts.push(nelems);
+        let is_first = starts.first() == Some(&0);
+        let mut pairs = starts.iter().zip(starts.iter().skip(1));
+        let counts = pairs.by_ref().map(|(start, next)| next.checked_sub(*start));
+        counts.collect::<Option<_>>().filter(|_| is_first)
+    }
+
+    /// The shares of the blobs, which are stored to `into`. The tables say each number twice: if
+    /// the numbers of elements do not add up and the sums are in order, the sums count.
+    fn shares<'a>(
+        &self,
+        index: usize,
+        local: &Local,
+        into: impl Iterator<Item = &'a mut Share>,
+        judge: Judge<'_>,
+    ) -> Result<(), Error> {
+        let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
+        let id = id.unwrap_or(NonZeroU32::MAX);
+        let [nreqs, starts, counts] = &self.0;
+        let sum = counts
+            .iter()
+            .try_fold(0_u64, |sum, &count| sum.checked_add(u64::try_from(count).ok()?));
+        let proven = match sum == Some(local.nelems) {
+            true => None,
+            false => self.counts_by_starts(local.nelems),
+        };
+        let mut check = |part, blob, value: i64, max| match u64::try_from(value) {
+            Err(_) => judge(Error::Negative { id, part, blob, value }).map(|()| 0),
+            Ok(value) if value > max => {
+                judge(Error::TooLarge { id, part, blob, value, max }).map(|()| 0)
+            }
+            Ok(value) => Ok(value),
+        };
+        let [nreqs_part, start_part, count_part] = TABLES;
+        let (mut start, mut errors) = (0_u64, Vec::new());
+        let rows = nreqs.iter().zip(starts).zip(counts);
+        for (blob, (share, ((&nreqs, &begin), &count))) in (0..).zip(into.zip(rows)) {
+            let nreqs = check(nreqs_part, blob, nreqs, local.max_nreqs)?;
+            let left = local.nelems.saturating_sub(start);
+            let place = usize::try_from(blob).unwrap_or(usize::MAX);
+            let count = match proven.as_ref().and_then(|proven| proven.get(place)) {
+                None => check(count_part, blob, count, left)?,
+                Some(&expected) => {
+                    if u64::try_from(count) != Ok(expected) {
+                        errors.push((count_part, blob, count, expected));
+                    }
+                    expected
+                }
+            };
+            if u64::try_from(begin) != Ok(start) {
+                errors.push((start_part, blob, begin, start));
+            }
+            *share = Share { nreqs, start, count };
+            start = start.saturating_add(count);
+        }
+        for (part, blob, value, expected) in errors {
+            judge(match u64::try_from(value) {
+                Ok(value) => Error::Differs { id, part, blob, value, expected },
+                Err(_) => Error::Negative { id, part, blob, value },
+            })?;
+        }
+        match start == local.nelems {
+            true => Ok(()),
+            false => judge(Error::Elements { id, found: start, nelems: local.nelems }),
+        }
+    }
+}
