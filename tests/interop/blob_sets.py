@@ -264,8 +264,10 @@ def compare_packed(tally, striae, folder, command):
     """Sets that striae packs of the canonical file."""
     words = dict(word.split("=") for word in command.split(" opts=")[0].split())
     map_path = os.path.join(folder, "..", "..", "map", words["map"])
-    if words["mode"] != "block" or not os.path.exists(map_path):
+    if not os.path.exists(map_path):
         return
+    flags = ["--grouping", "round-robin" if words["mode"] == "rr" else "block"]
+    flags += ["--unsorted"] if "-q" in command.split() else []
     canonical = glob.glob(os.path.join(folder, "can*.nc"))[0]
     for container, ending in [("cdf", "nc"), ("hdf5", "h5")]:
         theirs = sorted(glob.glob(os.path.join(folder, f"*.{ending}.[0-9][0-9][0-9][0-9]")))
@@ -275,7 +277,7 @@ def compare_packed(tally, striae, folder, command):
                 path = os.path.join(out, "set")
                 _, problems = striae.run("pack", "--format", "blob", "--map", map_path, "--subfiles", str(subfiles),
                                          "--processes", words["np"], "--container", container, "--like", theirs[0],
-                                         path, canonical)
+                                         *flags, path, canonical)
                 tally.check(f"{name}: pack", problems)
                 if problems:
                     continue

@@ -28,6 +28,7 @@ pub struct Pack {
     container: Container,
     subfiles: NonZeroU32,
     grouping: Option<Vec<u32>>,
+    is_round_robin: bool,
     world_ranks: Option<bool>,
     processes: Option<NonZeroU32>,
     order: Order,
@@ -50,6 +51,7 @@ impl Pack {
             container: Container::Cdf,
             subfiles: NonZeroU32::MIN,
             grouping: None,
+            is_round_robin: false,
             world_ranks: None,
             processes: None,
             order: Order::Merged,
@@ -83,6 +85,14 @@ impl Pack {
     #[must_use]
     pub fn grouping(mut self, subfile_of: Vec<u32>) -> Self {
         self.grouping = Some(subfile_of);
+        self
+    }
+
+    /// Gives process `p` to subfile `p % N` of N [`subfiles`](Self::subfiles), as E3SM-IO does if
+    /// each node took the next process in turn.
+    #[must_use]
+    pub const fn round_robin(mut self) -> Self {
+        self.is_round_robin = true;
         self
     }
 
@@ -157,8 +167,11 @@ impl Pack {
         if let Some(store) = self.world_ranks {
             builder = builder.world_ranks(store);
         }
-        if let Some(grouping) = &self.grouping {
-            builder = builder.grouping(grouping.clone());
+        let count = self.subfiles;
+        let in_turn = (0..nprocs.get()).map(|process| process % count);
+        let in_turn = (self.is_round_robin && count <= nprocs).then(|| in_turn.collect());
+        if let Some(grouping) = self.grouping.clone().or(in_turn) {
+            builder = builder.grouping(grouping);
         }
         for (of, dimids) in map.decompositions().iter().zip(&assigned.dimids) {
             let requests = distribute(of, nprocs, self.order).map_err(at)?;

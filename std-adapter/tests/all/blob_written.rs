@@ -1,6 +1,7 @@
 //! Sets that striae writes of E3SM-IO's canonical files are those of E3SM-IO, byte for byte, except
 //! for the garbage that E3SM-IO leaves after the requests of a blob; and what it refuses.
 
+use crate::run::output;
 use serde_json::Value;
 use std::fs;
 use std::num::NonZeroU32;
@@ -74,10 +75,8 @@ impl Set {
     fn pack(&self, container: Container) -> Pack {
         let like = self.files(extension(container)).remove(0);
         let pack = Pack::new().container(container).like(like).processes(count(self.nprocs));
-        match self.is_block {
-            true => pack.subfiles(count(self.nsubfiles)),
-            false => pack.grouping((0..self.nprocs).map(|rank| rank % self.nsubfiles).collect()),
-        }
+        let pack = pack.subfiles(count(self.nsubfiles));
+        if self.is_block { pack } else { pack.round_robin() }
     }
 }
 
@@ -166,6 +165,31 @@ fn ranks_are_stored_if_they_do_not_follow_from_the_number_of_subfiles() {
         let made = striae::blob::Set::open(&out).unwrap();
         convert.run(&made, &new, &|_| ()).unwrap();
         assert!(File::open(&new).unwrap().header().attribute("world_ranks").is_none());
+    }
+}
+
+#[test]
+fn the_program_deals_processes_in_turn_and_takes_the_names_of_e3sm_io() {
+    let folder = TempDir::new().unwrap();
+    let sets = Set::all();
+    let set = sets.iter().find(|set| !set.is_block).unwrap();
+    for (container, name, ending) in
+        [(Container::Cdf, "cdf", "nc"), (Container::Hdf5, "hdf5", "h5")]
+    {
+        let ours = folder.path().join(format!("ours.{ending}"));
+        let theirs = folder.path().join(format!("theirs.{ending}"));
+        set.pack(container).run(&set.canonical(), &set.map, &theirs, &|_| ()).unwrap();
+        let like = set.files(extension(container)).remove(0);
+        let (canonical, count) = (set.canonical(), set.nsubfiles.to_string());
+        let paths = [&set.map, &like, &ours, &canonical].map(|path| path.to_str().unwrap());
+        let [map, like, out, canonical] = paths;
+        let blob = ["pack", "--format", "blob", "--container", name, "--map", map, "--like", like];
+        let dealt = ["--subfiles", &count, "--grouping", "round-robin", out, canonical];
+        output(&[&blob[..], &dealt].concat());
+        let theirs = subfiles(&theirs, set.nsubfiles);
+        for (ours, theirs) in subfiles(&ours, set.nsubfiles).iter().zip(theirs) {
+            assert!(fs::read(ours).unwrap() == fs::read(theirs).unwrap(), "{ours:?}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod several;
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
 pub(crate) use map::MapArgs;
-pub(crate) use pack::{PackBlob, PackContainer};
+pub(crate) use pack::{PackBlob, PackContainer, PackGrouping};
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;

@@ -59,6 +59,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("seal", &[Sion]),
             ("map", &[Blob]),
             ("subfiles", &[Blob]),
+            ("grouping", &[Blob]),
             ("processes", &[Blob]),
             ("container", &[Blob]),
             ("unsorted", &[Blob]),
@@ -106,8 +107,6 @@ impl Given {
 pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<(), Failure> {
     given.check(verb.word(), verb.path(), "is", format)?;
     match verb {
-        // The canonical file of a set is a netCDF file.
-        FileVerb::Convert(args) if format == Blob => check_name(&args.out, Cdf),
         FileVerb::Convert(args) => check_name(&args.out, format),
         FileVerb::Recover(args) => check_name(&args.out, format),
         FileVerb::Info(_)
@@ -127,7 +126,7 @@ pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Resu
     check_name(&args.out, format)
 }
 
-/// Refuses an output name with the ending of another format.
+/// Refuses an output name with the ending of another format. Two formats may have one ending.
 fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
     match Format::of_name(out).filter(|named| named.ending() != format.ending()) {
         Some(named) => {

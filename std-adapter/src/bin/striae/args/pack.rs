@@ -10,9 +10,12 @@ pub(crate) struct PackBlob {
     /// The decomposition map, a netCDF file of E3SM-IO.
     #[arg(long, value_name = "MAP")]
     pub(crate) map: Option<PathBuf>,
-    /// Write N subfiles, each with processes that follow each other. Default: 1.
+    /// Write N subfiles. Default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) subfiles: Option<NonZeroU32>,
+    /// Which processes a subfile has. Default: block.
+    #[arg(long)]
+    pub(crate) grouping: Option<PackGrouping>,
     /// Write a blob for each of N processes; each has the elements of several ranks of the map.
     /// Default: one for each rank of the map.
     #[arg(long, value_name = "N")]
@@ -38,6 +41,15 @@ pub(crate) enum PackContainer {
     Cdf,
     /// HDF5 files, process by process.
     Hdf5,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PackGrouping {
+    /// Processes that follow each other.
+    Block,
+    /// Every N-th process, as if each node took the next process in turn; the attribute
+    /// `world_ranks` of the subfiles says which.
+    RoundRobin,
 }
 
 fn decomposition(text: &str) -> Result<(String, u32), String> {

@@ -1,6 +1,6 @@
 //! `striae pack --format blob`.
 
-use crate::args::{PackArgs, PackContainer};
+use crate::args::{PackArgs, PackContainer, PackGrouping};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use striae::blob::map::Order;
@@ -23,6 +23,9 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     }
     if let Some(subfiles) = blob.subfiles {
         pack = pack.subfiles(subfiles);
+    }
+    if blob.grouping == Some(PackGrouping::RoundRobin) {
+        pack = pack.round_robin();
     }
     if let Some(processes) = blob.processes {
         pack = pack.processes(processes);
