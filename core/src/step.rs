@@ -29,7 +29,7 @@
 #[cfg(feature = "async")]
 mod asynch;
 mod fill;
-#[cfg(any(feature = "sion", feature = "ffrecord"))]
+#[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 mod sum;
 
 #[cfg(feature = "async")]
@@ -38,7 +38,7 @@ pub use asynch::{drive_async, drive_read_async};
 pub(crate) use {asynch::read_exact_async, fill::fill_async};
 
 pub(crate) use fill::{Fill, Need, fill};
-#[cfg(any(feature = "sion", feature = "ffrecord"))]
+#[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 pub(crate) use sum::SumOf;
 
 use crate::store::{ReadAt, WriteAt};

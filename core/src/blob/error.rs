@@ -1,6 +1,8 @@
 //! Errors of blob files, and of requests to them.
 
 use super::names::{Name, Part};
+use super::raw::TABLES;
+use crate::field::FieldId;
 use core::fmt;
 use core::num::NonZeroU32;
 
@@ -76,6 +78,39 @@ pub enum Error {
         /// The blob, from 0.
         blob: u32,
     },
+    /// The file: bytes are not those that were sealed, or the seal itself is damaged.
+    Checksum {
+        /// Which checksum of the seal.
+        field: FieldId,
+        /// The offset of the checksum.
+        offset: u64,
+        /// The checksum found.
+        stored: u32,
+        /// The checksum of the bytes in the file.
+        computed: u32,
+    },
+    /// The file: a number in the seal is not that of the file.
+    Sealed {
+        /// Which number.
+        field: FieldId,
+        /// Its offset.
+        offset: u64,
+        /// The value in the seal.
+        value: u64,
+        /// The value of the file.
+        expected: u64,
+    },
+    /// The file: a blob of a variable is not as it was sealed.
+    NotAsSealed {
+        /// The number of the variable in the header.
+        variable: u32,
+        /// The blob, from 0.
+        blob: u32,
+        /// The checksum in the seal.
+        stored: u32,
+        /// The checksum of the blob's bytes.
+        computed: u32,
+    },
     /// The caller: a subfile has no blob.
     NoBlobs,
     /// The caller: a variable does not have the dimensions of its decomposition.
@@ -112,6 +147,18 @@ impl fmt::Display for Of {
     }
 }
 
+/// A field of a seal in error texts: `seal.numrecs`.
+struct In(FieldId);
+
+impl fmt::Display for In {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.find(TABLES) {
+            Some((table, field)) => write!(f, "{}.{}", table.part, field.name),
+            None => f.write_str("seal"),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -138,6 +185,19 @@ impl fmt::Display for Error {
                 )
             }
             Self::Size { blob } => write!(f, "blob {blob} is larger than any file"),
+            Self::Checksum { field, offset, stored, computed } => write!(
+                f,
+                "{} at offset {offset} is {stored:#010x}, the bytes have {computed:#010x}",
+                In(field)
+            ),
+            Self::Sealed { field, offset, value, expected } => {
+                write!(f, "{} at offset {offset} is {value}, must be {expected}", In(field))
+            }
+            Self::NotAsSealed { variable, blob, stored, computed } => write!(
+                f,
+                "blob {blob} of variable {variable} is not as sealed: its bytes have \
+                 {computed:#010x}, the seal has {stored:#010x}"
+            ),
             Self::NoBlobs => f.write_str("a subfile must have at least one blob"),
             Self::Partition { varid } => {
                 write!(f, "variable {varid} does not have the dimensions of its decomposition")

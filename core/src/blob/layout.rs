@@ -66,6 +66,18 @@ impl Share {
         }
     }
 
+    /// The values of the variables of a decomposition, in the order of
+    /// [`Part::VARIABLES`](super::Part::VARIABLES), for a map that is at `at` in a process-centric
+    /// blob.
+    #[must_use]
+    pub fn parts(&self, at: u64) -> Option<[Span; 5]> {
+        let nreqs = Span::new(at, 4)?;
+        let start = Span::new(nreqs.end(), 8)?;
+        let count = Span::new(start.end(), 8)?;
+        let [offsets, lengths] = self.requests(at)?;
+        Some([nreqs, start, count, offsets, lengths])
+    }
+
     /// The offsets and the lengths of the requests, for a map that is at `at` in a process-centric
     /// blob.
     #[must_use]

@@ -9,6 +9,8 @@
 //! | [`define`] | the definition of a subfile's header |
 //! | [`distribute`] | the subfiles of processes, shares of blobs |
 //! | [`map`] | decomposition maps, from which sets are written |
+//! | [`seal`] | checksums of blobs |
+//! | [`raw`] | the head of a seal as stored |
 //! | [`error`] | errors |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
@@ -25,6 +27,8 @@ pub mod find;
 pub mod layout;
 pub mod map;
 pub mod names;
+pub mod raw;
+pub mod seal;
 pub mod walk;
 
 pub use define::{Decomposition, Group, Partition, Subfile};
@@ -33,4 +37,5 @@ pub use error::Error;
 pub use find::{Gather, Piece, Place, Run, Runs, Take};
 pub use layout::{Content, Fixed, Share, Width};
 pub use names::{Name, Part};
+pub use seal::{FindSeal, Seal};
 pub use walk::Walk;

@@ -41,11 +41,26 @@ impl Container {
     /// A container for arrays of so many bytes; `None` if its end exceeds `u64::MAX`.
     #[must_use]
     pub const fn new(header_len: u64, data_len: u64) -> Option<Self> {
-        let Some(header) = Span::new(512, header_len) else { return None };
-        match Span::new(header.end(), data_len) {
-            Some(data) => Some(Self { header, data }),
+        match Self::header_end(header_len) {
+            Some(begin) => Self::with_gap(header_len, begin, data_len),
             None => None,
         }
+    }
+
+    /// A container in which `data_blob` begins at offset `begin`; `None` if that is before the end
+    /// of `header_blob`, too. No reader looks between the arrays.
+    #[must_use]
+    pub const fn with_gap(header_len: u64, begin: u64, data_len: u64) -> Option<Self> {
+        match (Span::new(512, header_len), Span::new(begin, data_len)) {
+            (Some(header), Some(data)) if header.end() <= begin => Some(Self { header, data }),
+            _ => None,
+        }
+    }
+
+    /// The end of a `header_blob` of so many bytes; `None` if it exceeds `u64::MAX`.
+    #[must_use]
+    pub const fn header_end(header_len: u64) -> Option<u64> {
+        header_len.checked_add(512)
     }
 
     /// The span of `header_blob`.

@@ -8,15 +8,17 @@ use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
+use striae_core::blob::seal::{Facts, Shape, header_crc};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Decomposition, Error, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs,
+    Content, Decomposition, Error, FindSeal, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs,
     Share, Shares, Subfile, Take, Walk, Width,
 };
 use striae_core::cdf::{
     Alignment, Define, Definition, DimDef, Layout, Plan, Region, Type, VarDef, Version,
 };
 use striae_core::endian::ByteOrder;
+use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::step::drive_read;
 use striae_core::store::usize_to_u64;
@@ -52,10 +54,12 @@ entries! {
         count: u64,
     ) {
         let share = Share { nreqs, start, count };
-        let first = Span::new(begin, len).ok_or(Fail)?;
-        let layout = Layout { first, recsize: Some(recsize).filter(|&n| n != 0), value_len: 8 };
+        let values = Span::new(begin, len).ok_or(Fail)?;
+        let layout = Layout { first: values, recsize: Some(recsize).filter(|&n| n != 0), value_len: 8 };
         let sum = share.in_variable(layout, count).ok_or(Fail)?.end();
-        let sum = sum ^ share.in_values(first, recsize).ok_or(Fail)?.end();
+        let [first, ..] = share.parts(begin).ok_or(Fail)?;
+        let sum = sum ^ first.end();
+        let sum = sum ^ share.in_values(values, recsize).ok_or(Fail)?.end();
         let [offsets, lengths] = share.requests(begin).ok_or(Fail)?;
         Ok(sum ^ offsets.end() ^ lengths.end() ^ share.map_len().ok_or(Fail)?)
     }
@@ -124,6 +128,28 @@ entries! {
             Err(error)?;
         }
         Ok(starts.iter().fold(0, |sum, start| sum ^ start))
+    }
+
+    fn gate_blob_seal(window, header_end: u64, numrecs: u64, nblobs: u64, variable: u32, blob: u32) {
+        let shape = Shape::new(nblobs, numrecs).ok_or(Fail)?;
+        let gap = shape.gap_after(header_end).ok_or(Fail)?;
+        let [place, _] = shape.places(gap).ok_or(Fail)?;
+        let facts = Facts {
+            shape,
+            header_len: header_end,
+            header_crc: header_crc(window, crc32c),
+            values_begin: gap.end(),
+            numrecs,
+        };
+        let head = facts.head(variable, crc32c);
+        let found = drive_read(&mut FindSeal::new(gap, crc32c), &Host { file: 0 }, window)?;
+        let next = found.next(numrecs);
+        let seal = found.judge(&facts)?.ok_or(Fail)?;
+        let entry = seal.entry(variable, blob).ok_or(Fail)?;
+        seal.check(variable, blob, [0; 4], head.head_crc.get())?;
+        let own = seal.facts().shape;
+        let sum = entry.end() ^ own.rows() ^ u64::from(own.nblobs() ^ own.nvars());
+        Ok(sum ^ usize_to_u64(next) ^ seal.place().head.end() ^ place.table.end())
     }
 
     fn gate_blob_find(bytes, element: u64, total: u64) {

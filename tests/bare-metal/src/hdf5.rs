@@ -73,6 +73,8 @@ entries! {
 
     fn gate_hdf5_container(bytes, header_len: u64, data_len: u64) {
         let container = Container::new(header_len, data_len).ok_or(Fail)?;
+        let begin = Container::header_end(data_len).ok_or(Fail)?;
+        let container = Container::with_gap(header_len, begin, data_len).unwrap_or(container);
         let metadata = container.metadata();
         bytes.iter_mut().zip(metadata).for_each(|(to, byte)| *to = byte);
         Ok(container.header().end() ^ container.data().end())

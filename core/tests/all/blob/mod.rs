@@ -6,4 +6,5 @@ mod distribute;
 mod find;
 mod layout;
 mod map;
+mod seal;
 mod walk;
