@@ -2,6 +2,7 @@
 
 pub(crate) mod error;
 mod header;
+mod sealing;
 mod tables;
 mod writer;
 
@@ -58,6 +59,7 @@ pub struct Builder<'d, D: ?Sized> {
     grouping: Option<Vec<u32>>,
     world_ranks: Option<bool>,
     records: Option<u64>,
+    sealed: bool,
     force: bool,
 }
 
@@ -85,6 +87,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             grouping: None,
             world_ranks: None,
             records: None,
+            sealed: false,
             force: false,
         }
     }
@@ -144,6 +147,14 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     #[must_use]
     pub const fn records(mut self, records: u64) -> Self {
         self.records = Some(records);
+        self
+    }
+
+    /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of each
+    /// variable where other programs do not look (`spec/blob.md#seals`). Default: it is not.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
         self
     }
 

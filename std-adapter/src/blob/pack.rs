@@ -34,6 +34,7 @@ pub struct Pack {
     order: Order,
     decompositions: Vec<(Box<str>, u32)>,
     like: Option<PathBuf>,
+    sealed: bool,
 }
 
 impl Default for Pack {
@@ -57,6 +58,7 @@ impl Pack {
             order: Order::Merged,
             decompositions: Vec::new(),
             like: None,
+            sealed: false,
         }
     }
 
@@ -133,6 +135,13 @@ impl Pack {
         self
     }
 
+    /// Sets whether the set is sealed; see [`Builder::sealed`].
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
+        self
+    }
+
     /// Makes the set `out` of the netCDF file `canonical` and of a decomposition map. A variable
     /// that has got no decomposition has the one with its dimensions. Calls `progress` with numbers
     /// of bytes that were written.
@@ -163,6 +172,7 @@ impl Pack {
             .container(self.container)
             .subfiles(self.subfiles)
             .records(file.numrecs())
+            .sealed(self.sealed)
             .force(self.output.force);
         if let Some(store) = self.world_ranks {
             builder = builder.world_ranks(store);

@@ -17,26 +17,26 @@ use striae::striae_core::hdf5;
 use striae::{Error, Output};
 use tempfile::TempDir;
 
-fn golden() -> PathBuf {
+pub(super) fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/blob")
 }
 
-fn count(number: u32) -> NonZeroU32 {
+pub(super) fn count(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
 /// A set of E3SM-IO: the names of its files, its map, processes, subfiles, and the rule by which
 /// processes were dealt to subfiles.
-struct Set {
+pub(super) struct Set {
     folder: PathBuf,
-    map: PathBuf,
+    pub(super) map: PathBuf,
     nprocs: u32,
-    nsubfiles: u32,
+    pub(super) nsubfiles: u32,
     is_block: bool,
 }
 
 impl Set {
-    fn all() -> Vec<Self> {
+    pub(super) fn all() -> Vec<Self> {
         let folders = fs::read_dir(golden()).unwrap().map(|entry| entry.unwrap().path());
         let mut sets: Vec<_> = folders.filter_map(Self::of).collect();
         sets.sort_by_key(|set| set.folder.clone());
@@ -68,11 +68,11 @@ impl Set {
         files
     }
 
-    fn canonical(&self) -> PathBuf {
+    pub(super) fn canonical(&self) -> PathBuf {
         self.files("can").remove(0)
     }
 
-    fn pack(&self, container: Container) -> Pack {
+    pub(super) fn pack(&self, container: Container) -> Pack {
         let like = self.files(extension(container)).remove(0);
         let pack = Pack::new().container(container).like(like).processes(count(self.nprocs));
         let pack = pack.subfiles(count(self.nsubfiles));
@@ -88,7 +88,7 @@ fn extension(container: Container) -> &'static str {
 }
 
 /// The subfiles of a set that was made at `out`.
-fn subfiles(out: &Path, nsubfiles: u32) -> Vec<PathBuf> {
+pub(super) fn subfiles(out: &Path, nsubfiles: u32) -> Vec<PathBuf> {
     (0..nsubfiles).map(|n| PathBuf::from(format!("{}.{n:04}", out.display()))).collect()
 }
 
@@ -111,7 +111,7 @@ fn without_garbage(path: &Path) -> Vec<u8> {
 }
 
 /// The bytes of the two datasets of an HDF5 subfile.
-fn datasets(path: &Path) -> [Vec<u8>; 2] {
+pub(super) fn datasets(path: &Path) -> [Vec<u8>; 2] {
     let bytes = fs::read(path).unwrap();
     let mut memory = [0; hdf5::Reader::<()>::MEMORY];
     let file = hdf5::Reader::open(&bytes[..], &mut memory).unwrap();

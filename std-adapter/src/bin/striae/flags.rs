@@ -56,7 +56,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("order", &[Sion]),
             ("threads", &[Sion]),
             ("chunksize", &[Sion]),
-            ("seal", &[Sion]),
+            ("seal", &[Sion, Blob]),
             ("map", &[Blob]),
             ("subfiles", &[Blob]),
             ("grouping", &[Blob]),

@@ -1,16 +1,19 @@
 //! The header and the maps of a subfile, and where its values go.
 
 use super::error::BuildError;
+use super::sealing::Sealing;
 use super::tables::Tables;
 use super::{Builder, Container, Members};
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
 use striae_core::blob::layout::{maps_len, width_of_blob};
+use striae_core::blob::seal::Shape;
 use striae_core::blob::{Content, Decomposition, Fixed, Group, Partition, Share, Subfile, Width};
 use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
+use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Header;
 
@@ -50,6 +53,8 @@ pub(super) struct Made {
     /// For each blob the share in each decomposition.
     pub(super) shares: Vec<Box<[Share]>>,
     pub(super) places: Places,
+    /// What is known of its seal, if it gets one.
+    pub(super) seal: Option<Sealing>,
 }
 
 /// What all subfiles have, and from what each is made.
@@ -145,7 +150,14 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         };
         let subfile =
             Subfile::new(self.builder.definition, group, &mut decompositions, &partitions)?;
-        let plan = CdfPlan::new(&subfile, Version::Cdf5, Alignment::default())?;
+        let shape = match self.builder.sealed {
+            true => Some(self.shape(ranks, subfile.nmaps())?),
+            false => None,
+        };
+        let nmaps = subfile.nmaps();
+        let header_free = shape.and_then(Shape::gap_len).unwrap_or(0);
+        let alignment = Alignment { header_free, ..Alignment::default() };
+        let plan = CdfPlan::new(&subfile, Version::Cdf5, alignment)?;
         match self.builder.container {
             Container::Cdf => {
                 let bytes = encode(&subfile, &plan, 0, None)?;
@@ -154,21 +166,36 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
                 let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
                 let (maps, begins) = begins.split_at_checked(maps).unwrap_or_default();
                 file.write_all_at(0, &bytes)?;
-                for (&begin, table) in maps.iter().zip(tables.columns()) {
+                let gap = Span::between(plan.header_len(), plan.fixed().offset());
+                // A file without values has no place for a seal before them.
+                let has_values = !plan.fixed().is_empty() || plan.recsize() > 0;
+                let seal = shape.filter(|_| has_values).zip(gap);
+                let mut seal =
+                    seal.and_then(|(shape, gap)| Sealing::new(shape, nmaps, gap, &bytes));
+                for ((number, &begin), table) in (0..).zip(maps).zip(tables.columns()) {
                     file.write_all_at(begin, &table)?;
+                    if let Some(seal) = &mut seal {
+                        seal.set_column(number, &table);
+                    }
                 }
                 let (begins, recsize) = (begins.into(), plan.recsize());
                 let places = Places::Values { begins, recsize, plan };
-                Ok(Made { shares: tables.shares, places })
+                Ok(Made { shares: tables.shares, places, seal })
             }
-            Container::Hdf5 => self.process_centric(&subfile, &plan, tables, file),
+            Container::Hdf5 => self.process_centric(&subfile, (&plan, shape), tables, file),
         }
+    }
+
+    /// The shape of a seal.
+    fn shape(&self, ranks: &Members, nmaps: u64) -> Result<Shape, BuildError> {
+        let nvars = nmaps.saturating_add(usize_to_u64(self.variables.len()));
+        Shape::new(usize_to_u64(ranks.len()), nvars).ok_or(BuildError::Size)
     }
 
     fn process_centric(
         &self,
         subfile: &Subfile<'_, D>,
-        plan: &CdfPlan,
+        (plan, shape): (&CdfPlan, Option<Shape>),
         tables: Tables<'_>,
         file: &PosixFile,
     ) -> Result<Made, ErrorKind> {
@@ -182,14 +209,27 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             let len = width_of_blob(self.all.fixed, &self.all.elements, blob, shares);
             at = len.and_then(|len| maps.checked_add(len)).ok_or(BuildError::Size)?;
         }
-        let container = hdf5::Container::new(usize_to_u64(bytes.len()), at);
+        let header_len = usize_to_u64(bytes.len());
+        let header_end = hdf5::Container::header_end(header_len).ok_or(BuildError::Size)?;
+        let shape = shape.filter(|_| at > 0);
+        let gap = match shape {
+            Some(shape) => shape.gap_after(header_end),
+            None => Span::new(header_end, 0),
+        };
+        let gap = gap.ok_or(BuildError::Size)?;
+        let container = hdf5::Container::with_gap(header_len, gap.end(), at);
         let container = container.ok_or(BuildError::Size)?;
+        let mut seal = shape.and_then(|shape| Sealing::new(shape, subfile.nmaps(), gap, &bytes));
         let data = container.data().offset();
         file.write_all_at(0, &container.metadata())?;
         file.write_all_at(container.header().offset(), &bytes)?;
         let mut place = data;
         for ((blob, start), shares) in (0..).zip(&mut starts).zip(&tables.shares) {
-            file.write_all_at(place, &tables.of_blob(blob))?;
+            let maps = tables.of_blob(blob);
+            file.write_all_at(place, &maps)?;
+            if let Some(seal) = &mut seal {
+                seal.set_blob(blob, &maps, shares);
+            }
             *start = start.saturating_add(data); // the end of the data is in a u64
             let len = width_of_blob(
                 self.all.fixed,
@@ -200,7 +240,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             place = start.saturating_add(len.unwrap_or(0));
         }
         let places = Places::Blobs { starts: starts.into(), end: container.data().end() };
-        Ok(Made { shares: tables.shares, places })
+        Ok(Made { shares: tables.shares, places, seal })
     }
 }
 

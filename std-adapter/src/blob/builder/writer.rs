@@ -2,21 +2,26 @@
 
 use super::error::BuildError;
 use super::header::{Made, Places, Plan, Variable};
+use super::sealing::Sum;
 use super::{Container, Members};
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use striae_core::blob::Share;
 use striae_core::cdf::{Define, Values};
 use striae_core::endian::ByteOrder;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Element;
+use striae_inspect::subject::read_pieces;
 use zerocopy::IntoBytes;
 
 /// Bytes that are converted at once; a multiple of the size of every type.
@@ -44,14 +49,31 @@ pub struct Writer {
 struct Subfile {
     file: Mutex<Weak<PosixFile>>,
     made: Made,
+    /// Its ranks, in the order of their blobs.
+    ranks: Members,
 }
 
-/// A rank: its blob, and which records of which variables it has written, a bit for each.
+/// A rank: its blob, and what it has written.
 #[derive(Debug, Default)]
 struct Known {
     subfile: u32,
     blob: u32,
-    done: Mutex<Vec<u64>>,
+    done: Mutex<Done>,
+}
+
+/// What a rank has written.
+#[derive(Debug, Default)]
+struct Done {
+    /// Which records of which variables, a bit for each.
+    bits: Vec<u64>,
+    /// For each variable the checksum, if the set is sealed.
+    sums: Box<[Sum]>,
+}
+
+impl Known {
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 fn index(number: u32) -> usize {
@@ -69,14 +91,20 @@ impl Writer {
     ) -> Self {
         let count = members.iter().map(Vec::len).sum();
         let mut ranks: Vec<_> = std::iter::repeat_with(Known::default).take(count).collect();
+        let is_sealed = subfiles.iter().any(|made| made.seal.is_some());
+        let nsums = if is_sealed { plan.variables.len() } else { 0 };
         for (subfile, members) in (0..).zip(members) {
             for (blob, &rank) in (0..).zip(members) {
                 if let Some(known) = ranks.get_mut(index(rank)) {
                     (known.subfile, known.blob) = (subfile, blob);
+                    known.done().sums = vec![Sum::default(); nsums].into();
                 }
             }
         }
-        let subfiles = subfiles.into_iter().map(|made| Subfile { file: Mutex::default(), made });
+        let subfiles = subfiles.into_iter().zip(members).map(|(made, ranks)| {
+            let (file, ranks) = (Mutex::default(), ranks.clone());
+            Subfile { file, made, ranks }
+        });
         let (container, records) = (plan.container(), plan.records());
         Self {
             path: path.to_owned(),
@@ -223,18 +251,68 @@ impl Writer {
                     .and_then(|()| Ok(file.write_all_at(NUMRECS, &records.to_be_bytes())?)),
                 Places::Blobs { end, .. } => file.set_size(*end).map_err(ErrorKind::from),
             };
+            let done = done.and_then(|()| Ok(self.seal(subfile, &file, records)?));
             done.map_err(|error| self.error(number, error))?;
         }
         self.publish.finish(self.durable)
     }
 
+    /// Writes the seal of a subfile, if it gets one.
+    fn seal(&self, subfile: &Subfile, file: &PosixFile, records: u64) -> std::io::Result<()> {
+        let Some(seal) = &subfile.made.seal else { return Ok(()) };
+        let mut sums = Vec::new();
+        for (number, variable) in self.variables.iter().enumerate() {
+            let records = if variable.is_record { records } else { 1 };
+            for &rank in &subfile.ranks {
+                let Some(known) = self.ranks.get(index(rank)) else { continue };
+                let sum = known.done().sums.get(number).copied().unwrap_or_default();
+                sums.push(match sum.is_stale {
+                    true => self.read_sum(known, (number, variable), file, records)?,
+                    false => sum.crc,
+                });
+            }
+        }
+        seal.write(file, records, sums.into_iter())
+    }
+
+    /// The checksum of a rank's bytes of a variable, as they are in the file.
+    fn read_sum(
+        &self,
+        known: &Known,
+        (number, variable): (usize, &Variable),
+        file: &PosixFile,
+        records: u64,
+    ) -> std::io::Result<u32> {
+        let (mut crc, len) = (0, self.len(known, variable));
+        let mut bytes = Vec::new();
+        for record in 0..records {
+            let place = self.place(known, number, record).and_then(|at| Span::new(at, len));
+            let mut each = |bytes: &[u8]| {
+                crc = crc32c::crc32c_append(crc, bytes);
+                true
+            };
+            let read = read_pieces::<_, Infallible>(
+                file,
+                place.unwrap_or(Span::ZERO),
+                &mut bytes,
+                &mut each,
+            );
+            read.map_err(|error| match error {
+                DriveError::Store(error) => error,
+                _ => std::io::ErrorKind::UnexpectedEof.into(),
+            })?;
+        }
+        Ok(crc)
+    }
+
     fn check(&self, records: u64) -> Result<(), Error> {
         for (rank, known) in (0..).zip(&self.ranks) {
-            let done = known.done.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = known.done();
             for (number, variable) in self.variables.iter().enumerate() {
                 let records = if variable.is_record { records } else { 1 };
                 let needs = self.len(known, variable) > 0;
-                let missing = (0..records).find(|&record| !has(&done, self.bit(number, record)));
+                let missing =
+                    (0..records).find(|&record| !has(&done.bits, self.bit(number, record)));
                 if let Some(record) = missing.filter(|_| needs) {
                     let name = variable.name.clone();
                     let error = BuildError::Incomplete { name, record, rank };
@@ -344,11 +422,15 @@ impl Rank<'_> {
             Container::Hdf5 => ByteOrder::Little,
         };
         let values = Values::new(variable.nc_type, order, bytes);
-        write(&self.file, place, values, to).map_err(|error| self.error(error))?;
-        set(
-            &mut known.done.lock().unwrap_or_else(PoisonError::into_inner),
-            writer.bit(number, record),
-        );
+        let before = known.done().sums.get(number).copied();
+        let crc = write(&self.file, place, values, to, before.map(|before| before.crc));
+        let crc = crc.map_err(|error| self.error(error))?;
+        let mut done = known.done();
+        set(&mut done.bits, writer.bit(number, record));
+        if let (Some(sum), Some(before), Some(crc)) = (done.sums.get_mut(number), before, crc) {
+            sum.add(before, record, crc);
+        }
+        drop(done);
         if variable.is_record && writer.records.is_none() {
             writer.written.fetch_max(record.saturating_add(1), Ordering::AcqRel);
         }
@@ -356,25 +438,32 @@ impl Rank<'_> {
     }
 }
 
-/// Writes values in `order` from `place` on.
+/// Writes values in `order` from `place` on. Returns the checksum of their bytes, if it is to
+/// continue one.
 fn write(
     file: &PosixFile,
     mut place: u64,
     values: Values<'_>,
     order: ByteOrder,
-) -> std::io::Result<()> {
+    mut crc: Option<u32>,
+) -> std::io::Result<Option<u32>> {
+    let mut write = |place, bytes: &[u8]| {
+        crc = crc.map(|crc| crc32c::crc32c_append(crc, bytes));
+        file.write_all_at(place, bytes)
+    };
     if let Some(bytes) = values.stored(order) {
-        return file.write_all_at(place, bytes);
+        write(place, bytes)?;
+        return Ok(crc);
     }
     let (mut piece, mut from) = (vec![0; values.len().min(PIECE)], 0);
     while from < values.len() {
         let len = values.write_to(from, order, &mut piece);
-        file.write_all_at(place, piece.get(..len).unwrap_or_default())?;
+        write(place, piece.get(..len).unwrap_or_default())?;
         from = from.saturating_add(len);
         place = place.saturating_add(usize_to_u64(len));
         if len == 0 {
             break; // never: a piece has room for values
         }
     }
-    Ok(())
+    Ok(crc)
 }

@@ -208,14 +208,14 @@ fn text_and_rows_are_refused_for_what_has_no_type() {
 fn pack_refuses_what_its_format_does_not_have() {
     let folder = Folder::new();
     let (source, out) = (folder.write("a", "bytes"), folder.path("out.ffr"));
-    for flag in
-        ["--seal", "--chunksize=9", "--nfiles=2", "--fsblksize=9", "--order=big", "--threads=1"]
-    {
+    for flag in ["--chunksize=9", "--nfiles=2", "--fsblksize=9", "--order=big", "--threads=1"] {
         let args = ["pack", "--format", "ffrecord", flag, &out, &source];
         let name = flag.split('=').next().unwrap();
         let says = format!("is to be an ffrecord file; {name} is for SIONlib sets");
         refused(&args, 2, &says);
     }
+    let says = "is to be an ffrecord file; --seal is for SIONlib and E3SM-IO blob files";
+    refused(&["pack", "--format", "ffrecord", "--seal", &out, &source], 2, says);
     output(&["pack", "--format", "ffrecord", "--force", "--direct", &out, &source]);
 }
 

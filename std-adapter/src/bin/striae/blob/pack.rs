@@ -14,7 +14,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let Some(map) = &blob.map else {
         return Err(Failure::usage(&args.out, "a blob set needs --map MAP"));
     };
-    let mut pack = Pack::new().output(args.layout.output());
+    let mut pack = Pack::new().output(args.layout.output()).sealed(args.seal);
     if blob.unsorted {
         pack = pack.order(Order::Kept);
     }
