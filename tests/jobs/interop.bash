@@ -71,6 +71,7 @@ rm -rf "$target/kinds"
 agree netCDF "$target/venv/bin/python" tests/interop/cdf_stock.py \
     "$target/debug/examples/cdf_kinds" "$target/kinds"
 rm -rf "$target/kinds"
+agree "netCDF files" "$target/venv/bin/python" tests/interop/cdf_files.py "$target/debug/striae"
 agree blobs "$target/venv/bin/python" tests/interop/blob_sets.py "$target/debug/striae" tests/golden/blob
 agree hdf5 "$target/venv/bin/python" tests/interop/hdf5_blob.py tests/golden/hdf5
 compare ffrecord_ksy.py tests/golden/ffrecord
