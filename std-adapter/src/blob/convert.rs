@@ -1,8 +1,9 @@
 //! Makes the canonical file of a set.
 
 use super::error::ErrorKind;
-use super::read::{MOST_TASKS, fill_with};
-use super::set::{Scratch, Set, Task};
+use super::read::MOST_TASKS;
+use super::set::Set;
+use super::tasks::{Scratch, Task};
 use crate::each::for_each;
 use crate::error::Error;
 use crate::output::Output;
@@ -27,9 +28,6 @@ pub struct Convert {
     output: Output,
     fill: Option<Box<str>>,
 }
-
-/// Bytes of the canonical file that are made at once if it does not matter.
-const CACHED: usize = 1 << 21;
 
 /// What [`Convert`] has made.
 #[derive(Debug, Clone, Copy)]
@@ -87,17 +85,14 @@ impl Convert {
             let file = PosixFile::create(&path, false).map_err(at)?;
             file.write_all_at(0, set.header().bytes()).map_err(at)?;
             let threads = self.output.nthreads();
-            let room = set.options.memory().checked_div(threads.get()).unwrap_or(0);
-            // What fits into a processor's cache is made faster. It takes more turns, which cost
-            // nothing if the subfiles stay open.
-            let room = if set.stays_open() { room.min(CACHED) } else { room };
-            let images = Images::new(set, room.max(1 << 16));
+            let most = set.options.memory().checked_div(threads.get()).unwrap_or(0).max(1 << 16);
+            let images = Images::new(set, &fills, set.at_once().min(most), most);
             for_each(images.map(Ok), threads, || {
-                let (mut bytes, mut scratch) = (Vec::new(), Scratch::default());
-                let (file, path, fills) = (&file, &path, &fills);
+                let (mut memory, mut scratch) = (Vec::new(), Scratch::default());
+                let (file, path) = (&file, &path);
                 move |image: Image| {
-                    image.read(set, fills, &mut bytes, &mut scratch)?;
-                    let written = file.write_all_at(image.span.offset(), &bytes);
+                    let bytes = image.read(set, &mut memory, &mut scratch)?;
+                    let written = file.write_all_at(image.span.offset(), bytes);
                     written.map_err(|error| Error::new(path, error))?;
                     progress(image.span.len());
                     Ok(())
@@ -129,7 +124,7 @@ fn end_of(set: &Set) -> u64 {
 /// Some values of a record of a variable, or of a variable without records.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
-    variable: usize,
+    kind: Kind,
     record: u64,
     /// The first value in the record, and the number of values.
     first: u64,
@@ -146,53 +141,54 @@ struct Image {
 }
 
 impl Image {
-    /// Makes the bytes.
-    fn read(
+    /// Makes the bytes, in memory that is used again and again.
+    fn read<'m>(
         &self,
         set: &Set,
-        fills: &[[u8; 8]],
-        bytes: &mut Vec<u8>,
+        memory: &'m mut Vec<u8>,
         scratch: &mut Scratch,
-    ) -> Result<(), Error> {
-        bytes.clear();
-        bytes.resize(usize::try_from(self.span.len()).unwrap_or(usize::MAX), 0);
-        let mut plans = Vec::new();
+    ) -> Result<&'m [u8], Error> {
+        let len = usize::try_from(self.span.len()).unwrap_or(usize::MAX);
+        if memory.len() < len {
+            memory.resize(len, 0);
+        }
+        let bytes = memory.get_mut(..len).unwrap_or_default();
+        let (mut plans, mut end) = (Vec::new(), 0_usize);
         for chunk in &self.chunks {
-            let Some(variable) = variable(set, chunk.variable) else { continue };
             let at = self.place(chunk);
-            let room = bytes.get_mut(at..).unwrap_or_default();
+            bytes.get_mut(end..at).unwrap_or_default().fill(0); // padding
             let len = usize::try_from(chunk.span.len()).unwrap_or(usize::MAX);
-            let room = room.get_mut(..len).unwrap_or_default();
-            let fill = fills.get(chunk.variable).copied().unwrap_or_default();
-            let width = variable.nc_type().size();
-            fill_with(room, fill, width, ByteOrder::Big);
-            let Some(decomposition) = set.decomposition(variable) else {
+            end = at.saturating_add(len);
+            let Kind { index, total, decomposition, fill, .. } = chunk.kind;
+            let Some(decomposition) = decomposition else {
                 let spans = |layout: Layout| {
                     let values = match layout.recsize {
                         Some(_) => layout.record(chunk.record),
                         None => Some(layout.first),
                     };
-                    let part = chunk.first.checked_mul(width);
+                    let part = chunk.first.checked_mul(layout.value_len);
                     let span = values.and_then(|values| values.part(part?, chunk.span.len()));
                     let size = striae_core::cdf::Error::Size { begin: layout.first.offset() };
                     Ok(vec![span.ok_or(size)?])
                 };
-                set.read_whole(chunk.variable, &spans, ByteOrder::Big, room)?;
+                let room = bytes.get_mut(at..end).unwrap_or_default();
+                set.read_whole(index, &spans, (ByteOrder::Big, fill), room)?;
                 continue;
             };
-            let total = chunk_total(variable);
             let (start, count) = ([chunk.first], [chunk.count]);
             let region = Region { start: &start, count: &count, stride: None };
-            plans.push((*chunk, set.plan(decomposition.saturating_sub(1), &[total], region)?));
+            plans.push((*chunk, set.plan(decomposition, &[total], region)?));
         }
         let tasks = plans.iter().map(|(chunk, plan)| Task {
             plan,
-            variable: chunk.variable,
+            variable: chunk.kind.index,
             record: chunk.record,
             at: self.place(chunk),
+            fill: chunk.kind.fill,
         });
         let tasks: Vec<_> = tasks.collect();
-        set.read_tasks(&tasks, ByteOrder::Big, bytes, scratch)
+        set.read_tasks(&tasks, ByteOrder::Big, bytes, scratch)?;
+        Ok(bytes)
     }
 
     fn place(&self, chunk: &Chunk) -> usize {
@@ -201,24 +197,45 @@ impl Image {
     }
 }
 
-fn variable(set: &Set, index: usize) -> Option<Variable<'_>> {
-    set.header().variables().nth(index)
+/// A variable of the canonical file.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    /// Index of the variable.
+    index: usize,
+    layout: Layout,
+    /// The values in a record.
+    total: u64,
+    /// Index of its decomposition.
+    decomposition: Option<usize>,
+    /// What elements get that no subfile has, in big-endian order.
+    fill: [u8; 8],
 }
 
-/// The values of a variable in a record.
-fn chunk_total(variable: Variable<'_>) -> u64 {
-    let layout = variable.layout();
-    layout.first.len().checked_div(layout.value_len).unwrap_or(0)
+impl Kind {
+    /// The variables without records, and those with them.
+    fn all(set: &Set, fills: &[[u8; 8]]) -> [Vec<Self>; 2] {
+        let mut lists = [Vec::new(), Vec::new()];
+        for ((index, variable), fill) in set.header().variables().enumerate().zip(fills) {
+            let layout = variable.layout();
+            let total = layout.first.len().checked_div(layout.value_len).unwrap_or(0);
+            let decomposition = set.decomposition(variable).and_then(|id| id.checked_sub(1));
+            let [fixed, records] = &mut lists;
+            let list = if variable.is_record() { records } else { fixed };
+            list.push(Self { index, layout, total, decomposition, fill: *fill });
+        }
+        lists
+    }
 }
 
 /// The parts of a canonical file, from the first value to the last one.
-struct Images<'a> {
-    set: &'a Set,
-    /// The most bytes of a part.
+struct Images {
+    /// The bytes of a part: it has more only if a variable is longer.
     room: u64,
-    /// Indices of the fixed variables, then of the record variables.
-    fixed: Vec<usize>,
-    records: Vec<usize>,
+    /// The most bytes of a part. Longer variables are cut.
+    most: u64,
+    fixed: Vec<Kind>,
+    records: Vec<Kind>,
+    numrecs: u64,
     /// The chunk that comes next: its variable's place in the list, its record or `None` for fixed
     /// variables, and its first value.
     place: usize,
@@ -226,29 +243,29 @@ struct Images<'a> {
     first: u64,
 }
 
-impl<'a> Images<'a> {
-    fn new(set: &'a Set, room: usize) -> Self {
-        let (mut fixed, mut records) = (Vec::new(), Vec::new());
-        for (index, variable) in set.header().variables().enumerate() {
-            if variable.is_record() { &mut records } else { &mut fixed }.push(index);
-        }
-        let room = usize_to_u64(room);
-        Self { set, room, fixed, records, place: 0, record: None, first: 0 }
+impl Images {
+    fn new(set: &Set, fills: &[[u8; 8]], room: usize, most: usize) -> Self {
+        let [fixed, records] = Kind::all(set, fills);
+        let numrecs = if records.is_empty() { 0 } else { set.header().numrecs() };
+        let (room, most) = (usize_to_u64(room), usize_to_u64(most));
+        Self { room, most, fixed, records, numrecs, place: 0, record: None, first: 0 }
     }
 
-    /// The next chunk of at most `room` bytes, or of one value.
-    fn chunk(&self, room: u64) -> Option<Chunk> {
+    /// The next chunk.
+    fn chunk(&self) -> Option<Chunk> {
         let list = if self.record.is_some() { &self.records } else { &self.fixed };
-        let index = *list.get(self.place)?;
-        let variable = variable(self.set, index)?;
-        let layout = variable.layout();
-        let left = chunk_total(variable).saturating_sub(self.first);
-        let most = room.checked_div(layout.value_len).unwrap_or(1).max(1);
-        let (count, record) = (left.min(most), self.record.unwrap_or(0));
+        let kind = *list.get(self.place)?;
+        let (layout, left) = (kind.layout, kind.total.saturating_sub(self.first));
+        // All variables of a decomposition are cut at the same elements, so that they need the same
+        // plans.
+        let most = self.most.checked_div(8).unwrap_or(1).max(1);
+        let is_long = layout.first.len() > self.most;
+        let count = if is_long { left.min(most) } else { left };
+        let (first, record) = (self.first, self.record.unwrap_or(0));
         let values = self.record.map_or(Some(layout.first), |record| layout.record(record))?;
-        let skip = self.first.checked_mul(layout.value_len)?;
+        let skip = first.checked_mul(layout.value_len)?;
         let span = values.part(skip, count.checked_mul(layout.value_len)?)?;
-        Some(Chunk { variable: index, record, first: self.first, count, span })
+        Some(Chunk { kind, record, first, count, span })
     }
 
     /// Goes to the next list if the current one has ended; `false` after the last one.
@@ -258,28 +275,25 @@ impl<'a> Images<'a> {
             let next = self.record.map_or(0, |record| record.saturating_add(1));
             (self.place, self.first, self.record) = (0, 0, Some(next));
         }
-        let numrecs = if self.records.is_empty() { 0 } else { self.set.header().numrecs() };
-        self.record.is_none_or(|record| record < numrecs)
+        self.record.is_none_or(|record| record < self.numrecs)
     }
 
     fn advance(&mut self, chunk: &Chunk) {
         self.first = self.first.saturating_add(chunk.count);
-        let total = variable(self.set, chunk.variable).map_or(0, chunk_total);
-        if self.first >= total {
+        if self.first >= chunk.kind.total {
             (self.place, self.first) = (self.place.saturating_add(1), 0);
         }
     }
 }
 
-impl Iterator for Images<'_> {
+impl Iterator for Images {
     type Item = Image;
 
     fn next(&mut self) -> Option<Image> {
         let mut image: Option<Image> = None;
         while self.settle() {
             let used = image.as_ref().map_or(0, |image| image.span.len());
-            // A variable is cut only if it is longer than the memory.
-            let chunk = self.chunk(self.room)?;
+            let chunk = self.chunk()?;
             let span = match &image {
                 None => chunk.span,
                 Some(image) => Span::between(image.span.offset(), chunk.span.end())?,

@@ -1,7 +1,7 @@
 //! Extracting variables to NumPy arrays.
 
-use super::read::fill_with;
-use super::set::{Scratch, Set};
+use super::set::Set;
+use super::tasks::Scratch;
 use crate::address::Pattern;
 use crate::cdf::extract::{chosen, descr, file_name};
 use crate::cdf::whole;
@@ -92,7 +92,7 @@ impl Extract {
             let folders = Folders { hidden, dir, progress };
             let (mut rest, mut memory) = (chosen.as_slice(), Vec::new());
             while !rest.is_empty() {
-                let mut room = usize_to_u64(set.options.memory());
+                let mut room = usize_to_u64(set.at_once());
                 let fits = rest.iter().take_while(|variable| {
                     let left = room.checked_sub(variable.len());
                     room = left.unwrap_or(0);
@@ -101,7 +101,9 @@ impl Extract {
                 let count = fits.count();
                 let (some, others) = rest.split_at_checked(count.max(1)).unwrap_or((rest, &[]));
                 match some {
-                    [variable] if count == 0 => self.long(set, *variable, &folders)?,
+                    [variable] if usize_to_u64(set.options.memory()) < variable.len() => {
+                        self.long(set, *variable, &folders)?;
+                    }
                     some => self.together(set, some, &mut memory, &folders)?,
                 }
                 rest = others;
@@ -140,18 +142,17 @@ impl Extract {
         memory: &mut Vec<u8>,
         to: &Folders<'_>,
     ) -> Result<(), Error> {
-        memory.clear();
-        let mut places = Vec::new();
+        let (mut places, mut end) = (Vec::new(), 0_usize);
         for variable in variables {
-            let (start, width) = (memory.len(), variable.nc_type().size());
+            places.push((*variable, end, self.value(set, *variable)?));
             let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
-            memory.resize(start.saturating_add(len), 0);
-            let room = memory.get_mut(start..).unwrap_or_default();
-            fill_with(room, self.value(set, *variable)?, width, ByteOrder::Big);
-            places.push((*variable, start));
+            end = end.saturating_add(len);
+        }
+        if memory.len() < end {
+            memory.resize(end, 0);
         }
         set.read_many(&places, ByteOrder::Big, memory, &mut Scratch::default())?;
-        for (variable, start) in places {
+        for (variable, start, _) in places {
             let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
             let bytes = memory.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default();
             let (file, mut end) = to.create(variable)?;

@@ -29,6 +29,7 @@ mod plan;
 mod read;
 mod runs;
 mod set;
+mod tasks;
 
 pub use builder::error::BuildError;
 pub use builder::{Builder, Rank, Writer};

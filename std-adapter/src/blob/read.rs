@@ -1,6 +1,7 @@
 //! Reading variables of a set and regions of them.
 
-use super::set::{Scratch, Set, Task};
+use super::set::Set;
+use super::tasks::{Scratch, Task};
 use crate::cdf::ErrorKind as CdfError;
 use crate::each::{all_processors, for_each};
 use crate::error::Error;
@@ -169,39 +170,40 @@ impl Set {
         Ok(())
     }
 
-    /// Reads all values of several variables, each to its place in `out`, which holds fill values.
-    /// Each subfile is opened once.
+    /// Reads all values of several variables, each to its place in `out`, with the value of its
+    /// elements that no subfile has. Each subfile is opened once.
     pub(crate) fn read_many(
         &self,
-        places: &[(Variable<'_>, usize)],
+        places: &[(Variable<'_>, usize, [u8; 8])],
         order: ByteOrder,
         out: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let mut plans = Vec::new();
-        for &(variable, start) in places {
+        for &(variable, start, fill) in places {
             let Some(decomposition) = self.decomposition(variable) else {
                 let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
                 let room = out.get_mut(start..).and_then(|rest| rest.get_mut(..len));
                 let zero = vec![0; variable.shape().len()];
                 let all = crate::cdf::whole(variable, &zero);
-                self.read_part(variable, all, order, room.unwrap_or_default(), scratch)?;
+                let values = (order, fill);
+                self.read_part(variable, all, values, room.unwrap_or_default(), scratch)?;
                 continue;
             };
             let layout = variable.layout();
             let total = layout.first.len().checked_div(layout.value_len).unwrap_or(0);
             let all = Region { start: &[0], count: &[total], stride: None };
             let plan = self.plan(decomposition.saturating_sub(1), &[total], all)?;
-            plans.push((variable, start, plan));
+            plans.push((variable, start, fill, plan));
         }
-        let tasks = plans.iter().flat_map(|(variable, start, plan)| {
+        let tasks = plans.iter().flat_map(|&(variable, start, fill, ref plan)| {
             let index = usize::try_from(variable.varid()).unwrap_or(usize::MAX);
             let len = usize::try_from(variable.layout().first.len()).unwrap_or(usize::MAX);
             let numrecs = if variable.is_record() { self.header().numrecs() } else { 1 };
             let numrecs = if len == 0 { 0 } else { numrecs };
             (0..numrecs).zip(0_usize..).map(move |(record, n)| {
                 let at = start.saturating_add(n.saturating_mul(len));
-                Task { plan, variable: index, record, at }
+                Task { plan, variable: index, record, at, fill }
             })
         });
         self.read_some(tasks, order, out, scratch)
@@ -246,14 +248,13 @@ impl Set {
         if given != len {
             return Err(self.error(CdfError::Len { given, len }));
         }
-        let value = fill.unwrap_or_else(|| self.fill_value(variable));
-        fill_with(out, value, width, order);
+        let values = (order, fill.unwrap_or_else(|| self.fill_value(variable)));
         let count = len.checked_div(width).unwrap_or(0);
         let threads = self.options.nthreads().unwrap_or_else(all_processors);
         let most = count.div_ceil(usize_to_u64(threads.get())).max(FEW);
         let parts: Vec<_> = Part::new(region).split(most).collect(); // one for each thread
         if self.decomposition(variable).is_none() || parts.len() < 2 {
-            return self.read_part(variable, region, order, out, &mut Scratch::default());
+            return self.read_part(variable, region, values, out, &mut Scratch::default());
         }
         let mut rest = out;
         let mut chunks = Vec::new();
@@ -268,17 +269,17 @@ impl Set {
         for_each(chunks.into_iter(), threads, || {
             let mut scratch = Scratch::default();
             move |(part, out): (Part, &mut [u8])| {
-                self.read_part(variable, part.region(), order, out, &mut scratch)
+                self.read_part(variable, part.region(), values, out, &mut scratch)
             }
         })
     }
 
-    /// Reads a region into `out`, which holds fill values.
+    /// Reads a region into `out`. Elements that no subfile has get `fill`, which is big-endian.
     fn read_part(
         &self,
         variable: Variable<'_>,
         region: Region<'_>,
-        order: ByteOrder,
+        (order, fill): (ByteOrder, [u8; 8]),
         out: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
@@ -288,7 +289,7 @@ impl Set {
             let spans = |layout: Layout| -> Result<Vec<Span>, cdf::Error> {
                 Ok(Slab::new(layout, shape, region)?.runs().collect())
             };
-            return self.read_whole(index, &spans, order, out);
+            return self.read_whole(index, &spans, (order, fill), out);
         };
         let skip = usize::from(variable.is_record());
         let inner = |values: &[u64]| values.get(skip..).unwrap_or_default().to_vec();
@@ -310,6 +311,7 @@ impl Set {
             variable: index,
             record,
             at: n.saturating_mul(len),
+            fill,
         };
         let tasks: Vec<_> = records.into_iter().enumerate().map(task).collect();
         self.read_tasks(&tasks, order, out, scratch)
@@ -317,7 +319,7 @@ impl Set {
 }
 
 /// The places of a region in an array of this shape, in values.
-fn slab<'a>(shape: &'a [u64], region: Region<'a>) -> Result<Slab<'a>, cdf::Error> {
+pub(super) fn slab<'a>(shape: &'a [u64], region: Region<'a>) -> Result<Slab<'a>, cdf::Error> {
     let layout = Layout { first: Span::ZERO, recsize: None, value_len: 1 };
     Slab::new(layout, shape, region)
 }

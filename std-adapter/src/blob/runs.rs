@@ -6,8 +6,9 @@ use super::plan::Plan;
 use super::subfile::Subfile;
 use crate::error::ErrorKind as AnyError;
 use crate::store::bulk::Bulk;
+use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::blob::find::{Place, Run, Runs, overlap, resolve};
 use striae_core::blob::{Error, Part};
 use striae_core::span::Span;
@@ -19,17 +20,40 @@ pub(crate) struct Elements {
     /// Elements that several blobs have, each counted as often as it is not used.
     pub(crate) overlaps: u64,
     pub(crate) covered: u64,
-    /// The plan for reading all of them.
-    pub(crate) all: OnceLock<Arc<Plan>>,
+    /// Plans that are likely to be needed again.
+    plans: Mutex<Plans>,
 }
 
+/// Plans for reading elements that follow each other: the first one, and their number.
+#[derive(Debug, Default)]
+struct Plans {
+    known: HashMap<(u64, u64), Arc<Plan>>,
+    /// The sum of their sizes.
+    size: usize,
+}
+
+/// So many requests are planned at once, whether all of them are read or not.
+const FEW: usize = 1 << 18;
+
+/// A plan of this size is kept: a smaller one is made at once.
+const KEPT: usize = 1024;
+
 impl Elements {
-    /// Sorts requests; of elements that several blobs have, the lowest rank counts.
-    pub(crate) fn new(mut requests: Vec<Run>) -> Self {
-        requests.sort_unstable_by_key(|run| (run.offset, run.place));
+    /// Sorts requests, which are in the order of their places; of elements that several blobs have, the lowest rank counts.
+    ///
+    /// `plan` makes a plan for all of them, in the order of their places.
+    pub(crate) fn new(mut requests: Vec<Run>, plan: &dyn Fn(&[Run]) -> Plan) -> Self {
+        let all = (requests.len() <= FEW).then(|| plan(&requests));
+        requests.sort_by_key(|run| run.offset); // a merge, as each blob has its requests in order
         let given = requests.iter().fold(0_u64, |sum, run| sum.saturating_add(run.len));
+        let mut plans = Plans::default();
         let runs = match overlap(&requests) {
-            false => requests.into_boxed_slice(),
+            false => {
+                if let Some(plan) = all {
+                    plans.known.insert((0, plan.len), Arc::new(plan));
+                }
+                requests.into_boxed_slice()
+            }
             true => {
                 let mut spare = vec![Run::default(); requests.len().saturating_mul(3)];
                 // never fails: there is memory for all
@@ -37,10 +61,30 @@ impl Elements {
             }
         };
         let runs = Runs::new(runs).or_else(|| Runs::new(Box::default()));
-        let Some(runs) = runs else { return Self::new(Vec::new()) }; // never: they are sorted
+        let Some(runs) = runs else { return Self::new(Vec::new(), plan) }; // never: they are sorted
         let covered = runs.covered();
         let overlaps = given.saturating_sub(covered);
-        Self { runs, overlaps, covered, all: OnceLock::new() }
+        Self { runs, overlaps, covered, plans: Mutex::new(plans) }
+    }
+
+    /// The plan for elements that follow each other. Plans for parts of an array, as they are for
+    /// all variables, are kept: together they have at most about as many moves as there are runs.
+    pub(crate) fn plan(&self, span: Span, make: impl FnOnce() -> Plan) -> Arc<Plan> {
+        let key = (span.offset(), span.len());
+        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans().known.get(&key) {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(make());
+        if plan.size() >= KEPT {
+            let (mut plans, most) = (plans(), self.runs.as_slice().len().saturating_mul(2));
+            if plans.size.saturating_add(plan.size()) > most {
+                *plans = Plans::default();
+            }
+            plans.size = plans.size.saturating_add(plan.size());
+            plans.known.insert(key, Arc::clone(&plan));
+        }
+        plan
     }
 }
 
@@ -68,7 +112,9 @@ pub(crate) fn add_requests(
             let len = len.map_err(|value| negative(Part::Lengths, value));
             let (offset, len) = (offset.map_err(Flaw::Format)?, len.map_err(Flaw::Format)?);
             let place = Place { subfile: number, blob: number_of, position };
-            requests.extend(Run { offset, len, place }.clipped(total));
+            if let Some(run) = (Run { offset, len, place }).clipped(total) {
+                requests.push(run);
+            }
             position = position.saturating_add(len);
         }
         let expected = subfile.share(number_of, index).count;

@@ -8,22 +8,27 @@ use super::Flaw;
 use super::error::ErrorKind;
 use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
 use super::names::Names;
-use super::plan::{Group, Plan};
+use super::plan::Plan;
+use super::read::{fill_with, slab};
 use super::runs::{self, Elements};
 use super::subfile::{Container, Subfile};
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::Files;
 use crate::store::bulk::Bulk;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use striae_core::blob::find::Run;
 use striae_core::cdf::{Layout, Region};
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::values::swap;
 use striae_inspect::cdf::{Header, Variable};
+
+/// Bytes of variables that are made at once if it does not matter.
+const CACHED: usize = 1 << 19;
 
 /// A subfile that cannot be read, or not all of it.
 #[derive(Debug, Clone)]
@@ -73,22 +78,8 @@ pub struct Set {
     pub(crate) options: OpenOptions,
 }
 
-/// Values of one record to be read.
-pub(crate) struct Task<'p> {
-    pub(crate) plan: &'p Plan,
-    /// Index of the variable.
-    pub(crate) variable: usize,
-    pub(crate) record: u64,
-    /// The place of the first value in the caller's memory.
-    pub(crate) at: usize,
-}
-
 /// A subfile that was opened, and its file.
-type Opened = (Arc<Subfile>, Arc<Bulk>);
-
-/// The memory of one thread.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch(Vec<u8>);
+pub(super) type Opened = (Arc<Subfile>, Arc<Bulk>);
 
 impl Set {
     /// Opens the set with this name, or the set of which `path` is a subfile.
@@ -230,10 +221,12 @@ impl Set {
         lost.is_empty() && self.missing().next().is_none()
     }
 
-    /// Whether all subfiles can be open at once.
-    pub(crate) fn stays_open(&self) -> bool {
-        let most = self.options.most_open();
-        self.names.numbers().len() <= most
+    /// How many bytes of several variables are to be made at once: what fits into a cache of the
+    /// processor is made faster. It takes more turns, which cost nothing if the subfiles stay open.
+    pub(crate) fn at_once(&self) -> usize {
+        let stay_open = self.names.numbers().len() <= self.options.most_open();
+        let memory = self.options.memory();
+        if stay_open { memory.min(CACHED) } else { memory }
     }
 
     /// Makes an error about this set.
@@ -241,7 +234,8 @@ impl Set {
         Error::new(self.path(), kind)
     }
 
-    fn lose(&self, number: u32, error: AnyError, elements: u64) -> Result<(), Error> {
+    /// Keeps the first error of a subfile.
+    pub(super) fn lose(&self, number: u32, error: AnyError, elements: u64) -> Result<(), Error> {
         let path = self.names.path(number);
         if let AnyError::Io(error) = &error {
             // These say something about this machine, and nothing about the file.
@@ -303,7 +297,14 @@ impl Set {
                 self.lose(number, error, 0)?;
             }
         }
-        Ok(known.get_or_init(|| Arc::new(Elements::new(requests))))
+        let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
+        let plan = |requests: &[Run]| Plan::of_requests(requests, index, total, &subfile);
+        Ok(known.get_or_init(|| Arc::new(Elements::new(requests, &plan))))
+    }
+
+    /// A canonical variable, as the subfiles have it.
+    pub(super) fn decomposed_variable(&self, index: usize) -> Option<&Decomposed> {
+        self.canonical.variables.get(index)
     }
 
     fn decomposed(&self, variable: Variable<'_>) -> Option<(usize, &Decomposed)> {
@@ -320,96 +321,28 @@ impl Set {
     ) -> Result<Arc<Plan>, Error> {
         let elements = self.elements(index)?;
         let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
-        let is_whole = region.count == shape && region.start.iter().all(|&start| start == 0);
-        if let Some(plan) = elements.all.get().filter(|_| is_whole) {
-            return Ok(Arc::clone(plan));
+        let at = |error| self.error(Flaw::Cdf(error));
+        let mut rows = slab(shape, region).map_err(at)?.runs();
+        if let (Some(span), None) = (rows.next(), rows.next()) {
+            let make = || Plan::of_span(&elements.runs, index, span, &subfile);
+            return Ok(elements.plan(span, make));
         }
         let plan = Plan::new(&elements.runs, index, (shape, region), &subfile);
-        let plan = Arc::new(plan.map_err(|error| self.error(Flaw::Cdf(error)))?);
-        if is_whole {
-            return Ok(Arc::clone(elements.all.get_or_init(|| plan)));
-        }
-        Ok(plan)
+        Ok(Arc::new(plan.map_err(at)?))
     }
 
-    /// Reads values of decomposed variables into `out`, which holds fill values. Subfile by
-    /// subfile, so that each is opened once.
-    pub(crate) fn read_tasks(
-        &self,
-        tasks: &[Task<'_>],
-        order: ByteOrder,
-        out: &mut [u8],
-        scratch: &mut Scratch,
-    ) -> Result<(), Error> {
-        let mut plans: Vec<&Plan> = Vec::new();
-        for task in tasks {
-            if !plans.iter().any(|plan| std::ptr::eq(*plan, task.plan)) {
-                plans.push(task.plan);
-            }
-        }
-        let origins: BTreeSet<_> = plans.iter().flat_map(|plan| plan.origins()).collect();
-        for (number, blob) in origins {
-            let Some((subfile, bulk)) = self.subfile(number)? else { continue };
-            for task in tasks {
-                let rest = out.get_mut(task.at..).unwrap_or_default();
-                for group in task.plan.groups((number, blob)) {
-                    let from = (&*subfile, &*bulk, blob);
-                    let read = self.read_group(task, group, from, order, (rest, scratch));
-                    if let (copied, Err(error)) = read {
-                        self.lose(number, error, group.wanted.saturating_sub(copied))?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a group, and returns how many of its elements were copied.
-    fn read_group(
-        &self,
-        task: &Task<'_>,
-        group: &Group,
-        (subfile, bulk, blob): (&Subfile, &Bulk, u32),
-        order: ByteOrder,
-        (out, scratch): (&mut [u8], &mut Scratch),
-    ) -> (u64, Result<(), AnyError>) {
-        let variable = self.canonical.variables.get(task.variable);
-        let decomposition = variable.and_then(|variable| variable.decomposition);
-        let (Some(variable), Some(decomposition)) = (variable, decomposition) else {
-            return (0, Ok(()));
-        };
-        let width = variable.nc_type.size();
-        if variable.is_record && task.record >= subfile.numrecs {
-            let (last, length) = (task.record, subfile.numrecs);
-            let error = striae_core::cdf::Error::OutOfShape { dim: 0, last, length };
-            return (0, Err(Flaw::Cdf(error).into()));
-        }
-        let span = || {
-            let place = (task.record, blob, width);
-            let start = subfile.elements(task.variable, decomposition, place)?;
-            let skip = group.first.checked_mul(width)?;
-            Span::new(start.checked_add(skip)?, group.count.checked_mul(width)?)
-        };
-        let Some(span) = span() else {
-            return (0, Err(Flaw::Size { name: variable.name.clone() }.into()));
-        };
-        let read = runs::read(bulk, subfile, span, &mut scratch.0);
-        if subfile.order() != order {
-            swap(&mut scratch.0, width);
-        }
-        (task.plan.scatter(group, width, &scratch.0, out), read)
-    }
-
-    /// Reads values of a variable that is not decomposed: from the first subfile that has them.
+    /// Reads values of a variable that is not decomposed, from the first subfile that has them. If
+    /// there is none, they are set to `fill`, which is big-endian.
     pub(crate) fn read_whole(
         &self,
         index: usize,
         place: &dyn Fn(Layout) -> Result<Vec<Span>, striae_core::cdf::Error>,
-        order: ByteOrder,
+        (order, fill): (ByteOrder, [u8; 8]),
         out: &mut [u8],
     ) -> Result<(), Error> {
         let Some(variable) = self.canonical.variables.get(index) else { return Ok(()) };
         let width = variable.nc_type.size();
+        fill_with(out, fill, width, order);
         let size = usize::try_from(width).unwrap_or(8);
         for (_, number) in self.numbers() {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
