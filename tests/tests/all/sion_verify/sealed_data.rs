@@ -157,7 +157,9 @@ fn a_finding_says_what_it_is_in_values_too() {
     assert!(text.contains(&format!("the 64 bytes at offset {} that", first.offset())), "{text}");
     assert_eq!(ChunkCrcEntry::TABLE.len, 4);
 
-    made.put(0, trailer.offset() + 47, b"\0");
+    // Of a checksum, any byte may be 0 already.
+    let last = fs::read(&made.path).unwrap()[usize::try_from(trailer.offset()).unwrap() + 47];
+    made.put(0, trailer.offset() + 47, &[!last]);
     let facts = made.found()[0].facts();
     assert_eq!((facts.kind, facts.field.as_deref()), ("checksum", Some("seal.trailer_crc")));
     assert_eq!(facts.offset, Some(trailer.offset() + 44));
