@@ -61,7 +61,7 @@ trajectories() {
 }
 
 rm -rf "$target/ksy" "$target/kinds"
-for format in sion gsd ffrecord; do
+for format in sion gsd ffrecord cdf; do
     node tests/interop/compile_ksy.js "spec/ksy/$format.ksy" "$target/ksy"
 done
 "$target/debug/examples/sion_kinds" "$target/kinds"
@@ -70,6 +70,8 @@ compare sion_kinds.py "$target/kinds"
 rm -rf "$target/kinds"
 agree netCDF "$target/venv/bin/python" tests/interop/cdf_stock.py \
     "$target/debug/examples/cdf_kinds" "$target/kinds"
+agree cdf_ksy.py "$target/venv/bin/python" tests/interop/cdf_ksy.py --parser "$target/ksy" \
+    "$target/debug/striae" tests/golden/cdf tests/golden/map "$target/kinds"
 rm -rf "$target/kinds"
 agree "netCDF files" "$target/venv/bin/python" tests/interop/cdf_files.py "$target/debug/striae"
 agree blobs "$target/venv/bin/python" tests/interop/blob_sets.py "$target/debug/striae" tests/golden/blob
