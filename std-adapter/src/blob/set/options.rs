@@ -2,13 +2,13 @@
 
 use super::{Lost, Set};
 use crate::blob::error::ErrorKind;
+use crate::blob::grammar::Grammar;
 use crate::blob::names::Names;
 use crate::blob::subfile::{Head, Subfile};
 use crate::blob::{Flaw, canonical};
 use crate::direct;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::{Files, max_open_files};
-use crate::posix::PosixFile;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -46,7 +46,7 @@ impl OpenOptions {
 
     /// Sets how many bytes of values are in memory at once, besides memory of the caller. A set
     /// also keeps the tables of the subfiles that were read, and the maps of the decompositions
-    /// that were used: 32 bytes for each request.
+    /// that were used: 32 bytes for each request, and as much for the order of reading.
     #[must_use]
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -82,7 +82,7 @@ impl OpenOptions {
 
     /// Opens the set with this name, or the set of which `path` is a subfile.
     ///
-    /// This lists the folder and reads the header of one subfile.
+    /// This lists the folder and reads the header and the tables of one subfile.
     ///
     /// # Errors
     /// [`ErrorKind::NoSubfile`] if no subfile can be read, or the error of the subfile if there is
@@ -92,24 +92,40 @@ impl OpenOptions {
         let names = Names::find(path).map_err(|error| Error::new(path, error))?;
         let mut files = Files::empty(self.most_open(), self.direct);
         let (mut lost, mut found) = (BTreeMap::new(), None);
+        let mut subfiles: Vec<OnceLock<Option<Arc<Subfile>>>> = Vec::new();
         for &number in names.numbers() {
             let path = names.path(number);
             files.add_later(&path);
+            subfiles.push(OnceLock::new());
             if found.is_some() {
                 continue;
             }
-            let read = PosixFile::open(&path).map_err(AnyError::from);
-            let header = read.and_then(|file| {
-                let head = Head::read(&file)?;
+            let index = subfiles.len().saturating_sub(1);
+            let read = || -> Result<_, AnyError> {
+                let bulk = files.get(index)?;
+                let mut head = Head::read(&**bulk.file())?;
                 let container = head.container();
-                let numrecs = match head.grammar.numrecs {
-                    Some(numrecs) => numrecs,
-                    None => Subfile::open(&file, &head.grammar.canonical, container)?.numrecs,
+                let attributes = std::mem::take(&mut head.grammar.attributes);
+                let variable_attributes = std::mem::take(&mut head.grammar.variable_attributes);
+                let rest = head.grammar.clone();
+                let grammar = Grammar { attributes, variable_attributes, ..rest };
+                // If its tables are damaged, its elements are lost, but not the set.
+                let subfile = Subfile::examine(&**bulk.file(), head, &mut Err);
+                let (numrecs, subfile) = match (grammar.numrecs, subfile) {
+                    (None, Err(error)) => return Err(error.into()),
+                    (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
+                    (Some(numrecs), subfile) => (numrecs, subfile.ok()),
                 };
-                Ok((head.grammar, container, numrecs))
-            });
-            match header {
-                Ok(header) => found = Some(header),
+                Ok(((grammar, container, numrecs), subfile))
+            };
+            match read() {
+                Ok((header, subfile)) => {
+                    found = Some(header);
+                    if let Some(subfile) = subfile {
+                        subfiles.pop();
+                        subfiles.push(OnceLock::from(Some(Arc::new(subfile))));
+                    }
+                }
                 Err(error) => {
                     let error = Arc::new(Error::new(&path, error));
                     lost.insert(number, Lost { number, error, elements: 0 });
@@ -127,7 +143,6 @@ impl OpenOptions {
         let fills = fills.map(|(var, attributes)| canonical::fill_value(attributes, var.nc_type));
         let fills = fills.collect();
         let elements = grammar.canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
-        let subfiles = names.numbers().iter().map(|_| OnceLock::new()).collect();
         Ok(Set {
             canonical: grammar.canonical,
             header,
