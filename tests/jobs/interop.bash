@@ -75,6 +75,7 @@ agree cdf_ksy.py "$target/venv/bin/python" tests/interop/cdf_ksy.py --parser "$t
 rm -rf "$target/kinds"
 agree "netCDF files" "$target/venv/bin/python" tests/interop/cdf_files.py "$target/debug/striae"
 agree blobs "$target/venv/bin/python" tests/interop/blob_sets.py "$target/debug/striae" tests/golden/blob
+agree seals "$target/venv/bin/python" tests/interop/blob_seals.py "$target/debug/striae" tests/golden/blob
 agree hdf5 "$target/venv/bin/python" tests/interop/hdf5_blob.py tests/golden/hdf5
 compare ffrecord_ksy.py tests/golden/ffrecord
 compare gsd_ksy.py tests/golden/gsd

@@ -29,6 +29,7 @@ mod plan;
 mod read;
 mod runs;
 mod set;
+mod subfile;
 mod tasks;
 
 pub use builder::error::BuildError;
@@ -46,4 +47,4 @@ pub use striae_inspect::blob::{Container, Flaw};
 pub(crate) use names::first_subfile;
 pub(crate) use subfile::{HDF5_MAGIC, is_blob};
 
-use striae_inspect::blob::{grammar, subfile};
+use striae_inspect::blob::grammar;

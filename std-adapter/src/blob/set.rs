@@ -4,6 +4,7 @@ mod options;
 
 pub use options::OpenOptions;
 
+use super::Container;
 use super::Flaw;
 use super::error::ErrorKind;
 use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
@@ -11,7 +12,7 @@ use super::names::Names;
 use super::plan::Plan;
 use super::read::{fill_with, slab};
 use super::runs::{self, Elements};
-use super::subfile::{Container, Subfile};
+use super::subfile::Subfile;
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::Files;
@@ -66,7 +67,7 @@ pub struct Decomposition {
 /// not decomposed is in every subfile; the first one counts.
 #[derive(Debug)]
 pub struct Set {
-    canonical: Canonical,
+    pub(super) canonical: Canonical,
     header: Header,
     container: Container,
     files: Arc<Files>,
@@ -262,7 +263,10 @@ impl Set {
             let bulk = self.files.get(index)?;
             let subfile = match known.get() {
                 Some(Some(subfile)) => Arc::clone(subfile),
-                _ => Arc::new(Subfile::open(&**bulk.file(), &self.canonical, self.container)?),
+                _ => {
+                    let how = (self.container, self.options.is_checked());
+                    Arc::new(Subfile::open(bulk.file(), &self.canonical, how)?)
+                }
             };
             Ok((subfile, bulk))
         };
@@ -292,7 +296,10 @@ impl Set {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let before = requests.len();
             let from = (number, &*subfile, &*bulk);
-            if let Err(error) = runs::add_requests(&mut requests, from, (index, total)) {
+            let added = subfile.check_maps(bulk.file(), &self.canonical, index);
+            let added =
+                added.and_then(|()| runs::add_requests(&mut requests, from, (index, total)));
+            if let Err(error) = added {
                 requests.truncate(before); // a map that is wrong somewhere is not believed
                 self.lose(number, error, 0)?;
             }
@@ -348,6 +355,7 @@ impl Set {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let layout = subfile.whole(index, variable.count, (variable.is_record, width));
             let mut read = || -> Result<(), AnyError> {
+                subfile.check(bulk.file(), &self.canonical, (index, 0))?;
                 let large = || Flaw::Size { name: variable.name.clone() };
                 let spans = place(layout.ok_or_else(large)?).map_err(Flaw::Cdf)?;
                 let (mut bytes, mut at) = (Vec::new(), 0_usize);

@@ -167,14 +167,15 @@ impl Reading<'_> {
         self.read_pending(&mut pending, out, scratch)
     }
 
-    /// Where a group is in the subfile.
-    fn span(&self, (task, group): (&Task<'_>, &Group), blob: u32) -> Result<Span, Flaw> {
-        let (subfile, _) = &self.opened;
+    /// Where a group is in the subfile, if its blob is as sealed.
+    fn span(&self, (task, group): (&Task<'_>, &Group), blob: u32) -> Result<Span, AnyError> {
+        let (subfile, bulk) = &self.opened;
         let variable = self.set.decomposed_variable(task.variable).ok_or(Flaw::Cut)?;
         if variable.is_record && task.record >= subfile.numrecs {
             let (last, length) = (task.record, subfile.numrecs);
-            return Err(Flaw::Cdf(cdf::Error::OutOfShape { dim: 0, last, length }));
+            return Err(Flaw::Cdf(cdf::Error::OutOfShape { dim: 0, last, length }).into());
         }
+        subfile.check(bulk.file(), &self.set.canonical, (task.variable, blob))?;
         let width = variable.nc_type.size();
         let span = || {
             let place = (task.record, blob, width);
@@ -182,7 +183,7 @@ impl Reading<'_> {
             let skip = group.first.checked_mul(width)?;
             Span::new(start.checked_add(skip)?, group.count.checked_mul(width)?)
         };
-        span().ok_or_else(|| Flaw::Size { name: variable.name.clone() })
+        span().ok_or_else(|| Flaw::Size { name: variable.name.clone() }.into())
     }
 
     /// Reads groups that are near each other. If that fails, each of them is read alone, so that an

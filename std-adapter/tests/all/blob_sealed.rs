@@ -12,6 +12,9 @@ use striae::striae_core::hdf5;
 use striae::striae_core::integrity::crc32c;
 use striae::striae_core::span::Span;
 use striae::striae_core::step::drive_read;
+use striae_inspect::blob::grammar::Canonical;
+use striae_inspect::blob::sealed::{Sealable, Sealed};
+use striae_inspect::blob::subfile::{Head, Subfile};
 use tempfile::TempDir;
 
 /// A set of E3SM-IO's arrays that was packed into a folder.
@@ -158,5 +161,115 @@ fn a_sealed_set_has_the_values_of_one_without_a_seal() {
                 assert_eq!(seal_of(plain, facts(plain, container, &file)), None);
             }
         }
+    }
+}
+
+/// The bytes of a subfile that its seal covers, except numrecs.
+fn covered(path: &Path, container: Container) -> Vec<bool> {
+    let mut covered = vec![false; fs::read(path).unwrap().len()];
+    let mut cover = |span: Span| covered[span.offset() as usize..span.end() as usize].fill(true);
+    let (header, first) = parts(path, container);
+    cover(header.rest(12).unwrap());
+    if container == Container::Hdf5 {
+        cover(Span::between(first, fs::metadata(path).unwrap().len()).unwrap());
+        return covered;
+    }
+    let file = File::open(path).unwrap();
+    for variable in file.header().variables() {
+        let layout = variable.layout();
+        cover(layout.first);
+        (0..file.numrecs()).filter_map(|record| layout.record(record)).for_each(&mut cover);
+    }
+    covered
+}
+
+/// Whether all that a seal covers is as sealed.
+fn is_as_sealed(bytes: &[u8], set: &Canonical, container: Container) -> bool {
+    let bytes = &bytes;
+    let Ok(head) = Head::read(bytes) else { return false };
+    let Ok(subfile) = Subfile::open(bytes, set, container) else { return false };
+    let Ok(Some(sealed)) = Sealed::read(bytes, &head, subfile.numrecs) else { return false };
+    Sealable::all(set.decompositions.len(), set.variables.len()).all(|variable| {
+        (0..subfile.nblobs as u32)
+            .all(|blob| sealed.check(bytes, (&subfile, set), (variable, blob)).is_ok())
+    })
+}
+
+#[test]
+fn a_flipped_bit_of_a_sealed_subfile_is_found() {
+    let folder = TempDir::new().unwrap();
+    let set = &Set::all()[0];
+    for container in [Container::Cdf, Container::Hdf5] {
+        let path = &packed(set, container, true, folder.path())[0];
+        let bytes = fs::read(path).unwrap();
+        let canonical = Head::read(&&bytes[..]).unwrap().grammar.canonical;
+        assert!(is_as_sealed(&bytes, &canonical, container));
+        let mut count = 0;
+        for (at, is_covered) in covered(path, container).into_iter().enumerate() {
+            // A few hundred bits of all that is covered.
+            if !is_covered || at % 89 != 0 {
+                continue;
+            }
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            assert!(!is_as_sealed(&flipped, &canonical, container), "bit {} of {at}", at % 8);
+            count += 1;
+        }
+        assert!(count > 200, "{count}");
+    }
+}
+
+#[test]
+fn a_damaged_blob_costs_its_own_elements_of_one_variable() {
+    let folder = TempDir::new().unwrap();
+    let has_records = |set: &Set| File::open(set.canonical()).unwrap().numrecs() > 1;
+    let set = &Set::all().into_iter().find(has_records).unwrap();
+    let path = &packed(set, Container::Cdf, true, folder.path())[0];
+    let (cdf, twin) = (File::open(path).unwrap(), fs::read(path).unwrap());
+    let variable = cdf.variable("U").unwrap();
+    let count = cdf.read::<i64>(cdf.variable("D3.blob_count").unwrap()).unwrap();
+    assert_eq!(variable.attribute("decomposition_ID").unwrap().values().integers(), Some(vec![3]));
+    let name = folder.path().join("sealed");
+    for container in [Container::Cdf, Container::Hdf5] {
+        let path = &packed(set, container, true, folder.path())[0];
+        let read = |checked| {
+            let set = striae::blob::OpenOptions::new().checked(checked).open(&name).unwrap();
+            let values: Vec<f64> = set.read(set.variable("U").unwrap()).unwrap();
+            let others: Vec<f64> = set.read(set.variable("U250").unwrap()).unwrap();
+            let fill = set.fill_value(set.variable("U").unwrap());
+            (values, others, set.lost(), f64::from_be_bytes(fill))
+        };
+        let (whole, others, lost, fill) = read(true);
+        assert!(lost.is_empty());
+
+        // The first value of the second blob in the last record.
+        let mut bytes = fs::read(path).unwrap();
+        let record = cdf.numrecs() - 1;
+        let value = bytes_of(&cdf, &twin, variable, 1);
+        let len = count[1] as usize * 8;
+        let value = &value[len * record as usize..][..len];
+        let value = match container {
+            Container::Cdf => value.to_vec(),
+            Container::Hdf5 => little(&cdf, variable, 1, value.to_vec()),
+        };
+        let mut places = bytes.windows(len).enumerate().filter(|(_, bytes)| *bytes == value);
+        let (at, _) = places.next().unwrap();
+        assert!(places.next().is_none(), "these values are only once in the file");
+        bytes[at] ^= 0x10;
+        fs::write(path, &bytes).unwrap();
+
+        let (wrong, _, lost, _) = read(false);
+        assert!(lost.is_empty(), "nothing is compared");
+        assert_eq!(whole.iter().zip(&wrong).filter(|(a, b)| a != b).count(), 1);
+
+        let (filled, unharmed, lost, _) = read(true);
+        assert_eq!(others, unharmed);
+        let differ: Vec<_> = whole.iter().zip(&filled).filter(|(a, b)| a != b).collect();
+        assert_eq!(differ.len() as i64, count[1] * cdf.numrecs() as i64);
+        assert!(differ.iter().all(|(_, filled)| **filled == fill), "{differ:?}");
+        let [lost] = &lost[..] else { panic!("{lost:?}") };
+        assert_eq!(lost.elements as i64, count[1] * cdf.numrecs() as i64);
+        let text = lost.error.to_string();
+        assert!(text.contains("variable U: blob 1 is not as sealed"), "{text}");
     }
 }

@@ -78,6 +78,17 @@ pub enum Flaw {
         /// The name of the variable.
         name: Box<str>,
     },
+    /// A blob of a variable is not as it was sealed.
+    NotAsSealed {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The blob, from 0.
+        blob: u32,
+        /// The checksum in the seal.
+        stored: u32,
+        /// The checksum of the blob's bytes.
+        computed: u32,
+    },
     /// The subfile does not have what the other subfiles have: it belongs to another set.
     OtherSet {
         /// What differs.
@@ -159,6 +170,12 @@ impl fmt::Display for Flaw {
             Self::DecompositionId { name } => {
                 write!(f, "variable {}: wrong attribute decomposition_ID", Shown(name))
             }
+            Self::NotAsSealed { name, blob, stored, computed } => write!(
+                f,
+                "variable {}: blob {blob} is not as sealed: its bytes have {computed:#010x}, the \
+                 seal has {stored:#010x}",
+                Shown(name)
+            ),
             Self::OtherSet { what } => {
                 write!(f, "belongs to another set: its {what} are not those of the other subfiles")
             }

@@ -4,13 +4,16 @@
 //! |---|---|
 //! | [`grammar`] | what the header of a subfile says |
 //! | [`subfile`] | where the blobs and variables of a subfile are |
+//! | [`sealed`] | the seal of a subfile, with which blobs are compared |
 //! | [`map`] | decomposition maps |
 
 mod flaw;
 pub mod grammar;
 pub mod map;
+pub mod sealed;
 pub mod subfile;
 
 pub use flaw::Flaw;
 pub use grammar::Grammar;
+pub use sealed::Sealed;
 pub use subfile::{Container, Subfile};

@@ -53,6 +53,8 @@ struct Requests {
     values: [Span; 2],
     types: [Type; 2],
     row: u64,
+    /// The values of the variables, in the order of [`Part::VARIABLES`].
+    parts: [Span; 5],
 }
 
 /// Where the values are.
@@ -181,6 +183,9 @@ pub struct Head {
     pub order: ByteOrder,
     /// The blobs; `None` if the header says where the variables are, in CDF-5.
     pub data: Option<Span>,
+    pub(super) header: crate::cdf::Header,
+    /// The place between the header and the first value.
+    pub(super) gap: Span,
 }
 
 fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
@@ -193,12 +198,14 @@ const fn format<E>(error: Error) -> DriveError<E, Flaw> {
     DriveError::Format(Flaw::Format(error))
 }
 
-/// The header of a file, its byte order, and the blobs of an HDF5 file.
-fn parts<S: ReadAt>(
-    store: &S,
-) -> Result<(crate::cdf::Header, ByteOrder, Option<Span>), Failed<S, Flaw>> {
+/// The header of a file, its end, its byte order, and the blobs of an HDF5 file.
+type Parts = (crate::cdf::Header, u64, ByteOrder, Option<Span>);
+
+fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
     if container(store)? == Container::Cdf {
-        return Ok((read_header(store, ByteOrder::Big)?, ByteOrder::Big, None));
+        let header = read_header(store, ByteOrder::Big)?;
+        let end = header.head().header_len;
+        return Ok((header, end, ByteOrder::Big, None));
     }
     let mut memory = [0; hdf5::Reader::<()>::MEMORY];
     let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
@@ -211,13 +218,14 @@ fn parts<S: ReadAt>(
     if header.len() > MOST {
         return Err(DriveError::Format(Flaw::Cut));
     }
+    let end = header.end();
     let header = bytes_of(store, header)?;
     let order = order_of(&header);
     let header = read_header(&header[..], order).map_err(|error| match error {
         DriveError::Format(flaw) => DriveError::Format(flaw),
         _ => DriveError::Format(Flaw::Cut), // never: all bytes are there
     })?;
-    Ok((header, order, Some(data)))
+    Ok((header, end, order, Some(data)))
 }
 
 /// The container of a file: HDF5 if it starts like one.
@@ -244,12 +252,15 @@ impl Head {
     /// # Errors
     /// [`Flaw`]; an error of the store.
     pub fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S, Flaw>> {
-        let (header, order, data) = parts(store)?;
+        let (header, header_end, order, data) = parts(store)?;
         let grammar = Grammar::new(&header, data.is_none()).map_err(DriveError::Format)?;
         if data.is_some() && !grammar.is_in_order {
             return Err(DriveError::Format(Flaw::Order));
         }
-        Ok(Self { grammar, order, data })
+        let begins = header.variables().map(|variable| variable.begin());
+        let first = data.map_or_else(|| begins.min(), |data| Some(data.offset()));
+        let gap = first.and_then(|first| Span::between(header_end, first)).unwrap_or(Span::ZERO);
+        Ok(Self { grammar, order, data, header, gap })
     }
 
     /// The container.
@@ -332,7 +343,8 @@ impl Subfile {
             let [.., offsets, lengths] = local.variables;
             let values = [offsets.values, lengths.values];
             let types = [offsets.nc_type, lengths.nc_type];
-            Requests { values, types, row: local.max_nreqs }
+            let parts = local.variables.map(|placed| placed.values);
+            Requests { values, types, row: local.max_nreqs, parts }
         });
         let begins = places.iter().map(|place| place.values.offset()).collect();
         let places = Places::Variables { begins, recsize, requests: requests.collect() };
@@ -415,7 +427,7 @@ impl Subfile {
         let share = shares.get(decomposition)?;
         match &self.places {
             Places::Variables { requests, .. } => {
-                let Requests { values, types, row } = requests.get(decomposition)?;
+                let Requests { values, types, row, .. } = requests.get(decomposition)?;
                 let skip = usize_to_u64(blob).checked_mul(*row)?;
                 let part = |values: Span, nc_type: Type| {
                     let (size, nreqs) = (nc_type.size(), share.nreqs);
@@ -429,6 +441,31 @@ impl Subfile {
                 let before = maps_len(shares.get(..decomposition)?)?;
                 let [offsets, lengths] = share.requests(starts.get(blob)?.checked_add(before)?)?;
                 Some([(offsets, Type::Int), (lengths, Type::Int)])
+            }
+        }
+    }
+
+    /// The bytes of the variables of a decomposition that belong to a blob, in the order of
+    /// [`Part::VARIABLES`]. In CDF-5 they include those after the requests.
+    #[must_use]
+    pub fn map_parts(&self, blob: usize, decomposition: usize) -> Option<[Span; 5]> {
+        match &self.places {
+            Places::Variables { requests, .. } => {
+                let Requests { parts, row, .. } = requests.get(decomposition)?;
+                let nblobs = usize_to_u64(self.nblobs);
+                let mut own = *parts;
+                for (number, part) in own.iter_mut().enumerate() {
+                    // A length of 0 is stored as 1 (`spec/blob.md#empty`).
+                    let is_empty = *row == 0 && number >= TABLES.len();
+                    let len = if is_empty { 0 } else { part.len().checked_div(nblobs)? };
+                    *part = part.part(len.checked_mul(usize_to_u64(blob))?, len)?;
+                }
+                Some(own)
+            }
+            Places::Processes { starts, .. } => {
+                let shares = self.shares(blob);
+                let before = maps_len(shares.get(..decomposition)?)?;
+                shares.get(decomposition)?.parts(starts.get(blob)?.checked_add(before)?)
             }
         }
     }

@@ -40,7 +40,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
         Verb::Convert => &[
             ("alone", &[Sion]),
             ("seal", &[Sion, Gsd]),
-            ("no_seal", &[Sion, Gsd]),
+            ("no_seal", &[Sion, Gsd, Blob]),
             ("frames", &[Gsd]),
             ("align", &[Gsd]),
             ("upgrade", &[Gsd]),

@@ -21,11 +21,12 @@ pub struct OpenOptions {
     memory: usize,
     threads: Option<NonZeroUsize>,
     direct: Option<direct::OpenOptions>,
+    checked: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { max_open: None, memory: 1 << 24, threads: None, direct: None }
+        Self { max_open: None, memory: 1 << 24, threads: None, direct: None, checked: false }
     }
 }
 
@@ -65,6 +66,21 @@ impl OpenOptions {
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
         self
+    }
+
+    /// Whether all that is used of sealed subfiles is compared with their seals: the header, maps,
+    /// and blobs, each when its first value is needed. A blob that is not as sealed is lost, and
+    /// [`lost`](Set::lost) has the subfile. Of a blob of a variable, all records are read for it,
+    /// through the page cache; records that another program has appended are not checked.
+    /// Subfiles without a seal are accepted. Default: nothing is compared.
+    #[must_use]
+    pub const fn checked(mut self, checked: bool) -> Self {
+        self.checked = checked;
+        self
+    }
+
+    pub(crate) const fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// How many subfiles are open at once at most.
@@ -110,9 +126,9 @@ impl OpenOptions {
                 let rest = head.grammar.clone();
                 let grammar = Grammar { attributes, variable_attributes, ..rest };
                 // If its tables are damaged, its elements are lost, but not the set.
-                let subfile = Subfile::examine(&**bulk.file(), head, &mut Err);
+                let subfile = Subfile::examine(bulk.file(), head, self.checked);
                 let (numrecs, subfile) = match (grammar.numrecs, subfile) {
-                    (None, Err(error)) => return Err(error.into()),
+                    (None, Err(error)) => return Err(error),
                     (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
                     (Some(numrecs), subfile) => (numrecs, subfile.ok()),
                 };

@@ -81,7 +81,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--direct", &["--direct"], CONVERTED),
             ("--force", &["--force"], CONVERTED),
             ("--seal", &["--seal"], &[SION, GSD]),
-            ("--no-seal", &["--no-seal"], &[SION, GSD]),
+            ("--no-seal", &["--no-seal"], &[SION, GSD, BLOB]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
             ("--align", &["--align", "4096"], &[GSD]),
             ("--upgrade", &["--upgrade"], &[GSD]),

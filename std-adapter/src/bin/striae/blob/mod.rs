@@ -82,7 +82,8 @@ fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
 
 fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let layout = &args.layout;
-    let set = OpenOptions::new().direct(layout.direct()).open(&args.file.path)?;
+    let how = OpenOptions::new().direct(layout.direct()).checked(!args.no_seal);
+    let set = how.open(&args.file.path)?;
     let convert = Convert::new().output(layout.output()).fill(args.fill.as_deref());
     let bytes = set.header().variables().map(|variable| variable.len());
     let bytes = bytes.fold(0, u64::saturating_add);

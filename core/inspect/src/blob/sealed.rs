@@ -1,0 +1,222 @@
+//! [`Sealed`]: the seal of a subfile, and the blobs that were compared with it.
+
+use super::flaw::Flaw;
+use super::grammar::Canonical;
+use super::subfile::{Head, Subfile};
+use crate::subject::{Failed, Subject, Sum, read};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec;
+use core::num::NonZeroU32;
+use core::sync::atomic::{AtomicBool, Ordering};
+use striae_core::blob::seal::{Facts, FindSeal, Shape, header_crc};
+use striae_core::blob::{Error, Name, Part, Seal};
+use striae_core::integrity::Checksum;
+use striae_core::span::Span;
+use striae_core::step::{DriveError, drive_read};
+use striae_core::store::usize_to_u64;
+
+/// The seal of a subfile, whose header is as sealed. Many threads may call all methods at once.
+#[derive(Debug)]
+pub struct Sealed {
+    seal: Seal,
+    table: Box<[u8]>,
+    /// Which rows were found right.
+    known: Box<[AtomicBool]>,
+}
+
+/// A variable of the header of a subfile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealable {
+    /// A variable of the decomposition with this index.
+    Map(usize, Part),
+    /// The canonical variable with this index.
+    Values(usize),
+}
+
+impl Sealable {
+    /// All variables of a subfile with so many decompositions and canonical variables, in the order
+    /// of the header.
+    pub fn all(ndecompositions: usize, nvariables: usize) -> impl Iterator<Item = Self> {
+        let maps = (0..ndecompositions)
+            .flat_map(|index| Part::VARIABLES.into_iter().map(move |part| Self::Map(index, part)));
+        maps.chain((0..nvariables).map(Self::Values))
+    }
+
+    /// The name of the variable.
+    fn name(self, set: &Canonical) -> Box<str> {
+        match self {
+            Self::Map(index, part) => {
+                let id = u32::try_from(index).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
+                Name::Of { id: id.unwrap_or(NonZeroU32::MAX), part }.to_string().into()
+            }
+            Self::Values(index) => {
+                set.variables.get(index).map(|variable| variable.name.clone()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The number of the variable in the header.
+    fn number(self, set: &Canonical) -> Option<u32> {
+        let parts = Part::VARIABLES.len();
+        let number = match self {
+            Self::Map(index, part) => {
+                let place = Part::VARIABLES.iter().position(|other| *other == part)?;
+                index.checked_mul(parts)?.checked_add(place)?
+            }
+            Self::Values(index) => {
+                set.decompositions.len().checked_mul(parts)?.checked_add(index)?
+            }
+        };
+        u32::try_from(number).ok()
+    }
+}
+
+impl Head {
+    /// What the file says that its seal says, too, if it has so many records; `None` if it has more
+    /// blobs than a seal can have.
+    #[must_use]
+    pub fn facts(&self, numrecs: u64, checksum: Checksum) -> Option<Facts> {
+        let grammar = &self.grammar;
+        let maps = grammar.locals.len().checked_mul(Part::VARIABLES.len())?;
+        let nvars = maps.checked_add(grammar.places.len())?;
+        let shape = Shape::new(grammar.nblobs, usize_to_u64(nvars))?;
+        let header = self.header.bytes();
+        Some(Facts {
+            shape,
+            header_len: usize_to_u64(header.len()),
+            header_crc: header_crc(header, checksum),
+            values_begin: self.gap.end(),
+            numrecs,
+        })
+    }
+
+    /// The machine that finds the seal.
+    #[must_use]
+    pub fn find_seal(&self, checksum: Checksum) -> FindSeal {
+        FindSeal::new(self.gap, checksum)
+    }
+}
+
+impl Sealed {
+    /// Reads the seal of a subfile with so many records; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`Flaw::Format`] if the seal is damaged or the header is not as sealed; an error of the
+    /// store.
+    pub fn read<S: Subject>(
+        store: &S,
+        head: &Head,
+        numrecs: u64,
+    ) -> Result<Option<Self>, Failed<S, Flaw>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        if head.gap.end() > file_len {
+            return Ok(None); // the file is cut before its first value
+        }
+        let checksum = store.checksum(Sum::Crc32c);
+        let Some(facts) = head.facts(numrecs, checksum) else { return Ok(None) };
+        let found = drive_read(&mut head.find_seal(checksum), store, &mut vec![0; WINDOW]);
+        let found = found.map_err(Flaw::of_blob)?;
+        let seal = found.judge(&facts).map_err(|error| DriveError::Format(error.into()))?;
+        let Some(seal) = seal else { return Ok(None) };
+        let span = seal.place().table;
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX); // it was read before
+        let mut table = vec![0; len].into_boxed_slice();
+        read(store, span.offset(), &mut table)?;
+        let known = table.chunks(4).map(|_| AtomicBool::new(false)).collect();
+        Ok(Some(Self { seal, table, known }))
+    }
+
+    /// The seal.
+    #[must_use]
+    pub const fn seal(&self) -> &Seal {
+        &self.seal
+    }
+
+    /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.
+    /// This reads them once.
+    ///
+    /// # Errors
+    /// [`Flaw::NotAsSealed`]; [`DriveError::Ended`] if the file is cut; an error of the store.
+    pub fn check<S: Subject>(
+        &self,
+        store: &S,
+        (subfile, set): (&Subfile, &Canonical),
+        (variable, blob): (Sealable, u32),
+    ) -> Result<(), Failed<S, Flaw>> {
+        let row = variable.number(set).and_then(|number| {
+            let row = self.seal.facts().shape.row(number, blob)?;
+            Some((number, usize::try_from(row).ok()?))
+        });
+        let Some((number, row)) = row else { return Ok(()) }; // never: the shape is that of the file
+        let known = self.known.get(row);
+        if known.is_some_and(|known| known.load(Ordering::Relaxed)) {
+            return Ok(());
+        }
+        let checksum = store.checksum(Sum::Crc32c);
+        let mut crc = 0;
+        let records = subfile.numrecs.min(self.seal.facts().numrecs);
+        for span in spans(subfile, set, (variable, blob), records) {
+            let span = span.ok_or(DriveError::Format(Flaw::Cut))?;
+            let read = store.data(span, &mut |bytes| crc = checksum(crc, bytes));
+            read.map_err(|error| match error {
+                DriveError::Store(error) => DriveError::Store(error),
+                DriveError::Ended { offset } => DriveError::Ended { offset },
+                _ => DriveError::Format(Flaw::Cut),
+            })?;
+        }
+        let entry = self.table.chunks_exact(4).nth(row).and_then(|entry| entry.first_chunk());
+        let entry = entry.copied().unwrap_or_default();
+        if let Err(error) = self.seal.check(number, blob, entry, crc) {
+            return Err(DriveError::Format(match error {
+                Error::NotAsSealed { stored, computed, .. } => {
+                    Flaw::NotAsSealed { name: variable.name(set), blob, stored, computed }
+                }
+                error => Flaw::Format(error),
+            }));
+        }
+        if let Some(known) = known {
+            known.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// The memory for reading the copies of a seal.
+const WINDOW: usize = 1 << 16;
+
+/// The bytes of a blob of a variable in so many records, record by record; `None` if they are where
+/// no file has bytes.
+fn spans<'a>(
+    subfile: &'a Subfile,
+    set: &'a Canonical,
+    (variable, blob): (Sealable, u32),
+    records: u64,
+) -> impl Iterator<Item = Option<Span>> + 'a {
+    let known = match variable {
+        Sealable::Values(index) => set.variables.get(index),
+        Sealable::Map(..) => None,
+    };
+    let records = if known.is_some_and(|known| known.is_record) { records } else { 1 };
+    (0..records).map(move |record| match variable {
+        Sealable::Map(index, part) => {
+            let parts = subfile.map_parts(usize::try_from(blob).ok()?, index)?;
+            let place = Part::VARIABLES.iter().position(|other| *other == part)?;
+            parts.get(place).copied()
+        }
+        Sealable::Values(index) => {
+            let (known, width) = (known?, known?.nc_type.size());
+            let Some(decomposition) = known.decomposition else {
+                if blob > 0 {
+                    return Some(Span::ZERO);
+                }
+                let layout = subfile.whole(index, known.count, (known.is_record, width))?;
+                return layout.recsize.map_or(Some(layout.first), |_| layout.record(record));
+            };
+            let share = subfile.share(blob, decomposition);
+            let at = subfile.elements(index, decomposition, (record, blob, width))?;
+            let skip = if subfile.is_joined() { share.start.checked_mul(width)? } else { 0 };
+            Span::new(at.checked_add(skip)?, share.count.checked_mul(width)?)
+        }
+    })
+}

@@ -1,0 +1,102 @@
+//! [`Subfile`]: a subfile of a set that is read, with or without its seal.
+
+pub(crate) use striae_inspect::blob::subfile::{HDF5_MAGIC, Head, is_blob};
+
+use super::Container;
+use super::grammar::Canonical;
+use crate::error::ErrorKind as AnyError;
+use crate::posix::PosixFile;
+use std::ops::Deref;
+use striae_core::blob::Part;
+use striae_inspect::blob::sealed::{Sealable, Sealed};
+use striae_inspect::blob::subfile;
+
+/// A subfile. What it has is compared with its seal before it is used, if that was asked for.
+#[derive(Debug)]
+pub(crate) struct Subfile {
+    inner: subfile::Subfile,
+    sealed: Option<Sealed>,
+}
+
+impl Deref for Subfile {
+    type Target = subfile::Subfile;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
+}
+
+impl Subfile {
+    /// Opens a subfile, which must have what `set` has. If it is to be `checked`, its header is
+    /// compared with its seal.
+    pub(crate) fn open(
+        file: &PosixFile,
+        set: &Canonical,
+        (container, checked): (Container, bool),
+    ) -> Result<Self, AnyError> {
+        Self::sealed(file, subfile::Subfile::open(file, set, container)?, checked)
+    }
+
+    /// The subfile with this header, as [`open`](Self::open) reads it.
+    pub(crate) fn examine(file: &PosixFile, head: Head, checked: bool) -> Result<Self, AnyError> {
+        Self::sealed(file, subfile::Subfile::examine(file, head, &mut Err)?, checked)
+    }
+
+    fn sealed(file: &PosixFile, inner: subfile::Subfile, checked: bool) -> Result<Self, AnyError> {
+        let sealed = match checked {
+            true => Sealed::read(file, &Head::read(file)?, inner.numrecs)?,
+            false => None,
+        };
+        Ok(Self { inner, sealed })
+    }
+
+    /// Whether the elements of all blobs of a variable follow each other, and may be read at once:
+    /// blobs that are compared with a seal are read one by one.
+    pub(crate) const fn is_joined(&self) -> bool {
+        self.inner.is_joined() && self.sealed.is_none()
+    }
+
+    /// The offset of the elements of a variable in a record, of a blob or, if they are
+    /// [joined](Self::is_joined), of all blobs. `width` is the bytes of an element.
+    pub(crate) fn elements(
+        &self,
+        variable: usize,
+        decomposition: usize,
+        (record, blob, width): (u64, u32, u64),
+    ) -> Option<u64> {
+        let at = self.inner.elements(variable, decomposition, (record, blob, width))?;
+        if self.is_joined() == self.inner.is_joined() {
+            return Some(at);
+        }
+        at.checked_add(self.share(blob, decomposition).start.checked_mul(width)?)
+    }
+
+    /// Compares the blob of a canonical variable with the seal, if there is one.
+    pub(crate) fn check(
+        &self,
+        file: &PosixFile,
+        set: &Canonical,
+        (variable, blob): (usize, u32),
+    ) -> Result<(), AnyError> {
+        let Some(sealed) = &self.sealed else { return Ok(()) };
+        let values = Sealable::Values(variable);
+        Ok(sealed.check(file, (&self.inner, set), (values, blob))?)
+    }
+
+    /// Compares the maps of all blobs with the seal, if there is one.
+    pub(crate) fn check_maps(
+        &self,
+        file: &PosixFile,
+        set: &Canonical,
+        decomposition: usize,
+    ) -> Result<(), AnyError> {
+        let Some(sealed) = &self.sealed else { return Ok(()) };
+        for (_, blob) in (0..self.nblobs).zip(0..) {
+            for part in Part::VARIABLES {
+                let map = Sealable::Map(decomposition, part);
+                sealed.check(file, (&self.inner, set), (map, blob))?;
+            }
+        }
+        Ok(())
+    }
+}
