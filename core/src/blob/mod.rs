@@ -10,6 +10,7 @@
 //! | [`distribute`] | the subfiles of processes, shares of blobs |
 //! | [`map`] | decomposition maps, from which sets are written |
 //! | [`seal`] | checksums of blobs |
+//! | [`append`] | how records become part of a subfile |
 //! | [`raw`] | the head of a seal as stored |
 //! | [`error`] | errors |
 //!
@@ -20,6 +21,7 @@
 //! In the variable-centric layout it is a CDF-5 file, and the blobs of a variable follow each
 //! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
 
+pub mod append;
 pub mod define;
 pub mod distribute;
 pub mod error;

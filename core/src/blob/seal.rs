@@ -6,10 +6,10 @@
 //! counts. A writer gets the places of the copies from [`Shape::places`], and their heads from
 //! [`Facts::head`].
 //!
-//! **Appending.** The CRC-32C of a blob with more records continues that of the blob before: nothing
-//! is read again. A writer first replaces the copy that [`Found::next`] names, then syncs, then
-//! writes `numrecs`, then syncs: a cut leaves a copy of the old number of records and perhaps one of
-//! the new number. Then it replaces the other copy.
+//! **Appending.** The CRC-32C of a blob with more records continues that of the blob before:
+//! nothing is read again. A writer first replaces the copy that [`Found::next`] names, then syncs,
+//! then writes `numrecs`, then syncs: a cut leaves a copy of the old number of records and perhaps
+//! one of the new number. Then it replaces the other copy ([`append`](super::append)).
 
 use super::error::Error;
 use super::raw::SealHead;

@@ -1,5 +1,6 @@
 //! [`Builder`]: new sets. Each process of the map is a [`Rank`], with which one thread writes.
 
+pub(super) mod append;
 pub(crate) mod error;
 mod header;
 mod sealing;
@@ -11,12 +12,14 @@ use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
 use error::BuildError;
+use sealing::Sum;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::map::{Grid, Request};
 use striae_core::cdf::Define;
+use writer::Target;
 pub use writer::{Rank, Writer};
 
 /// Makes a set of a canonical definition and of the requests of each rank.
@@ -247,6 +250,14 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             let made = made.and_then(|file| plan.subfile(members, &file));
             subfiles.push(made.map_err(|kind| Error::new(&to, kind))?);
         }
-        Ok(Writer::new(path, publish, self.force, plan, subfiles, &members))
+        let nsums = if self.sealed { plan.variables.len() } else { 0 };
+        Ok(Writer::new(
+            path,
+            Target::New { publish, durable: self.force },
+            (self.container, self.records, 0),
+            (plan.variables, plan.names),
+            (subfiles, &members),
+            &|_, _| vec![Sum::default(); nsums].into(),
+        ))
     }
 }

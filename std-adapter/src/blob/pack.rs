@@ -5,7 +5,7 @@ mod requests;
 
 use super::builder::error::BuildError;
 use super::map::Order;
-use super::{Builder, Container, Map, Rank};
+use super::{Builder, Container, Map, Rank, Set, Writer};
 use crate::cdf::{Attribute, File, Region, Variable};
 use crate::error::Error;
 use crate::files::max_open_files;
@@ -193,19 +193,57 @@ impl Pack {
             }
         }
         let writer = builder.create(out)?;
-        let source = Source { file: &file, store };
-        let count = writer.nsubfiles();
-        let step = u32::try_from(max_open_files()).unwrap_or(1).max(1);
-        let mut first = 0;
-        while first < count {
-            let end = first.saturating_add(step).min(count);
-            let ranks = writer.ranks_of(first..end);
-            let ranks = ranks.map(|rank| writer.rank(rank)).collect::<Result<Vec<_>, _>>()?;
-            let requests = |of, rank: u32| builder.requests(of, rank);
-            source.write(&ranks, &assigned.variables, &requests, progress)?;
-            first = end;
-        }
+        let source = Source { file: &file, store, appended: None };
+        let requests = |of, rank: u32| builder.requests(of, rank);
+        source.write_all(&writer, &assigned.variables, &requests, progress)?;
         writer.close()
+    }
+}
+
+impl Pack {
+    /// Appends all records of the netCDF file `canonical` to the CDF-5 set `set`, which has the same
+    /// variables; see [`Writer::append`]. Variables without records stay as they are. Calls
+    /// `progress` with numbers of bytes that were written. No option counts.
+    ///
+    /// # Errors
+    /// [`BuildError::Differs`] if the variables are others; the errors of [`Writer::append`]; errors
+    /// of `canonical`; an error of the operating system. Then no record was appended.
+    pub fn append(canonical: &Path, set: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let file = File::open(canonical)?;
+        let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
+        let (writer, requests) = Writer::append_to(set, true)?;
+        let known = Set::open(set)?;
+        if let Some(name) = differs(&file, &known) {
+            return Err(file.error(BuildError::Differs { name }));
+        }
+        let of = |variable: Variable<'_>| known.decomposition(variable)?.checked_sub(1);
+        let variables: Vec<_> = known.header().variables().map(of).collect();
+        let requests = |of: usize, rank: u32| {
+            let own = usize::try_from(rank).ok().and_then(|rank| requests.get(rank));
+            own.and_then(|own| own.get(of)).map_or(&[][..], Vec::as_slice)
+        };
+        let source = Source { file: &file, store, appended: Some(writer.records()) };
+        source.write_all(&writer, &variables, &requests, progress)?;
+        writer.close()
+    }
+}
+
+/// The name of a variable that a file and a set do not both have in the same place with the same
+/// type and shape.
+fn differs(file: &File, set: &Set) -> Option<Box<str>> {
+    let (mut ours, mut theirs) = (file.header().variables(), set.header().variables());
+    loop {
+        let (our, their) = (ours.next(), theirs.next());
+        let inner = |variable: Variable<'_>| {
+            variable.shape().get(usize::from(variable.is_record())..).map(<[u64]>::to_vec)
+        };
+        let key =
+            |variable: Variable<'_>| (variable.nc_type(), variable.is_record(), inner(variable));
+        match (our, their) {
+            (None, None) => return None,
+            (Some(our), Some(their)) if our.name() == their.name() && key(our) == key(their) => {}
+            (our, their) => return our.or(their).map(|variable| variable.name().into()),
+        }
     }
 }
 
@@ -213,9 +251,32 @@ impl Pack {
 struct Source<'f> {
     file: &'f File,
     store: PosixFile,
+    /// The number of records of the set to which these are appended.
+    appended: Option<u64>,
 }
 
 impl Source<'_> {
+    /// Writes all variables of all ranks, some subfiles at a time.
+    fn write_all<'b>(
+        &self,
+        writer: &Writer,
+        variables: &[Option<usize>],
+        requests: &dyn Fn(usize, u32) -> &'b [Request],
+        progress: &dyn Fn(u64),
+    ) -> Result<(), Error> {
+        let count = writer.nsubfiles();
+        let step = u32::try_from(max_open_files()).unwrap_or(1).max(1);
+        let mut first = 0;
+        while first < count {
+            let end = first.saturating_add(step).min(count);
+            let ranks = writer.ranks_of(first..end);
+            let ranks = ranks.map(|rank| writer.rank(rank)).collect::<Result<Vec<_>, _>>()?;
+            self.write(&ranks, variables, requests, progress)?;
+            first = end;
+        }
+        Ok(())
+    }
+
     /// Writes all variables of some ranks.
     fn write<'b>(
         &self,
@@ -227,7 +288,12 @@ impl Source<'_> {
         let (mut values, mut elements) = (Vec::new(), Vec::new());
         for ((number, variable), of) in self.file.header().variables().enumerate().zip(variables) {
             let size = variable.nc_type().size();
-            let records = if variable.is_record() { self.file.numrecs() } else { 1 };
+            let records = match (variable.is_record(), self.appended) {
+                (true, _) => self.file.numrecs(),
+                (false, None) => 1,
+                (false, Some(_)) => continue,
+            };
+            let skip = self.appended.unwrap_or(0);
             for record in 0..records {
                 let end = self.read(variable, record, &mut values)?;
                 for rank in ranks {
@@ -243,7 +309,8 @@ impl Source<'_> {
                     if !is_whole {
                         return Err(self.cut(variable, record));
                     }
-                    rank.put_bytes(number, record, ByteOrder::Big, bytes)?;
+                    let place = skip.saturating_add(record);
+                    rank.put_bytes(number, place, ByteOrder::Big, bytes)?;
                     progress(usize_to_u64(bytes.len()));
                 }
             }

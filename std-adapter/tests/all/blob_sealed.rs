@@ -100,7 +100,7 @@ fn is_map(variable: Variable<'_>) -> bool {
     variable.name().starts_with('D') && variable.name().contains('.')
 }
 
-/// The same bytes in a process-centric subfile.
+/// The bytes of a blob of a CDF-5 subfile as a process-centric one has them.
 fn little(file: &File, variable: Variable<'_>, blob: usize, mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some((id, "offsets" | "lengths")) = variable.name().split_once('.') {
         let nreqs = file.read::<i32>(file.variable(&format!("{id}.nreqs")).unwrap()).unwrap();

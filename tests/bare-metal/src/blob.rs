@@ -4,6 +4,7 @@ use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
+use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
@@ -11,11 +12,12 @@ use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::seal::{Facts, Shape, header_crc};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Decomposition, Error, FindSeal, Fixed, Gather, Group, Name, Part, Partition, Place, Run, Runs,
-    Share, Shares, Subfile, Take, Walk, Width,
+    Content, Decomposition, Error, FindSeal, Fixed, Gather, Group, Name, Part, Partition, Place,
+    Run, Runs, Share, Shares, Subfile, Take, Walk, Width,
 };
 use striae_core::cdf::{
-    Alignment, Define, Definition, DimDef, Layout, Plan, Region, Type, VarDef, Version,
+    Alignment, Define, Definition, DimDef, Fill, Layout, Plan, Region, Slot, Type, VarDef, Version,
+    Writer,
 };
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
@@ -55,7 +57,8 @@ entries! {
     ) {
         let share = Share { nreqs, start, count };
         let values = Span::new(begin, len).ok_or(Fail)?;
-        let layout = Layout { first: values, recsize: Some(recsize).filter(|&n| n != 0), value_len: 8 };
+        let recsize_of = Some(recsize).filter(|&n| n != 0);
+        let layout = Layout { first: values, recsize: recsize_of, value_len: 8 };
         let sum = share.in_variable(layout, count).ok_or(Fail)?.end();
         let [first, ..] = share.parts(begin).ok_or(Fail)?;
         let sum = sum ^ first.end();
@@ -130,9 +133,17 @@ entries! {
         Ok(starts.iter().fold(0, |sum, start| sum ^ start))
     }
 
-    fn gate_blob_seal(window, header_end: u64, numrecs: u64, nblobs: u64, variable: u32, blob: u32) {
+    fn gate_blob_seal(
+        window,
+        header_end: u64,
+        numrecs: u64,
+        nblobs: u64,
+        variable: u32,
+        blob: u32,
+    ) {
         let shape = Shape::new(nblobs, numrecs).ok_or(Fail)?;
         let gap = shape.gap_after(header_end).ok_or(Fail)?;
+        let len = shape.gap_len().ok_or(Fail)?;
         let [place, _] = shape.places(gap).ok_or(Fail)?;
         let facts = Facts {
             shape,
@@ -149,7 +160,24 @@ entries! {
         seal.check(variable, blob, [0; 4], head.head_crc.get())?;
         let own = seal.facts().shape;
         let sum = entry.end() ^ own.rows() ^ u64::from(own.nblobs() ^ own.nvars());
-        Ok(sum ^ usize_to_u64(next) ^ seal.place().head.end() ^ place.table.end())
+        Ok(sum ^ len ^ usize_to_u64(next) ^ seal.place().head.end() ^ place.table.end())
+    }
+
+    fn gate_blob_append(bytes, header_end: u64, nblobs: u64, more: u64, copy: usize) {
+        let shape = Shape::new(nblobs, 1).ok_or(Fail)?;
+        let gap = shape.gap_after(header_end).ok_or(Fail)?;
+        let (header_crc, values_begin) = (0, gap.end());
+        let (header_len, numrecs) = (header_end, more);
+        let facts = Facts { shape, header_len, header_crc, values_begin, numrecs };
+        let places = shape.places(gap).ok_or(Fail)?;
+        let seal = Reseal { facts, places, table: bytes };
+        let (slots, window) = ([Slot::EMPTY; 4], [0; 64]);
+        let host = Host { file: 0 };
+        let mut writer = Writer::open(host, Fill::Values, &mut [0; 4], slots, window)?;
+        count(&mut writer, more, Some((&seal, copy)), crc32c)?;
+        settle(writer.store_mut(), &seal, copy, crc32c)?;
+        take_back(writer.store_mut(), more)?;
+        Ok(writer.records())
     }
 
     fn gate_blob_find(bytes, element: u64, total: u64) {

@@ -12,6 +12,7 @@
 mod asynchronous;
 mod fuzz_replay;
 mod power_cut;
+mod power_cut_blob;
 mod power_cut_cdf;
 mod power_cut_gsd;
 mod sion_dump;

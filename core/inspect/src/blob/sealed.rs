@@ -7,8 +7,10 @@ use crate::subject::{Failed, Subject, Sum, read};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
+use striae_core::blob::names::WORLD_RANKS;
 use striae_core::blob::seal::{Facts, FindSeal, Shape, header_crc};
 use striae_core::blob::{Error, Name, Part, Seal};
 use striae_core::integrity::Checksum;
@@ -91,6 +93,19 @@ impl Head {
         })
     }
 
+    /// The gap between the header and the first value, where a seal is.
+    #[must_use]
+    pub const fn gap(&self) -> Span {
+        self.gap
+    }
+
+    /// The ranks of the blobs, if the subfile stores them.
+    #[must_use]
+    pub fn world_ranks(&self) -> Option<Vec<u64>> {
+        let ranks = self.header.attribute(WORLD_RANKS)?.values().integers()?;
+        ranks.into_iter().map(|rank| u64::try_from(rank).ok()).collect()
+    }
+
     /// The machine that finds the seal.
     #[must_use]
     pub fn find_seal(&self, checksum: Checksum) -> FindSeal {
@@ -133,6 +148,12 @@ impl Sealed {
         &self.seal
     }
 
+    /// The table of its checksums, 4 bytes each.
+    #[must_use]
+    pub const fn table(&self) -> &[u8] {
+        &self.table
+    }
+
     /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.
     /// This reads them once.
     ///
@@ -148,7 +169,8 @@ impl Sealed {
             let row = self.seal.facts().shape.row(number, blob)?;
             Some((number, usize::try_from(row).ok()?))
         });
-        let Some((number, row)) = row else { return Ok(()) }; // never: the shape is that of the file
+        // Always: the shape is that of the file.
+        let Some((number, row)) = row else { return Ok(()) };
         let known = self.known.get(row);
         if known.is_some_and(|known| known.load(Ordering::Relaxed)) {
             return Ok(());

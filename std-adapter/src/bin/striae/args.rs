@@ -180,12 +180,15 @@ pub(crate) enum Verb {
 striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
 striae pack --format ffrecord train.ffr images/*.jpg\n  \
 striae pack --format map case.nc piodecomp*.dat\n  \
-striae pack --format blob --map case.nc --subfiles 4 --like old.nc.0000 new.nc whole.nc\n\n\
+striae pack --format blob --map case.nc --subfiles 4 --like old.nc.0000 new.nc whole.nc\n  \
+striae pack --format blob --append new.nc more.nc\n\n\
 Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
 pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, in \
 the order of their numbers.\n\n\
 A blob set is made of one netCDF file, OUT.0000, OUT.0001 and so on. A variable without a \
 decomposition in --decomposition or --like gets the one with its dimensions.\n\n\
+With --append, nothing that the set has is moved or changed: it has the new records when all of \
+them are on the disk.\n\n\
 Global ranks count from 0. The new file or set appears when it is complete.")]
     Pack(PackArgs),
     /// Measure the performance of this machine.

@@ -58,6 +58,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("chunksize", &[Sion]),
             ("seal", &[Sion, Blob]),
             ("map", &[Blob]),
+            ("append", &[Blob]),
             ("subfiles", &[Blob]),
             ("grouping", &[Blob]),
             ("processes", &[Blob]),

@@ -64,6 +64,23 @@ pub enum BuildError {
         /// The number of records.
         records: u64,
     },
+    /// A record that the set had before, or a variable without records, is not written again.
+    Stored {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The record.
+        record: u64,
+    },
+    /// Records are not appended to a process-centric set: they are inside the blobs, and all later
+    /// blobs would have to be moved.
+    ProcessCentric,
+    /// The ranks of the blobs are not those of the set.
+    WorldRanks,
+    /// The file to be appended is not of the arrays of the set.
+    Differs {
+        /// The name of the variable that is another, or that only one of them has.
+        name: Box<str>,
+    },
     /// A variable that is not decomposed is written by the first rank of a subfile only.
     NotFirst {
         /// The name of the variable.
@@ -128,6 +145,19 @@ impl std::fmt::Display for BuildError {
             Self::Record { name, record, records } => {
                 let name = Shown::new(name.as_bytes());
                 write!(f, "variable {name}: there is no record {record} of {records}")
+            }
+            Self::Stored { name, record } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name}: record {record} is in the set already")
+            }
+            Self::ProcessCentric => f.write_str(
+                "records cannot be appended to HDF5 sets: they are inside the blobs, and all later \
+                 blobs would have to be moved",
+            ),
+            Self::WorldRanks => f.write_str("the attribute world_ranks is wrong"),
+            Self::Differs { name } => {
+                let name = Shown::new(name.as_bytes());
+                write!(f, "variable {name} is not in both the set and the file, or is another")
             }
             Self::NotFirst { name, rank } => {
                 let name = Shown::new(name.as_bytes());

@@ -28,12 +28,12 @@ pub(super) struct Variable {
     /// The bytes of all values, or of those of one record.
     pub(super) len: u64,
     /// Process-centric: what the variables before it have in a blob.
-    before: Before,
+    pub(super) before: Before,
 }
 
 /// The parts of a [`Width`].
 #[derive(Debug, Default, Clone)]
-struct Before {
+pub(super) struct Before {
     fixed: Fixed,
     elements: Box<[u64]>,
 }
@@ -41,8 +41,9 @@ struct Before {
 /// Where the values of a subfile go.
 #[derive(Debug)]
 pub(super) enum Places {
-    /// Variable-centric: the begin of each variable, and the bytes from record to record.
-    Values { begins: Box<[u64]>, recsize: u64, plan: CdfPlan },
+    /// Variable-centric: the begin of each variable, the bytes from record to record, and the plan
+    /// of a new file.
+    Values { begins: Box<[u64]>, recsize: u64, plan: Option<CdfPlan> },
     /// Process-centric: the place of the variables of each blob.
     Blobs { starts: Box<[u64]>, end: u64 },
 }
@@ -115,14 +116,6 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         Ok(Self { builder, world_ranks, variables, names, dimids, decomposed, all })
     }
 
-    pub(super) const fn container(&self) -> Container {
-        self.builder.container
-    }
-
-    pub(super) const fn records(&self) -> Option<u64> {
-        self.builder.records
-    }
-
     /// Writes the header and the maps of the subfile of these ranks.
     pub(super) fn subfile(&self, ranks: &Members, file: &PosixFile) -> Result<Made, ErrorKind> {
         let tables = Tables::new(&self.builder.decompositions, ranks).ok_or(BuildError::Size)?;
@@ -179,7 +172,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
                     }
                 }
                 let (begins, recsize) = (begins.into(), plan.recsize());
-                let places = Places::Values { begins, recsize, plan };
+                let places = Places::Values { begins, recsize, plan: Some(plan) };
                 Ok(Made { shares: tables.shares, places, seal })
             }
             Container::Hdf5 => self.process_centric(&subfile, (&plan, shape), tables, file),

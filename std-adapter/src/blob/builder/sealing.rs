@@ -1,22 +1,28 @@
 //! The seal of a subfile that is written.
 
+use super::writer::{Known, Subfile, Writer, index};
 use crate::posix::PosixFile;
+use std::convert::Infallible;
 use std::io;
-use striae_core::blob::Share;
-use striae_core::blob::seal::{Facts, SealPlace, Shape, header_crc};
+use std::ops::Range;
+use striae_core::blob::append::Reseal;
+use striae_core::blob::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
+use striae_core::blob::{Seal, Share};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
-use zerocopy::IntoBytes;
+use striae_inspect::subject::read_pieces;
 
 /// What a seal says, and its checksums as they are known so far.
 #[derive(Debug)]
 pub(super) struct Sealing {
-    /// The number of records is that of the last close.
     facts: Facts,
     places: [SealPlace; 2],
     /// The checksums of the decompositions' variables: of each blob of each variable.
     maps: Vec<u32>,
     nblobs: usize,
+    /// The copy that is replaced first.
+    pub(super) next: usize,
 }
 
 impl Sealing {
@@ -32,7 +38,7 @@ impl Sealing {
         };
         let nblobs = usize::try_from(shape.nblobs()).ok()?;
         let maps = vec![0; usize::try_from(nmaps).ok()?.checked_mul(nblobs)?];
-        Some(Self { facts, places: shape.places(gap)?, maps, nblobs })
+        Some(Self { facts, places: shape.places(gap)?, maps, nblobs, next: 0 })
     }
 
     fn set(&mut self, variable: usize, blob: usize, bytes: &[u8]) {
@@ -68,23 +74,35 @@ impl Sealing {
         }
     }
 
-    /// Writes both copies. `values` are the checksums of the other variables, over so many records.
-    pub(super) fn write(
-        &self,
-        file: &PosixFile,
-        numrecs: u64,
-        values: impl Iterator<Item = u32>,
-    ) -> io::Result<()> {
-        let rows = self.maps.iter().copied().chain(values);
-        let table: Vec<u8> = rows.flat_map(u32::to_be_bytes).collect();
-        let facts = Facts { numrecs, ..self.facts };
-        let head = facts.head(crc32c::crc32c(&table), crc32c::crc32c_append);
-        for place in &self.places {
-            file.write_all_at(place.table.offset(), &table)?;
-            file.write_all_at(place.head.offset(), head.as_bytes())?;
-        }
-        Ok(())
+    /// The seal that `found` has, whose rows are in `table`, to be continued.
+    pub(super) fn of(
+        seal: &Seal,
+        next: usize,
+        gap: Span,
+        (table, nmaps): (&[u8], u64),
+    ) -> Option<Self> {
+        let facts = seal.facts();
+        let nblobs = usize::try_from(facts.shape.nblobs()).ok()?;
+        let rows = usize::try_from(nmaps).ok()?.checked_mul(nblobs)?;
+        let maps = rows_of(table).take(rows).collect();
+        Some(Self { facts, places: facts.shape.places(gap)?, maps, nblobs, next })
     }
+
+    /// The table with these checksums of the values.
+    pub(super) fn table(&self, values: impl Iterator<Item = u32>) -> Vec<u8> {
+        self.maps.iter().copied().chain(values).flat_map(u32::to_be_bytes).collect()
+    }
+
+    /// The seal with this table, over so many records.
+    pub(super) const fn reseal<'t>(&self, numrecs: u64, table: &'t [u8]) -> Reseal<'t> {
+        let facts = Facts { numrecs, ..self.facts };
+        Reseal { facts, places: self.places, table }
+    }
+}
+
+/// The checksums of a table.
+pub(super) fn rows_of(table: &[u8]) -> impl Iterator<Item = u32> {
+    table.chunks_exact(4).map(|row| u32::from_be_bytes(row.try_into().unwrap_or_default()))
 }
 
 /// The checksum of a rank's bytes of a variable, over the records that it has written in order.
@@ -93,6 +111,8 @@ pub(super) struct Sum {
     /// The record that comes next.
     pub(super) next: u64,
     pub(super) crc: u32,
+    /// The checksum over the records that there were before.
+    pub(super) before: u32,
     /// Whether records were written out of order, or twice: the bytes must be read again.
     pub(super) is_stale: bool,
 }
@@ -102,9 +122,77 @@ impl Sum {
     /// the bytes were written.
     pub(super) fn add(&mut self, before: Self, record: u64, crc: u32) {
         if *self == before && self.next == record {
-            *self = Self { next: record.saturating_add(1), crc, is_stale: self.is_stale };
+            *self = Self { next: record.saturating_add(1), crc, ..*self };
         } else {
             self.is_stale = true;
         }
+    }
+}
+
+impl Writer {
+    /// Writes the seal of a new subfile, if it gets one.
+    pub(super) fn seal(
+        &self,
+        subfile: &Subfile,
+        mut file: &PosixFile,
+        records: u64,
+    ) -> io::Result<()> {
+        let Some(seal) = &subfile.made.seal else { return Ok(()) };
+        let table = seal.table(self.sums(subfile, file, records)?.into_iter());
+        let seal = seal.reseal(records, &table);
+        (0..COPIES).try_for_each(|copy| seal.write(&mut file, copy, crc32c::crc32c_append))
+    }
+
+    /// The checksums of the values of a subfile, with so many records.
+    pub(super) fn sums(
+        &self,
+        subfile: &Subfile,
+        file: &PosixFile,
+        records: u64,
+    ) -> io::Result<Vec<u32>> {
+        let mut sums = Vec::new();
+        for (number, variable) in self.variables.iter().enumerate() {
+            for &rank in &subfile.ranks {
+                let Some(known) = self.ranks.get(index(rank)) else { continue };
+                let sum = known.done().sums.get(number).copied().unwrap_or_default();
+                let records = if variable.is_record { self.first..records } else { 0..1 };
+                sums.push(match sum.is_stale {
+                    true => self.read_sum(known, number, file, (records, sum.before))?,
+                    false => sum.crc,
+                });
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The checksum of a rank's bytes of a variable, as they are in the file, over some records and
+    /// those before, which have the checksum `crc`.
+    fn read_sum(
+        &self,
+        known: &Known,
+        number: usize,
+        file: &PosixFile,
+        (records, mut crc): (Range<u64>, u32),
+    ) -> io::Result<u32> {
+        let len = self.variables.get(number).map_or(0, |variable| self.len(known, variable));
+        let mut bytes = Vec::new();
+        for record in records {
+            let place = self.place(known, number, record).and_then(|at| Span::new(at, len));
+            let mut each = |bytes: &[u8]| {
+                crc = crc32c::crc32c_append(crc, bytes);
+                true
+            };
+            let read = read_pieces::<_, Infallible>(
+                file,
+                place.unwrap_or(Span::ZERO),
+                &mut bytes,
+                &mut each,
+            );
+            read.map_err(|error| match error {
+                DriveError::Store(error) => error,
+                _ => io::ErrorKind::UnexpectedEof.into(),
+            })?;
+        }
+        Ok(crc)
     }
 }

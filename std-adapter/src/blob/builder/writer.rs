@@ -1,61 +1,69 @@
 //! [`Writer`] and [`Rank`]: values of a new set.
 
 use super::error::BuildError;
-use super::header::{Made, Places, Plan, Variable};
+use super::header::{Made, Places, Variable};
 use super::sealing::Sum;
 use super::{Container, Members};
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::lock::Locked;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use striae_core::blob::Share;
-use striae_core::cdf::{Define, Values};
+use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
-use striae_core::span::Span;
-use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Element;
-use striae_inspect::subject::read_pieces;
 use zerocopy::IntoBytes;
 
 /// Bytes that are converted at once; a multiple of the size of every type.
 const PIECE: usize = 1 << 18;
 
-/// A new set. Ranks hand over their values in any order, many threads at once; nothing is kept in
-/// memory. If this is dropped without [`close`](Self::close), no file is left.
+/// A new set, or new records of a set. Ranks hand over their values in any order, many threads at
+/// once; nothing is kept in memory. If this is dropped without [`close`](Self::close), no new file
+/// is left, or no new record.
 #[derive(Debug)]
 pub struct Writer {
-    path: PathBuf,
-    publish: Publish,
-    durable: bool,
+    pub(super) path: PathBuf,
+    target: Target,
     container: Container,
     records: Option<u64>,
+    /// The number of records that the set had when it was opened.
+    pub(super) first: u64,
     /// The number of records so far.
     written: AtomicU64,
-    variables: Vec<Variable>,
+    pub(super) variables: Vec<Variable>,
     names: HashMap<Box<str>, usize>,
-    subfiles: Vec<Subfile>,
-    ranks: Vec<Known>,
+    pub(super) subfiles: Vec<Subfile>,
+    pub(super) ranks: Vec<Known>,
+}
+
+/// What is written.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// New files, and whether their names are to be durable.
+    New { publish: Publish, durable: bool },
+    /// An existing set. The lock of its first subfile is that of the set.
+    Old { lock: Locked },
 }
 
 /// A subfile, which is open while a [`Rank`] of it exists.
 #[derive(Debug)]
-struct Subfile {
+pub(super) struct Subfile {
     file: Mutex<Weak<PosixFile>>,
-    made: Made,
+    pub(super) made: Made,
     /// Its ranks, in the order of their blobs.
-    ranks: Members,
+    pub(super) ranks: Members,
 }
 
 /// A rank: its blob, and what it has written.
 #[derive(Debug, Default)]
-struct Known {
+pub(super) struct Known {
     subfile: u32,
     blob: u32,
     done: Mutex<Done>,
@@ -63,41 +71,40 @@ struct Known {
 
 /// What a rank has written.
 #[derive(Debug, Default)]
-struct Done {
+pub(super) struct Done {
     /// Which records of which variables, a bit for each.
     bits: Vec<u64>,
     /// For each variable the checksum, if the set is sealed.
-    sums: Box<[Sum]>,
+    pub(super) sums: Box<[Sum]>,
 }
 
 impl Known {
-    fn done(&self) -> MutexGuard<'_, Done> {
+    pub(super) fn done(&self) -> MutexGuard<'_, Done> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn index(number: u32) -> usize {
+pub(super) fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 impl Writer {
-    pub(super) fn new<D: Define + ?Sized>(
+    /// `sums` are those of a blob of a subfile, for each variable.
+    pub(super) fn new(
         path: &Path,
-        publish: Publish,
-        durable: bool,
-        plan: Plan<'_, '_, D>,
-        subfiles: Vec<Made>,
-        members: &[Members],
+        target: Target,
+        (container, records, first): (Container, Option<u64>, u64),
+        (variables, names): (Vec<Variable>, HashMap<Box<str>, usize>),
+        (subfiles, members): (Vec<Made>, &[Members]),
+        sums: &dyn Fn(u32, u32) -> Box<[Sum]>,
     ) -> Self {
         let count = members.iter().map(Vec::len).sum();
         let mut ranks: Vec<_> = std::iter::repeat_with(Known::default).take(count).collect();
-        let is_sealed = subfiles.iter().any(|made| made.seal.is_some());
-        let nsums = if is_sealed { plan.variables.len() } else { 0 };
         for (subfile, members) in (0..).zip(members) {
             for (blob, &rank) in (0..).zip(members) {
                 if let Some(known) = ranks.get_mut(index(rank)) {
                     (known.subfile, known.blob) = (subfile, blob);
-                    known.done().sums = vec![Sum::default(); nsums].into();
+                    known.done().sums = sums(subfile, blob);
                 }
             }
         }
@@ -105,16 +112,15 @@ impl Writer {
             let (file, ranks) = (Mutex::default(), ranks.clone());
             Subfile { file, made, ranks }
         });
-        let (container, records) = (plan.container(), plan.records());
         Self {
             path: path.to_owned(),
-            publish,
-            durable,
+            target,
             container,
             records,
-            written: AtomicU64::new(records.unwrap_or(0)),
-            variables: plan.variables,
-            names: plan.names,
+            first,
+            written: AtomicU64::new(records.unwrap_or(first)),
+            variables,
+            names,
             subfiles: subfiles.collect(),
             ranks,
         }
@@ -127,12 +133,12 @@ impl Writer {
         path.into()
     }
 
-    fn error(&self, subfile: u32, kind: impl Into<ErrorKind>) -> Error {
+    pub(super) fn error(&self, subfile: u32, kind: impl Into<ErrorKind>) -> Error {
         Error::new(&Self::final_path(&self.path, subfile), kind)
     }
 
     /// The file of a subfile, which is opened if no rank has it open.
-    fn open(&self, number: u32) -> Result<Arc<PosixFile>, Error> {
+    pub(super) fn open(&self, number: u32) -> Result<Arc<PosixFile>, Error> {
         let subfile = self.subfiles.get(index(number));
         let none = || self.error(number, BuildError::NoRank { subfile: number });
         let mut file =
@@ -140,7 +146,10 @@ impl Writer {
         if let Some(file) = file.upgrade() {
             return Ok(file);
         }
-        let opened = PosixFile::open_rw(&self.publish.hidden(number));
+        let opened = match &self.target {
+            Target::New { publish, .. } => PosixFile::open_rw(&publish.hidden(number)),
+            Target::Old { .. } => PosixFile::open_rw(&Self::final_path(&self.path, number)),
+        };
         let opened = Arc::new(opened.map_err(|error| self.error(number, error))?);
         *file = Arc::downgrade(&opened);
         Ok(opened)
@@ -183,7 +192,7 @@ impl Writer {
     }
 
     /// The bytes that a rank writes of a record of a variable.
-    fn len(&self, known: &Known, variable: &Variable) -> u64 {
+    pub(super) fn len(&self, known: &Known, variable: &Variable) -> u64 {
         match variable.decomposition {
             None if known.blob == 0 => variable.len,
             None => 0,
@@ -195,7 +204,7 @@ impl Writer {
     }
 
     /// The offset of these bytes in the subfile.
-    fn place(&self, known: &Known, number: usize, record: u64) -> Option<u64> {
+    pub(super) fn place(&self, known: &Known, number: usize, record: u64) -> Option<u64> {
         let variable = self.variables.get(number)?;
         let shares = self.shares(known);
         match &self.subfiles.get(index(known.subfile))?.made.places {
@@ -217,6 +226,7 @@ impl Writer {
 
     /// The bit of a record of a variable.
     fn bit(&self, number: usize, record: u64) -> u64 {
+        let record = record.saturating_sub(self.first);
         let row = usize_to_u64(self.variables.len()).saturating_mul(record);
         row.saturating_add(usize_to_u64(number))
     }
@@ -233,19 +243,24 @@ impl Writer {
         Ok(())
     }
 
-    /// Checks that every rank has written all its elements, and gives the subfiles their names.
+    /// Checks that every rank has written all its elements, and gives new subfiles their names, or
+    /// counts the new records: all of them, or none if anything fails before that.
     ///
     /// # Errors
-    /// [`BuildError::Incomplete`]; the errors of [`Publish::finish`]. After an error no file is
-    /// left.
+    /// [`BuildError::Incomplete`]; the errors of [`Publish::finish`]. After an error no new file is
+    /// left. An error of the operating system.
     pub fn close(self) -> Result<(), Error> {
         let records = self.written.load(Ordering::Acquire);
         self.check(records)?;
+        if matches!(self.target, Target::Old { .. }) {
+            return self.count(records);
+        }
         for (number, subfile) in (0..).zip(&self.subfiles) {
             let file = self.open(number)?;
             let done = match &subfile.made.places {
                 Places::Values { plan, .. } => plan
-                    .file_len(records)
+                    .as_ref()
+                    .and_then(|plan| plan.file_len(records))
                     .ok_or_else(|| BuildError::Size.into())
                     .and_then(|len| Ok(file.set_size(len)?))
                     .and_then(|()| Ok(file.write_all_at(NUMRECS, &records.to_be_bytes())?)),
@@ -254,65 +269,26 @@ impl Writer {
             let done = done.and_then(|()| Ok(self.seal(subfile, &file, records)?));
             done.map_err(|error| self.error(number, error))?;
         }
-        self.publish.finish(self.durable)
-    }
-
-    /// Writes the seal of a subfile, if it gets one.
-    fn seal(&self, subfile: &Subfile, file: &PosixFile, records: u64) -> std::io::Result<()> {
-        let Some(seal) = &subfile.made.seal else { return Ok(()) };
-        let mut sums = Vec::new();
-        for (number, variable) in self.variables.iter().enumerate() {
-            let records = if variable.is_record { records } else { 1 };
-            for &rank in &subfile.ranks {
-                let Some(known) = self.ranks.get(index(rank)) else { continue };
-                let sum = known.done().sums.get(number).copied().unwrap_or_default();
-                sums.push(match sum.is_stale {
-                    true => self.read_sum(known, (number, variable), file, records)?,
-                    false => sum.crc,
-                });
+        match self.target {
+            Target::New { publish, durable } => publish.finish(durable),
+            Target::Old { lock } => {
+                drop(lock);
+                Ok(())
             }
         }
-        seal.write(file, records, sums.into_iter())
-    }
-
-    /// The checksum of a rank's bytes of a variable, as they are in the file.
-    fn read_sum(
-        &self,
-        known: &Known,
-        (number, variable): (usize, &Variable),
-        file: &PosixFile,
-        records: u64,
-    ) -> std::io::Result<u32> {
-        let (mut crc, len) = (0, self.len(known, variable));
-        let mut bytes = Vec::new();
-        for record in 0..records {
-            let place = self.place(known, number, record).and_then(|at| Span::new(at, len));
-            let mut each = |bytes: &[u8]| {
-                crc = crc32c::crc32c_append(crc, bytes);
-                true
-            };
-            let read = read_pieces::<_, Infallible>(
-                file,
-                place.unwrap_or(Span::ZERO),
-                &mut bytes,
-                &mut each,
-            );
-            read.map_err(|error| match error {
-                DriveError::Store(error) => error,
-                _ => std::io::ErrorKind::UnexpectedEof.into(),
-            })?;
-        }
-        Ok(crc)
     }
 
     fn check(&self, records: u64) -> Result<(), Error> {
         for (rank, known) in (0..).zip(&self.ranks) {
             let done = known.done();
             for (number, variable) in self.variables.iter().enumerate() {
-                let records = if variable.is_record { records } else { 1 };
+                let mut records = match (variable.is_record, &self.target) {
+                    (true, _) => self.first..records,
+                    (false, Target::New { .. }) => 0..1,
+                    (false, Target::Old { .. }) => continue,
+                };
                 let needs = self.len(known, variable) > 0;
-                let missing =
-                    (0..records).find(|&record| !has(&done.bits, self.bit(number, record)));
+                let missing = records.find(|&record| !has(&done.bits, self.bit(number, record)));
                 if let Some(record) = missing.filter(|_| needs) {
                     let name = variable.name.clone();
                     let error = BuildError::Incomplete { name, record, rank };
@@ -406,6 +382,10 @@ impl Rank<'_> {
         let name = || variable.name.clone();
         if variable.decomposition.is_none() && known.blob != 0 {
             return Err(self.error(BuildError::NotFirst { name: name(), rank: self.rank }));
+        }
+        let is_old = !variable.is_record || record < writer.first;
+        if is_old && matches!(writer.target, Target::Old { .. }) {
+            return Err(self.error(BuildError::Stored { name: name(), record }));
         }
         let records = if variable.is_record { writer.records } else { Some(1) };
         if let Some(records) = records.filter(|&records| record >= records) {

@@ -30,6 +30,13 @@ pub(crate) struct PackBlob {
     /// repeated.
     #[arg(long, value_name = "VAR=K", value_parser = decomposition)]
     pub(crate) decomposition: Vec<(String, u32)>,
+    /// Append the records of FILE to the existing set OUT, which has the same variables. Its map,
+    /// its subfiles and its seal are those of the set.
+    #[arg(long, conflicts_with_all = [
+        "map", "subfiles", "grouping", "processes", "container", "unsorted", "decomposition",
+        "like", "seal", "force",
+    ])]
+    pub(crate) append: bool,
     /// Decompose variables as in this blob set.
     #[arg(long, value_name = "BLOB")]
     pub(crate) like: Option<PathBuf>,

@@ -11,6 +11,13 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         return Err(Failure::usage(&args.out, "a blob set is made of one netCDF file"));
     };
     let blob = &args.blob;
+    let total = std::fs::metadata(canonical).map_or(0, |file| file.len());
+    if blob.append {
+        with_bar(total, |progress| {
+            Pack::append(canonical, &args.out, &|bytes| progress(bytes)).map_err(Failure::File)
+        })?;
+        return Ok(Sound::Yes);
+    }
     let Some(map) = &blob.map else {
         return Err(Failure::usage(&args.out, "a blob set needs --map MAP"));
     };
@@ -36,7 +43,6 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     for (variable, id) in &blob.decomposition {
         pack = pack.decomposition(variable, *id);
     }
-    let total = std::fs::metadata(canonical).map_or(0, |file| file.len());
     with_bar(total, |progress| {
         pack.run(canonical, map, &args.out, &|bytes| progress(bytes)).map_err(Failure::File)
     })?;

@@ -1,0 +1,304 @@
+//! Appending records to a closed set.
+
+use super::error::BuildError;
+use super::header::{Made, Places, Variable};
+use super::sealing::{Sealing, Sum, rows_of};
+use super::writer::{Subfile, Target, Writer};
+use super::{Container, Members};
+use crate::blob::error::ErrorKind as BlobError;
+use crate::blob::grammar::{Canonical, numbers};
+use crate::blob::names::Names;
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::store::lock::Locked;
+use std::path::Path;
+use striae_core::blob::append::{count, settle, take_back};
+use striae_core::blob::map::Request;
+use striae_core::cdf::{self, Fill, Slot};
+use striae_core::step::{DriveError, drive_read};
+use striae_core::store::usize_to_u64;
+use striae_inspect::blob::subfile::{self, Head};
+use striae_inspect::blob::{Flaw, sealed::Sealed};
+use striae_inspect::cdf::Header;
+use striae_inspect::subject::read;
+
+/// The requests of each rank in each decomposition.
+pub(crate) type Requests = Vec<Vec<Vec<Request>>>;
+
+/// A subfile that is to get more records.
+struct Old {
+    head: Head,
+    subfile: subfile::Subfile,
+}
+
+impl Old {
+    fn open(file: &PosixFile, set: Option<&Canonical>) -> Result<Self, ErrorKind> {
+        let head = Head::read(file)?;
+        if head.container() == Container::Hdf5 {
+            return Err(BuildError::ProcessCentric.into());
+        }
+        let set = set.unwrap_or(&head.grammar.canonical);
+        let subfile = subfile::Subfile::open(file, set, Container::Cdf)?;
+        Ok(Self { head, subfile })
+    }
+
+    /// The requests of a blob.
+    fn requests(&self, file: &PosixFile, blob: usize) -> Result<Vec<Vec<Request>>, ErrorKind> {
+        let of = |index: usize| {
+            let spans = self.subfile.requests(blob, index).ok_or(Flaw::Cut)?;
+            let [offsets, lengths] = spans.map(|(span, nc_type)| {
+                let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+                let mut bytes = vec![0; len];
+                read::<_, Flaw>(file, span.offset(), &mut bytes)?;
+                let values = numbers(&bytes, nc_type, self.subfile.order());
+                let values = values.map(|value| value.map_err(|_| Flaw::Cut));
+                Ok::<_, ErrorKind>(values.collect::<Result<Vec<_>, _>>()?)
+            });
+            let pairs = offsets?.into_iter().zip(lengths?);
+            Ok(pairs.map(|(offset, len)| Request { offset, len }).collect())
+        };
+        (0..self.head.grammar.locals.len()).map(of).collect()
+    }
+
+    /// What a writer knows of the subfile, which has `numrecs` records that count. A seal of fewer
+    /// records is left as it is: others have appended the rest.
+    fn made(&self, file: &PosixFile, numrecs: u64) -> Result<(Made, Vec<u32>), ErrorKind> {
+        let grammar = &self.head.grammar;
+        let shares = (0..self.subfile.nblobs).map(|blob| self.subfile.shares(blob).into());
+        let begins = grammar.places.iter().map(|place| place.values.offset()).collect();
+        let places = Places::Values { begins, recsize: grammar.recsize, plan: None };
+        let (mut seal, mut rows) = (None, Vec::new());
+        if let Some(sealed) = Sealed::read(file, &self.head, numrecs)? {
+            let found = drive_read(
+                &mut self.head.find_seal(crc32c::crc32c_append),
+                file,
+                &mut vec![0; 1 << 16],
+            );
+            let next = found.map_err(of_blob)?.next(numrecs);
+            let maps = usize_to_u64(grammar.locals.len()).saturating_mul(5);
+            let facts = sealed.seal().facts();
+            seal = Sealing::of(sealed.seal(), next, self.head.gap(), (sealed.table(), maps));
+            seal = seal.filter(|_| facts.numrecs == numrecs);
+            let skip = maps.saturating_mul(facts.shape.nblobs().into());
+            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+            rows = rows_of(sealed.table()).skip(skip).collect();
+            if seal.is_none() {
+                rows.clear();
+            }
+        }
+        Ok((Made { shares: shares.collect(), places, seal }, rows))
+    }
+}
+
+fn of_blob(error: DriveError<std::io::Error, striae_core::blob::Error>) -> ErrorKind {
+    match error {
+        DriveError::Store(error) => error.into(),
+        DriveError::Format(error) => error.into(),
+        error => std::io::Error::other(error.to_string()).into(),
+    }
+}
+
+/// The variables of a set.
+fn variables(set: &Canonical) -> Result<Vec<Variable>, BuildError> {
+    let of = |known: &crate::blob::grammar::Variable| {
+        let len = known.count.checked_mul(known.nc_type.size()).ok_or(BuildError::Size)?;
+        Ok(Variable {
+            name: known.name.clone(),
+            nc_type: known.nc_type,
+            is_record: known.is_record,
+            decomposition: known.decomposition,
+            len,
+            before: Default::default(),
+        })
+    };
+    set.variables.iter().map(of).collect()
+}
+
+/// The ranks of each subfile: those that are stored, else by the order of the subfiles.
+fn members(subfiles: &[Old]) -> Option<Vec<Members>> {
+    let (mut next, mut all, mut members) = (0_u32, Vec::new(), Vec::new());
+    for old in subfiles {
+        let count = old.subfile.nblobs;
+        let own: Members = match old.head.world_ranks() {
+            Some(ranks) => ranks.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok()?,
+            None => (next..).take(count).collect(),
+        };
+        if own.len() != count {
+            return None;
+        }
+        next = next.checked_add(u32::try_from(count).ok()?)?;
+        all.extend_from_slice(&own);
+        members.push(own);
+    }
+    all.sort_unstable();
+    all.into_iter().eq(0..next).then_some(members)
+}
+
+impl Writer {
+    /// Opens a closed set of CDF-5 files to append records: ranks put records from
+    /// [`records`](Self::records) on, of all record variables. The decompositions are those of the
+    /// set. A rank is that of the attribute `world_ranks`; if there is none, the ranks are numbered
+    /// in the order of the subfiles and their blobs.
+    ///
+    /// No value is moved. Until [`close`](Self::close) all readers see the old records only. A set
+    /// that is sealed stays sealed. Records that not all subfiles have, as after a power cut during
+    /// a close, are overwritten. One writer at a time may have the set.
+    ///
+    /// # Errors
+    /// [`BuildError::ProcessCentric`] for HDF5 files; [`Missing`](crate::blob::ErrorKind::Missing)
+    /// if a subfile is missing; [`Locked`](ErrorKind::Locked); if a subfile or its seal is damaged;
+    /// an error of the operating system.
+    ///
+    /// ```
+    /// use striae::blob::{Builder, Request, Set, Writer};
+    /// use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
+    /// use std::num::NonZeroU32;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("heat.nc");
+    /// let heat = VarDef { name: "heat", nc_type: Type::Float, dimids: &[0, 1] };
+    /// let dims = [DimDef::record("time"), DimDef { name: "cell", length: 2 }];
+    /// let canonical = Definition { dims: &dims, attrs: &[], vars: &[(heat, &[])] };
+    /// let requests = vec![vec![Request { offset: 0, len: 2 }]];
+    /// let builder = Builder::new(&canonical, NonZeroU32::MIN).decomposition(&[1], requests);
+    /// let writer = builder.decomposed(0, 0).sealed(true).create(&path)?;
+    /// writer.rank(0)?.put("heat", 0, &[1.5_f32, 2.5])?;
+    /// writer.close()?;
+    ///
+    /// let writer = Writer::append(&path)?;
+    /// writer.rank(0)?.put("heat", writer.records(), &[3.5_f32, 4.5])?;
+    /// writer.close()?;
+    ///
+    /// let set = Set::open(&path)?;
+    /// assert_eq!(set.read::<f32>(set.variable("heat")?)?, [1.5, 2.5, 3.5, 4.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(Self::append_to(path.as_ref(), false)?.0)
+    }
+
+    /// The number of records that the set had when it was opened; 0 of a new set.
+    #[must_use]
+    pub const fn records(&self) -> u64 {
+        self.first
+    }
+
+    /// Opens a set to append records, and reads the requests of its ranks if they are wanted.
+    pub(crate) fn append_to(path: &Path, wanted: bool) -> Result<(Self, Requests), Error> {
+        let names = Names::find(path).map_err(|error| Error::new(path, error))?;
+        let first = names.path(0);
+        let lock = Locked::open(&first, true, true)?;
+        let head = Old::open(&lock, None).map_err(|kind| Error::new(&first, kind))?;
+        let set = head.head.grammar.canonical;
+        let mut subfiles = Vec::new();
+        for number in 0..u32::try_from(set.nsubfiles).unwrap_or(u32::MAX) {
+            let path = names.path(number);
+            let at = |kind| Error::new(&path, kind);
+            let file = PosixFile::open(&path).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => at(BlobError::Missing.into()),
+                _ => at(error.into()),
+            })?;
+            subfiles.push(Old::open(&file, Some(&set)).map_err(at)?);
+        }
+        let members = members(&subfiles);
+        let members = members.ok_or_else(|| Error::new(&first, BuildError::WorldRanks))?;
+        let numrecs = subfiles.iter().map(|old| old.subfile.numrecs).min().unwrap_or(0);
+        let (mut made, mut rows, mut requests) = (Vec::new(), Vec::new(), Requests::new());
+        if wanted {
+            requests.resize(members.iter().map(Vec::len).sum(), Vec::new());
+        }
+        for ((number, old), members) in (0..).zip(&subfiles).zip(&members) {
+            let path = names.path(number);
+            let mut work = || -> Result<(), ErrorKind> {
+                let file = PosixFile::open_rw(&path)?;
+                if old.head.grammar.numrecs != Some(numrecs) {
+                    take_back(&mut &file, numrecs)?;
+                }
+                let (one, sums) = old.made(&file, numrecs)?;
+                made.push(one);
+                rows.push(sums);
+                for (blob, &rank) in members.iter().enumerate().filter(|_| wanted) {
+                    let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+                    if let Some(place) = requests.get_mut(rank) {
+                        *place = old.requests(&file, blob)?;
+                    }
+                }
+                Ok(())
+            };
+            work().map_err(|kind| Error::new(&path, kind))?;
+        }
+        let variables = variables(&set).map_err(|error| Error::new(&first, error))?;
+        let known = variables.iter().enumerate();
+        let known = known.map(|(number, variable)| (variable.name.clone(), number)).collect();
+        let nvars = variables.len();
+        let sums = |subfile: u32, blob: u32| {
+            let rows = usize::try_from(subfile).ok().and_then(|number| rows.get(number));
+            let blob = usize::try_from(blob).unwrap_or(usize::MAX);
+            let (Some(rows), true) = (rows, nvars > 0) else { return Box::default() };
+            let nblobs = rows.len().checked_div(nvars).unwrap_or(0).max(1);
+            let own = rows.iter().skip(blob).step_by(nblobs);
+            own.map(|&crc| Sum { next: numrecs, crc, before: crc, is_stale: false }).collect()
+        };
+        let writer = Self::new(
+            names.base(),
+            Target::Old { lock },
+            (Container::Cdf, None, numrecs),
+            (variables, known),
+            (made, &members),
+            &sums,
+        );
+        Ok((writer, requests))
+    }
+
+    /// Counts all new records, in the last subfile first: so no subfile ever has fewer than the
+    /// first one, by which readers go.
+    pub(super) fn count(&self, records: u64) -> Result<(), Error> {
+        let Some(more) = records.checked_sub(self.first).filter(|&more| more > 0) else {
+            return Ok(());
+        };
+        let subfiles = || (0..self.nsubfiles()).zip(&self.subfiles).rev();
+        for (number, subfile) in subfiles() {
+            let counted = self.count_in((number, subfile), records, more);
+            counted.map_err(|kind| self.error(number, kind))?;
+        }
+        for (number, subfile) in subfiles() {
+            let Some(seal) = &subfile.made.seal else { continue };
+            let file = self.open(number)?;
+            let settled = self.table(subfile, &file, records).and_then(|table| {
+                let reseal = seal.reseal(records, &table);
+                settle(&mut &*file, &reseal, seal.next, crc32c::crc32c_append)
+            });
+            settled.map_err(|error| self.error(number, error))?;
+        }
+        Ok(())
+    }
+
+    fn table(&self, subfile: &Subfile, file: &PosixFile, records: u64) -> std::io::Result<Vec<u8>> {
+        let Some(seal) = &subfile.made.seal else { return Ok(Vec::new()) };
+        Ok(seal.table(self.sums(subfile, file, records)?.into_iter()))
+    }
+
+    fn count_in(
+        &self,
+        (number, subfile): (u32, &Subfile),
+        records: u64,
+        more: u64,
+    ) -> Result<(), ErrorKind> {
+        let file = PosixFile::open_rw(&Self::final_path(&self.path, number))?;
+        let table = self.table(subfile, &file, records)?;
+        let seal = subfile.made.seal.as_ref();
+        let reseal = seal.map(|seal| (seal.reseal(records, &table), seal.next));
+        let header = Header::read(&file)?;
+        let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let (ndims, nvars) = (length(header.head().ndims), length(header.head().nvars));
+        // The longest name is shorter than the header.
+        let window = vec![0; length(header.head().header_len).max(1 << 16)];
+        let (mut lengths, slots) = (vec![0; ndims], vec![Slot::EMPTY; nvars]);
+        let writer = cdf::Writer::open(&file, Fill::Values, &mut lengths, slots, window);
+        let counted = writer.and_then(|mut writer| {
+            let seal = reseal.as_ref().map(|(seal, next)| (seal, *next));
+            count(&mut writer, more, seal, crc32c::crc32c_append)
+        });
+        counted.map_err(ErrorKind::from)
+    }
+}

@@ -1,0 +1,253 @@
+//! Records that are appended to a set: it becomes the set of all records, byte for byte; and what
+//! goes wrong on the way costs no old record.
+
+use super::blob_written::{Set as Golden, subfiles};
+use std::fs;
+use std::path::{Path, PathBuf};
+use striae::blob::{BuildError, Container, ErrorKind as BlobError, Pack, Set, Writer};
+use striae::cdf::File;
+use striae::error::ErrorKind;
+use striae::striae_core::blob::seal::FindSeal;
+use striae::striae_core::cdf::Type;
+use striae::striae_core::integrity::crc32c;
+use striae::striae_core::step::drive_read;
+use striae::{Error, Output};
+use striae_inspect::blob::subfile::Head;
+use tempfile::TempDir;
+
+/// A canonical file with some records of another one.
+fn some_records(canonical: &Path, first: u64, count: u64, to: &Path) -> PathBuf {
+    let file = File::open(canonical).unwrap();
+    let mut bytes = fs::read(canonical).unwrap();
+    let records = file.header().variables().filter(|variable| variable.is_record());
+    let begin = records.map(|variable| variable.begin()).min().unwrap() as usize;
+    let recsize = file.header().head().recsize as usize;
+    bytes.resize(begin + file.numrecs() as usize * recsize, 0);
+    let kept = bytes.split_off(begin);
+    let kept = &kept[first as usize * recsize..(first + count) as usize * recsize];
+    bytes.extend_from_slice(kept);
+    bytes[4..12].copy_from_slice(&count.to_be_bytes());
+    fs::write(to, bytes).unwrap();
+    to.to_owned()
+}
+
+/// The golden sets with more than one record.
+fn sets() -> Vec<Golden> {
+    let has_several = |set: &Golden| File::open(set.canonical()).unwrap().numrecs() > 1;
+    let sets: Vec<_> = Golden::all().into_iter().filter(has_several).collect();
+    assert!(sets.iter().any(|set| set.nsubfiles > 1));
+    sets
+}
+
+/// Packs a canonical file.
+fn pack(set: &Golden, container: Container, sealed: bool, canonical: &Path, out: &Path) {
+    let pack = set.pack(container).sealed(sealed).output(Output::new().force(true));
+    pack.run(canonical, &set.map, out, &|_| ()).unwrap();
+}
+
+fn bytes_of(set: &Golden, out: &Path) -> Vec<Vec<u8>> {
+    subfiles(out, set.nsubfiles).iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+/// A set of the first record in `grown`, one of all in `whole`, and a file of the others.
+fn halves(set: &Golden, sealed: bool, folder: &Path) -> (PathBuf, PathBuf, PathBuf) {
+    let numrecs = File::open(set.canonical()).unwrap().numrecs();
+    let first = some_records(&set.canonical(), 0, 1, &folder.join("first.nc"));
+    let all = some_records(&set.canonical(), 0, numrecs, &folder.join("all.nc"));
+    let rest = some_records(&set.canonical(), 1, numrecs - 1, &folder.join("rest.nc"));
+    let (grown, whole) = (folder.join("grown"), folder.join("whole"));
+    pack(set, Container::Cdf, sealed, &first, &grown);
+    pack(set, Container::Cdf, sealed, &all, &whole);
+    (grown, whole, rest)
+}
+
+#[test]
+fn an_appended_set_is_the_set_of_all_records() {
+    let folder = TempDir::new().unwrap();
+    for set in sets() {
+        for sealed in [false, true] {
+            let (grown, whole, rest) = halves(&set, sealed, folder.path());
+            Pack::append(&rest, &grown, &|_| ()).unwrap();
+            assert!(bytes_of(&set, &grown) == bytes_of(&set, &whole), "sealed: {sealed}");
+            // Nothing to append changes nothing.
+            let none = some_records(&rest, 0, 0, &folder.path().join("none.nc"));
+            Pack::append(&none, &grown, &|_| ()).unwrap();
+            assert!(bytes_of(&set, &grown) == bytes_of(&set, &whole));
+        }
+    }
+}
+
+#[test]
+fn records_in_any_order_are_sealed_as_in_order() {
+    let folder = TempDir::new().unwrap();
+    let set = &sets()[0];
+    let (grown, _, rest) = halves(set, true, folder.path());
+    let twice = folder.path().join("twice");
+    for path in subfiles(&grown, set.nsubfiles) {
+        let name = path.file_name().unwrap().to_str().unwrap().replace("grown", "twice");
+        fs::copy(&path, folder.path().join(name)).unwrap();
+    }
+    Pack::append(&rest, &twice, &|_| ()).unwrap();
+    Pack::append(&rest, &twice, &|_| ()).unwrap();
+
+    let first = Set::open(&twice).unwrap();
+    let records = first.header().numrecs();
+    let sub = File::open(&subfiles(&twice, set.nsubfiles)[0]).unwrap();
+    assert_eq!(sub.numrecs(), records);
+    // The same values by hand, the last record first and one of them twice.
+    let writer = Writer::append(&grown).unwrap();
+    let files: Vec<_> =
+        subfiles(&twice, set.nsubfiles).iter().map(|path| File::open(path).unwrap()).collect();
+    let (mut rank, order) = (0, (writer.records()..records).rev().chain([writer.records()]));
+    let order: Vec<_> = order.collect();
+    for file in &files {
+        let nblobs = file.header().dims().find(|dim| dim.name == "nblobs").unwrap().length;
+        for blob in 0..nblobs {
+            let handle = writer.rank(rank).unwrap();
+            rank += 1;
+            for variable in file.header().variables().filter(|variable| variable.is_record()) {
+                let id = variable.attribute("decomposition_ID");
+                let id = id.map(|id| id.values().integers().unwrap()[0]);
+                if id.is_none() && blob > 0 {
+                    continue;
+                }
+                for &record in &order {
+                    put(file, &handle, variable, id.map(|id| (id, blob as usize)), record);
+                }
+            }
+        }
+    }
+    writer.close().unwrap();
+    assert!(bytes_of(set, &grown) == bytes_of(set, &twice));
+}
+
+/// Puts what a subfile has of a record.
+fn put(
+    file: &File,
+    rank: &striae::blob::Rank<'_>,
+    variable: striae::cdf::Variable<'_>,
+    of: Option<(i128, usize)>,
+    record: u64,
+) {
+    let share = |(id, blob): (i128, usize)| {
+        let ints = |part: &str| {
+            let table = file.variable(&format!("D{id}.{part}")).unwrap();
+            file.read::<i64>(table).unwrap()[blob] as usize
+        };
+        ints("blob_start")..ints("blob_start") + ints("blob_count")
+    };
+    macro_rules! put {
+        ($T:ty) => {{
+            let all: Vec<$T> = file.read(variable).unwrap();
+            let each = all.len() / file.numrecs() as usize;
+            let values = &all[record as usize * each..][..each];
+            let values = of.map_or(values, |of| &values[share(of)]);
+            rank.put(variable.name(), record, values).unwrap();
+        }};
+    }
+    match variable.nc_type() {
+        Type::Double => put!(f64),
+        Type::Float => put!(f32),
+        Type::Int => put!(i32),
+        Type::Char => put!(u8),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// As a power cut leaves a set between two subfiles: the last one counts the new records.
+#[test]
+fn a_set_whose_subfiles_have_other_numbers_of_records_has_the_least() {
+    let folder = TempDir::new().unwrap();
+    for set in sets().into_iter().filter(|set| set.nsubfiles > 1) {
+        for sealed in [false, true] {
+            let (grown, whole, rest) = halves(&set, sealed, folder.path());
+            let paths = subfiles(&grown, set.nsubfiles);
+            let old = bytes_of(&set, &grown);
+            Pack::append(&rest, &grown, &|_| ()).unwrap();
+            for (path, old) in paths.iter().zip(&old).take(set.nsubfiles as usize - 1) {
+                fs::write(path, old).unwrap();
+            }
+            let (last, old) = (paths.last().unwrap(), old.last().unwrap());
+            if sealed {
+                // The copy that is replaced last still has the old number of records.
+                let head = Head::read(&&old[..]).unwrap();
+                let found = drive_read(&mut head.find_seal(crc32c), &old[..], &mut [0; 512]);
+                let facts = head.facts(1, crc32c).unwrap();
+                let copy = 1 - found.unwrap().next(1);
+                let place = facts.shape.places(head.gap()).unwrap()[copy];
+                let mut bytes = fs::read(last).unwrap();
+                for span in [place.head, place.table] {
+                    let span = span.offset() as usize..span.end() as usize;
+                    bytes[span.clone()].copy_from_slice(&old[span]);
+                }
+                fs::write(last, &bytes).unwrap();
+                let found =
+                    drive_read(&mut FindSeal::new(head.gap(), crc32c), &bytes[..], &mut [0; 512]);
+                assert!(found.unwrap().judge(&facts).unwrap().is_some());
+            }
+            let checked = striae::blob::OpenOptions::new().checked(true);
+            let read = checked.open(&grown).unwrap();
+            assert_eq!(read.header().numrecs(), 1);
+            let pressure = read.variable("PS").unwrap();
+            match pressure.nc_type() {
+                Type::Float => drop(read.read::<f32>(pressure).unwrap()),
+                _ => drop(read.read::<f64>(pressure).unwrap()),
+            }
+            assert!(read.is_whole(), "{:?}", read.lost());
+
+            Pack::append(&rest, &grown, &|_| ()).unwrap();
+            assert!(bytes_of(&set, &grown) == bytes_of(&set, &whole), "sealed: {sealed}");
+        }
+    }
+}
+
+fn build_error(error: Error) -> BuildError {
+    match error.kind() {
+        ErrorKind::Blob(BlobError::Build(error)) => error.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_appended_changes_nothing() {
+    let folder = TempDir::new().unwrap();
+    let set = &sets()[0];
+    let (grown, whole, rest) = halves(set, true, folder.path());
+    let old = bytes_of(set, &grown);
+
+    // Another file, a rank without its values, an old record, a variable without records.
+    let mut other = fs::read(&rest).unwrap();
+    let at = other.windows(6).position(|bytes| bytes == b"CLDHGH").unwrap();
+    other[at] = b'X';
+    let path = folder.path().join("other.nc");
+    fs::write(&path, other).unwrap();
+    let differs = BuildError::Differs { name: "XLDHGH".into() };
+    assert_eq!(build_error(Pack::append(&path, &grown, &|_| ()).unwrap_err()), differs);
+
+    let writer = Writer::append(&grown).unwrap();
+    let locked = Writer::append(&grown).unwrap_err();
+    assert!(matches!(locked.kind(), ErrorKind::Locked), "{locked}");
+    let rank = writer.rank(0).unwrap();
+    for (name, record) in [("date", 0), ("lev", 0), ("lev", 1)] {
+        let values = [0_f64; 6];
+        let error = match name {
+            "date" => rank.put(name, record, &[0_i32]).unwrap_err(),
+            _ => rank.put(name, record, &values).unwrap_err(),
+        };
+        assert_eq!(build_error(error), BuildError::Stored { name: name.into(), record });
+    }
+    rank.put("date", 1, &[7_i32]).unwrap();
+    drop(rank);
+    let error = build_error(writer.close().unwrap_err());
+    assert!(matches!(error, BuildError::Incomplete { record: 1, .. }), "{error:?}");
+    for (path, old) in subfiles(&grown, set.nsubfiles).iter().zip(&old) {
+        let now = fs::read(path).unwrap();
+        assert!(now[..old.len()] == old[..], "only bytes after the last record");
+    }
+    Pack::append(&rest, &grown, &|_| ()).unwrap();
+    assert!(bytes_of(set, &grown) == bytes_of(set, &whole));
+
+    pack(set, Container::Hdf5, false, &rest, &whole);
+    let error = build_error(Pack::append(&rest, &whole, &|_| ()).unwrap_err());
+    assert_eq!(error, BuildError::ProcessCentric);
+}
