@@ -1,9 +1,10 @@
-# Cortex-M3 in QEMU: a logger whose power goes at every write; its memory on the device.
+# Cortex-M3 in QEMU: loggers whose power goes at every write; the memory of the first on the device.
 
 readonly dir=core/firmware
 readonly build="$target/firmware"
 readonly elf="$build/thumbv7m-none-eabi/release/striae-firmware"
 readonly least="$build/thumbv7m-none-eabi/release/least"
+readonly netcdf="$build/thumbv7m-none-eabi/release/netcdf"
 readonly images="$build/images"
 readonly defmt_print="$target/tools/bin/defmt-print"
 
@@ -28,23 +29,22 @@ text_size() {
     arm-none-eabi-size "$1" | awk 'NR == 2 { print $1 }'
 }
 
-# Runs the firmware: what it says, and in $images its report and images of its card.
+# Runs a program: what it says, and in $images its report and images of its card.
 run() {
     local status=0
-    rm -rf "$images"
-    mkdir "$images"
     # Time is for a firmware that hangs.
     (cd "$images" && timeout 100 qemu-system-arm -cpu cortex-m3 -machine lm3s6965evb -nographic \
-        -monitor none -serial none -semihosting-config enable=on,target=native -kernel "$elf") \
+        -monitor none -serial none -semihosting-config enable=on,target=native -kernel "$1") \
         >"$build/log.defmt" || status=$?
-    "$defmt_print" -e "$elf" <"$build/log.defmt"
+    "$defmt_print" -e "$1" <"$build/log.defmt"
     ((status == 0)) || fail "the firmware ended with status $status"
-    cat "$images/report.txt"
+    cat "$images/$2"
 }
 
-# A number of the report.
+# A number of a report.
 reported() {
-    awk -v key="$1" '$1 == key { print $2; found = 1 } END { exit !found }' "$images/report.txt"
+    awk -v key="$1" '$1 == key { print $2; found = 1 } END { exit !found }' \
+        "$images/${2-report.txt}"
 }
 
 must_be_bounded() {
@@ -55,11 +55,11 @@ must_be_bounded() {
     done
 }
 
-# Compares the images with the report. Arguments: the Python, then the comparison's.
+# Compares the images with the report. Arguments: the Python, the comparison and its arguments.
 agree() {
-    local tally python=$1
-    shift
-    tally=$("$python" tests/interop/firmware.py "$@" | tee /dev/stderr | tail -n 1) ||
+    local tally python=$1 comparison=$2
+    shift 2
+    tally=$("$python" "tests/interop/$comparison" "$@" | tee /dev/stderr | tail -n 1) ||
         fail "the images are not what the firmware logged"
     [[ $tally =~ ^[1-9][0-9]*\ passed,\ 0\ failed$ ]] || fail "nothing was compared"
     note "images: $tally"
@@ -74,7 +74,9 @@ cargo build --quiet -p striae --bin striae
 build --bin least --no-default-features
 without=$(text_size "$least")
 build
-run
+rm -rf "$images"
+mkdir "$images"
+run "$elf" report.txt
 echo "code $(($(text_size "$least") - without))" >>"$images/report.txt"
 must_be_bounded
 (($(reported wrong_without_syncs) > 0)) || fail "a card that ignores syncs is as good: nothing was checked"
@@ -83,6 +85,15 @@ note "a Logger of 8 slots: $(reported logger_8) bytes, of 4: $(reported logger_4
 note "its stack: $(reported stack_open) to open, $(reported stack_end_frame) to end a frame"
 note "its code: $(reported code)"
 need_program python3 python3
-agree python3 "$target/debug/striae" "$images"
+agree python3 firmware.py "$target/debug/striae" "$images"
 need_gsd 5.0.1
-agree "$target/venv-gsd-5.0.1/bin/python" --gsd "$target/debug/striae" "$images"
+agree "$target/venv-gsd-5.0.1/bin/python" firmware.py --gsd "$target/debug/striae" "$images"
+
+need_python netCDF4
+need_program ncdump netcdf-bin
+build --bin netcdf --features netcdf
+run "$netcdf" netcdf.txt
+(($(reported wrong_without_syncs netcdf.txt) > 0)) ||
+    fail "no cut of the netCDF logger was checked"
+note "netCDF: $(reported cuts netcdf.txt) cuts, $(reported runs netcdf.txt) runs"
+agree "$target/venv/bin/python" firmware_netcdf.py "$target/debug/striae" "$images"

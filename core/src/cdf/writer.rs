@@ -93,7 +93,8 @@ pub type WriteError<S> = ReadError<S>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// After a restart, [`open`](Writer::open) goes on after the last record.
+/// After a restart, [`open`](Writer::open) goes on after the last record. The repository has this
+/// logger as a program for a Cortex-M3, with power cuts (`core/firmware/src/bin/netcdf.rs`).
 #[derive(Debug)]
 pub struct Writer<S, B, W> {
     store: S,
