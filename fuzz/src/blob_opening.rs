@@ -12,7 +12,7 @@ const MOST: usize = 1 << 12;
 const BUFFERS: [usize; 2] = [1 << 8, 1 << 12];
 
 /// Reads the only subfile of a set, with little and with more memory: both give the same values, as
-/// many as the header says.
+/// many as the header says. So does checked reading, unless it has lost something.
 pub fn blob_open(data: &[u8]) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let path = folder.path().join("a.0000");
@@ -29,6 +29,11 @@ pub fn blob_open(data: &[u8]) {
     for (one, other) in few.header().variables().zip(more.header().variables()) {
         let (one, other) = (front(&few, one), front(&more, other));
         assert_eq!(one, other);
+    }
+    let checked = OpenOptions::new().threads(NonZeroUsize::MIN).checked(true).open(&path).unwrap();
+    for (one, other) in few.header().variables().zip(checked.header().variables()) {
+        let same = front(&checked, other) == front(&few, one);
+        assert!(same || !checked.lost().is_empty());
     }
 }
 
