@@ -88,6 +88,12 @@ impl<'a, 'm> Walk<'a, 'm> {
         Self { mends: true, ..self }
     }
 
+    /// The number of blobs whose places were found.
+    #[must_use]
+    pub const fn found(&self) -> usize {
+        self.blob
+    }
+
     /// The first error that was passed over.
     #[must_use]
     pub const fn mended(&self) -> Option<Error> {

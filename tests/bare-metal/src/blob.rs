@@ -130,7 +130,8 @@ entries! {
         if let Some(error) = walk.mended() {
             Err(error)?;
         }
-        Ok(starts.iter().fold(0, |sum, start| sum ^ start))
+        let found = usize_to_u64(walk.found());
+        Ok(starts.iter().fold(found, |sum, start| sum ^ start))
     }
 
     fn gate_blob_seal(

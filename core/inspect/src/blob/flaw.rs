@@ -115,6 +115,14 @@ impl Flaw {
         map(error, Self::Format)
     }
 
+    /// An error of reading bytes that are in memory.
+    pub(super) fn of_memory<E, M>(error: DriveError<M, Self>) -> DriveError<E, Self> {
+        match error {
+            DriveError::Format(flaw) => DriveError::Format(flaw),
+            _ => DriveError::Format(Self::Cut),
+        }
+    }
+
     pub(super) fn of_hdf5<E>(error: DriveError<E, Fault<hdf5::Error>>) -> DriveError<E, Self> {
         match error {
             DriveError::Format(Fault::Miss(Miss::Ended { .. })) => DriveError::Format(Self::Cut),

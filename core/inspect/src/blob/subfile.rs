@@ -13,6 +13,7 @@ use striae_core::blob::{Content, Error, Fixed, Part, Share, Walk, Width};
 use striae_core::cdf::{self, Layout, Type};
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
+use striae_core::source::Fault;
 use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -129,8 +130,8 @@ fn memory<E, T: Clone + Default>(len: usize) -> Result<Box<[T]>, DriveError<E, F
     Ok(memory.into())
 }
 
-/// The starts of blobs, and the shares of each blob.
-type Walked = (Box<[u64]>, Box<[Share]>);
+/// The starts of blobs, the shares of each blob, and the number of blobs that were found.
+type Walked = (Box<[u64]>, Box<[Share]>, usize);
 
 /// What to do with an error of the tables: the first one ends the reading, or it goes on with the
 /// value that the other tables prove.
@@ -150,13 +151,25 @@ fn walk<S: ReadAt>(
     let data = Data { span, order, fixed, elements, nelems, max_nreqs };
     let mut starts = memory(nblobs)?;
     let mut shares = memory(nblobs.saturating_mul(locals.len()))?;
-    let walk = Walk::new(data, &mut starts, &mut shares).map_err(format)?;
-    let mut walk = walk.mend();
-    drive_read(&mut walk, store, &mut [0; 64]).map_err(Flaw::of_blob)?;
-    if let Some(error) = walk.mended() {
-        judge(error).map_err(format)?;
+    let (done, found) = match Walk::new(data, &mut starts, &mut shares) {
+        Err(error) => (Err(DriveError::Format(error)), 0),
+        Ok(walk) => {
+            let mut walk = walk.mend();
+            let done = drive_read(&mut walk, store, &mut [0; 64]);
+            if let Some(error) = walk.mended() {
+                judge(error).map_err(format)?;
+            }
+            (done, walk.found())
+        }
+    };
+    match done {
+        Ok(()) => {}
+        Err(DriveError::Format(error)) => judge(error).map_err(format)?,
+        Err(error) => return Err(Flaw::of_blob(error)),
     }
-    Ok((starts, shares))
+    let lost = shares.iter_mut().skip(found.saturating_mul(locals.len()));
+    lost.for_each(|share| *share = Share::default());
+    Ok((starts, shares, found))
 }
 
 /// A subfile whose header was read.
@@ -168,6 +181,8 @@ pub struct Subfile {
     pub numrecs: u64,
     /// The number of blobs.
     pub nblobs: usize,
+    /// The number of blobs whose places are known. The others come after them and were lost.
+    pub found: usize,
     ndecompositions: usize,
     /// For each blob, for each decomposition.
     shares: Box<[Share]>,
@@ -188,7 +203,7 @@ pub struct Head {
     pub(super) gap: Span,
 }
 
-fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
+pub(super) fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
     let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
     read(store, span.offset(), &mut bytes)?;
     Ok(bytes)
@@ -207,10 +222,31 @@ fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
         let end = header.head().header_len;
         return Ok((header, end, ByteOrder::Big, None));
     }
+    let (header, data) = datasets(store)?;
+    if !header.fits(store.size().map_err(DriveError::Store)?) {
+        return Err(DriveError::Format(Flaw::Cut));
+    }
+    let end = header.end();
+    let header = bytes_of(store, header)?;
+    let order = order_of(&header);
+    let header = read_header(&header[..], order).map_err(Flaw::of_memory)?;
+    Ok((header, end, order, Some(data)))
+}
+
+/// The places of the header and of the blobs in an HDF5 file.
+pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, Flaw>> {
     let mut memory = [0; hdf5::Reader::<()>::MEMORY];
     let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
     let mut find = |name: &'static str| {
-        let array = reader.dataset(name.as_bytes(), &mut memory).map_err(Flaw::of_hdf5)?;
+        let array = match reader.dataset(name.as_bytes(), &mut memory) {
+            // The blobs before the end of the file are there: the search for blobs says what is not.
+            Err(DriveError::Format(Fault::Format(hdf5::Error::OutOfFile {
+                offset, end, ..
+            }))) => {
+                return Span::between(offset, end).ok_or(DriveError::Format(Flaw::Cut));
+            }
+            array => array.map_err(Flaw::of_hdf5)?,
+        };
         Ok(array.ok_or(DriveError::Format(Flaw::NoDataset { name }))?.values)
     };
     let [header, data] = DATASETS;
@@ -218,14 +254,7 @@ fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
     if header.len() > MOST {
         return Err(DriveError::Format(Flaw::Cut));
     }
-    let end = header.end();
-    let header = bytes_of(store, header)?;
-    let order = order_of(&header);
-    let header = read_header(&header[..], order).map_err(|error| match error {
-        DriveError::Format(flaw) => DriveError::Format(flaw),
-        _ => DriveError::Format(Flaw::Cut), // never: all bytes are there
-    })?;
-    Ok((header, end, order, Some(data)))
+    Ok((header, data))
 }
 
 /// The container of a file: HDF5 if it starts like one.
@@ -263,6 +292,23 @@ impl Head {
         Ok(Self { grammar, order, data, header, gap })
     }
 
+    /// The most records of which the file, of `file_len` bytes, may have values.
+    #[must_use]
+    pub fn records_in(&self, file_len: u64) -> u64 {
+        let Grammar { canonical, numrecs, recsize, places, .. } = &self.grammar;
+        let records = canonical.variables.iter().zip(places).filter(|(var, _)| var.is_record);
+        let first = records.map(|(_, place)| place.values.offset()).min();
+        let most = match (self.data, first) {
+            (Some(data), _) => data.len().min(file_len),
+            (None, None) => 0,
+            (None, Some(first)) => {
+                let rest = file_len.saturating_sub(first);
+                rest.checked_div(*recsize).map_or(0, |n| n.saturating_add(u64::from(rest > 0)))
+            }
+        };
+        numrecs.unwrap_or(most).min(most)
+    }
+
     /// The container.
     #[must_use]
     pub const fn container(&self) -> Container {
@@ -294,10 +340,23 @@ impl Subfile {
         set: &Canonical,
         container: Container,
     ) -> Result<Self, Failed<S, Flaw>> {
+        Self::open_by(store, (set, container), &mut Err)
+    }
+
+    /// Opens a subfile as [`open`](Self::open) does, and passes errors of the tables to `judge`:
+    /// see [`examine`](Self::examine).
+    ///
+    /// # Errors
+    /// [`Flaw`]; an error of the store.
+    pub fn open_by<S: ReadAt>(
+        store: &S,
+        (set, container): (&Canonical, Container),
+        judge: Judge<'_>,
+    ) -> Result<Self, Failed<S, Flaw>> {
         let head = Head::read(store)?;
         match head.differs(set, container) {
             Some(what) => Err(DriveError::Format(Flaw::OtherSet { what })),
-            None => Self::examine(store, head, &mut Err),
+            None => Self::examine(store, head, judge),
         }
     }
 
@@ -348,7 +407,7 @@ impl Subfile {
         });
         let begins = places.iter().map(|place| place.values.offset()).collect();
         let places = Places::Variables { begins, recsize, requests: requests.collect() };
-        Ok(Self { file_len, numrecs, nblobs, ndecompositions, shares, places })
+        Ok(Self { file_len, numrecs, nblobs, found: nblobs, ndecompositions, shares, places })
     }
 
     fn of_processes<S: ReadAt>(
@@ -364,24 +423,29 @@ impl Subfile {
         let least = usize_to_u64(ndecompositions).saturating_mul(Share::HEAD_LEN).max(1);
         let nblobs = blobs_in(data.len().max(1), nblobs, least).map_err(DriveError::Format)?;
 
+        // What the file does not have is cut off.
+        let end = data.end().min(file_len).max(data.offset());
+        let data = Span::between(data.offset(), end).unwrap_or(Span::ZERO);
+
         // E3SM-IO gives a value to each blob for a fixed variable whose decomposition is empty in
         // the subfile: it takes the dimension of length 0 for the record dimension.
         let may_stray = locals.iter().any(|local| local.nelems == 0);
         let strays = [false, true].into_iter().take(if may_stray { 2 } else { 1 });
-        let mut result = Err(DriveError::Format(Flaw::Cut));
-        for stray in strays {
-            let before = Before::new(&canonical.variables, &locals, numrecs, stray)
+        let of = |is_stray, judge: Judge<'_>| {
+            let before = Before::new(&canonical.variables, &locals, numrecs, is_stray)
                 .map_err(DriveError::Format)?;
-            let walked = walk(store, (order, data, nblobs), &before, &locals, judge);
-            result = walked.map(|(starts, shares)| {
-                let places = Places::Processes { starts, order, before, is_stray: stray };
-                Self { file_len, numrecs, nblobs, ndecompositions, shares, places }
-            });
-            if !matches!(result, Err(DriveError::Format(Flaw::Format(_)))) {
-                break;
+            let (starts, shares, found) =
+                walk(store, (order, data, nblobs), &before, &locals, judge)?;
+            let places = Places::Processes { starts, order, before, is_stray };
+            Ok(Self { file_len, numrecs, nblobs, found, ndecompositions, shares, places })
+        };
+        for is_stray in strays {
+            match of(is_stray, &mut Err) {
+                Err(DriveError::Format(Flaw::Format(_))) => {}
+                sound => return sound,
             }
         }
-        result
+        of(false, judge)
     }
 
     /// Whether the blobs have values without meaning, as E3SM-IO gives them to variables of
@@ -510,7 +574,7 @@ impl Subfile {
     /// Where a variable begins in a process-centric blob.
     fn in_blob(&self, variable: usize, blob: u32) -> Option<u64> {
         let Places::Processes { starts, before, .. } = &self.places else { return None };
-        let number = usize::try_from(blob).ok()?;
+        let number = usize::try_from(blob).ok().filter(|&number| number < self.found)?;
         let shares = self.shares(number);
         let (fixed, elements) = before.of(variable)?;
         let skip = maps_len(shares)?.checked_add(width_of_blob(fixed, elements, blob, shares)?)?;
@@ -609,8 +673,12 @@ impl Tables {
                     expected
                 }
             };
+            let mut count = count;
             if u64::try_from(begin) != Ok(start) {
                 errors.push((start_part, blob, begin, start));
+                if proven.is_none() && sum != Some(local.nelems) {
+                    count = 0; // neither number is proven
+                }
             }
             *share = Share { nreqs, start, count };
             start = start.saturating_add(count);

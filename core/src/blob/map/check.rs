@@ -31,13 +31,14 @@ impl Fault {
     /// Whether an overlap is of requests of one rank; E3SM-IO merges them to a wrong one.
     #[must_use]
     pub fn is_inside_a_rank(&self) -> bool {
-        matches!(self, Self::Overlap { first, second } if first.place.blob == second.place.blob)
+        let rank = |run: &Run| (run.place.subfile, run.place.blob);
+        matches!(self, Self::Overlap { first, second } if rank(first) == rank(second))
     }
 }
 
 /// Yields the faults of a decomposition in the order of their offsets.
 ///
-/// The requests are [`Run`]s whose `place.blob` is the rank and whose `place.position` is the
+/// The requests are [`Run`]s whose `place.subfile` and `place.blob` are the rank and whose `place.position` is the
 /// number of the request in the rank's list. Each request is named as the second one of at most one
 /// overlap, so there are at most four faults for each request.
 #[derive(Debug)]

@@ -30,7 +30,8 @@ mod records;
 mod seal;
 mod set;
 
-pub use files::{Files, PartOfSet};
+pub use crate::subject::Files;
+pub use files::PartOfSet;
 
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;

@@ -1,9 +1,10 @@
 //! Checks the files of a set against each other, the mapping, and global ranks.
 
 use super::behind;
-use super::files::{Files, PartOfSet};
+use super::files::PartOfSet;
 use super::part::{self, Part};
 use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report};
+use crate::subject::Files;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
