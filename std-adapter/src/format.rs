@@ -149,7 +149,10 @@ formats! {
         a_file: "an E3SM-IO blob file",
         ending: "nc",
         magic: b"",
-        verbs: &[Verb::Info, Verb::Ls, Verb::Cat, Verb::Extract, Verb::Convert, Verb::Pack],
+        verbs: &[
+            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
+            Verb::Recover, Verb::Verify, Verb::Map, Verb::Pack,
+        ],
         thing: "variable",
         addresses: "variable/NAME",
     }

@@ -2,9 +2,10 @@
 
 use crate::direct::OpenOptions;
 use std::fmt;
+use std::path::Path;
 
 /// Options for verifying a file. Each format adds a method that verifies: [`sion`](Self::sion),
-/// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord), [`cdf`](Self::cdf).
+/// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord), [`cdf`](Self::cdf), [`blob`](Self::blob).
 ///
 /// ```
 /// use striae::Verify;
@@ -17,6 +18,7 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Verify<'a> {
     pub(crate) direct: Option<OpenOptions>,
+    pub(crate) map: Option<&'a Path>,
     pub(crate) progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -24,7 +26,7 @@ impl<'a> Verify<'a> {
     /// Reads through the page cache and reports no progress.
     #[must_use]
     pub const fn new() -> Self {
-        Self { direct: None, progress: &|_| {} }
+        Self { direct: None, map: None, progress: &|_| {} }
     }
 
     /// With `Some` options, reads data past the page cache where possible. The findings do not
@@ -32,6 +34,13 @@ impl<'a> Verify<'a> {
     #[must_use]
     pub const fn direct(mut self, options: Option<OpenOptions>) -> Self {
         self.direct = options;
+        self
+    }
+
+    /// Compares a blob set with the decomposition map at this path, if there is one.
+    #[must_use]
+    pub const fn against(mut self, map: Option<&'a Path>) -> Self {
+        self.map = map;
         self
     }
 

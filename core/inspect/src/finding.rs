@@ -158,11 +158,13 @@ facts! {
     sample: u64 => |&number| number.into(),
     /// netCDF: the variable, from 0.
     variable: u64 => |&number| number.into(),
-    /// Decomposition map: the decomposition, from 1.
+    /// Blob set: the blob in the subfile, from 0.
+    blob: u64 => |&number| number.into(),
+    /// Decomposition map, blob set: the decomposition, from 1.
     decomposition: u32 => |&number| number.into(),
-    /// Decomposition map: the rank.
+    /// Decomposition map, blob set: the rank.
     rank: u64 => |&number| number.into(),
-    /// Decomposition map: the request or the element in the list of the rank, from 0.
+    /// Decomposition map, blob set: the request or the element in the list, from 0.
     index: u64 => |&number| number.into(),
     /// Decomposition map: the line of a text map, from 1.
     line: u64 => |&number| number.into(),

@@ -74,6 +74,10 @@ impl Map {
         Ok(Self { path, map })
     }
 
+    pub(crate) const fn inner(&self) -> &inspect::Map {
+        &self.map
+    }
+
     /// The path of the file; of several files, that of the last one.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -20,6 +20,7 @@
 mod builder;
 mod canonical;
 mod convert;
+pub mod dump;
 pub(crate) mod error;
 mod extract;
 pub mod map;
@@ -31,6 +32,7 @@ mod runs;
 mod set;
 mod subfile;
 mod tasks;
+pub mod verify;
 
 pub use builder::error::BuildError;
 pub use builder::{Builder, Rank, Writer};
@@ -43,6 +45,8 @@ pub use set::{Decomposition, Lost, OpenOptions, Set};
 pub use striae_core::blob::Error;
 pub use striae_core::blob::map::Request;
 pub use striae_inspect::blob::{Container, Flaw};
+
+pub use names::subfiles_of;
 
 pub(crate) use names::first_subfile;
 pub(crate) use subfile::{HDF5_MAGIC, is_blob};

@@ -1,6 +1,7 @@
 //! The names of the subfiles of a set: `NAME.0000`, `NAME.0001`, ...
 
 use super::subfile::is_blob;
+use crate::error::Error;
 use crate::posix::PosixFile;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -41,6 +42,11 @@ impl Names {
         }
     }
 
+    /// The number of a subfile, if `path` is that of a file.
+    pub(crate) fn number_of(path: &Path) -> Option<u32> {
+        split(path).filter(|_| path.is_file()).map(|(_, number)| number)
+    }
+
     /// The path without number.
     pub(crate) fn base(&self) -> &Path {
         &self.base
@@ -57,6 +63,19 @@ impl Names {
         path.push(ending(number));
         path.into()
     }
+}
+
+/// The paths of the subfiles of the set with this name, or only `path` if it is a file.
+///
+/// # Errors
+/// An error of the operating system; [`io::ErrorKind::NotFound`] if there is no subfile.
+pub fn subfiles_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
+    let path = path.as_ref();
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let names = Names::find(path).map_err(|error| Error::new(path, error))?;
+    Ok(names.numbers.iter().map(|&number| names.path(number)).collect())
 }
 
 /// The first subfile of the set with this name that is one, if no file has this name.

@@ -107,6 +107,7 @@ fn the_kinds_of_findings_are_listed() {
         ("GSD files", striae_inspect::gsd::FindingKind::KINDS),
         ("ffrecord files", striae_inspect::ffrecord::FindingKind::KINDS),
         ("netCDF files", striae_inspect::cdf::FindingKind::KINDS),
+        ("Blob sets", striae_inspect::blob::FindingKind::KINDS),
         ("Decomposition maps", striae_inspect::blob::map::FindingKind::KINDS),
     ] {
         let (_, list) = text.split_once(&format!("## {format}\n")).unwrap();

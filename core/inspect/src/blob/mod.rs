@@ -5,15 +5,24 @@
 //! | [`grammar`] | what the header of a subfile says |
 //! | [`subfile`] | where the blobs and variables of a subfile are |
 //! | [`sealed`] | the seal of a subfile, with which blobs are compared |
+//! | [`mod@verify`] | checks a set, and reports everything that it finds |
 //! | [`map`] | decomposition maps |
 
+mod dump;
+mod finding;
 mod flaw;
 pub mod grammar;
 pub mod map;
 pub mod sealed;
 pub mod subfile;
+pub mod verify;
 
+pub use dump::dump;
+pub use finding::{FindingKind, Of, SetFinding, flaw_facts, table_facts};
 pub use flaw::Flaw;
 pub use grammar::Grammar;
 pub use sealed::Sealed;
 pub use subfile::{Container, Subfile};
+pub use verify::{Summary, verify};
+
+use crate::cdf;

@@ -1,6 +1,7 @@
 //! Lists every metadata field of a file, with its offset, bytes and value.
 
 use super::header::Held;
+use super::values::swap;
 use crate::dump::{Each, Line, name_of};
 use crate::subject::Failed;
 use alloc::format;
@@ -32,24 +33,41 @@ pub fn dump<'a, S: ReadAt>(
     store: &'a S,
     each: &'a mut Each<'a, S>,
 ) -> Result<(), Failed<S, Error>> {
+    let mut failed = None;
+    each_line(store, ByteOrder::Big, &mut |line| {
+        failed = each(line).err();
+        failed.is_none()
+    })?;
+    failed.map_or(Ok(()), |error| Err(DriveError::Store(error)))
+}
+
+/// Passes each field of a header in this byte order to `each`, until it returns `false`.
+pub(crate) fn each_line<S: ReadAt + ?Sized>(
+    store: &S,
+    order: ByteOrder,
+    each: &mut dyn FnMut(Line) -> bool,
+) -> Result<(), Failed<S, Error>> {
     let mut held = Held::new(store)?;
-    let mut walk = Walk { version: Version::Cdf1, list: ListKind::Dims, varid: None, number: 0 };
-    let mut cursor = Cursor::new(ByteOrder::Big);
+    let (version, list) = (Version::Cdf1, ListKind::Dims);
+    let mut walk = Walk { order, version, list, varid: None, number: 0 };
+    let mut cursor = Cursor::new(order);
     loop {
         let at = cursor.offset();
         let item = held.next(&mut cursor)?;
-        let lines = walk.lines(item, at, held.bytes());
-        lines.into_iter().try_for_each(&mut *each).map_err(DriveError::Store)?;
+        if !walk.lines(item, at, held.bytes()).into_iter().all(&mut *each) {
+            return Ok(());
+        }
         if let Item::End { header_len } = item {
             let value = header_len.to_string();
-            return each(Line::Derived { name: "bytes of the header", value })
-                .map_err(DriveError::Store);
+            each(Line::Derived { name: "bytes of the header", value });
+            return Ok(());
         }
     }
 }
 
 /// What is known from the items before.
 struct Walk {
+    order: ByteOrder,
     version: Version,
     list: ListKind,
     /// The current variable.
@@ -61,46 +79,46 @@ struct Walk {
 impl Walk {
     /// The lines of an item at `at`.
     fn lines(&mut self, item: Item, at: u64, bytes: &[u8]) -> Vec<Line> {
-        let is_5 = self.version == Version::Cdf5;
+        let (order, is_5) = (self.order, self.version == Version::Cdf5);
+        let fields = |table, index: &[u64], at| fields(order, table, index, at, bytes);
         let table = |one: &'static Table, five: &'static Table| if is_5 { five } else { one };
         match item {
             Item::Header { version, .. } => {
                 self.version = version;
                 let is_5 = version == Version::Cdf5;
-                fields(if is_5 { Header5::TABLE } else { Header1::TABLE }, &[], at, bytes)
+                fields(if is_5 { Header5::TABLE } else { Header1::TABLE }, &[], at)
             }
             Item::List { list, .. } => {
                 (self.list, self.number) = (list, 0);
                 let varid: Vec<u64> = self.varid.into_iter().collect();
                 let index = if list == ListKind::Vatts { varid.as_slice() } else { &[] };
-                fields(table(List1::TABLE, List5::TABLE), index, at, bytes)
+                fields(table(List1::TABLE, List5::TABLE), index, at)
             }
             Item::Name(name) => {
-                let mut lines = fields(table(Name1::TABLE, Name5::TABLE), &self.index(), at, bytes);
+                let mut lines = fields(table(Name1::TABLE, Name5::TABLE), &self.index(), at);
                 lines.extend(text("name.bytes", &self.index(), name, bytes));
                 lines
             }
             Item::Dim(dim) => {
-                let lines =
-                    fields(table(Dim1::TABLE, Dim5::TABLE), &[dim.dimid], end_of(dim.name), bytes);
+                let lines = fields(table(Dim1::TABLE, Dim5::TABLE), &[dim.dimid], end_of(dim.name));
                 self.number = dim.dimid.saturating_add(1);
                 lines
             }
             Item::Attr(attr) => {
                 let (index, start) = (self.index(), end_of(attr.name));
-                let mut lines = fields(table(Attr1::TABLE, Attr5::TABLE), &index, start, bytes);
-                lines.extend(values(&index, attr.values, attr.nc_type, bytes));
+                let mut lines = fields(table(Attr1::TABLE, Attr5::TABLE), &index, start);
+                lines.extend(values(self.order, &index, attr.values, attr.nc_type, bytes));
                 self.number = attr.number.saturating_add(1);
                 lines
             }
             Item::Dimids { varid, name, .. } => {
                 (self.varid, self.number) = (Some(varid), 0);
-                fields(table(Dimids1::TABLE, Dimids5::TABLE), &[varid], end_of(name), bytes)
+                fields(table(Dimids1::TABLE, Dimids5::TABLE), &[varid], end_of(name))
             }
             Item::Dimid { varid, .. } => {
                 let index = [varid, self.number];
                 self.number = self.number.saturating_add(1);
-                fields(table(Dimid1::TABLE, Dimid5::TABLE), &index, at, bytes)
+                fields(table(Dimid1::TABLE, Dimid5::TABLE), &index, at)
             }
             Item::Var(var) => {
                 (self.list, self.number) = (ListKind::Vars, var.varid.saturating_add(1));
@@ -109,7 +127,7 @@ impl Walk {
                     Version::Cdf2 => Var2::TABLE,
                     Version::Cdf5 => Var5::TABLE,
                 };
-                fields(table, &[var.varid], at, bytes)
+                fields(table, &[var.varid], at)
             }
             _ => Vec::new(),
         }
@@ -134,13 +152,21 @@ fn part(bytes: &[u8], span: Span) -> &[u8] {
 }
 
 /// The lines of the fields of a structure at `at`.
-fn fields(table: &'static Table, index: &[u64], at: u64, bytes: &[u8]) -> Vec<Line> {
+fn fields(
+    order: ByteOrder,
+    table: &'static Table,
+    index: &[u64],
+    at: u64,
+    bytes: &[u8],
+) -> Vec<Line> {
     let line = |field: &striae_core::field::Field| {
         let (offset, len) = (at.saturating_add(field.offset.into()), u64::from(field.size));
         let bytes = part(bytes, Span::new(offset, len)?);
-        let number = bytes
-            .iter()
-            .try_fold(0_u64, |all, &byte| Some(all.checked_mul(256)?.saturating_add(byte.into())));
+        let add = |all: u64, &byte: &u8| Some(all.checked_mul(256)?.saturating_add(byte.into()));
+        let number = match order {
+            ByteOrder::Big => bytes.iter().try_fold(0, add),
+            ByteOrder::Little => bytes.iter().rev().try_fold(0, add),
+        };
         let value = match (field.name, number) {
             ("magic", _) | (_, None) => format!("\"{}\"", bytes.escape_ascii()),
             (_, Some(number)) => number.to_string(),
@@ -161,13 +187,23 @@ fn text(name: &str, index: &[u64], span: Span, bytes: &[u8]) -> Option<Line> {
 }
 
 /// The line of an attribute's values.
-fn values(index: &[u64], span: Span, nc_type: Type, bytes: &[u8]) -> Option<Line> {
+fn values(
+    order: ByteOrder,
+    index: &[u64],
+    span: Span,
+    nc_type: Type,
+    bytes: &[u8],
+) -> Option<Line> {
     let line = text("attr.values", index, span, bytes)?;
     match (line, nc_type) {
         (Line::Field { name, offset, len, bytes, position, .. }, nc_type)
             if nc_type != Type::Char =>
         {
-            let all = super::OwnedValues::from_be(nc_type, &bytes).texts();
+            let mut big = bytes.clone();
+            if order == ByteOrder::Little {
+                swap(&mut big, nc_type.size());
+            }
+            let all = super::OwnedValues::from_be(nc_type, &big).texts();
             let mut value = all.join(" ");
             if usize_to_u64(bytes.len()) < len {
                 value.push_str(" ..");

@@ -19,6 +19,8 @@ pub mod values;
 mod verify;
 
 pub use dump::dump;
+#[cfg(feature = "blob")]
+pub(crate) use dump::each_line;
 pub use finding::{FindingKind, error_facts};
 pub use header::Header;
 pub use items::{Attribute, Dimension, Variable};

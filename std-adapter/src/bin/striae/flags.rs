@@ -68,7 +68,8 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("like", &[Blob]),
         ],
         Verb::Dump => &[("cdl", &[Cdf])],
-        Verb::Verify | Verb::Append => &[],
+        Verb::Verify => &[("map", &[Blob])],
+        Verb::Append => &[],
     }
 }
 

@@ -15,7 +15,7 @@ use striae::finding::{Coverage, Facts, Finding, Found, Severity, Value};
 use striae::format::Format;
 use striae::shown::Shown;
 use striae::{Error, Verify};
-use striae::{cdf, ffrecord, gsd, sion};
+use striae::{blob, cdf, ffrecord, gsd, sion};
 
 #[derive(Serialize)]
 struct Report {
@@ -61,12 +61,45 @@ enum Counts {
         ranks: u64,
         requests: u64,
     },
+    Blob {
+        format: &'static str,
+        container: Option<&'static str>,
+        subfiles: u64,
+        /// Of the whole set.
+        of: u64,
+        blobs: u64,
+        decompositions: u64,
+        requests: u64,
+        variables: u64,
+        numrecs: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        map: Option<ByMap>,
+    },
     Cdf {
         format: &'static str,
         version: Option<u8>,
         variables: u64,
         numrecs: u64,
     },
+}
+
+/// How a blob set was written by a map.
+#[derive(Serialize)]
+struct ByMap {
+    rule: &'static str,
+    sorted: bool,
+    matching_blobs: usize,
+}
+
+impl From<map::Origin> for ByMap {
+    fn from(origin: map::Origin) -> Self {
+        let rule = match origin.rule {
+            map::Rule::Nreqs => "nreqs",
+            map::Rule::FillStarts => "fill_starts",
+        };
+        let sorted = origin.order == map::Order::Merged;
+        Self { rule, sorted, matching_blobs: origin.matching }
+    }
 }
 
 impl std::fmt::Display for Counts {
@@ -88,6 +121,16 @@ impl std::fmt::Display for Counts {
                     write!(f, "CDF-{version}, ")?;
                 }
                 write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))
+            }
+            Self::Blob { container, subfiles, of, blobs, variables, numrecs, map, .. } => {
+                if let Some(container) = container {
+                    write!(f, "{container}, ")?;
+                }
+                write!(f, "{subfiles} of {}, {}, ", count(*of, "subfile"), count(*blobs, "blob"))?;
+                write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))?;
+                let Some(ByMap { rule, sorted, matching_blobs }) = map else { return Ok(()) };
+                let order = if *sorted { "sorted" } else { "in the order of the map" };
+                write!(f, ", {matching_blobs} blobs as in the map by {rule}, {order}")
             }
             Self::Map { decompositions, ranks, requests, .. } => {
                 let decompositions = count(*decompositions, "decomposition");
@@ -212,6 +255,24 @@ impl From<cdf::verify::Summary> for Summary {
     }
 }
 
+impl From<blob::verify::Summary> for Summary {
+    fn from(sum: blob::verify::Summary) -> Self {
+        let counts = Counts::Blob {
+            format: Format::Blob.name(),
+            container: sum.container.map(blob::Container::name),
+            subfiles: sum.subfiles,
+            of: sum.nsubfiles,
+            blobs: sum.blobs,
+            decompositions: sum.decompositions,
+            requests: sum.requests,
+            variables: sum.variables,
+            numrecs: sum.numrecs,
+            map: sum.origin.map(ByMap::from),
+        };
+        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+    }
+}
+
 impl From<map::Summary> for Summary {
     fn from(sum: map::Summary) -> Self {
         let counts = Counts::Map {
@@ -261,6 +322,11 @@ pub(crate) const FFRECORD: Verifier = Verifier {
 
 pub(crate) const CDF: Verifier = Verifier { verify: verify_cdf, total: |_| 0 };
 
+pub(crate) const BLOB: Verifier = Verifier {
+    verify: |how, path, each| Ok(how.blob(path, &mut |finding| each(finding.into()))?.into()),
+    total: |_| 0,
+};
+
 pub(crate) const MAP: Verifier = Verifier {
     verify: |how, path, each| Ok(how.map(path, &mut |finding| each(finding.into()))?.into()),
     total: |_| 0,
@@ -274,6 +340,7 @@ fn verify_shown(
     each: &mut dyn FnMut(Row),
 ) -> Result<Summary, Error> {
     let (path, options) = (&args.file, Verify::new().direct(args.direct.options()));
+    let options = options.against(args.map.as_deref());
     let total = (how.total)(path);
     let (mut held, mut left) = (Vec::new(), args.limit);
     let mut tell = |row| {

@@ -9,6 +9,7 @@ mod lost;
 mod made;
 mod program;
 mod regions;
+mod verify;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -6,7 +6,7 @@ mod verify;
 mod write;
 
 pub use finding::{FindingKind, error_facts};
-pub use origin::{Lists, Order, Origin, origin};
+pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
 pub use verify::{Summary, verify};
 pub use write::{NetCdf, text};
 

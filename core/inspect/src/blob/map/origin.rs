@@ -5,7 +5,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
 use striae_core::blob::map::{Request, Rule, sort_and_merge};
-use striae_core::store::usize_to_u64;
 
 /// How the requests of a process are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,47 +70,90 @@ impl Decomposition {
 /// The time and the memory are those of the map for each rule and order.
 #[must_use]
 pub fn origin(by_rule: [(Rule, &Map); 2], nprocs: NonZeroU64, blobs: &[Lists]) -> Origin {
-    let mut best = None;
+    assign(by_rule, nprocs, blobs).origin
+}
+
+/// How a set was written, and the process of each blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// How the set was written.
+    pub origin: Origin,
+    /// For each blob its process, and whether the blob has the requests of the process. Other blobs
+    /// get the processes that are left, in order.
+    pub processes: Vec<(u64, bool)>,
+}
+
+/// Finds how the blobs of a set were written, as [`origin`] does, and the process of each blob.
+#[must_use]
+pub fn assign(by_rule: [(Rule, &Map); 2], nprocs: NonZeroU64, blobs: &[Lists]) -> Assignment {
+    let mut best: Option<Assignment> = None;
     for order in [Order::Merged, Order::Kept] {
         for (rule, map) in by_rule {
-            let origin = Origin { rule, order, matching: matching(map, nprocs, order, blobs) };
-            if best.is_none_or(|best: Origin| best.matching < origin.matching) {
-                best = Some(origin);
+            let found = processes(map, nprocs, order, blobs);
+            let matching = found.iter().filter(|process| process.is_some()).count();
+            if best.as_ref().is_none_or(|best| best.origin.matching < matching) {
+                let processes = complete(&found, nprocs.get());
+                best = Some(Assignment { origin: Origin { rule, order, matching }, processes });
             }
         }
     }
-    best.unwrap_or(Origin { rule: Rule::Nreqs, order: Order::Merged, matching: 0 })
+    best.unwrap_or(Assignment {
+        origin: Origin { rule: Rule::Nreqs, order: Order::Merged, matching: 0 },
+        processes: Vec::new(),
+    })
 }
 
-/// The number of blobs that are those of a process.
-fn matching(map: &Map, nprocs: NonZeroU64, order: Order, blobs: &[Lists]) -> usize {
+/// Gives the processes that are left to blobs without one. The blobs of a subfile are in the order
+/// of their processes, so the next process that is left is the likely one.
+fn complete(found: &[Option<u64>], nprocs: u64) -> Vec<(u64, bool)> {
+    let taken: BTreeSet<_> = found.iter().flatten().copied().collect();
+    let mut given = BTreeSet::new();
+    let mut last = None;
+    let next = |process: &Option<u64>| {
+        if let Some(process) = *process {
+            last = Some(process);
+            return (process, true);
+        }
+        let is_free = |process: &u64| !taken.contains(process) && !given.contains(process);
+        let after = last.map_or(0, |last: u64| last.saturating_add(1));
+        let free = (after..nprocs).find(is_free).or_else(|| (0..after).find(is_free));
+        let process = free.unwrap_or(after);
+        given.insert(process);
+        last = Some(process);
+        (process, false)
+    };
+    found.iter().map(next).collect()
+}
+
+/// For each blob the process that has its requests.
+fn processes(map: &Map, nprocs: NonZeroU64, order: Order, blobs: &[Lists]) -> Vec<Option<u64>> {
     let key = |one: &Request| (one.offset, one.len);
     let keys = |lists: &Lists| -> Vec<Vec<_>> {
         lists.iter().map(|list| list.iter().map(key).collect()).collect()
     };
-    let mut left: BTreeMap<_, usize> = BTreeMap::new();
-    for blob in blobs {
-        let count = left.entry(keys(blob)).or_default();
-        *count = count.saturating_add(1);
+    // The blobs with these requests, the first one last.
+    let mut left: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (blob, lists) in blobs.iter().enumerate().rev() {
+        left.entry(keys(lists)).or_default().push(blob);
     }
+    let mut found = alloc::vec![None; blobs.len()];
+    let mut take = |key: &Vec<Vec<_>>, process| {
+        let blob = left.get_mut(key).and_then(Vec::pop);
+        if let Some(place) = blob.and_then(|blob| found.get_mut(blob)) {
+            *place = Some(process);
+        }
+        blob.is_some()
+    };
     // All other processes have no request.
     let busy = |one| Decomposition::ranks(one).map(|rank| one.process_of(rank, nprocs));
     let busy: BTreeSet<_> = map.decompositions.iter().flat_map(busy).collect();
-    let idle = nprocs.get().saturating_sub(usize_to_u64(busy.len()));
-    let nothing: Vec<_> = map.decompositions.iter().map(|_| Vec::new()).collect();
-    let mut matching = 0_usize;
-    if let Some(count) = left.get_mut(&nothing) {
-        matching = usize::try_from(idle).unwrap_or(usize::MAX).min(*count);
-        *count = count.saturating_sub(matching);
-    }
-    for process in busy {
+    for &process in &busy {
         let of = |one: &Decomposition| one.of_process(process, nprocs, order);
         let lists: Lists = map.decompositions.iter().map(of).collect();
-        let key = keys(&lists);
-        if let Some(count) = left.get_mut(&key).filter(|count| **count > 0) {
-            matching = matching.saturating_add(1);
-            *count = count.saturating_sub(1);
-        }
+        take(&keys(&lists), process);
     }
-    matching
+    let nothing: Vec<_> = map.decompositions.iter().map(|_| Vec::new()).collect();
+    let mut idle = (0..nprocs.get()).filter(|process| !busy.contains(process));
+    while idle.next().is_some_and(|process| take(&nothing, process)) {}
+    found
 }

@@ -72,6 +72,10 @@ pub(crate) struct VerifyArgs {
     /// Print at most N findings; all findings are counted.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) limit: u64,
+    /// Compare the elements with this decomposition map, and say by which rule the set was written
+    /// (blob sets only).
+    #[arg(long, value_name = "MAP")]
+    pub(crate) map: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) direct: Direct,
 }

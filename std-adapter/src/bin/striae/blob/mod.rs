@@ -8,7 +8,7 @@ use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs, FileVerb};
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
 use crate::unsupported;
-use crate::{cdf, text};
+use crate::{cdf, dump, map, text, verify};
 use std::path::Path;
 use striae::blob::{Convert, Extract, OpenOptions, Set, parse_fill};
 use striae::cdf::Variable;
@@ -27,6 +27,9 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Cat(args) => cat(args),
         FileVerb::Extract(args) => extract(args),
         FileVerb::Convert(args) => convert(args),
+        FileVerb::Verify(args) => verify::verify(args, verify::BLOB),
+        FileVerb::Map(args) => map::map(args, Format::Blob),
+        FileVerb::Dump(args) => dump::dump(args, striae::blob::dump::dump),
         _ => Err(unsupported(verb, Format::Blob)),
     }
 }

@@ -2,10 +2,13 @@
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, printable, stdout};
+use crate::text::{count, print_json_of, printable, stdout};
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
+use striae::blob::map::{Decomposition, Map, is_map};
 use striae::cdf::{Dimension, File};
+use striae_core::store::usize_to_u64;
 
 /// The output of `info --json`.
 #[derive(Serialize)]
@@ -22,6 +25,30 @@ struct Info {
     header_bytes: u64,
     data_bytes: u64,
     bytes: u64,
+    /// If the file is a decomposition map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<MapInfo>,
+}
+
+/// What a decomposition map has.
+#[derive(Serialize)]
+struct MapInfo {
+    decompositions: usize,
+    nprocs: u64,
+    requests: u64,
+}
+
+impl MapInfo {
+    /// What the file at `path` has as a map; `None` if it is none, or a damaged one.
+    fn of(path: &Path) -> Option<Self> {
+        let map = is_map(path).ok().filter(|is_map| *is_map).and_then(|_| Map::open(path).ok())?;
+        let requests = map.decompositions().iter().map(Decomposition::count);
+        Some(Self {
+            decompositions: map.decompositions().len(),
+            nprocs: map.nprocs(),
+            requests: requests.fold(0, u64::saturating_add),
+        })
+    }
 }
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
@@ -40,6 +67,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         header_bytes: head.header_len,
         data_bytes: header.variables().map(|variable| variable.len()).fold(0, u64::saturating_add),
         bytes: head.file_len,
+        map: MapInfo::of(&args.file.path),
     };
     match args.json {
         true => print_json_of(&args.file.path, &info),
@@ -74,8 +102,13 @@ fn info_text(info: &Info, record: Option<Dimension<'_>>) -> Result<Sound, Failur
         ("data", format!("{} bytes", info.data_bytes)),
         ("bytes", info.bytes.to_string()),
     ];
+    let map = info.map.as_ref().map(|MapInfo { decompositions, nprocs, requests }| {
+        let decompositions = count(usize_to_u64(*decompositions), "decomposition");
+        let (ranks, requests) = (count(*nprocs, "rank"), count(*requests, "request"));
+        ("decomposition map", format!("{decompositions}, {ranks}, {requests}"))
+    });
     let mut out = stdout();
-    for (name, value) in lines {
+    for (name, value) in lines.into_iter().chain(map) {
         writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
     }
     out.flush().map_err(Failure::stdout)?;

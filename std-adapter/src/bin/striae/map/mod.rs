@@ -53,7 +53,11 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
     let (path, size) = (&args.file.path, Size { columns, rows: ROWS });
     match format {
         Format::Sion if !args.file.alone => of_set(path, size),
-        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf | Format::Blob => {
+        Format::Blob => {
+            let paths = striae::blob::subfiles_of(path)?;
+            paths.iter().map(|path| of_file(path, format, size)).collect()
+        }
+        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf => {
             Ok(vec![of_file(path, format, size)?])
         }
     }

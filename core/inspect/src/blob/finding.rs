@@ -1,0 +1,468 @@
+//! The findings of verifying a blob set.
+
+use super::Flaw;
+use crate::finding::{Facts, Found, Severity, error_facts, findings};
+use crate::report::Ending;
+use crate::{cdf, finding::Count};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::num::NonZeroU32;
+use striae_core::blob::find::Run;
+use striae_core::blob::map::Request;
+use striae_core::blob::{Error, Name};
+
+/// A finding in a blob set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetFinding {
+    /// In a CDF-5 subfile, as in any netCDF file.
+    Cdf(cdf::FindingKind),
+    /// In the set.
+    Set(FindingKind),
+}
+
+impl From<FindingKind> for SetFinding {
+    fn from(kind: FindingKind) -> Self {
+        Self::Set(kind)
+    }
+}
+
+impl Found for SetFinding {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Cdf(kind) => kind.severity(),
+            Self::Set(kind) => kind.severity(),
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        match self {
+            Self::Cdf(kind) => kind.facts(),
+            Self::Set(kind) => kind.facts(),
+        }
+    }
+}
+
+impl fmt::Display for SetFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cdf(kind) => kind.fmt(f),
+            Self::Set(kind) => kind.fmt(f),
+        }
+    }
+}
+
+impl Ending<Flaw> for SetFinding {
+    fn wrong(flaw: Flaw) -> Self {
+        Self::Set(match flaw {
+            Flaw::Format(error) => FindingKind::Tables(error),
+            flaw => FindingKind::Wrong(flaw),
+        })
+    }
+
+    fn ended(offset: u64) -> Self {
+        Self::Set(FindingKind::Ended { offset })
+    }
+
+    fn unreadable(message: String) -> Self {
+        Self::Set(FindingKind::Unreadable { message })
+    }
+}
+
+/// A request of a blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Of {
+    /// The decomposition.
+    pub id: NonZeroU32,
+    /// The blob.
+    pub blob: u32,
+    /// The number of the request in the blob's list.
+    pub index: u64,
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, blob, index } = *self;
+        write!(f, "D{id}: request {index} of blob {blob}")
+    }
+}
+
+impl Of {
+    fn facts(self, facts: Facts) -> Facts {
+        let Self { id, blob, index } = self;
+        let (decomposition, blob) = (Some(id.get()), Some(blob.into()));
+        Facts { decomposition, blob, index: Some(index), ..facts }
+    }
+}
+
+findings! {
+    /// A problem or an unusual fact in a blob set.
+    pub enum FindingKind;
+
+    /// Subfiles of the set are missing, from this one up to number `last`.
+    Damage "missing" Missing {
+        /// The first one.
+        first: u32,
+        /// The last one.
+        last: u32,
+    }
+    |facts| facts.count(u64::from(last.saturating_sub(*first)).saturating_add(1)),
+    |f| match first == last {
+        true => write!(f, "subfile {first} is missing"),
+        false => write!(f, "subfiles {first} to {last} are missing"),
+    };
+
+    /// A subfile has a number that the set does not have. Readers of the set do not read it.
+    Note "extra" Extra {
+        /// The number.
+        number: u32,
+        /// The number of subfiles of the set.
+        nsubfiles: u64,
+    }
+    |facts| facts.value(*number).max(i128::from(*nsubfiles).saturating_sub(1)),
+    |f| write!(f, "subfile {number} does not belong to the set, which has {nsubfiles} subfiles");
+
+    /// The number of processes is not that in the first subfile.
+    Damage "nprocs" Nprocs {
+        /// The number.
+        value: u64,
+        /// That in the first subfile.
+        expected: u64,
+    }
+    |facts| facts.value(*value).expected(*expected),
+    |f| write!(f, "global_nprocs is {value}, but {expected} in the first subfile");
+
+    /// The blobs of all subfiles are not as many as there were processes.
+    Damage "nblobs" Nblobs {
+        /// The number of blobs.
+        value: u64,
+        /// The number of processes.
+        expected: u64,
+    }
+    |facts| facts.value(*value).expected(*expected),
+    |f| write!(f, "the subfiles have {value} blobs, but {expected} processes wrote the set");
+
+    /// A subfile does not have as many records as the first one.
+    Damage "records" Records {
+        /// The number of records.
+        value: u64,
+        /// That of the first subfile.
+        expected: u64,
+    }
+    |facts| facts.value(*value).expected(*expected),
+    |f| write!(f, "has {}, but the first subfile has {expected}", Count(*value, "record"));
+
+    /// An attribute is missing, or is not that of the first subfile, which counts.
+    Note "attribute" Attribute {
+        /// The attribute, with the name of its variable: `T:units`, `:title`.
+        name: Box<str>,
+    }
+    |facts| facts.text(name),
+    |f| write!(f, "attribute {} is not that of the first subfile", name.escape_debug());
+
+    /// The values of a variable that is not decomposed are not those in the first subfile, which
+    /// count.
+    Note "copies" Copies {
+        /// The number of the canonical variable.
+        number: u64,
+        /// Its name.
+        name: Box<str>,
+    }
+    |facts| Facts { variable: Some(*number), ..facts.text(name) },
+    |f| write!(
+        f,
+        "variable {}: the values are not those in the first subfile, which count",
+        name.escape_debug()
+    );
+
+    /// A request has elements outside of the array.
+    Damage "outside" Outside {
+        /// The request.
+        of: Of,
+        /// Its elements.
+        run: Request,
+        /// The number of elements of the array.
+        total: u64,
+    }
+    |facts| of.facts(facts).span(run.offset, run.len).max(*total),
+    |f| write!(f, "{of} {} ends after the array of {total} elements", Elements(*run));
+
+    /// Two requests of a blob have elements in common.
+    Damage "overlap_in_blob" Inside {
+        /// The request.
+        of: Of,
+        /// Its elements.
+        run: Request,
+        /// The number of the other request.
+        first: u64,
+    }
+    |facts| of.facts(facts).span(run.offset, run.len),
+    |f| write!(f, "{of} {} overlaps request {first}", Elements(*run));
+
+    /// Requests of two blobs have elements in common. The lowest rank counts: the first subfile,
+    /// and in it the first blob.
+    Damage "overlap" Across {
+        /// The request.
+        of: Of,
+        /// Its elements.
+        run: Request,
+        /// The other request, which begins before.
+        first: Of,
+        /// The number of the subfile of the other request.
+        subfile: u32,
+    }
+    |facts| of.facts(facts).span(run.offset, run.len),
+    |f| write!(
+        f,
+        "{of} {} overlaps request {} of blob {} of subfile {subfile}",
+        Elements(*run),
+        first.index,
+        first.blob
+    );
+
+    /// A request has no elements.
+    Note "empty" Empty {
+        /// The request.
+        of: Of,
+        /// Its offset.
+        offset: u64,
+    }
+    |facts| of.facts(facts).span(*offset, 0),
+    |f| write!(f, "{of} has no elements");
+
+    /// No blob has some elements of the array: the place of the first hole, the number of holes,
+    /// and the number of all elements in holes as the value.
+    Note "hole" Hole {
+        /// The decomposition.
+        id: NonZeroU32,
+        /// The elements of the first hole.
+        run: Request,
+        /// The number of holes.
+        count: u64,
+        /// The number of elements of all holes.
+        elements: u64,
+    }
+    |facts| Facts { decomposition: Some(id.get()), ..facts.span(run.offset, run.len) }
+        .count(*count)
+        .value(*elements),
+    |f| write!(
+        f,
+        "D{id}: no blob has {elements} elements in {}, the first of {} from {} on",
+        Count(*count, "hole"),
+        Count(run.len, "element"),
+        run.offset
+    );
+
+    /// The requests of blobs are not in the order of their offsets, as E3SM-IO with `-q` writes
+    /// them: the first such request, and the number of them.
+    Note "unsorted" Unsorted {
+        /// The first such request.
+        of: Of,
+        /// The number of such requests in the subfile.
+        count: u64,
+    }
+    |facts| of.facts(facts).count(*count),
+    |f| write!(
+        f,
+        "{of} begins before the one before; {} not in order",
+        Count(*count, "request")
+    );
+
+    /// Requests go on in the next row of the array, which E3SM-IO's own never do: the first one,
+    /// and the number of them.
+    Note "crosses" Crosses {
+        /// The first such request.
+        of: Of,
+        /// The number of such requests in the subfile.
+        count: u64,
+    }
+    |facts| of.facts(facts).count(*count),
+    |f| write!(f, "{of} crosses the end of a row; {} so", Count(*count, "request"));
+
+    /// `Dk.max_nreqs` is larger than the number of requests of each blob.
+    Note "max_nreqs" MaxNreqs {
+        /// The decomposition.
+        id: NonZeroU32,
+        /// The value.
+        value: u64,
+        /// The largest number of requests.
+        expected: u64,
+    }
+    |facts| Facts { decomposition: Some(id.get()), ..facts }.value(*value).expected(*expected),
+    |f| write!(f, "D{id}.max_nreqs is {value}, but no blob has more than {expected} requests");
+
+    /// Blobs have values without meaning, as E3SM-IO writes them for variables whose decomposition
+    /// is empty in the subfile.
+    Note "stray" Stray {}
+    |facts| facts,
+    |f| f.write_str(
+        "blobs have values without meaning: E3SM-IO takes the length 0 of an empty decomposition \
+         for that of the record dimension",
+    );
+
+    /// Blobs were lost: their places are not known.
+    Damage "lost_blobs" LostBlobs {
+        /// The first one.
+        first: u64,
+        /// Their number.
+        count: u64,
+    }
+    |facts| Facts { blob: Some(*first), ..facts.count(*count) },
+    |f| write!(f, "{} from blob {first} on: nothing says where it is", Count(*count, "blob"));
+
+    /// The set was written from the map by the sum of `fill_starts`, as E3SM-IO does without `-u`:
+    /// its elements are not those that the map gives to the processes.
+    Note "fill_starts" FillStarts {}
+    |facts| facts,
+    |f| f.write_str(
+        "the requests are those that E3SM-IO reads from the map without -u: by the sum of \
+         fill_starts, not those that the map gives to the processes",
+    );
+
+    /// The requests of a blob are not those of its process in the map: the first difference.
+    Damage "not_of_map" NotOfMap {
+        /// The request.
+        of: Of,
+        /// The process.
+        process: u64,
+        /// The request in the blob.
+        found: Option<Request>,
+        /// The request of the map.
+        expected: Option<Request>,
+    }
+    |facts| Facts { rank: Some(*process), ..of.facts(facts) }.text(&named(*found)),
+    |f| write!(
+        f,
+        "{of} is {}, must be {} of process {process} by the map",
+        named(*found),
+        named(*expected)
+    );
+
+    /// The map is not that of the set.
+    Damage "other_map" OtherMap {
+        /// What differs.
+        what: &'static str,
+    }
+    |facts| facts.text(what),
+    |f| write!(f, "the map is not that of the set: {what}");
+
+    /// The store could not be read.
+    Damage "unreadable" Unreadable {
+        /// The store's message.
+        message: String,
+    }
+    |facts| facts,
+    |f| f.write_str(message);
+
+    /// The file became shorter while it was read.
+    Damage "ended" Ended {
+        /// Offset at which a byte was expected.
+        offset: u64,
+    }
+    |facts| Facts { offset: Some(*offset), ..facts },
+    |f| write!(f, "the file ended at offset {offset} while it was read");
+
+    also
+    /// The header or the container is damaged.
+    Damage Wrong(Flaw) flaw_facts, FLAWS;
+    /// The tables of blobs are damaged.
+    Damage Tables(Error) table_facts, TABLES;
+}
+
+/// A request in texts.
+fn named(request: Option<Request>) -> String {
+    match request {
+        None => "nothing".into(),
+        Some(run) => format!("{}", Elements(run)),
+    }
+}
+
+/// The elements of a request in texts.
+struct Elements(Request);
+
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({} elements from {})", self.0.len, self.0.offset)
+    }
+}
+
+/// The request that a run is.
+pub(super) const fn request_of(run: &Run) -> Request {
+    Request { offset: run.offset, len: run.len }
+}
+
+error_facts! {
+    /// What an error of a subfile's header or container says, as values.
+    pub fn flaw_facts(Flaw), Damage FLAWS;
+
+    /// The header, or the place of values, breaks the grammar of netCDF.
+    "header" Cdf { 0: ref error } |facts| Facts { kind: facts.kind, ..cdf::error_facts(error) };
+    /// The HDF5 container is damaged, or has a part that striae does not read.
+    "hdf5" Hdf5 { 0: ref error } |facts| facts.text(&format!("{error}"));
+    /// The file is cut.
+    "cut" Cut {} |facts| facts;
+    /// The file is an HDF5 file without one of the two datasets.
+    "no_dataset" NoDataset { name } |facts| facts.text(name);
+    /// The header does not have this attribute.
+    "no_attribute" NoAttribute { name } |facts| facts.text(name);
+    /// An attribute of the file does not have the value that it must have.
+    "wrong_attribute" Attribute { name } |facts| facts.text(name);
+    /// The header does not have this dimension.
+    "no_dimension" NoDimension { name } |facts| of_name(facts, name);
+    /// The header does not have this variable, which describes a decomposition.
+    "no_map" NoMap { name } |facts| of_name(facts, name);
+    /// A variable that describes a decomposition has a type without integers.
+    "map_type" MapType { name } |facts| of_name(facts, name);
+    /// The variables that describe the decompositions are not in the order that the HDF5 container
+    /// must have.
+    "order" Order {} |facts| facts;
+    /// Two dimensions have length 0.
+    "two_record_dims" TwoRecordDims { ref name } |facts| facts.text(name);
+    /// The values of a variable are more than a file can have.
+    "size" Size { ref name } |facts| facts.text(name);
+    /// A variable does not have the dimensions that it must have.
+    "shape" Shape { ref name } |facts| facts.text(name);
+    /// The attribute `global_dimids` of a variable is not there or is wrong.
+    "dimids" Dimids { ref name } |facts| facts.text(name);
+    /// The attribute `decomposition_ID` of a variable is no decomposition.
+    "decomposition_id" DecompositionId { ref name } |facts| facts.text(name);
+    /// The subfile does not have what the other subfiles have: it belongs to another set.
+    "other_set" OtherSet { what } |facts| facts.text(what);
+}
+
+fn of_name(facts: Facts, name: Name) -> Facts {
+    facts.text(&format!("{name}"))
+}
+
+/// A number of a blob.
+fn number(facts: Facts, id: NonZeroU32, name: Name, blob: u32) -> Facts {
+    let (decomposition, blob) = (Some(id.get()), Some(blob.into()));
+    Facts { decomposition, blob, field: Some(format!("{name}")), ..facts }
+}
+
+error_facts! {
+    /// What an error of a subfile's tables says, as values.
+    pub fn table_facts(Error), Damage TABLES;
+
+    /// A number of a blob is less than 0.
+    "negative" Negative { id, part, blob, value }
+        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).min(0);
+    /// A number of a blob is too large.
+    "too_large" TooLarge { id, part, blob, value, max }
+        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).max(max);
+    /// A number of a blob contradicts the others.
+    "differs" Differs { id, part, blob, value, expected }
+        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).expected(expected);
+    /// The elements of all blobs are not as many as the header says.
+    "elements" Elements { id, found, nelems }
+        |facts| Facts { decomposition: Some(id.get()), ..facts }.value(nelems).expected(found);
+    /// The blobs end before or after the end of the data.
+    "blobs" Blobs { found, data_len } |facts| facts.value(data_len).expected(found);
+    /// The data end inside a blob.
+    "blob_cut" Cut { blob, end, data_end }
+        |facts| Facts { blob: Some(blob.into()), ..facts }.value(data_end).min(end);
+    /// A blob is larger than any file.
+    "blob_size" Size { blob } |facts| Facts { blob: Some(blob.into()), ..facts };
+}

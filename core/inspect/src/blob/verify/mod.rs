@@ -1,0 +1,330 @@
+//! Runs all checks of a blob set, and reports everything that it finds.
+//!
+//! Opening a set stops at the first error of a subfile. Verifying goes on, and compares the
+//! subfiles with each other:
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | `requests` | the elements of blobs: in the array, in order, each in one blob |
+//! | `copies` | variables that are not decomposed: the same values in each subfile |
+//! | `of_map` | the elements against a decomposition map |
+//!
+//! The memory is that of the headers and tables of all subfiles, of the requests of one
+//! decomposition, 32 bytes each, and of 1 MiB. With a map, all requests are kept, 16 bytes each.
+//! The lengths of the files bound the time. Values of decomposed variables are not read.
+
+mod copies;
+mod of_map;
+mod requests;
+
+use super::finding::{FindingKind, SetFinding};
+use super::grammar::{Attribute, Grammar};
+use super::map::{Lists, Map, Origin};
+use super::subfile::{Container, Head, Subfile, container};
+use super::{Flaw, cdf};
+use crate::finding::{Coverage, Severity};
+use crate::report::{Counts, Report as Findings};
+use crate::subject::{Failed, Files};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use striae_core::blob::map::Rule;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// What to check.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// The number of the only subfile to check; `None` for the whole set.
+    pub only: Option<u32>,
+    /// The map of the set, read by each rule.
+    pub map: Option<[(Rule, &'a Map); 2]>,
+}
+
+/// The size of the verified set, and the number of findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// What the set is stored in; `None` if no subfile has a header.
+    pub container: Option<Container>,
+    /// Number of subfiles whose headers could be read.
+    pub subfiles: u64,
+    /// Number of subfiles of the set, as its header says.
+    pub nsubfiles: u64,
+    /// Number of blobs in these subfiles.
+    pub blobs: u64,
+    /// Number of decompositions.
+    pub decompositions: u64,
+    /// Number of requests of all blobs.
+    pub requests: u64,
+    /// Number of canonical variables.
+    pub variables: u64,
+    /// Number of records.
+    pub numrecs: u64,
+    /// How the set was written, if there is a map.
+    pub origin: Option<Origin>,
+    /// The bytes of values.
+    pub data: Coverage,
+    /// Number of findings of [`Severity::Damage`].
+    pub damage: u64,
+    /// Number of findings of [`Severity::Note`].
+    pub notes: u64,
+}
+
+impl Summary {
+    /// Whether no damage was found.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.damage == 0
+    }
+}
+
+impl Counts for Summary {
+    fn of(&mut self, severity: Severity) -> &mut u64 {
+        match severity {
+            Severity::Damage => &mut self.damage,
+            Severity::Note => &mut self.notes,
+        }
+    }
+}
+
+/// Receives the findings.
+type Report<'a> = Findings<'a, SetFinding, Summary>;
+
+/// The error of a check of a subfile.
+type Failure<F> = Failed<<F as Files>::Subject, Flaw>;
+
+/// Checks a set and passes each finding to the callback, with the number of the subfile.
+///
+/// # Errors
+/// An error of the store if no subfile could be read. Any problem in the contents of the files is a
+/// finding.
+pub fn verify<F: Files + ?Sized>(
+    files: &F,
+    options: Options<'_>,
+    each: &mut dyn FnMut(u32, SetFinding),
+) -> Result<Summary, <F::Subject as ReadAt>::Error> {
+    let file = Cell::new(options.only.unwrap_or(0));
+    let mut tell = |what| each(file.get(), what);
+    let mut report = Report::new(&mut tell);
+    let mut check = Check { files, file: &file, options, set: None, members: Vec::new() };
+    check.set(&mut report)?;
+    if let Some(set) = check.set.take() {
+        check.against_each_other(&set, &mut report);
+        let lists = check.each_request(&set, &mut report);
+        check.each_copy(&set, &mut report);
+        if let Some(map) = options.map {
+            check.against_map(&set, map, &lists, &mut report);
+        }
+    }
+    Ok(report.summary)
+}
+
+/// What all subfiles must have: what the first one has.
+struct Known {
+    number: u32,
+    container: Container,
+    grammar: Grammar,
+}
+
+/// A subfile whose tables were read.
+struct Member {
+    number: u32,
+    subfile: Subfile,
+    /// `Dk.max_nreqs` of each decomposition.
+    max_nreqs: Vec<u64>,
+}
+
+struct Check<'a, F: ?Sized> {
+    files: &'a F,
+    /// The subfile that findings are about.
+    file: &'a Cell<u32>,
+    options: Options<'a>,
+    set: Option<Known>,
+    members: Vec<Member>,
+}
+
+impl<F: Files + ?Sized> Check<'_, F> {
+    /// Reads all subfiles.
+    fn set(&mut self, report: &mut Report<'_>) -> Result<(), <F::Subject as ReadAt>::Error> {
+        let there = match self.options.only {
+            Some(number) => vec![number],
+            None => self.files.there()?.into_iter().collect(),
+        };
+        let mut failed = None;
+        for &number in &there {
+            self.file.set(number);
+            match self.subfile(number, report) {
+                Err(DriveError::Store(error)) => {
+                    let message = format!("{}", Failure::<F>::Store(error));
+                    report.add(FindingKind::Unreadable { message }.into());
+                    failed = failed.or(Some(number));
+                }
+                done => report.end(done)?,
+            }
+        }
+        match (&self.set, failed) {
+            // The error, once more.
+            (None, Some(number)) => self.files.open(number).map(drop)?,
+            (Some(set), _) if self.options.only.is_none() => {
+                missing(set, &there, report, self.file)
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reads a subfile, and compares it with the first one.
+    fn subfile(&mut self, number: u32, report: &mut Report<'_>) -> Result<(), Failure<F>> {
+        let store = self.files.open(number).map_err(DriveError::Store)?;
+        let before = report.summary.damage;
+        if container(&store)? == Container::Cdf {
+            let each = &mut |what| report.add(SetFinding::Cdf(what));
+            cdf::verify(&store, each).map_err(DriveError::Store)?;
+        }
+        let head = match Head::read(&store) {
+            // It was reported.
+            Err(DriveError::Format(Flaw::Cdf(_))) if report.summary.damage > before => {
+                return Ok(());
+            }
+            head => head?,
+        };
+        let container = head.container();
+        let set = self.set.get_or_insert_with(|| {
+            let grammar = head.grammar.clone();
+            report.summary.container = Some(container);
+            report.summary.nsubfiles = grammar.canonical.nsubfiles;
+            report.summary.decompositions = usize_to_u64(grammar.canonical.decompositions.len());
+            report.summary.variables = usize_to_u64(grammar.canonical.variables.len());
+            Known { number, container, grammar }
+        });
+        let nsubfiles = set.grammar.canonical.nsubfiles;
+        if u64::from(number) >= nsubfiles {
+            report.add(FindingKind::Extra { number, nsubfiles }.into());
+            return Ok(());
+        }
+        if let Some(what) = head.differs(&set.grammar.canonical, set.container) {
+            return Err(DriveError::Format(Flaw::OtherSet { what }));
+        }
+        compare(set, &head.grammar, report);
+        let max_nreqs = head.grammar.locals.iter().map(|local| local.max_nreqs).collect();
+        let subfile = Subfile::examine(&store, head, &mut |error| {
+            report.add(FindingKind::Tables(error).into());
+            Ok(())
+        })?;
+        let sum = &mut report.summary;
+        sum.subfiles = sum.subfiles.saturating_add(1);
+        sum.blobs = sum.blobs.saturating_add(usize_to_u64(subfile.nblobs));
+        if subfile.is_stray() {
+            report.add(FindingKind::Stray {}.into());
+        }
+        let lost = usize_to_u64(subfile.nblobs.saturating_sub(subfile.found));
+        if lost > 0 {
+            let first = usize_to_u64(subfile.found);
+            report.add(FindingKind::LostBlobs { first, count: lost }.into());
+        }
+        self.members.push(Member { number, subfile, max_nreqs });
+        Ok(())
+    }
+
+    /// Compares the numbers of records and of blobs.
+    fn against_each_other(&self, set: &Known, report: &mut Report<'_>) {
+        let first = self.members.first().map_or(0, |first| first.subfile.numrecs);
+        report.summary.numrecs = first;
+        for Member { number, subfile, .. } in &self.members {
+            for variable in &set.grammar.canonical.variables {
+                report.summary.data.add(bytes_of(variable, subfile));
+            }
+            if subfile.numrecs != first {
+                self.file.set(*number);
+                let (value, expected) = (subfile.numrecs, first);
+                report.add(FindingKind::Records { value, expected }.into());
+            }
+        }
+        let canonical = &set.grammar.canonical;
+        let (value, expected) = (report.summary.blobs, canonical.nprocs);
+        let is_whole = usize_to_u64(self.members.len()) == canonical.nsubfiles;
+        if is_whole && value != expected {
+            self.file.set(set.number);
+            report.add(FindingKind::Nblobs { value, expected }.into());
+        }
+    }
+
+    /// Opens a subfile that was read before.
+    fn open(&self, member: &Member) -> Result<F::Subject, Failure<F>> {
+        self.file.set(member.number);
+        self.files.open(member.number).map_err(DriveError::Store)
+    }
+
+    /// Reports why the check of a subfile has ended.
+    fn ended(&self, done: Result<(), Failure<F>>, report: &mut Report<'_>) {
+        if let Err(DriveError::Store(error)) = report.end(done).map_err(Failure::<F>::Store) {
+            let message = format!("{}", Failure::<F>::Store(error));
+            report.add(FindingKind::Unreadable { message }.into());
+        }
+    }
+}
+
+/// The bytes of the values of a variable in a subfile.
+fn bytes_of(variable: &super::grammar::Variable, subfile: &Subfile) -> u64 {
+    let records = if variable.is_record { subfile.numrecs } else { 1 };
+    let values = match variable.decomposition {
+        None => variable.count,
+        Some(index) => (0..subfile.nblobs)
+            .filter_map(|blob| subfile.shares(blob).get(index))
+            .fold(0_u64, |sum, share| sum.saturating_add(share.count)),
+    };
+    values.saturating_mul(records).saturating_mul(variable.nc_type.size())
+}
+
+/// Reports the subfiles that are missing.
+fn missing(set: &Known, there: &[u32], report: &mut Report<'_>, file: &Cell<u32>) {
+    let end = u32::try_from(set.grammar.canonical.nsubfiles).unwrap_or(u32::MAX);
+    let mut next = 0;
+    for &number in there.iter().filter(|number| **number < end).chain([&end]) {
+        if next < number {
+            file.set(next);
+            let last = number.saturating_sub(1);
+            report.add(FindingKind::Missing { first: next, last }.into());
+        }
+        next = number.saturating_add(1);
+    }
+}
+
+/// Compares what may differ in subfiles of a set.
+fn compare(set: &Known, own: &Grammar, report: &mut Report<'_>) {
+    let known = &set.grammar;
+    let (value, expected) = (own.canonical.nprocs, known.canonical.nprocs);
+    if value != expected {
+        report.add(FindingKind::Nprocs { value, expected }.into());
+    }
+    compare_attributes("", &known.attributes, &own.attributes, report);
+    let names = known.canonical.variables.iter().map(|variable| &*variable.name);
+    let pairs = known.variable_attributes.iter().zip(&own.variable_attributes);
+    for (name, (known, own)) in names.zip(pairs) {
+        compare_attributes(name, known, own, report);
+    }
+}
+
+fn compare_attributes(of: &str, known: &[Attribute], own: &[Attribute], report: &mut Report<'_>) {
+    if known == own {
+        return;
+    }
+    let mut differs = |attribute: &Attribute| {
+        let name: Box<str> = format!("{of}:{}", attribute.name).into();
+        report.add(FindingKind::Attribute { name }.into());
+    };
+    for attribute in known.iter().filter(|attribute| !own.contains(attribute)) {
+        differs(attribute);
+    }
+    let is_new = |attribute: &&Attribute| known.iter().all(|other| other.name != attribute.name);
+    own.iter().filter(is_new).for_each(differs);
+}
+
+/// The requests of a blob of a subfile.
+type BlobList = (u32, u32, Lists);
+
+/// The requests of each blob of each member, for a comparison with a map.
+type BlobLists = Vec<BlobList>;

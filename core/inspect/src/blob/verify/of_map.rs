@@ -1,0 +1,63 @@
+//! Compares the elements of blobs with those of a decomposition map.
+
+use super::{BlobLists, Check, Known, Report};
+use crate::blob::finding::{FindingKind, Of};
+use crate::blob::map::{Assignment, Lists, Map, assign};
+use crate::subject::Files;
+use alloc::vec::Vec;
+use core::num::{NonZeroU32, NonZeroU64};
+use striae_core::blob::map::Rule;
+
+impl<F: Files + ?Sized> Check<'_, F> {
+    /// Says by which rule the set was written, and reports blobs that are not of the map.
+    pub(super) fn against_map(
+        &self,
+        set: &Known,
+        map: [(Rule, &Map); 2],
+        blobs: &BlobLists,
+        report: &mut Report<'_>,
+    ) {
+        self.file.set(set.number);
+        let other = |what| FindingKind::OtherMap { what }.into();
+        let canonical = &set.grammar.canonical;
+        let [(_, right), _] = map;
+        if right.decompositions().len() != canonical.decompositions.len() {
+            return report.add(other("it has another number of decompositions"));
+        }
+        let totals = canonical.decompositions.iter().map(|one| one.total);
+        if !totals.eq(right.decompositions().iter().map(|one| one.grid().total())) {
+            return report.add(other("its arrays have other numbers of elements"));
+        }
+        let Some(nprocs) = NonZeroU64::new(canonical.nprocs) else {
+            return report.add(other("no process wrote the set"));
+        };
+        let lists: Vec<Lists> = blobs.iter().map(|(.., lists)| lists.clone()).collect();
+        let Assignment { origin, processes } = assign(map, nprocs, &lists);
+        report.summary.origin = Some(origin);
+        if origin.matching == 0 && !blobs.is_empty() {
+            return report.add(other("no blob has the elements of a process"));
+        }
+        if origin.rule == Rule::FillStarts {
+            report.add(FindingKind::FillStarts {}.into());
+        }
+        let by_rule = map.iter().find(|(rule, _)| *rule == origin.rule);
+        let Some((_, map)) = by_rule else { return };
+        for ((number, blob, lists), process) in blobs.iter().zip(processes) {
+            let (process, false) = process else { continue };
+            self.file.set(*number);
+            for (id, (one, found)) in (1..).zip(map.decompositions().iter().zip(lists)) {
+                let Some(id) = NonZeroU32::new(id) else { continue };
+                let expected = one.of_process(process, nprocs, origin.order);
+                let longest = found.len().max(expected.len());
+                let mut pairs = (0..longest).map(|at| (found.get(at), expected.get(at)));
+                let Some(at) = pairs.position(|(found, expected)| found != expected) else {
+                    continue;
+                };
+                let index = striae_core::store::usize_to_u64(at);
+                let (found, expected) = (found.get(at).copied(), expected.get(at).copied());
+                let of = Of { id, blob: *blob, index };
+                report.add(FindingKind::NotOfMap { of, process, found, expected }.into());
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Runs all checks of [`striae_inspect::blob`] on a set, and reports every finding.
+
+use super::map::{Map, Rule};
+use super::names::Names;
+use crate::error::Error;
+use crate::finding;
+use crate::posix::PosixFile;
+use crate::verify::Verify;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use striae_inspect::blob::verify::{self as inspect, Options};
+use striae_inspect::subject::Files;
+
+pub use crate::finding::{Coverage, Facts, Severity, Value};
+pub use striae_inspect::blob::{FindingKind, SetFinding, Summary};
+
+/// A problem or an unusual fact in a blob set.
+pub type Finding = finding::Finding<SetFinding>;
+
+impl Verify<'_> {
+    /// Checks the set with this name, or one subfile alone if `path` is that of a subfile, and
+    /// passes each finding to the callback. Values of decomposed variables are not read.
+    ///
+    /// With a [map](Self::against), the elements of the blobs are compared with it; the summary
+    /// says by which rule the set was written.
+    ///
+    /// # Errors
+    /// An error of the operating system if no subfile can be read; the errors of [`Map::open`]. Any
+    /// problem in the contents of the subfiles is a finding.
+    pub fn blob(
+        &self,
+        path: impl AsRef<Path>,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Summary, Error> {
+        let path = path.as_ref();
+        let at = |error| Error::new(path, error);
+        let only = Names::number_of(path);
+        let names = Names::find(path).map_err(at)?;
+        let right = self.map.map(Map::open).transpose()?;
+        // By this rule the map may be wrong, and then it was not used.
+        let wrong = self.map.and_then(|map| Map::open_by(map, Rule::FillStarts).ok());
+        let map = right.as_ref().map(|right| {
+            let wrong = wrong.as_ref().unwrap_or(right);
+            [(Rule::Nreqs, right.inner()), (Rule::FillStarts, wrong.inner())]
+        });
+        let (mut entered, mut file) = (None, Arc::from(path));
+        let mut tell = |number, what| {
+            if entered.replace(number) != Some(number) {
+                file = names.path(number).into();
+            }
+            each(Finding::new(&file, what));
+        };
+        inspect::verify(&Subfiles(&names), Options { only, map }, &mut tell).map_err(at)
+    }
+}
+
+/// The subfiles of a set in the file system.
+struct Subfiles<'a>(&'a Names);
+
+impl Files for Subfiles<'_> {
+    type Subject = PosixFile;
+
+    fn open(&self, number: u32) -> io::Result<PosixFile> {
+        PosixFile::open(&self.0.path(number))
+    }
+
+    fn there(&self) -> io::Result<BTreeSet<u32>> {
+        Ok(self.0.numbers().iter().copied().collect())
+    }
+}
