@@ -28,6 +28,7 @@ mod names;
 mod pack;
 mod plan;
 mod read;
+pub mod recover;
 mod runs;
 mod set;
 mod subfile;

@@ -89,40 +89,57 @@ impl Elements {
 }
 
 /// Adds the requests of all blobs of a subfile. `total` is the number of elements of an array.
+/// Blobs with a damaged list are left out if `judge` lets the error pass.
 pub(crate) fn add_requests(
     requests: &mut Vec<Run>,
+    from: (u32, &Subfile, &Bulk),
+    of: (usize, u64),
+    judge: &mut dyn FnMut(AnyError) -> Result<(), AnyError>,
+) -> Result<(), AnyError> {
+    let mut columns = [Vec::new(), Vec::new()];
+    for (number, blob) in (0..).zip(0..from.1.found) {
+        let before = requests.len();
+        if let Err(error) = add_blob(requests, from, (number, blob), of, &mut columns) {
+            requests.truncate(before);
+            judge(error)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the requests of a blob.
+fn add_blob(
+    requests: &mut Vec<Run>,
     (number, subfile, bulk): (u32, &Subfile, &Bulk),
+    (blob, blob_index): (u32, usize),
     (index, total): (usize, u64),
+    [offsets, lengths]: &mut [Vec<u8>; 2],
 ) -> Result<(), AnyError> {
     let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
     let id = id.unwrap_or(NonZeroU32::MIN);
-    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
-    for (number_of, blob) in (0..).zip(0..subfile.nblobs) {
-        let spans = subfile.requests(blob, index).ok_or(Flaw::Cut)?;
-        for ((span, _), bytes) in spans.iter().zip([&mut offsets, &mut lengths]) {
-            read(bulk, subfile, *span, bytes)?;
+    let spans = subfile.requests(blob_index, index).ok_or(Flaw::Cut)?;
+    let [(first_span, first), (second_span, second)] = spans;
+    read(bulk, subfile, first_span, offsets)?;
+    read(bulk, subfile, second_span, lengths)?;
+    let order = subfile.order();
+    let pairs = numbers(offsets, first, order).zip(numbers(lengths, second, order));
+    let mut position = 0_u64;
+    for (offset, len) in pairs {
+        let negative = |part, value| Error::Negative { id, part, blob, value };
+        let offset = offset.map_err(|value| negative(Part::Offsets, value));
+        let len = len.map_err(|value| negative(Part::Lengths, value));
+        let (offset, len) = (offset.map_err(Flaw::Format)?, len.map_err(Flaw::Format)?);
+        let place = Place { subfile: number, blob, position };
+        if let Some(run) = (Run { offset, len, place }).clipped(total) {
+            requests.push(run);
         }
-        let [(_, first), (_, second)] = spans;
-        let order = subfile.order();
-        let pairs = numbers(&offsets, first, order).zip(numbers(&lengths, second, order));
-        let mut position = 0_u64;
-        for (offset, len) in pairs {
-            let negative = |part, value| Error::Negative { id, part, blob: number_of, value };
-            let offset = offset.map_err(|value| negative(Part::Offsets, value));
-            let len = len.map_err(|value| negative(Part::Lengths, value));
-            let (offset, len) = (offset.map_err(Flaw::Format)?, len.map_err(Flaw::Format)?);
-            let place = Place { subfile: number, blob: number_of, position };
-            if let Some(run) = (Run { offset, len, place }).clipped(total) {
-                requests.push(run);
-            }
-            position = position.saturating_add(len);
-        }
-        let expected = subfile.share(number_of, index).count;
-        if position != expected {
-            let (part, blob, value) = (Part::Lengths, number_of, position);
-            let error = Error::Differs { id, part, blob, value, expected };
-            return Err(Flaw::Format(error).into());
-        }
+        position = position.saturating_add(len);
+    }
+    let expected = subfile.share(blob, index).count;
+    if position != expected {
+        let (part, value) = (Part::Lengths, position);
+        let error = Error::Differs { id, part, blob, value, expected };
+        return Err(Flaw::Format(error).into());
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::subfile::Subfile;
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::Files;
+use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -152,7 +153,7 @@ impl Set {
     }
 
     /// Indices and numbers of the subfiles that belong to the set.
-    fn numbers(&self) -> impl Iterator<Item = (usize, u32)> {
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (usize, u32)> {
         let all = self.names.numbers().iter().copied().enumerate();
         all.filter(|&(_, number)| u64::from(number) < self.nsubfiles())
     }
@@ -263,10 +264,7 @@ impl Set {
             let bulk = self.files.get(index)?;
             let subfile = match known.get() {
                 Some(Some(subfile)) => Arc::clone(subfile),
-                _ => {
-                    let how = (self.container, self.options.is_checked());
-                    Arc::new(Subfile::open(bulk.file(), &self.canonical, how)?)
-                }
+                _ => Arc::new(self.open_subfile(number, bulk.file())?),
             };
             Ok((subfile, bulk))
         };
@@ -283,6 +281,24 @@ impl Set {
         }
     }
 
+    /// Opens a subfile. If damage is to be mended, a mended subfile is lost nevertheless.
+    fn open_subfile(&self, number: u32, file: &PosixFile) -> Result<Subfile, AnyError> {
+        let (mends, mut mended) = (self.options.mends(), None);
+        let judge = &mut |error| match mends {
+            true => {
+                mended.get_or_insert(error);
+                Ok(())
+            }
+            false => Err(error),
+        };
+        let how = (self.container, self.options.is_checked());
+        let subfile = Subfile::open(file, &self.canonical, how, judge)?;
+        if let Some(error) = mended {
+            self.lose(number, Flaw::Format(error).into(), 0).map_err(Error::into_kind)?;
+        }
+        Ok(subfile)
+    }
+
     /// Where the elements of a decomposition are, by its index.
     pub(crate) fn elements(&self, index: usize) -> Result<&Arc<Elements>, Error> {
         let none = || self.error(ErrorKind::NoSubfile);
@@ -296,11 +312,22 @@ impl Set {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let before = requests.len();
             let from = (number, &*subfile, &*bulk);
-            let added = subfile.check_maps(bulk.file(), &self.canonical, index);
-            let added =
-                added.and_then(|()| runs::add_requests(&mut requests, from, (index, total)));
+            let (mends, mut damage) = (self.options.mends(), None);
+            let judge = &mut |error| match mends {
+                true => {
+                    damage.get_or_insert(error);
+                    Ok(())
+                }
+                false => Err(error),
+            };
+            let added = subfile
+                .check_maps(bulk.file(), &self.canonical, index)
+                .and_then(|()| runs::add_requests(&mut requests, from, (index, total), judge));
             if let Err(error) = added {
                 requests.truncate(before); // a map that is wrong somewhere is not believed
+                damage = Some(error);
+            }
+            if let Some(error) = damage {
                 self.lose(number, error, 0)?;
             }
         }
@@ -314,7 +341,7 @@ impl Set {
         self.canonical.variables.get(index)
     }
 
-    fn decomposed(&self, variable: Variable<'_>) -> Option<(usize, &Decomposed)> {
+    pub(crate) fn decomposed(&self, variable: Variable<'_>) -> Option<(usize, &Decomposed)> {
         let index = usize::try_from(variable.varid()).ok()?;
         Some((index, self.canonical.variables.get(index)?))
     }

@@ -9,7 +9,7 @@ use crate::posix::PosixFile;
 use std::ops::Deref;
 use striae_core::blob::Part;
 use striae_inspect::blob::sealed::{Sealable, Sealed};
-use striae_inspect::blob::subfile;
+use striae_inspect::blob::subfile::{self, Judge};
 
 /// A subfile. What it has is compared with its seal before it is used, if that was asked for.
 #[derive(Debug)]
@@ -28,13 +28,14 @@ impl Deref for Subfile {
 
 impl Subfile {
     /// Opens a subfile, which must have what `set` has. If it is to be `checked`, its header is
-    /// compared with its seal.
+    /// compared with its seal. Errors of tables go to `judge`.
     pub(crate) fn open(
         file: &PosixFile,
         set: &Canonical,
         (container, checked): (Container, bool),
+        judge: Judge<'_>,
     ) -> Result<Self, AnyError> {
-        Self::sealed(file, subfile::Subfile::open(file, set, container)?, checked)
+        Self::sealed(file, subfile::Subfile::open_by(file, (set, container), judge)?, checked)
     }
 
     /// The subfile with this header, as [`open`](Self::open) reads it.

@@ -5,14 +5,16 @@ use crate::blob::error::ErrorKind;
 use crate::blob::grammar::Grammar;
 use crate::blob::names::Names;
 use crate::blob::subfile::{Head, Subfile};
-use crate::blob::{Flaw, canonical};
+use crate::blob::{Container, Flaw, canonical};
 use crate::direct;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::{Files, max_open_files};
+use crate::posix::PosixFile;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use striae_core::store::ReadAt;
 
 /// How to open a set.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +24,13 @@ pub struct OpenOptions {
     threads: Option<NonZeroUsize>,
     direct: Option<direct::OpenOptions>,
     checked: bool,
+    mends: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { max_open: None, memory: 1 << 24, threads: None, direct: None, checked: false }
+        let (checked, mends) = (false, false);
+        Self { max_open: None, memory: 1 << 24, threads: None, direct: None, checked, mends }
     }
 }
 
@@ -81,6 +85,18 @@ impl OpenOptions {
 
     pub(crate) const fn is_checked(&self) -> bool {
         self.checked
+    }
+
+    /// Reads of damaged subfiles what their other numbers prove: blobs whose requests are sound, or
+    /// that come before the damage. Such a subfile is among the [lost](Set::lost) ones.
+    #[must_use]
+    pub const fn mend(mut self, mends: bool) -> Self {
+        self.mends = mends;
+        self
+    }
+
+    pub(crate) const fn mends(&self) -> bool {
+        self.mends
     }
 
     /// How many subfiles are open at once at most.
@@ -153,6 +169,10 @@ impl OpenOptions {
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
+        let numrecs = match self.mends {
+            true => most_records(&names, container),
+            false => numrecs,
+        };
         let at = |error| Error::new(names.base(), Flaw::Cdf(error));
         let header = canonical::header(&grammar, numrecs).map_err(at)?;
         let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
@@ -172,4 +192,14 @@ impl OpenOptions {
             options: *self,
         })
     }
+}
+
+/// The most records of which a subfile has values.
+fn most_records(names: &Names, container: Container) -> u64 {
+    let records = names.numbers().iter().filter_map(|&number| {
+        let file = PosixFile::open(&names.path(number)).ok()?;
+        let head = Head::read(&file).ok().filter(|head| head.container() == container)?;
+        Some(head.records_in(file.size().ok()?))
+    });
+    records.max().unwrap_or(0)
 }

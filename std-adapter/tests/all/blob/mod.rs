@@ -8,6 +8,7 @@ mod hostile;
 mod lost;
 mod made;
 mod program;
+mod recover;
 mod regions;
 mod verify;
 

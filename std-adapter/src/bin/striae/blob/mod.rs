@@ -3,6 +3,7 @@
 mod info;
 mod list;
 mod pack;
+mod recover;
 
 use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs, FileVerb};
 use crate::failure::{Failure, Sound, complain};
@@ -27,6 +28,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Cat(args) => cat(args),
         FileVerb::Extract(args) => extract(args),
         FileVerb::Convert(args) => convert(args),
+        FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::BLOB),
         FileVerb::Map(args) => map::map(args, Format::Blob),
         FileVerb::Dump(args) => dump::dump(args, striae::blob::dump::dump),

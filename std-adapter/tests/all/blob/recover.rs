@@ -1,0 +1,171 @@
+//! Recover of sets: what is there is saved, and what is not is listed.
+
+use super::made::Made;
+use super::{copied, golden_dir};
+use crate::run::striae;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use striae::blob::recover::Recover;
+use striae::cdf::File;
+
+/// A set of 4 x 6 elements in three subfiles, one with two blobs.
+fn made(dir: &Path) -> Made {
+    let subfiles = vec![
+        vec![vec![(0, 6)], vec![(6, 2), (10, 2)]],
+        vec![vec![(8, 2), (12, 4)]],
+        vec![vec![(16, 3)], vec![(20, 4)]],
+    ];
+    let made = Made { rows: 4, columns: 6, numrecs: 2, subfiles };
+    made.write(dir);
+    made
+}
+
+/// The values of both variables of a canonical file: 24 of `fixed`, then 48 of `record`.
+fn values(path: &Path) -> Vec<i64> {
+    let file = File::open(path).unwrap();
+    let read = |name| file.read::<i64>(file.variable(name).unwrap()).unwrap();
+    [read("fixed"), read("record")].concat()
+}
+
+/// The places of values that the report lists, as [`values`] numbers them.
+fn listed(report: &Value) -> BTreeSet<usize> {
+    let mut all = BTreeSet::new();
+    let ranges = |row: &Value| -> Vec<usize> {
+        let ranges = row["ranges"].as_array().unwrap().iter();
+        let pair = |range: &Value| {
+            let [first, len] = [0, 1].map(|at| range[at].as_u64().unwrap() as usize);
+            first..first + len
+        };
+        ranges.flat_map(pair).collect()
+    };
+    for row in report["uncovered"].as_array().unwrap() {
+        for place in ranges(row) {
+            all.extend([place, place + 24, place + 48]);
+        }
+    }
+    for row in report["lost"].as_array().unwrap() {
+        let skip = match (row["variable"].as_str().unwrap(), row["record"].as_u64()) {
+            ("fixed", None) => 0,
+            ("record", Some(record)) => 24 + 24 * record as usize,
+            ("time", Some(_)) => continue,
+            other => panic!("{other:?}"),
+        };
+        all.extend(ranges(row).into_iter().map(|place| place + skip));
+    }
+    all
+}
+
+/// Recovers a damaged copy, and checks it against the values of the whole set: those that are not
+/// listed are right, the others have the fill value.
+fn check(set: &Path, whole: &[i64]) -> (Value, usize) {
+    let out = set.with_file_name("out.nc");
+    let args = ["recover", "--force", "--json", set.to_str().unwrap(), out.to_str().unwrap()];
+    let assert = striae(&args).assert().code(1).stderr("");
+    let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+    assert_eq!(report["complete"], false);
+    let (found, listed) = (values(&out), listed(&report));
+    assert_eq!(found.len(), whole.len());
+    for (place, (found, whole)) in found.iter().zip(whole).enumerate() {
+        let expected = if listed.contains(&place) { -9_223_372_036_854_775_806 } else { *whole };
+        assert_eq!(*found, expected, "value {place}: {report}");
+    }
+    (report, listed.len())
+}
+
+/// The values of the sound set; its hole at element 19 has the fill value.
+fn whole(set: &Path) -> Vec<i64> {
+    let out = set.with_file_name("whole.nc");
+    Recover::new().examine(set).unwrap().write(&out, &|_| {}).unwrap();
+    values(&out)
+}
+
+#[test]
+fn a_lost_subfile_costs_its_own_elements_and_they_are_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (set, out) = (dir.path().join("set.nc"), dir.path().join("first.nc"));
+    made(dir.path());
+    striae(&["recover", set.to_str().unwrap(), out.to_str().unwrap()]).assert().code(0);
+    let whole = whole(&set);
+    for (number, elements) in [(0, 10), (1, 6), (2, 7)] {
+        let path = set.with_extension(format!("nc.{number:04}"));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (report, lost) = check(&set, &whole);
+        assert_eq!(report["missing"], serde_json::json!([number]));
+        assert_eq!(lost, 3 * (elements + 1)); // and the hole, which the lost subfile may have had
+        assert_eq!(report["uncovered"][0]["hole"], false);
+        std::fs::write(&path, bytes).unwrap();
+    }
+}
+
+#[test]
+fn of_a_cut_subfile_all_before_the_cut_is_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path());
+    let set = dir.path().join("set.nc");
+    let whole = whole(&set);
+    let path = set.with_extension("nc.0002");
+    let bytes = std::fs::read(&path).unwrap();
+    let mut last = usize::MAX;
+    for len in (0..bytes.len()).step_by(23).chain([bytes.len() - 5]) {
+        std::fs::write(&path, &bytes[..len]).unwrap();
+        let (_, lost) = check(&set, &whole);
+        assert!(lost <= last, "{len}: {lost}");
+        last = lost;
+    }
+    assert_eq!(last, 1 + 3); // the last element, and the hole of three records
+}
+
+/// A table that another one proves is mended.
+#[test]
+fn a_wrong_table_costs_nothing_if_the_others_prove_it() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path());
+    let set = dir.path().join("set.nc");
+    let whole = whole(&set);
+    let path = set.with_extension("nc.0002");
+    let bytes = std::fs::read(&path).unwrap();
+    for (table, value) in [("D1.blob_start", 1_i64), ("D1.blob_count", 6), ("D1.blob_start", -1)] {
+        let file = File::open(&path).unwrap();
+        let at = file.variable(table).unwrap().begin() as usize + 8; // of the second blob
+        let mut damaged = bytes.clone();
+        damaged[at..at + 8].copy_from_slice(&value.to_be_bytes());
+        std::fs::write(&path, &damaged).unwrap();
+        let (report, lost) = check(&set, &whole);
+        assert!(report["damaged"][0]["error"].as_str().unwrap().contains(table), "{report}");
+        assert_eq!(lost, 3); // only the hole, as a list might have been lost
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    // The list of one blob: the other blobs are saved.
+    let at = File::open(&path).unwrap().variable("D1.lengths").unwrap().begin() as usize;
+    let mut damaged = bytes.clone();
+    damaged[at + 4..at + 8].copy_from_slice(&9_u32.to_be_bytes()); // of the second blob
+    std::fs::write(&path, &damaged).unwrap();
+    assert_eq!(check(&set, &whole).1, 3 * 5);
+}
+
+/// In HDF5 all blobs before the cut are saved.
+#[test]
+fn of_a_cut_hdf5_subfile_the_whole_blobs_are_saved() {
+    let (_dir, copy) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.h5"));
+    let sound = Recover::new().examine(&copy).unwrap();
+    let path = copy.with_extension("h5.0000");
+    let len = std::fs::metadata(&path).unwrap().len();
+    let mut last = sound.uncovered()[0].elements;
+    assert!(sound.is_complete());
+    for cut in [100, 3000, 9000] {
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(len - cut).unwrap();
+        let recovery = Recover::new().examine(&copy).unwrap();
+        assert!(!recovery.is_complete());
+        assert_eq!(recovery.damaged().len(), 1);
+        let lost = recovery.uncovered()[0].elements;
+        assert!(lost >= last);
+        last = lost;
+        let set = striae::blob::Set::open(&copy).unwrap();
+        let all_lost = set.decompositions().unwrap()[0].clone();
+        assert!(lost <= all_lost.nelems - all_lost.covered);
+    }
+    assert!(last > sound.uncovered()[0].elements);
+}
