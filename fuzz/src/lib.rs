@@ -8,6 +8,7 @@
 
 mod aligning;
 mod blob_opening;
+mod blob_verifying;
 pub mod bounded;
 mod converting;
 mod gsd_appending;
@@ -30,6 +31,7 @@ mod writing;
 
 pub use aligning::align_plan;
 pub use blob_opening::blob_open;
+pub use blob_verifying::blob_verify;
 pub use converting::sion_convert;
 pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
@@ -83,6 +85,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ffrecord_open", body: ffrecord_open },
     Target { name: "ffrecord_verify", body: ffrecord_verify },
     Target { name: "blob_open", body: blob_open },
+    Target { name: "blob_verify", body: blob_verify },
     Target { name: "cdf_open", body: cdf_open },
     Target { name: "cdf_write", body: cdf_write },
     Target { name: "cdf_verify", body: cdf_verify },
