@@ -1,8 +1,8 @@
 //! Lists every metadata field of a subfile, with its offset, bytes and value.
 
 use super::Flaw;
+use super::container::{Container, bytes_of, container, datasets};
 use super::grammar::order_of;
-use super::subfile::{Container, bytes_of, container, datasets};
 use crate::cdf;
 use crate::dump::{Each, Line};
 use crate::subject::Failed;

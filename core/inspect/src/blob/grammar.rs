@@ -1,7 +1,10 @@
 //! [`Grammar`]: the header of a subfile: what is canonical, and what describes the decompositions.
 
+pub use super::canonical::{
+    Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable,
+};
+
 use super::flaw::Flaw;
-use crate::cdf::values::swap;
 use crate::cdf::{self, Header};
 use crate::subject::Failed;
 use alloc::boxed::Box;
@@ -16,127 +19,11 @@ use striae_core::blob::names::{
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
 use striae_core::cdf::{Error, Type};
-use striae_core::endian::{ByteOrder, I32, I64, U32, U64};
+use striae_core::endian::{ByteOrder, U32, U64};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::FromBytes;
-
-/// An attribute, with its values in big-endian order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attribute {
-    /// The name.
-    pub name: Box<str>,
-    /// The type of the values.
-    pub nc_type: Type,
-    /// The values.
-    pub bytes: Box<[u8]>,
-}
-
-impl From<cdf::Attribute<'_>> for Attribute {
-    fn from(attribute: cdf::Attribute<'_>) -> Self {
-        let (nc_type, mut bytes) = (attribute.nc_type(), Box::from(attribute.bytes()));
-        if attribute.order() == ByteOrder::Little {
-            swap(&mut bytes, nc_type.size());
-        }
-        Self { name: attribute.name().into(), nc_type, bytes }
-    }
-}
-
-impl Attribute {
-    /// The values, if they are integers of 4 or 8 bytes and not negative.
-    fn integers(&self) -> Option<Vec<u64>> {
-        let of = |value: i64| u64::try_from(value).ok();
-        match self.nc_type {
-            Type::Int => {
-                let values = <[I32]>::ref_from_bytes(&self.bytes).ok()?;
-                values.iter().map(|value| of(value.get(ByteOrder::Big).into())).collect()
-            }
-            Type::Int64 => {
-                let values = <[I64]>::ref_from_bytes(&self.bytes).ok()?;
-                values.iter().map(|value| of(value.get(ByteOrder::Big))).collect()
-            }
-            _ => None,
-        }
-    }
-
-    fn integer(&self) -> Option<u64> {
-        match self.integers()?.as_slice() {
-            &[value] => Some(value),
-            _ => None,
-        }
-    }
-}
-
-/// A canonical dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dimension {
-    /// The name.
-    pub name: Box<str>,
-    /// 0 for the record dimension.
-    pub length: u64,
-}
-
-/// A canonical variable, as all subfiles have it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
-    /// The name.
-    pub name: Box<str>,
-    /// The type of the values.
-    pub nc_type: Type,
-    /// Indices of its canonical dimensions.
-    pub dims: Box<[u64]>,
-    /// Whether it has records.
-    pub is_record: bool,
-    /// Index of its decomposition.
-    pub decomposition: Option<usize>,
-    /// Values of the canonical array, of one record.
-    pub count: u64,
-}
-
-/// A decomposition, as all subfiles have it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decomposition {
-    /// Indices of its canonical dimensions.
-    pub dims: Box<[u64]>,
-    /// Elements of the canonical array.
-    pub total: u64,
-}
-
-/// What all subfiles of a set have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canonical {
-    /// The dimensions.
-    pub dims: Vec<Dimension>,
-    /// The variables.
-    pub variables: Vec<Variable>,
-    /// The decompositions, in order.
-    pub decompositions: Vec<Decomposition>,
-    /// The number of processes that wrote the set.
-    pub nprocs: u64,
-    /// The number of subfiles of the set.
-    pub nsubfiles: u64,
-}
-
-/// A variable in one subfile.
-#[derive(Debug, Clone, Copy)]
-pub struct Placed {
-    /// The values, or those of the first record; at offset 0 in a header without places.
-    pub values: Span,
-    /// The type of the values.
-    pub nc_type: Type,
-}
-
-/// The numbers of a decomposition in one subfile.
-#[derive(Debug, Clone)]
-pub struct Local {
-    /// The number of elements.
-    pub nelems: u64,
-    /// The largest number of requests of a blob.
-    pub max_nreqs: u64,
-    /// The variables, in the order of [`Part::VARIABLES`].
-    pub variables: [Placed; 5],
-}
 
 /// The header of a subfile.
 #[derive(Debug, Clone)]

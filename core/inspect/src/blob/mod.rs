@@ -8,6 +8,9 @@
 //! | [`mod@verify`] | checks a set, and reports everything that it finds |
 //! | [`map`] | decomposition maps |
 
+mod before;
+mod canonical;
+mod container;
 mod dump;
 mod finding;
 mod flaw;
@@ -15,6 +18,7 @@ pub mod grammar;
 pub mod map;
 pub mod sealed;
 pub mod subfile;
+mod tables;
 pub mod verify;
 
 pub use dump::dump;

@@ -1,51 +1,23 @@
 //! [`Subfile`]: where the blobs and the variables of a subfile are.
 
+pub use super::container::{Container, HDF5_MAGIC, container, is_blob};
+
+use super::before::Before;
+use super::container::parts;
 use super::flaw::Flaw;
-use super::grammar::{Canonical, Grammar, Local, Variable, numbers, order_of, read_header};
-use crate::subject::{Failed, read};
+use super::grammar::{Canonical, Grammar, Local};
+use super::tables::{TABLES, Tables};
+use crate::subject::Failed;
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
-use striae_core::blob::{Content, Error, Fixed, Part, Share, Walk, Width};
-use striae_core::cdf::{self, Layout, Type};
+use striae_core::blob::{Error, Share, Walk};
+use striae_core::cdf::{Layout, Type};
 use striae_core::endian::ByteOrder;
-use striae_core::hdf5;
-use striae_core::source::Fault;
 use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::{ReadAt, usize_to_u64};
-
-/// The most bytes of a header in HDF5: that of the largest case of E3SM-IO has 0.2 MB.
-const MOST: u64 = 1 << 26;
-
-/// The dataset with the header, and that with the blobs.
-const DATASETS: [&str; 2] = ["header_blob", "data_blob"];
-
-/// The first bytes of an HDF5 file.
-pub const HDF5_MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
-
-/// What a set is stored in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Container {
-    /// CDF-5 files: variable-centric.
-    Cdf,
-    /// HDF5 files: process-centric.
-    Hdf5,
-}
-
-impl Container {
-    /// The name in output for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cdf => "cdf",
-            Self::Hdf5 => "hdf5",
-        }
-    }
-}
 
 /// Where the requests of a decomposition are in a variable-centric subfile.
 #[derive(Debug, Clone, Copy)]
@@ -65,60 +37,6 @@ enum Places {
     Variables { begins: Box<[u64]>, recsize: u64, requests: Box<[Requests]> },
     /// For each blob its offset. The widths of the variables before each variable follow.
     Processes { starts: Box<[u64]>, order: ByteOrder, before: Before, is_stray: bool },
-}
-
-/// The bytes of the variables before each variable in a blob, and those of all variables.
-#[derive(Debug)]
-struct Before {
-    fixed: Box<[Fixed]>,
-    /// For each variable, for each decomposition.
-    elements: Box<[u64]>,
-    ndecompositions: usize,
-}
-
-impl Before {
-    fn new(
-        variables: &[Variable],
-        locals: &[Local],
-        numrecs: u64,
-        stray: bool,
-    ) -> Result<Self, Flaw> {
-        let ndecompositions = locals.len();
-        let mut memory = vec![0; ndecompositions];
-        let mut width = Width::new(&mut memory);
-        let (mut fixed, mut elements) = (Vec::new(), Vec::new());
-        for variable in variables {
-            fixed.push(width.fixed());
-            elements.extend_from_slice(width.elements());
-            let size = || Flaw::Size { name: variable.name.clone() };
-            let records = if variable.is_record { numrecs } else { 1 };
-            let len = variable.nc_type.size().checked_mul(records).ok_or_else(size)?;
-            let is_empty = |index: usize| locals.get(index).is_some_and(|local| local.nelems == 0);
-            let content = match variable.decomposition {
-                Some(index) if stray && !variable.is_record && is_empty(index) => {
-                    Content::Stray { len }
-                }
-                Some(decomposition) => Content::Elements { decomposition, len },
-                None => Content::Whole { len: len.checked_mul(variable.count).ok_or_else(size)? },
-            };
-            width.add(content).ok_or_else(size)?;
-        }
-        fixed.push(width.fixed());
-        elements.extend_from_slice(width.elements());
-        Ok(Self { fixed: fixed.into(), elements: elements.into(), ndecompositions })
-    }
-
-    /// What comes before a variable, or after the last one.
-    fn of(&self, variable: usize) -> Option<(Fixed, &[u64])> {
-        let first = variable.checked_mul(self.ndecompositions)?;
-        let elements = self.elements.get(first..first.checked_add(self.ndecompositions)?)?;
-        Some((*self.fixed.get(variable)?, elements))
-    }
-
-    /// What all variables have.
-    fn all(&self) -> (Fixed, &[u64]) {
-        self.of(self.fixed.len().saturating_sub(1)).unwrap_or_default()
-    }
 }
 
 /// Memory for values of which a subfile says how many there are.
@@ -203,76 +121,8 @@ pub struct Head {
     pub(super) gap: Span,
 }
 
-pub(super) fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
-    let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
-    read(store, span.offset(), &mut bytes)?;
-    Ok(bytes)
-}
-
 const fn format<E>(error: Error) -> DriveError<E, Flaw> {
     DriveError::Format(Flaw::Format(error))
-}
-
-/// The header of a file, its end, its byte order, and the blobs of an HDF5 file.
-type Parts = (crate::cdf::Header, u64, ByteOrder, Option<Span>);
-
-fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
-    if container(store)? == Container::Cdf {
-        let header = read_header(store, ByteOrder::Big)?;
-        let end = header.head().header_len;
-        return Ok((header, end, ByteOrder::Big, None));
-    }
-    let (header, data) = datasets(store)?;
-    if !header.fits(store.size().map_err(DriveError::Store)?) {
-        return Err(DriveError::Format(Flaw::Cut));
-    }
-    let end = header.end();
-    let header = bytes_of(store, header)?;
-    let order = order_of(&header);
-    let header = read_header(&header[..], order).map_err(Flaw::of_memory)?;
-    Ok((header, end, order, Some(data)))
-}
-
-/// The places of the header and of the blobs in an HDF5 file.
-pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, Flaw>> {
-    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
-    let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
-    let mut find = |name: &'static str| {
-        let array = match reader.dataset(name.as_bytes(), &mut memory) {
-            // The blobs before the end of the file are there: the search for blobs says what is not.
-            Err(DriveError::Format(Fault::Format(hdf5::Error::OutOfFile {
-                offset, end, ..
-            }))) => {
-                return Span::between(offset, end).ok_or(DriveError::Format(Flaw::Cut));
-            }
-            array => array.map_err(Flaw::of_hdf5)?,
-        };
-        Ok(array.ok_or(DriveError::Format(Flaw::NoDataset { name }))?.values)
-    };
-    let [header, data] = DATASETS;
-    let (header, data) = (find(header)?, find(data)?);
-    if header.len() > MOST {
-        return Err(DriveError::Format(Flaw::Cut));
-    }
-    Ok((header, data))
-}
-
-/// The container of a file: HDF5 if it starts like one.
-///
-/// # Errors
-/// An error of the store.
-pub fn container<S: ReadAt>(store: &S) -> Result<Container, Failed<S, Flaw>> {
-    let mut magic = [0; HDF5_MAGIC.len()];
-    let len = store.size().map_err(DriveError::Store)?;
-    if len >= usize_to_u64(magic.len()) {
-        read(store, 0, &mut magic)?;
-    }
-    Ok(if magic == HDF5_MAGIC { Container::Hdf5 } else { Container::Cdf })
-}
-
-/// Whether a file has the header of a subfile.
-pub fn is_blob<S: ReadAt>(store: &S) -> bool {
-    parts(store).is_ok_and(|(header, ..)| super::grammar::has_attributes(&header))
 }
 
 impl Head {
@@ -587,111 +437,4 @@ fn blobs_in(len: u64, nblobs: u64, least: u64) -> Result<usize, Flaw> {
     let most = len.checked_div(least).unwrap_or(0).min(u32::MAX.into());
     let fits = usize::try_from(nblobs).ok().filter(|_| nblobs <= most);
     fits.ok_or(Flaw::Size { name: "nblobs".into() })
-}
-
-/// The tables of a decomposition in a variable-centric subfile: `nreqs`, `blob_start` and
-/// `blob_count` of each blob.
-struct Tables([Vec<i64>; 3]);
-
-/// A table in [`Tables`].
-const TABLES: [Part; 3] = [Part::Nreqs, Part::BlobStart, Part::BlobCount];
-
-impl Tables {
-    /// Reads the tables.
-    fn read<S: ReadAt>(store: &S, local: &Local) -> Result<Self, Failed<S, Flaw>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let [nreqs, start, count, ..] = local.variables;
-        let mut tables = Self([Vec::new(), Vec::new(), Vec::new()]);
-        for (placed, table) in [nreqs, start, count].into_iter().zip(&mut tables.0) {
-            let span = placed.values;
-            if !span.fits(file_len) {
-                let (offset, end) = (span.offset(), span.end());
-                return Err(DriveError::Format(Flaw::Cdf(cdf::Error::OutOfFile {
-                    offset,
-                    end,
-                    file_len,
-                })));
-            }
-            let bytes = bytes_of(store, span)?;
-            let of = |value: Result<u64, i64>| value.map_or_else(|value| value, u64::cast_signed);
-            table.extend(numbers(&bytes, placed.nc_type, ByteOrder::Big).map(of));
-        }
-        Ok(tables)
-    }
-
-    /// The numbers of elements that follow from `blob_start`, if it is in order.
-    fn counts_by_starts(&self, nelems: u64) -> Option<Vec<u64>> {
-        let [_, starts, _] = &self.0;
-        let starts = starts.iter().map(|&start| u64::try_from(start).ok());
-        let mut starts: Vec<_> = starts.collect::<Option<_>>()?;
-        starts.push(nelems);
-        let is_first = starts.first() == Some(&0);
-        let mut pairs = starts.iter().zip(starts.iter().skip(1));
-        let counts = pairs.by_ref().map(|(start, next)| next.checked_sub(*start));
-        counts.collect::<Option<_>>().filter(|_| is_first)
-    }
-
-    /// The shares of the blobs, which are stored to `into`. The tables say each number twice: if
-    /// the numbers of elements do not add up and the sums are in order, the sums count.
-    fn shares<'a>(
-        &self,
-        index: usize,
-        local: &Local,
-        into: impl Iterator<Item = &'a mut Share>,
-        judge: Judge<'_>,
-    ) -> Result<(), Error> {
-        let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
-        let id = id.unwrap_or(NonZeroU32::MAX);
-        let [nreqs, starts, counts] = &self.0;
-        let sum = counts
-            .iter()
-            .try_fold(0_u64, |sum, &count| sum.checked_add(u64::try_from(count).ok()?));
-        let proven = match sum == Some(local.nelems) {
-            true => None,
-            false => self.counts_by_starts(local.nelems),
-        };
-        let mut check = |part, blob, value: i64, max| match u64::try_from(value) {
-            Err(_) => judge(Error::Negative { id, part, blob, value }).map(|()| 0),
-            Ok(value) if value > max => {
-                judge(Error::TooLarge { id, part, blob, value, max }).map(|()| 0)
-            }
-            Ok(value) => Ok(value),
-        };
-        let [nreqs_part, start_part, count_part] = TABLES;
-        let (mut start, mut errors) = (0_u64, Vec::new());
-        let rows = nreqs.iter().zip(starts).zip(counts);
-        for (blob, (share, ((&nreqs, &begin), &count))) in (0..).zip(into.zip(rows)) {
-            let nreqs = check(nreqs_part, blob, nreqs, local.max_nreqs)?;
-            let left = local.nelems.saturating_sub(start);
-            let place = usize::try_from(blob).unwrap_or(usize::MAX);
-            let count = match proven.as_ref().and_then(|proven| proven.get(place)) {
-                None => check(count_part, blob, count, left)?,
-                Some(&expected) => {
-                    if u64::try_from(count) != Ok(expected) {
-                        errors.push((count_part, blob, count, expected));
-                    }
-                    expected
-                }
-            };
-            let mut count = count;
-            if u64::try_from(begin) != Ok(start) {
-                errors.push((start_part, blob, begin, start));
-                if proven.is_none() && sum != Some(local.nelems) {
-                    count = 0; // neither number is proven
-                }
-            }
-            *share = Share { nreqs, start, count };
-            start = start.saturating_add(count);
-        }
-        for (part, blob, value, expected) in errors {
-            judge(match u64::try_from(value) {
-                Ok(value) => Error::Differs { id, part, blob, value, expected },
-                Err(_) => Error::Negative { id, part, blob, value },
-            })?;
-        }
-        match start == local.nelems {
-            true => Ok(()),
-            false => judge(Error::Elements { id, found: start, nelems: local.nelems }),
-        }
-    }
 }

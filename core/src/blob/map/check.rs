@@ -38,9 +38,9 @@ impl Fault {
 
 /// Yields the faults of a decomposition in the order of their offsets.
 ///
-/// The requests are [`Run`]s whose `place.subfile` and `place.blob` are the rank and whose `place.position` is the
-/// number of the request in the rank's list. Each request is named as the second one of at most one
-/// overlap, so there are at most four faults for each request.
+/// The requests are [`Run`]s whose `place.subfile` and `place.blob` are the rank and whose
+/// `place.position` is the number of the request in the rank's list. Each request is named as the
+/// second one of at most one overlap, so there are at most four faults for each request.
 #[derive(Debug)]
 pub struct Faults<'r> {
     grid: Grid,

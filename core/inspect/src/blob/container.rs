@@ -1,0 +1,110 @@
+//! The containers of subfiles: where the header and the blobs are.
+
+use super::flaw::Flaw;
+use super::grammar::{has_attributes, order_of, read_header};
+use crate::subject::{Failed, read};
+use alloc::vec;
+use alloc::vec::Vec;
+use striae_core::endian::ByteOrder;
+use striae_core::hdf5;
+use striae_core::source::Fault;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// The most bytes of a header in HDF5: that of the largest case of E3SM-IO has 0.2 MB.
+const MOST: u64 = 1 << 26;
+
+/// The dataset with the header, and that with the blobs.
+const DATASETS: [&str; 2] = ["header_blob", "data_blob"];
+
+/// The first bytes of an HDF5 file.
+pub const HDF5_MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// What a set is stored in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// CDF-5 files: variable-centric.
+    Cdf,
+    /// HDF5 files: process-centric.
+    Hdf5,
+}
+
+impl Container {
+    /// The name in output for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cdf => "cdf",
+            Self::Hdf5 => "hdf5",
+        }
+    }
+}
+
+pub(super) fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
+    let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
+    read(store, span.offset(), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The header of a file, its end, its byte order, and the blobs of an HDF5 file.
+pub(super) type Parts = (crate::cdf::Header, u64, ByteOrder, Option<Span>);
+
+pub(super) fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
+    if container(store)? == Container::Cdf {
+        let header = read_header(store, ByteOrder::Big)?;
+        let end = header.head().header_len;
+        return Ok((header, end, ByteOrder::Big, None));
+    }
+    let (header, data) = datasets(store)?;
+    if !header.fits(store.size().map_err(DriveError::Store)?) {
+        return Err(DriveError::Format(Flaw::Cut));
+    }
+    let end = header.end();
+    let header = bytes_of(store, header)?;
+    let order = order_of(&header);
+    let header = read_header(&header[..], order).map_err(Flaw::of_memory)?;
+    Ok((header, end, order, Some(data)))
+}
+
+/// The places of the header and of the blobs in an HDF5 file.
+pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, Flaw>> {
+    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
+    let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
+    let mut find = |name: &'static str| {
+        let array = match reader.dataset(name.as_bytes(), &mut memory) {
+            // The blobs before the end of the file are there: the search for blobs says what is not.
+            Err(DriveError::Format(Fault::Format(hdf5::Error::OutOfFile {
+                offset, end, ..
+            }))) => {
+                return Span::between(offset, end).ok_or(DriveError::Format(Flaw::Cut));
+            }
+            array => array.map_err(Flaw::of_hdf5)?,
+        };
+        Ok(array.ok_or(DriveError::Format(Flaw::NoDataset { name }))?.values)
+    };
+    let [header, data] = DATASETS;
+    let (header, data) = (find(header)?, find(data)?);
+    if header.len() > MOST {
+        return Err(DriveError::Format(Flaw::Cut));
+    }
+    Ok((header, data))
+}
+
+/// The container of a file: HDF5 if it starts like one.
+///
+/// # Errors
+/// An error of the store.
+pub fn container<S: ReadAt>(store: &S) -> Result<Container, Failed<S, Flaw>> {
+    let mut magic = [0; HDF5_MAGIC.len()];
+    let len = store.size().map_err(DriveError::Store)?;
+    if len >= usize_to_u64(magic.len()) {
+        read(store, 0, &mut magic)?;
+    }
+    Ok(if magic == HDF5_MAGIC { Container::Hdf5 } else { Container::Cdf })
+}
+
+/// Whether a file has the header of a subfile.
+pub fn is_blob<S: ReadAt>(store: &S) -> bool {
+    parts(store).is_ok_and(|(header, ..)| has_attributes(&header))
+}
