@@ -11,7 +11,7 @@ use core::fmt;
 use core::num::NonZeroU32;
 use striae_core::blob::find::Run;
 use striae_core::blob::map::Request;
-use striae_core::blob::{Error, Name};
+use striae_core::blob::{Error, Name, raw};
 
 /// A finding in a blob set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -312,6 +312,25 @@ findings! {
     |facts| Facts { blob: Some(*first), ..facts.count(*count) },
     |f| write!(f, "{} from blob {first} on: nothing says where it is", Count(*count, "blob"));
 
+    /// One copy of the seal is damaged; the other one is used.
+    Note "seal_copy" SealCopy {
+        /// The damage.
+        error: Error,
+    }
+    |facts| Facts { kind: facts.kind, ..table_facts(error) },
+    |f| write!(f, "a copy of the seal is damaged: {error}");
+
+    /// The seal has fewer records than the subfile: the others were written by a program that does
+    /// not know seals, and are not checked.
+    Note "unsealed" Unsealed {
+        /// The number of records in the seal.
+        value: u64,
+        /// That of the subfile.
+        usual: u64,
+    }
+    |facts| Facts { usual: Some(format!("{usual}")), ..facts.value(*value) },
+    |f| write!(f, "the seal has {}, the subfile has {usual}", Count(*value, "record"));
+
     /// The set was written from the map by the sum of `fill_starts`, as E3SM-IO does without `-u`:
     /// its elements are not those that the map gives to the processes.
     Note "fill_starts" FillStarts {}
@@ -428,6 +447,9 @@ error_facts! {
     "dimids" Dimids { ref name } |facts| facts.text(name);
     /// The attribute `decomposition_ID` of a variable is no decomposition.
     "decomposition_id" DecompositionId { ref name } |facts| facts.text(name);
+    /// A blob of a variable is not as it was sealed.
+    "blob_checksum" NotAsSealed { ref name, blob, stored, computed }
+        |facts| Facts { blob: Some(blob.into()), ..facts.text(name).crcs(stored, computed) };
     /// The subfile does not have what the other subfiles have: it belongs to another set.
     "other_set" OtherSet { what } |facts| facts.text(what);
 }
@@ -463,6 +485,12 @@ error_facts! {
     /// The data end inside a blob.
     "blob_cut" Cut { blob, end, data_end }
         |facts| Facts { blob: Some(blob.into()), ..facts }.value(data_end).min(end);
+    /// The header is not as it was sealed, or all copies of the seal are damaged.
+    "checksum" Checksum { field, offset, stored, computed }
+        |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
+    /// A number in the seal is not that of the file.
+    "not_as_sealed" Sealed { field, offset, value, expected }
+        |facts| facts.field(raw::TABLES, field, offset).value(value).expected(expected);
     /// A blob is larger than any file.
     "blob_size" Size { blob } |facts| Facts { blob: Some(blob.into()), ..facts };
 }

@@ -388,3 +388,53 @@ fn dump_and_map_show_subfiles_of_both_containers() {
         serde_json::from_slice(&output(&["map", "--json", set.to_str().unwrap()])).unwrap();
     assert_eq!(picture["files"].as_array().unwrap().len(), 3);
 }
+
+/// Packs a sealed set of one subfile.
+fn sealed(dir: &Path, ending: &str) -> PathBuf {
+    let golden = golden_dir().join("f5h_n5_s1");
+    let path = dir.join(format!("set.{ending}"));
+    let paths = [
+        golden_dir().join("../map/map_f_holes_5p.nc"),
+        golden.join("blob_h1.nc.0000"),
+        path.clone(),
+        golden.join("can_h1.nc"),
+    ];
+    let [map, like, out, canonical] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let container = if ending == "nc" { "cdf" } else { "hdf5" };
+    let args = ["pack", "--format", "blob", "--seal", "--container", container, "--map", map];
+    output(&[&args[..], &["--like", like, out, canonical]].concat());
+    path
+}
+
+#[test]
+fn a_changed_value_of_a_sealed_set_is_found_with_its_blob() {
+    for ending in ["nc", "h5"] {
+        let dir = tempfile::tempdir().unwrap();
+        let set = sealed(dir.path(), ending);
+        let (summary, findings) = verify_by(&set, None);
+        assert_eq!((summary.damage, summary.sealed), (0, 1), "{:?}", texts(&findings));
+        assert_eq!(summary.data.checked, summary.data.bytes);
+        assert_eq!(summary.data.verdict(0), "sound");
+        let path = set.with_extension(format!("{ending}.0000"));
+        let whole = std::fs::read(&path).unwrap();
+        // The last byte is of the last record, and in HDF5 of the last blob.
+        let at = whole.len() - 1;
+        patch(&path, at, &[whole[at] ^ 1]);
+        let findings = verify(&set);
+        let damage: Vec<_> =
+            findings.iter().filter(|one| one.severity == Severity::Damage).collect();
+        assert_eq!(damage.len(), 1, "{findings:?}");
+        let facts = damage[0].facts();
+        assert_eq!(facts.kind, "blob_checksum");
+        assert!(facts.stored.is_some() && facts.stored != facts.computed);
+        if ending == "h5" {
+            assert_eq!(facts.blob, Some(4));
+        }
+        std::fs::write(&path, &whole).unwrap();
+        // An attribute of the header.
+        let title = position(&path, b"title") + 8 + 12;
+        patch(&path, title, b"#");
+        let kinds = kinds(&verify(&set));
+        assert!(kinds.iter().any(|(kind, _)| *kind == "checksum"), "{kinds:?}");
+    }
+}

@@ -7,15 +7,18 @@
 //! |---|---|
 //! | `requests` | the elements of blobs: in the array, in order, each in one blob |
 //! | `copies` | variables that are not decomposed: the same values in each subfile |
+//! | `seals` | headers, tables and values against the seals of subfiles |
 //! | `of_map` | the elements against a decomposition map |
 //!
 //! The memory is that of the headers and tables of all subfiles, of the requests of one
 //! decomposition, 32 bytes each, and of 1 MiB. With a map, all requests are kept, 16 bytes each.
-//! The lengths of the files bound the time. Values of decomposed variables are not read.
+//! The lengths of the files bound the time. Values of decomposed variables are
+//! read only if the subfile is sealed.
 
 mod copies;
 mod of_map;
 mod requests;
+mod seals;
 
 use super::finding::{FindingKind, SetFinding};
 use super::grammar::{Attribute, Grammar};
@@ -53,6 +56,8 @@ pub struct Summary {
     pub subfiles: u64,
     /// Number of subfiles of the set, as its header says.
     pub nsubfiles: u64,
+    /// Number of these subfiles that have a seal.
+    pub sealed: u64,
     /// Number of blobs in these subfiles.
     pub blobs: u64,
     /// Number of decompositions.
@@ -225,8 +230,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let first = usize_to_u64(subfile.found);
             report.add(FindingKind::LostBlobs { first, count: lost }.into());
         }
+        let checked = Self::seal(&store, &subfile, set, report);
         self.members.push(Member { number, subfile, max_nreqs });
-        Ok(())
+        checked
     }
 
     /// Compares the numbers of records and of blobs.
