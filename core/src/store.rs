@@ -1,18 +1,25 @@
 //! Stores: bytes that are read and written by offset.
 //!
-//! striae needs only [`ReadAt`] and [`WriteAt`] of a file, a flash chip or a block of memory. Byte
-//! slices are stores. [`SeekStore`] turns anything with `embedded_io`'s `Read` and `Seek` into a
-//! store. The adapter crates add files.
+//! striae needs only [`ReadAt`] and [`WriteAt`] of a file, a card or a block of memory. Byte slices
+//! are stores. [`BlockStore`] is a store on a device of blocks, such as an SD card. [`SeekStore`]
+//! turns anything with `embedded_io`'s `Read` and `Seek` into a store. The adapter crates add
+//! files.
 //!
 //! With the feature `async` there are asynchronous stores, `AsyncReadAt` and `AsyncWriteAt`.
-//! [`SeekStore`] also accepts `embedded_io_async`'s traits, and `Ready` turns any store into an
-//! asynchronous one.
+//! [`SeekStore`] also accepts `embedded_io_async`'s traits, [`BlockStore`] an `AsyncBlockDevice`,
+//! and `Ready` turns any store or device into an asynchronous one.
 
 #[cfg(feature = "async")]
 mod asynch;
+mod block;
 
 #[cfg(feature = "async")]
-pub use asynch::{AsyncReadAt, AsyncWriteAt, Ready};
+pub use {
+    asynch::{AsyncReadAt, AsyncWriteAt, Ready},
+    block::AsyncBlockDevice,
+};
+
+pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
 
 use core::cell::RefCell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};

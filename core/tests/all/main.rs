@@ -15,6 +15,7 @@
 
 mod align;
 mod blob;
+mod block_store;
 mod cdf;
 mod ffrecord;
 mod golden;

@@ -7,7 +7,9 @@ use striae_core::endian::{ByteOrder, I32, I64, U64};
 use striae_core::field::FieldId;
 use striae_core::span::{Span, round_up};
 use striae_core::step::{Machine, Step, drive};
-use striae_core::store::{ReadAt, SeekStore, WriteAt, usize_to_u64};
+use striae_core::store::{
+    BlockStore, Cached, ReadAt, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
+};
 
 fn order(big: bool) -> ByteOrder {
     if big { ByteOrder::Big } else { ByteOrder::Little }
@@ -76,6 +78,27 @@ entries! {
         store.set_size(len)?;
         store.sync()?;
         Ok(store.size()?)
+    }
+
+    fn gate_block_store(bytes, offset: u64, len: u64, first: u64, end: u64) {
+        let card = StoreBlocks(Host { file: 0 });
+        let mut store = BlockStore::<_, _>::partition(card, [Cached::EMPTY; 2], first..end)?;
+        store.write_all_at(offset, bytes)?;
+        store.set_size(len)?;
+        store.order()?;
+        store.sync()?;
+        let n = store.read_at(offset, bytes)?;
+        core::hint::black_box(store.device());
+        Ok(store.size()? ^ usize_to_u64(n))
+    }
+
+    fn gate_block_store_of_4096(bytes, offset: u64) {
+        let card = StoreBlocks(Host { file: 0 });
+        let mut store = BlockStore::<_, _, 4096>::new(card, [Cached::EMPTY; 1])?;
+        store.write_all_at(offset, bytes)?;
+        store.sync()?;
+        core::hint::black_box(store.into_inner());
+        Ok(0)
     }
 
     fn gate_drive(bytes, offset: u64, need: usize, want: u64) {

@@ -2,8 +2,12 @@
 
 use embedded_io::{ErrorKind, ErrorType, ReadExactError, SeekFrom};
 use embedded_io_async::{Read, Seek, Write};
-use striae_core::store::{AsyncReadAt, AsyncWriteAt, FixedSize, Ready, SeekStore, SeekStoreError};
-use striae_kit::waiting::Waits;
+use striae_core::store::{
+    AsyncReadAt, AsyncWriteAt, BlockStore, BlockStoreError, Cached, FixedSize, Ready, SeekStore,
+    SeekStoreError, StoreBlocks,
+};
+use striae_kit::power::PowerStore;
+use striae_kit::waiting::{Slow, Waits};
 
 /// A card of 100 bytes that is waited for: short reads and writes, no seek behind the end.
 #[derive(Debug)]
@@ -134,4 +138,62 @@ fn a_store_that_is_ready_needs_no_waiting() {
     assert_eq!(waits.run(work), Some(Err(FixedSize { len: 4, wanted: 5 })));
     assert_eq!(waits.count(), 0);
     assert_eq!(store.0, b"\0ab\0");
+}
+
+/// Writes through a cache of two blocks, each of which is dropped once while it waits; what is then
+/// written again is there, and nothing else.
+#[test]
+fn a_block_store_keeps_what_was_written_when_futures_are_dropped() {
+    for drop_at in 0..40 {
+        let (waits, device) = (Waits::new(7), PowerStore::new(&[1; 8 * 512]));
+        let card = StoreBlocks(Slow::new(device.clone(), &waits));
+        let store = BlockStore::<_, _>::partition_async(card, [Cached::EMPTY; 2], 1..7);
+        let mut store = waits.run(store).unwrap().unwrap();
+        let mut model = vec![1; 6 * 512];
+        for step in 0..24_u8 {
+            let (at, len) = (usize::from(step) * 977 % 2400, 1 + usize::from(step % 3) * 300);
+            let (at, len) = if step % 8 == 7 { (512, 1024) } else { (at, len) };
+            let bytes = vec![step + 2; len];
+            let offset = u64::try_from(at).unwrap();
+            waits.drop_at(waits.count() + drop_at % 13);
+            match waits.run(store.write_all_at(offset, &bytes)) {
+                Some(written) => written.unwrap(),
+                None => waits.run(store.write_all_at(offset, &bytes)).unwrap().unwrap(),
+            }
+            model[at..at + len].copy_from_slice(&bytes);
+            let mut read = vec![0; 700];
+            waits.drop_at(waits.count() + drop_at % 5);
+            match waits.run(store.read_exact_at(300, &mut read)) {
+                Some(done) => done.unwrap(),
+                None => waits.run(store.read_exact_at(300, &mut read)).unwrap().unwrap(),
+            }
+            assert_eq!(read, model[300..1000], "{drop_at} {step}");
+            if step % 5 == 4 {
+                waits.drop_at(waits.count() + drop_at % 7);
+                if waits.run(store.sync()).is_none() {
+                    waits.run(store.sync()).unwrap().unwrap();
+                }
+                assert_eq!(device.live()[512..7 * 512], model, "{drop_at} {step}");
+            }
+        }
+        let live = device.live();
+        assert_eq!((&live[..512], &live[7 * 512..]), (&[1; 512][..], &[1; 512][..]));
+    }
+}
+
+#[test]
+fn a_block_store_has_a_fixed_size_and_says_when_it_is_busy() {
+    let (waits, device) = (Waits::new(3), PowerStore::new(&[1; 4 * 512]));
+    let card = StoreBlocks(Slow::new(device, &waits));
+    let store = BlockStore::<_, _>::new_async(card, [Cached::EMPTY; 1]);
+    let mut store = waits.run(store).unwrap().unwrap();
+    assert_eq!(got!(waits, AsyncReadAt::size(&store)), Ok(2048));
+    let fixed = BlockStoreError::FixedSize { len: 2048, wanted: 2049 };
+    assert_eq!(got!(waits, store.set_size(2049)), Err(fixed));
+    assert_eq!(got!(waits, store.write_all_at(2048, b"x")), Err(fixed));
+    assert_eq!(got!(waits, AsyncReadAt::read_at(&store, 2048, &mut [0; 3])), Ok(0));
+    let outside = BlockStoreError::Outside { end: 5, blocks: 4 };
+    let ready = Ready(StoreBlocks(PowerStore::new(&[1; 4 * 512])));
+    let made = BlockStore::<_, _>::partition_async(ready, [Cached::EMPTY; 1], 0..5);
+    assert_eq!(waits.run(made).unwrap().unwrap_err(), outside);
 }

@@ -1,0 +1,559 @@
+//! Stores made of devices that are read and written in whole blocks.
+
+#[cfg(feature = "async")]
+mod asynch;
+
+#[cfg(feature = "async")]
+pub use asynch::AsyncBlockDevice;
+
+use super::{ReadAt, WriteAt, copy_front, usize_to_u64};
+use crate::step::DriveError;
+use core::cell::RefCell;
+use core::convert::Infallible;
+use core::num::NonZeroU64;
+use core::ops::Range;
+use embedded_io::ErrorKind;
+
+/// A device that is read and written in whole blocks of `B` bytes, such as an SD card.
+///
+/// A device for [`BlockStore`] takes a few lines:
+///
+/// ```
+/// use core::convert::Infallible;
+/// use striae_core::store::BlockDevice;
+///
+/// struct Ram([[u8; 512]; 64]);
+///
+/// impl BlockDevice for Ram {
+///     type Error = Infallible;
+///     fn blocks(&mut self) -> Result<u64, Infallible> {
+///         Ok(64)
+///     }
+///     fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
+///         for (to, from) in bytes.chunks_mut(512).zip(&self.0[first as usize..]) {
+///             to.copy_from_slice(from);
+///         }
+///         Ok(())
+///     }
+///     fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Infallible> {
+///         for (from, to) in bytes.chunks(512).zip(&mut self.0[first as usize..]) {
+///             to.copy_from_slice(from);
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait BlockDevice<const B: usize = 512> {
+    /// The device's own error.
+    type Error: embedded_io::Error + 'static;
+
+    /// The number of blocks.
+    ///
+    /// # Errors
+    /// The device's own error.
+    fn blocks(&mut self) -> Result<u64, Self::Error>;
+
+    /// Fills `bytes`, a whole number of blocks, from block `first` on.
+    ///
+    /// # Errors
+    /// The device's own error.
+    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Writes `bytes`, a whole number of blocks, from block `first` on. No byte of another block
+    /// may change, also if the power is cut.
+    ///
+    /// # Errors
+    /// The device's own error. Some of the blocks may have been written.
+    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Makes all earlier writes durable. The default is for devices whose writes are durable when
+    /// they return.
+    ///
+    /// # Errors
+    /// The device's own error. A device whose next success would not cover the earlier writes must
+    /// keep failing, as [`WriteAt::sync`] says.
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
+    type Error = D::Error;
+
+    fn blocks(&mut self) -> Result<u64, D::Error> {
+        (**self).blocks()
+    }
+
+    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
+        (**self).read_blocks(first, bytes)
+    }
+
+    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
+        (**self).write_blocks(first, bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), D::Error> {
+        (**self).flush()
+    }
+}
+
+/// A store as a device of its whole blocks. A [`BlockStore`] of it is a cache for a store whose
+/// small writes are expensive, such as a file on a FAT card
+/// ([`SeekStore`](crate::store::SeekStore)). The store must have its full length before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoreBlocks<S: ?Sized>(pub S);
+
+impl<const B: usize, S: WriteAt + ?Sized> BlockDevice<B> for StoreBlocks<S> {
+    type Error = DriveError<S::Error, Infallible>;
+
+    fn blocks(&mut self) -> Result<u64, Self::Error> {
+        self.0.size().map(|len| len / block_len::<B>()).map_err(DriveError::Store)
+    }
+
+    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        crate::step::read_exact(&self.0, offset_of::<B>(first), bytes)
+    }
+
+    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.0.write_all_at(offset_of::<B>(first), bytes).map_err(DriveError::Store)
+    }
+
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        self.0.sync().map_err(DriveError::Store)
+    }
+}
+
+/// The length of a block. A length that is not a power of two from 512 to 4096 does not compile.
+const fn block_len<const B: usize>() -> NonZeroU64 {
+    const { assert!(B.is_power_of_two() && B >= 512 && B <= 4096) }
+    match B {
+        512 => NonZeroU64::MIN.saturating_add(511),
+        1024 => NonZeroU64::MIN.saturating_add(1023),
+        2048 => NonZeroU64::MIN.saturating_add(2047),
+        _ => NonZeroU64::MIN.saturating_add(4095),
+    }
+}
+
+/// The offset of a block that the device has.
+const fn offset_of<const B: usize>(number: u64) -> u64 {
+    number.saturating_mul(block_len::<B>().get())
+}
+
+/// Memory for one block in the cache of a [`BlockStore`].
+#[derive(Debug, Clone)]
+pub struct Cached<const B: usize = 512> {
+    /// The number of the block, or [`NOTHING`].
+    number: u64,
+    /// Whether it differs from the block on the device.
+    is_dirty: bool,
+    /// The time of the last use.
+    used: u32,
+    bytes: [u8; B],
+}
+
+/// The number of no block.
+const NOTHING: u64 = u64::MAX;
+
+impl<const B: usize> Cached<B> {
+    /// Memory without a block.
+    pub const EMPTY: Self = Self { number: NOTHING, is_dirty: false, used: 0, bytes: [0; B] };
+}
+
+/// A store made of the blocks of a device, or of a partition of it, with a write-back cache.
+///
+/// Writes go to the cache. [`sync`](WriteAt::sync) writes all changed blocks and then
+/// [flushes](BlockDevice::flush) the device, so a writer's order of writes and syncs holds on the
+/// device. What is not synced when the power goes may be lost in part. Before the store is dropped,
+/// it must be synced, as all writers do when they commit or close.
+///
+/// `memory` is the cache: `[Cached::EMPTY; 1]`, or a longer array, or a borrowed slice. One block is
+/// enough for a logger. Each further block saves reads. Whole blocks that are read or written at
+/// once do not go through the cache.
+///
+/// The size of the store is fixed.
+///
+/// ```
+/// use striae_core::gsd::{Attributes, ChunkType, Logger};
+/// use striae_core::store::{BlockStore, Cached};
+/// # use striae_core::store::StoreBlocks;
+/// # let mut bytes = vec![0xFF_u8; 1 << 20];
+/// # let card = StoreBlocks(bytes.as_mut_slice());
+/// let store = BlockStore::<_, _>::partition(card, [Cached::EMPTY; 1], 64..2048)?;
+/// let about = Attributes { application: "probe 1.0", align: 512, ..Attributes::default() };
+/// let mut log = Logger::<_, 4>::open_or_create(store, &about)?;
+/// let temperature = log.name("temperature")?;
+/// log.chunk(temperature, ChunkType::F32, 1, &21.5_f32.to_le_bytes())?;
+/// log.end_frame()?; // it is safe
+/// # assert_eq!(bytes[64 * 512..][..8], *b"\xDF\x65\xDF\x65\xDF\x65\xDF\x65");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct BlockStore<D, M, const B: usize = 512>(RefCell<Blocks<D, M, B>>);
+
+#[derive(Debug)]
+struct Blocks<D, M, const B: usize> {
+    device: D,
+    cache: Cache<M, B>,
+    /// The first block of the partition.
+    first: u64,
+    /// The number of blocks of the partition.
+    count: u64,
+}
+
+/// Why a [`BlockStore`] failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum BlockStoreError<E> {
+    /// The device failed.
+    Device(E),
+    /// The partition begins or ends after the last block of the device.
+    Outside {
+        /// The end of the partition: a block number.
+        end: u64,
+        /// The number of blocks of the device.
+        blocks: u64,
+    },
+    /// A write, or the length that was asked for, ends at `wanted`; the store has a fixed size.
+    FixedSize {
+        /// The length of the store in bytes.
+        len: u64,
+        /// The length that was needed.
+        wanted: u64,
+    },
+    /// The cache has no block.
+    NoCache,
+    /// The store is in use by another call that has not ended.
+    Busy,
+}
+
+impl<E: core::fmt::Display> core::fmt::Display for BlockStoreError<E> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Device(error) => error.fmt(f),
+            Self::Outside { end, blocks } => {
+                write!(f, "the partition ends at block {end}, must end at {blocks} or before")
+            }
+            Self::FixedSize { len, wanted } => {
+                write!(f, "a store of {len} bytes cannot become one of {wanted}")
+            }
+            Self::NoCache => f.write_str("the cache has no block, must have at least one"),
+            Self::Busy => f.write_str("the store is in use"),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for BlockStoreError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Device(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl<E: embedded_io::Error + 'static> embedded_io::Error for BlockStoreError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Device(error) => error.kind(),
+            Self::Outside { .. } | Self::NoCache => ErrorKind::InvalidInput,
+            Self::FixedSize { .. } => ErrorKind::OutOfMemory,
+            Self::Busy => ErrorKind::Other,
+        }
+    }
+}
+
+/// A part of a read or write: whole blocks, or a part of one.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// The block in which it begins, counted from the start of the partition.
+    number: u64,
+    /// Its place in the block.
+    within: usize,
+    len: usize,
+    is_whole: bool,
+}
+
+impl Piece {
+    /// The first piece of `len` bytes at `offset`.
+    fn first<const B: usize>(offset: u64, len: usize) -> Self {
+        let within = offset % block_len::<B>();
+        let within = usize::try_from(within).unwrap_or(0);
+        let number = offset / block_len::<B>();
+        match within == 0 && len >= B {
+            true => {
+                let rest = usize_to_u64(len) % block_len::<B>();
+                let len = len.saturating_sub(usize::try_from(rest).unwrap_or(0));
+                Self { number, within, len, is_whole: true }
+            }
+            false => {
+                let len = B.saturating_sub(within).min(len);
+                Self { number, within, len, is_whole: false }
+            }
+        }
+    }
+
+    /// Its bytes of the block.
+    fn range(&self) -> Range<usize> {
+        self.within..self.within.saturating_add(self.len)
+    }
+}
+
+impl<D, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
+    /// The store of `range` of a device that has `blocks` blocks.
+    fn of<E>(
+        device: D,
+        mut memory: M,
+        range: Range<u64>,
+        blocks: u64,
+    ) -> Result<Self, BlockStoreError<E>> {
+        if memory.as_mut().is_empty() {
+            return Err(BlockStoreError::NoCache);
+        }
+        if range.end > blocks || range.start > range.end {
+            let end = range.end.max(range.start);
+            return Err(BlockStoreError::Outside { end, blocks });
+        }
+        memory.as_mut().fill(Cached::EMPTY);
+        let (first, count) = (range.start, range.end.saturating_sub(range.start));
+        let cache = Cache { memory, time: 0 };
+        Ok(Self(RefCell::new(Blocks { device, cache, first, count })))
+    }
+
+    /// Returns the device. What was not synced is lost.
+    #[must_use]
+    pub fn into_inner(self) -> D {
+        self.0.into_inner().device
+    }
+
+    /// The device, for questions that the store does not ask, such as whether a card is present.
+    /// Its blocks must not be written.
+    #[must_use]
+    pub fn device(&mut self) -> &mut D {
+        &mut self.0.get_mut().device
+    }
+}
+
+impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
+    /// Makes a store of all blocks of `device`.
+    ///
+    /// # Errors
+    /// [`BlockStoreError::NoCache`], [`BlockStoreError::Device`].
+    pub fn new(mut device: D, memory: M) -> Result<Self, BlockStoreError<D::Error>> {
+        let blocks = device.blocks().map_err(BlockStoreError::Device)?;
+        Self::of(device, memory, 0..blocks, blocks)
+    }
+
+    /// Makes a store of a range of the blocks of `device`.
+    ///
+    /// # Errors
+    /// [`BlockStoreError::Outside`], [`BlockStoreError::NoCache`], [`BlockStoreError::Device`].
+    pub fn partition(
+        mut device: D,
+        memory: M,
+        range: Range<u64>,
+    ) -> Result<Self, BlockStoreError<D::Error>> {
+        let blocks = device.blocks().map_err(BlockStoreError::Device)?;
+        Self::of(device, memory, range, blocks)
+    }
+}
+
+impl<D, M, const B: usize> Blocks<D, M, B> {
+    /// The length in bytes.
+    const fn len(&self) -> u64 {
+        offset_of::<B>(self.count)
+    }
+
+    /// Refuses a write that ends after the end.
+    fn check_end<E>(&self, offset: u64, len: usize) -> Result<(), BlockStoreError<E>> {
+        let wanted = offset.saturating_add(usize_to_u64(len));
+        match wanted <= self.len() {
+            true => Ok(()),
+            false => Err(BlockStoreError::FixedSize { len: self.len(), wanted }),
+        }
+    }
+
+    fn check_size<E>(&self, wanted: u64) -> Result<(), BlockStoreError<E>> {
+        let len = self.len();
+        if wanted == len { Ok(()) } else { Err(BlockStoreError::FixedSize { len, wanted }) }
+    }
+
+    /// The first piece of a read of `len` bytes at `offset`, and its first block on the device;
+    /// `None` if there is nothing to read.
+    fn readable(&self, offset: u64, len: usize) -> Option<(Piece, u64)> {
+        let left = self.len().saturating_sub(offset);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(len);
+        let piece = Piece::first::<B>(offset, len);
+        (len > 0).then_some((piece, self.first.saturating_add(piece.number)))
+    }
+}
+
+/// The blocks in memory. Their numbers are those of the device.
+#[derive(Debug)]
+struct Cache<M, const B: usize> {
+    memory: M,
+    /// Uses so far.
+    time: u32,
+}
+
+impl<M: AsMut<[Cached<B>]>, const B: usize> Cache<M, B> {
+    /// The block of this number, or the one to replace: an unchanged one if possible, and of those
+    /// the one that was not used for the longest time.
+    fn slot<E>(&mut self, number: u64) -> Result<&mut Cached<B>, BlockStoreError<E>> {
+        self.time = self.time.wrapping_add(1);
+        let time = self.time;
+        let rank = |slot: &Cached<B>| {
+            let is_other = slot.number != number;
+            let since = time.wrapping_sub(slot.used);
+            (is_other, slot.number != NOTHING, slot.is_dirty, u32::MAX.wrapping_sub(since))
+        };
+        let slot = self.memory.as_mut().iter_mut().min_by_key(|slot| rank(slot));
+        let slot = slot.ok_or(BlockStoreError::NoCache)?;
+        slot.used = time;
+        Ok(slot)
+    }
+
+    /// The cached ones of the blocks that `len` bytes from block `first` on cover, and where they
+    /// begin in these bytes.
+    fn among(&mut self, first: u64, len: usize) -> impl Iterator<Item = (usize, &mut Cached<B>)> {
+        self.memory.as_mut().iter_mut().filter_map(move |slot| {
+            let skip = slot.number.checked_sub(first).filter(|_| slot.number != NOTHING)?;
+            let at = usize::try_from(offset_of::<B>(skip)).ok()?;
+            (at < len).then_some((at, slot))
+        })
+    }
+
+    /// Copies the cached blocks over `bytes`, which were read from block `first` on.
+    fn overlay(&mut self, first: u64, bytes: &mut [u8]) {
+        for (at, slot) in self.among(first, bytes.len()) {
+            copy_front(&slot.bytes, bytes.get_mut(at..).unwrap_or_default());
+        }
+    }
+
+    /// Forgets the blocks that were overwritten on the device.
+    fn forget(&mut self, first: u64, len: usize) {
+        self.among(first, len).for_each(|(_, slot)| slot.forget());
+    }
+}
+
+impl<const B: usize> Cached<B> {
+    const fn forget(&mut self) {
+        (self.number, self.is_dirty) = (NOTHING, false);
+    }
+
+    /// Copies a piece of the block to the front of `buf`; returns its length.
+    fn read(&self, piece: Piece, buf: &mut [u8]) -> usize {
+        copy_front(self.bytes.get(piece.range()).unwrap_or_default(), buf)
+    }
+
+    /// Copies the front of `bytes` to a piece of the block.
+    fn write(&mut self, piece: Piece, bytes: &[u8]) {
+        copy_front(bytes, self.bytes.get_mut(piece.range()).unwrap_or_default());
+        self.is_dirty = true;
+    }
+
+    /// Writes the block to the device if it was changed.
+    fn write_back<D: BlockDevice<B>>(
+        &mut self,
+        device: &mut D,
+    ) -> Result<(), BlockStoreError<D::Error>> {
+        if self.is_dirty {
+            device.write_blocks(self.number, &self.bytes).map_err(BlockStoreError::Device)?;
+            self.is_dirty = false;
+        }
+        Ok(())
+    }
+}
+
+impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M, B> {
+    /// The block of this number on the device, in the cache.
+    fn load(&mut self, number: u64) -> Result<&mut Cached<B>, BlockStoreError<D::Error>> {
+        let slot = self.cache.slot(number)?;
+        if slot.number != number {
+            slot.write_back(&mut self.device)?;
+            slot.forget();
+            let read = self.device.read_blocks(number, &mut slot.bytes);
+            read.map_err(BlockStoreError::Device)?;
+            slot.number = number;
+        }
+        Ok(slot)
+    }
+
+    fn read(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize, BlockStoreError<D::Error>> {
+        let Some((piece, number)) = self.readable(offset, buf.len()) else { return Ok(0) };
+        if !piece.is_whole {
+            return Ok(self.load(number)?.read(piece, buf));
+        }
+        let blocks = buf.get_mut(..piece.len).unwrap_or_default();
+        self.device.read_blocks(number, blocks).map_err(BlockStoreError::Device)?;
+        self.cache.overlay(number, blocks);
+        Ok(piece.len)
+    }
+
+    /// Writes the first piece of `bytes`; returns its length.
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, BlockStoreError<D::Error>> {
+        let piece = Piece::first::<B>(offset, bytes.len());
+        let number = self.first.saturating_add(piece.number);
+        if !piece.is_whole {
+            self.load(number)?.write(piece, bytes);
+            return Ok(piece.len);
+        }
+        let blocks = bytes.get(..piece.len).unwrap_or_default();
+        self.device.write_blocks(number, blocks).map_err(BlockStoreError::Device)?;
+        self.cache.forget(number, piece.len);
+        Ok(piece.len)
+    }
+
+    fn write_all_back(&mut self) -> Result<(), BlockStoreError<D::Error>> {
+        let Self { device, cache, .. } = self;
+        cache.memory.as_mut().iter_mut().try_for_each(|slot| slot.write_back(device))
+    }
+}
+
+impl<D, M, const B: usize> ReadAt for BlockStore<D, M, B>
+where
+    D: BlockDevice<B>,
+    M: AsMut<[Cached<B>]>,
+{
+    type Error = BlockStoreError<D::Error>;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?.read(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        self.0.try_borrow().map(|blocks| blocks.len()).map_err(|_| BlockStoreError::Busy)
+    }
+}
+
+impl<D, M, const B: usize> WriteAt for BlockStore<D, M, B>
+where
+    D: BlockDevice<B>,
+    M: AsMut<[Cached<B>]>,
+{
+    fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Self::Error> {
+        let blocks = self.0.get_mut();
+        blocks.check_end(offset, bytes.len())?;
+        while !bytes.is_empty() {
+            let n = blocks.write(offset, bytes)?;
+            bytes = bytes.get(n..).unwrap_or_default();
+            offset = offset.saturating_add(usize_to_u64(n));
+        }
+        Ok(())
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
+        self.0.get_mut().check_size(len)
+    }
+
+    /// Writes all changed blocks; the device may still order them as it likes.
+    fn order(&mut self) -> Result<(), Self::Error> {
+        self.0.get_mut().write_all_back()
+    }
+
+    fn sync(&mut self) -> Result<(), Self::Error> {
+        let blocks = self.0.get_mut();
+        blocks.write_all_back()?;
+        blocks.device.flush().map_err(BlockStoreError::Device)
+    }
+}
