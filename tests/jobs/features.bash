@@ -26,5 +26,6 @@ check() {
 
 check striae-core core/Cargo.toml
 check striae-inspect core/inspect/Cargo.toml
+check striae-sdmmc core/sdmmc/Cargo.toml
 check striae std-adapter/Cargo.toml
 cargo clippy -p striae-hoomd -- -D warnings # alone: with what it asks of core and no more
