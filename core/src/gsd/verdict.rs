@@ -276,7 +276,11 @@ impl<const DEEP: bool> Judge<DEEP> {
     #[inline(never)]
     fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
         let Some(shadow) = Shadow::parse(bytes) else { return before };
-        let (settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
+        let (mut settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
+        let other = before.map(|before| before.number);
+        if !DEEP && settled == Settled::Damaged && shadow.is_torn_by_next(&self.image, other) {
+            settled = Settled::Torn;
+        }
         if let Some(other) = before {
             let is_later = number.wrapping_sub(other.number) <= u32::MAX / 2;
             if other.settled < settled || (other.settled == settled && !is_later) {

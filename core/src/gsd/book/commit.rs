@@ -81,7 +81,7 @@ fn replace_header(work: &mut Work<'_>) {
     let crc = tail.sums.added_crc(tail.data_end, work.checksum);
     let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
     let (old, checksum) = (&work.tail.image, work.checksum);
-    work.hand.set(Stage::Shadow, |shadow| shadow.set(old, &new, added_crc, checksum));
+    work.hand.replace(|shadow| shadow.set(old, &new, added_crc, checksum));
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 
