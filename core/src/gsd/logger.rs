@@ -22,10 +22,33 @@ use crate::store::WriteAt;
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut. After a power cut
 /// at any time, the file has all frames before it and nothing else.
 ///
-/// A medium that erases a sector before it writes it, as cards and flash do, may lose other bytes
-/// of that sector. For such a medium set [`align`](Attributes::align) to 512, and leave
+/// # Media
+///
+/// **Not for flash without a translation layer**: the header is rewritten in place at each commit,
+/// so a NOR or NAND chip must be used through a driver that maps sectors, and an adapter that reads,
+/// erases and rewrites a page destroys committed frames when the power goes. `core/README.md` has a
+/// table of media, what a power cut does to them, and what is promised on each.
+///
+/// A medium that erases a sector before it writes it, as cards do, may lose other bytes of that
+/// sector. For such a medium set [`align`](Attributes::align) to 512, and leave
 /// [`one_sync`](Attributes::one_sync) off. Then a power cut may erase any sectors of 512 bytes that
 /// are being written, and no frame is lost.
+///
+/// # Wear
+///
+/// On a card, put a [`BlockStore`](crate::store::BlockStore) with a cache of one sector under it. A
+/// committed frame of three small chunks then costs 3.7 sector writes, if the first index
+/// ([`index_slots`](Attributes::index_slots)) has a slot for each chunk that will ever be logged;
+/// 4.2 if it starts small and moves; and the sector of the header is written once. Without a cache
+/// it is 7.2 writes, and one more for each piece of a chunk. With `align` 512 each chunk has sectors
+/// of its own: 6.5. If only every eighth frame is committed ([`writer`](Self::writer)`.end_frame()`
+/// for the others), a frame costs 0.8, and 0.13 of the sector of the header, with a cache of two
+/// sectors or with 28 slots. `cargo test -p striae-core --test all wear -- --nocapture` counts them.
+///
+/// A medium without wear levelling whose sectors last 100 000 writes is worn out after as many
+/// commits: 28 hours of one commit a second, 1.1 years of one in 6 minutes. On a card with wear
+/// levelling the sum counts: 8 GB that last 1000 writes each, of which the card itself multiplies
+/// each one by 16, last for 260 million committed frames, 8 years of one a second.
 ///
 /// This writes a frame again after an error; the frame is never in the file twice:
 ///
@@ -49,19 +72,28 @@ use crate::store::WriteAt;
 /// # Ok(()) }
 /// ```
 ///
-/// A store is anything that can be read and written by offset: a file on a card
-/// ([`SeekStore`](crate::store::SeekStore)) or a part of a flash chip. It may have a fixed size.
+/// A store is anything that can be read and written by offset: the sectors of a card
+/// ([`BlockStore`](crate::store::BlockStore)), a file on it
+/// ([`SeekStore`](crate::store::SeekStore)), or memory. It may have a fixed size.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, ChunkType, Logger};
-/// # let mut flash = vec![0xFF_u8; 65536];
-/// # let flash = flash.as_mut_slice();
-/// let about = Attributes { application: "probe 1.0", schema: "probe", ..Attributes::default() };
-/// let mut log = Logger::<_, 4>::open_or_create(flash, &about)?;
+/// use striae_core::store::{BlockStore, Cached};
+/// # let mut card = vec![0xFF_u8; 1 << 20];
+/// # let card = striae_core::store::StoreBlocks(card.as_mut_slice());
+/// let store = BlockStore::<_, _>::new(card, [Cached::EMPTY; 1])?;
+/// let about = Attributes {
+///     application: "probe 1.0",
+///     schema: "probe",
+///     align: 512,
+///     index_slots: 4096, // with `align`, a commit takes at least 16
+///     ..Attributes::default()
+/// };
+/// let mut log = Logger::<_, 4>::open_or_create(store, &about)?;
 /// let temperature = log.name("temperature")?;
 /// log.chunk(temperature, ChunkType::F32, 1, &21.5_f32.to_le_bytes())?;
 /// log.end_frame()?; // it is safe
-/// # Ok::<(), striae_core::step::DriveError<_, striae_core::gsd::Error>>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Logger<S, const N: usize> {

@@ -34,5 +34,6 @@ mod sion_book;
 mod source;
 mod stores;
 mod versions;
+mod wear;
 mod writer;
 mod writer_layout;
