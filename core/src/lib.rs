@@ -154,3 +154,8 @@ pub mod gsd;
 pub mod hdf5;
 #[cfg(feature = "sion")]
 pub mod sion;
+
+/// The examples of the README run.
+#[cfg(all(doctest, feature = "gsd"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -225,3 +225,24 @@ fn chunks_in_sectors_of_their_own_cost_a_sector_each() {
         cached::<4>(1, Way { attributes: about(512, 1 << 14), ..way });
     }
 }
+
+/// The least number of sectors in which a log can be begun and has room for a frame.
+#[test]
+fn the_smallest_medium_has_23_sectors_or_6() {
+    let least = |attributes: &Attributes<'_>| {
+        (1..64).find(|sectors| {
+            let mut card = vec![0xFF; sectors * 512];
+            let begun = Logger::<_, 4>::open_or_create(card.as_mut_slice(), attributes);
+            let logged = begun.and_then(|mut log| {
+                let id = log.name("t")?;
+                log.chunk(id, ChunkType::F32, 1, &[0; 4])?;
+                log.end_frame()
+            });
+            logged.is_ok()
+        })
+    };
+    assert_eq!(least(&Attributes::default()), Some(23));
+    let (index_slots, shown_slots, names_len) = (16, 1, 64);
+    let small = Attributes { index_slots, shown_slots, names_len, ..Attributes::default() };
+    assert_eq!(least(&small), Some(6));
+}

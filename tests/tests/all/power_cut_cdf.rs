@@ -8,7 +8,7 @@ use striae_core::cdf::{
 use striae_core::endian::ByteOrder;
 use striae_core::step::DriveError;
 use striae_kit::power::{
-    Crash, Fault, Lost, Model, Op, PowerStore, Promises, Tear, check_len, describe,
+    Crash, Fault, Lost, MEDIA, Model, Op, PowerStore, Promise, Promises, Tear, check_len, describe,
 };
 
 /// Each write torn after each of its bytes, but for the number of records and the magic: the first
@@ -119,7 +119,7 @@ impl Shape {
             for record in 0..records {
                 let span = file.record(&variable, record).map_err(|error| error.to_string())?;
                 let mut bytes = vec![0; span.len() as usize];
-                file.read(span, &mut bytes).unwrap();
+                file.read(span, &mut bytes).map_err(|error| error.to_string())?;
                 if bytes != value(varid, record, bytes.len()) {
                     return Err(format!("record {record} of variable {varid} has other bytes"));
                 }
@@ -307,5 +307,25 @@ fn a_call_that_failed_can_be_repeated() {
                 assert!(*store.live() == expected, "{shape:?} {at}");
             }
         }
+    }
+}
+
+#[test]
+fn a_file_keeps_what_the_table_of_media_promises() {
+    let shapes = shapes().into_iter().step_by(3);
+    let sessions: Vec<_> = shapes.map(|shape| Session::create(shape, Fill::Values, &[])).collect();
+    for medium in MEDIA {
+        let (mut states, mut bad) = (0, 0);
+        for Session { shape, store, promises, .. } in &sessions {
+            store.crashes(&(medium.model)(), |crash| {
+                let allowed = promises.allowed(crash.begun, crash.ended);
+                let is_allowed = |found| allowed.iter().any(|version| version.state == found);
+                states += 1;
+                bad += usize::from(!shape.state(crash.image).is_ok_and(is_allowed));
+            });
+        }
+        println!("{}: {bad} of {states} states are not as promised", medium.name);
+        assert!(states > 300, "{}: {states}", medium.name);
+        assert_eq!(medium.cdf == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
     }
 }

@@ -131,6 +131,14 @@ impl Disk {
         self.image[range].fill(fill);
     }
 
+    /// Shows a cell's sector with bytes that were never written, until a version of it is shown
+    /// again.
+    pub(super) fn show_noise(&mut self, index: usize) {
+        let sector = self.cells[index].sector;
+        let range = self.range(sector);
+        self.image[range].copy_from_slice(&noise(sector, self.unit));
+    }
+
     /// Shows other bytes in a sector, until a version of it is shown again.
     pub(super) fn poke(&mut self, sector: usize, within: usize, byte: u8) {
         self.image[sector * self.unit + within] = byte;

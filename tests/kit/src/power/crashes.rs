@@ -55,9 +55,22 @@ pub struct Model {
     /// At how many random choices of each moment the disk has written only a front of one more
     /// sector, whose rest is as any earlier moment left it.
     pub torn: usize,
-    /// At how many random choices of each moment one or several of the sectors under way are
-    /// erased: all their bytes are 0xFF, or 0x00.
+    /// At how many random choices of each moment one or several of the sectors under way are wiped,
+    /// see [`Model::wiped`].
     pub erased: usize,
+    /// What a sector that is wiped holds.
+    pub wiped: Wiped,
+    /// Bytes that are wiped at once: a sector, or a page of flash with all its sectors.
+    pub page: usize,
+}
+
+/// What a medium leaves of a sector that it was about to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wiped {
+    /// All bytes are 0xFF, or 0x00.
+    Erased,
+    /// Any bytes.
+    Noise,
 }
 
 impl Default for Model {
@@ -71,6 +84,8 @@ impl Default for Model {
             random: 16,
             torn: 0,
             erased: 0,
+            wiped: Wiped::Erased,
+            page: SECTOR,
         }
     }
 }
@@ -357,26 +372,39 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
         }
     }
 
-    /// A medium that erases a sector before it writes it: of those under way, one, or each by
-    /// chance.
+    /// A medium that wipes a sector before it writes it, with its page: of those under way, one, or
+    /// each by chance.
     fn erased_sectors(&mut self) {
         for number in 0..self.model.erased {
             let size = self.show_random();
             let visible = self.disk.visible(size);
-            let dirty = (0..visible).filter(|&index| self.disk.cells[index].is_written);
-            let dirty: Vec<usize> = dirty.collect();
+            let dirty = self.disk.cells.iter().take(visible).filter(|cell| cell.is_written);
+            let dirty: Vec<usize> = dirty.map(|cell| cell.sector).collect();
             if dirty.is_empty() {
                 return;
             }
             let fill = if self.random.below(2) == 0 { 0x00 } else { 0xFF };
             let one = dirty[self.random.below(dirty.len())];
-            for index in dirty {
+            for sector in dirty {
                 let is_too = number % 2 == 1 && self.random.below(2) == 0;
-                if index == one || is_too {
-                    self.disk.show_erased(index, fill);
+                if sector == one || is_too {
+                    self.wipe_page(sector, size, fill);
                 }
             }
             self.emit(Kind::PowerCutErased, size);
+        }
+    }
+
+    /// Wipes the page of a sector.
+    fn wipe_page(&mut self, sector: usize, size: usize, fill: u8) {
+        let sectors = (self.model.page / self.model.sector).max(1);
+        let first = sector / sectors * sectors;
+        for sector in (first..first + sectors).filter(|sector| sector * self.model.sector < size) {
+            let index = self.disk.cell(sector);
+            match self.model.wiped {
+                Wiped::Erased => self.disk.show_erased(index, fill),
+                Wiped::Noise => self.disk.show_noise(index),
+            }
         }
     }
 

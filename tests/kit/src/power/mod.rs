@@ -54,9 +54,11 @@ mod cells;
 mod crashes;
 #[cfg(test)]
 mod laws;
+mod media;
 mod promises;
 
-pub use crashes::{Counts, Crash, FailedSync, Kind, Lost, Model, Tear};
+pub use crashes::{Counts, Crash, FailedSync, Kind, Lost, Model, Tear, Wiped};
+pub use media::{MEDIA, Medium, Promise};
 pub use promises::{Again, Promises, Trouble, Version, check_len, describe, sum_of};
 
 use std::cell::{Ref, RefCell};

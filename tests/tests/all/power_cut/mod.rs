@@ -16,7 +16,7 @@ use run::{Run, State};
 use std::ops::AddAssign;
 use striae_core::sion::Meta1;
 use striae_kit::power::{
-    Counts, Crash, Lost, Model, PowerStore, Tear, check_len, describe, sum_of,
+    Counts, Crash, Lost, MEDIA, Model, PowerStore, Promise, Tear, check_len, describe, sum_of,
 };
 
 /// What a writer relies on being written all or nothing: the first sector when it creates a file,
@@ -180,6 +180,25 @@ fn after_any_power_cut_the_file_is_as_a_commit_left_it() {
 fn nothing_depends_on_zeros_where_nothing_was_written() {
     let paths: Vec<_> = paths().into_iter().step_by(5).collect();
     crash_all(&paths, Lost::Noise).conclude("power cuts, lost sectors being noise", 50_000);
+}
+
+#[test]
+fn a_file_keeps_what_the_table_of_media_promises() {
+    let paths: Vec<_> = paths().into_iter().step_by(9).collect();
+    for medium in MEDIA {
+        let (mut states, mut bad) = (0, 0);
+        for path in &paths {
+            let run = Run::of(path);
+            run.store.crashes(&(medium.model)(), |crash| {
+                let versions = run.promises.allowed(crash.begun, crash.ended);
+                states += 1;
+                bad += usize::from(check(run.shape, crash.image, versions).is_err());
+            });
+        }
+        println!("{}: {bad} of {states} states are not as promised", medium.name);
+        assert!(states > 300, "{}: {states}", medium.name);
+        assert_eq!(medium.sion == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
+    }
 }
 
 /// A program is killed after any of its operations, another one goes on, and then the power is cut:

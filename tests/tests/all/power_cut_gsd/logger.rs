@@ -3,8 +3,8 @@
 
 use super::{bytes, some};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
-use striae_core::store::ReadAt;
-use striae_kit::power::{Crash, Kind, Model, PowerStore, Promises, describe};
+use striae_core::store::{BlockStore, Cached, ReadAt, StoreBlocks, WriteAt};
+use striae_kit::power::{Crash, Kind, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe};
 
 type Log = Logger<PowerStore, 6>;
 
@@ -39,7 +39,7 @@ fn value(frame: u64, name: u64) -> Vec<u8> {
     (0..len).map(|at| u8::try_from(1 + (frame * 31 + name * 7 + at) % 250).unwrap()).collect()
 }
 
-fn log_frame(log: &mut Log, frame: u64) {
+fn log_frame<S: WriteAt>(log: &mut Logger<S, 6>, frame: u64) {
     for name in 0..3 {
         let id = log.name(&format!("channel {name}")).unwrap();
         log.chunk(id, ChunkType::U8, 1, &value(frame, name)).unwrap();
@@ -68,9 +68,19 @@ fn frames(image: &[u8]) -> Result<u64, String> {
 
 /// A log that is begun in `start`, and gets frames; the number of frames is promised.
 fn run(start: &[u8], about: &Attributes<'_>, count: u64) -> (PowerStore, Promises<u64>) {
+    run_in(start, about, count, |store| store)
+}
+
+/// A log as of [`run`], in a store that is made of that of the medium.
+fn run_in<S: WriteAt>(
+    start: &[u8],
+    about: &Attributes<'_>,
+    count: u64,
+    wrap: impl FnOnce(PowerStore) -> S,
+) -> (PowerStore, Promises<u64>) {
     let store = PowerStore::new(start);
     let mut promises = Promises::new(0);
-    let mut log = Log::open_or_create(store.clone(), about).unwrap();
+    let mut log = Logger::open_or_create(wrap(store.clone()), about).unwrap();
     for frame in 0..count {
         promises.begin(&store, frame + 1);
         log_frame(&mut log, frame);
@@ -193,4 +203,47 @@ fn a_header_that_was_erased_is_that_of_its_program_only() {
     }
     let (log, found) = go_on(&image, &about).unwrap();
     assert_eq!((found, log.into_store().size().unwrap()), (3, store.size().unwrap()));
+}
+
+/// Counts the states in which a log is not as it was promised.
+fn bad(runs: &[(PowerStore, Promises<u64>)], about: &Attributes<'_>, model: &Model) -> [usize; 2] {
+    let (mut states, mut bad) = (0, 0);
+    for (store, promises) in runs {
+        store.crashes(model, |crash: &Crash<'_>| {
+            let allowed = promises.allowed(crash.begun, crash.ended);
+            let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
+            let is_good = match go_on(crash.image, about) {
+                Ok((_, found)) => is_allowed(found),
+                // Old bytes of other files are not blank, so no log is begun there.
+                Err(error) => {
+                    let is_old = model.lost == Lost::Noise && error.contains("not blank");
+                    is_old && is_allowed(0)
+                }
+            };
+            states += 1;
+            bad += usize::from(!is_good);
+        });
+    }
+    [bad, states]
+}
+
+/// Directly, and with a cache of one sector or of three.
+#[test]
+fn a_log_keeps_what_the_table_of_media_promises() {
+    let about = shapes()[0];
+    let card = [0xFF; CARD];
+    let cached = |len: usize| {
+        let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
+        run_in(&card, &about, 6, |store| wrap(store).unwrap())
+    };
+    let direct = [run(&[], &about, 6), run(&card, &about, 6)];
+    let cached = [cached(1), cached(3)];
+    for medium in MEDIA {
+        for runs in [&direct, &cached] {
+            let [bad, states] = bad(runs, &about, &(medium.model)());
+            println!("{}: {bad} of {states} states are not as promised", medium.name);
+            assert!(states > 300, "{}: {states}", medium.name);
+            assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
+        }
+    }
 }
