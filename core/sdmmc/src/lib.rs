@@ -40,8 +40,8 @@ use core::ops::Deref;
 use embedded_sdmmc_types::blockdevice::{Block, BlockDevice as SdBlockDevice, BlockIdx};
 use striae_core::store::BlockDevice;
 
-/// A reference to a block device of `embedded-sdmmc`. Several stores may share the device, each with
-/// a partition of its own.
+/// A reference to a block device of `embedded-sdmmc`. Several stores may share the device, each
+/// with a partition of its own.
 ///
 /// Each call needs 512 bytes of stack for a block.
 #[derive(Debug, Clone, Copy)]

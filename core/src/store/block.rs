@@ -2,9 +2,11 @@
 
 #[cfg(feature = "async")]
 mod asynch;
+mod error;
 
 #[cfg(feature = "async")]
 pub use asynch::AsyncBlockDevice;
+pub use error::BlockStoreError;
 
 use super::{ReadAt, WriteAt, copy_front, usize_to_u64};
 use crate::step::DriveError;
@@ -12,7 +14,6 @@ use core::cell::RefCell;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
 use core::ops::Range;
-use embedded_io::ErrorKind;
 
 /// A device that is read and written in whole blocks of `B` bytes, such as an SD card.
 ///
@@ -166,8 +167,8 @@ impl<const B: usize> Cached<B> {
 /// device. What is not synced when the power goes may be lost in part. Before the store is dropped,
 /// it must be synced, as all writers do when they commit or close.
 ///
-/// `memory` is the cache: `[Cached::EMPTY; 1]`, or a longer array, or a borrowed slice. One block is
-/// enough for a logger. Each further block saves reads. Whole blocks that are read or written at
+/// `memory` is the cache: `[Cached::EMPTY; 1]`, or a longer array, or a borrowed slice. One block
+/// is enough for a logger. Each further block saves reads. Whole blocks that are read or written at
 /// once do not go through the cache.
 ///
 /// The size of the store is fixed.
@@ -198,69 +199,6 @@ struct Blocks<D, M, const B: usize> {
     first: u64,
     /// The number of blocks of the partition.
     count: u64,
-}
-
-/// Why a [`BlockStore`] failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum BlockStoreError<E> {
-    /// The device failed.
-    Device(E),
-    /// The partition begins or ends after the last block of the device.
-    Outside {
-        /// The end of the partition: a block number.
-        end: u64,
-        /// The number of blocks of the device.
-        blocks: u64,
-    },
-    /// A write, or the length that was asked for, ends at `wanted`; the store has a fixed size.
-    FixedSize {
-        /// The length of the store in bytes.
-        len: u64,
-        /// The length that was needed.
-        wanted: u64,
-    },
-    /// The cache has no block.
-    NoCache,
-    /// The store is in use by another call that has not ended.
-    Busy,
-}
-
-impl<E: core::fmt::Display> core::fmt::Display for BlockStoreError<E> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Device(error) => error.fmt(f),
-            Self::Outside { end, blocks } => {
-                write!(f, "the partition ends at block {end}, must end at {blocks} or before")
-            }
-            Self::FixedSize { len, wanted } => {
-                write!(f, "a store of {len} bytes cannot become one of {wanted}")
-            }
-            Self::NoCache => f.write_str("the cache has no block, must have at least one"),
-            Self::Busy => f.write_str("the store is in use"),
-        }
-    }
-}
-
-impl<E: core::error::Error + 'static> core::error::Error for BlockStoreError<E> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Device(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl<E: embedded_io::Error + 'static> embedded_io::Error for BlockStoreError<E> {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Device(error) => error.kind(),
-            Self::Outside { .. } | Self::NoCache => ErrorKind::InvalidInput,
-            Self::FixedSize { .. } => ErrorKind::OutOfMemory,
-            Self::Busy => ErrorKind::Other,
-        }
-    }
 }
 
 /// A part of a read or write: whole blocks, or a part of one.
