@@ -5,12 +5,14 @@ mod asynch;
 
 use super::book::Start;
 use super::create::Attributes;
+use super::element::Element;
 use super::kind::ChunkType;
 use super::open::Open;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, WriteError, Writer};
 use crate::integrity::crc32c;
 use crate::store::WriteAt;
+use zerocopy::IntoBytes;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
@@ -25,7 +27,7 @@ use crate::store::WriteAt;
 /// # Media
 ///
 /// **Not for flash without a translation layer**: the header is rewritten in place at each commit,
-/// so a NOR or NAND chip must be used through a driver that maps sectors, and an adapter that reads,
+/// so a NOR or NAND chip must be used through a driver that maps sectors. An adapter that reads,
 /// erases and rewrites a page destroys committed frames when the power goes. `core/README.md` has a
 /// table of media, what a power cut does to them, and what is promised on each.
 ///
@@ -40,23 +42,24 @@ use crate::store::WriteAt;
 /// committed frame of three small chunks then costs 3.7 sector writes, if the first index
 /// ([`index_slots`](Attributes::index_slots)) has a slot for each chunk that will ever be logged;
 /// 4.2 if it starts small and moves; and the sector of the header is written once. Without a cache
-/// it is 7.2 writes, and one more for each piece of a chunk. With `align` 512 each chunk has sectors
-/// of its own: 6.5. If only every eighth frame is committed ([`writer`](Self::writer)`.end_frame()`
-/// for the others), a frame costs 0.8, and 0.13 of the sector of the header, with a cache of two
-/// sectors or with 28 slots. `cargo test -p striae-core --test all wear -- --nocapture` counts them.
+/// it is 7.2 writes, and one more for each piece of a chunk. With `align` 512 each chunk has
+/// sectors of its own: 6.5. If only every eighth frame is committed
+/// ([`writer`](Self::writer)`.end_frame()` for the others), a frame costs 0.8, and 0.13 of the
+/// sector of the header, with a cache of two sectors or with 28 slots. `cargo test -p striae-core
+/// --test all wear -- --nocapture` counts them.
 ///
-/// A medium without wear levelling whose sectors last 100 000 writes is worn out after as many
+/// A medium without wear levelling whose sectors last 100,000 writes is worn out after as many
 /// commits: 28 hours of one commit a second, 1.1 years of one in 6 minutes. On a card with wear
-/// levelling the sum counts: 8 GB that last 1000 writes each, of which the card itself multiplies
-/// each one by 16, last for 260 million committed frames, 8 years of one a second.
+/// levelling the sum counts: 8 GB that can be written 1000 times, by a card that makes 16 writes
+/// of one, last for 260 million committed frames: 8 years of one a second.
 ///
 /// This writes a frame again after an error; the frame is never in the file twice:
 ///
 /// ```
-/// # use striae_core::gsd::{Attributes, ChunkType, Logger, writer::WriteError};
+/// # use striae_core::gsd::{Logger, writer::WriteError};
 /// # use striae_core::store::WriteAt;
 /// fn log<S: WriteAt>(log: &mut Logger<S, 4>, id: u16, value: f32) -> Result<(), WriteError<S>> {
-///     log.chunk(id, ChunkType::F32, 1, &value.to_le_bytes())?;
+///     log.write(id, &[[value]])?;
 ///     log.end_frame().map(drop)
 /// }
 /// # fn again<S: WriteAt>(logger: &mut Logger<S, 4>, id: u16) -> Result<(), WriteError<S>> {
@@ -77,7 +80,7 @@ use crate::store::WriteAt;
 /// ([`SeekStore`](crate::store::SeekStore)), or memory. It may have a fixed size.
 ///
 /// ```
-/// use striae_core::gsd::{Attributes, ChunkType, Logger};
+/// use striae_core::gsd::{Attributes, Logger};
 /// use striae_core::store::{BlockStore, Cached};
 /// # let mut card = vec![0xFF_u8; 1 << 20];
 /// # let card = striae_core::store::StoreBlocks(card.as_mut_slice());
@@ -91,7 +94,7 @@ use crate::store::WriteAt;
 /// };
 /// let mut log = Logger::<_, 4>::open_or_create(store, &about)?;
 /// let temperature = log.name("temperature")?;
-/// log.chunk(temperature, ChunkType::F32, 1, &21.5_f32.to_le_bytes())?;
+/// log.write(temperature, &[[21.5_f32]])?;
 /// log.end_frame()?; // it is safe
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -193,6 +196,34 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         bytes: &[u8],
     ) -> Result<(), WriteError<S>> {
         self.writer.write_chunk(id, kind, m, bytes).map(drop)
+    }
+
+    /// Adds rows of numbers to the current frame as a chunk; their type and length say what it is.
+    ///
+    /// ```
+    /// # use striae_core::gsd::{Logger, writer::WriteError};
+    /// # use striae_core::store::WriteAt;
+    /// # fn log<S: WriteAt>(log: &mut Logger<S, 4>, id: u16) -> Result<(), WriteError<S>> {
+    /// log.write(id, &[[0.5_f32, 1.5, 2.5], [3.5, 4.5, 5.5]])?; // two rows of three
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Writer::write_chunk`].
+    pub fn write<T: Element, const M: usize>(
+        &mut self,
+        id: u16,
+        rows: &[[T; M]],
+    ) -> Result<(), WriteError<S>> {
+        let m = u32::try_from(M).unwrap_or(u32::MAX);
+        if cfg!(target_endian = "little") {
+            return self.chunk(id, T::KIND, m, rows.as_bytes());
+        }
+        let mut chunk = self.begin_chunk(id, T::KIND, m)?;
+        for value in rows.iter().flatten() {
+            chunk.write(value.swap_to_file().as_bytes())?;
+        }
+        chunk.finish().map(drop)
     }
 
     /// Begins a chunk that is written in pieces; see [`Writer::begin_chunk`].

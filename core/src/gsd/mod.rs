@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`raw`] | the structures as they are stored |
 //! | [`error`] | errors |
-//! | [`header`], [`chunk`], [`kind`] | header and versions, chunks, types of values |
+//! | [`header`], [`chunk`], [`kind`], [`element`] | header and versions, chunks, types of values |
 //! | [`layout`] | blocks and lengths |
 //! | [`record`], [`shadow`] | the commit record; whether it is valid, and the commit after it |
 //! | [`verdict`] | the judgement of a file, which opening and inspecting share |
@@ -26,6 +26,7 @@ pub mod check_entry;
 pub mod checksums;
 pub mod chunk;
 pub mod create;
+pub mod element;
 pub mod entries;
 pub mod error;
 pub mod find;
@@ -48,6 +49,7 @@ pub mod writer;
 pub use checksums::Checksums;
 pub use chunk::Chunk;
 pub use create::Attributes;
+pub use element::Element;
 pub use entries::Chunks;
 pub use error::Error;
 pub use header::{Header, Label, Version};

@@ -20,6 +20,7 @@ mod cdf;
 mod ffrecord;
 mod golden;
 mod gsd_check_entry;
+mod gsd_element;
 mod gsd_golden;
 mod gsd_hostile;
 mod gsd_names;

@@ -69,6 +69,13 @@ entries! {
         Ok(frames)
     }
 
+    fn gate_gsd_log_numbers(_bytes, value: i64, count: u16) {
+        let mut log = Logger::<_, 4>::open(Host { file: 0 })?;
+        log.write(count, &[[value, -1], [0, value]])?;
+        log.write(0, &[[f64::from(count)]])?;
+        Ok(log.end_frame()?)
+    }
+
     fn gate_gsd_logger_on_seek_store(bytes) {
         let mut log = Logger::<_, 4>::open(SeekStore::new(Device::default()))?;
         let id = log.name("t")?;

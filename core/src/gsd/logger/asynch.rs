@@ -4,10 +4,12 @@ use super::Logger;
 use crate::gsd::AsyncError;
 use crate::gsd::book::Start;
 use crate::gsd::create::Attributes;
+use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::stream::ChunkWriter;
 use crate::gsd::writer::Slot;
 use crate::store::AsyncWriteAt;
+use zerocopy::IntoBytes;
 
 /// Logging for asynchronous firmware. Dropping a future counts as a failed call (see "Dropping a
 /// future" in [`Writer`](crate::gsd::Writer)).
@@ -15,7 +17,7 @@ use crate::store::AsyncWriteAt;
 /// A task for an executor such as Embassy's:
 ///
 /// ```
-/// use striae_core::gsd::{Attributes, ChunkType, Logger, AsyncError};
+/// use striae_core::gsd::{AsyncError, Attributes, Logger};
 /// use striae_core::store::AsyncWriteAt;
 ///
 /// async fn log_temperature<S: AsyncWriteAt>(
@@ -28,7 +30,7 @@ use crate::store::AsyncWriteAt;
 ///     let temperature = log.name_async("temperature").await?;
 ///     for _ in 0..10 {
 ///         let value = sensor().await;
-///         log.chunk_async(temperature, ChunkType::F32, 1, &value.to_le_bytes()).await?;
+///         log.write_async(temperature, &[[value]]).await?;
 ///         log.end_frame_async().await?; // it is safe
 ///     }
 ///     Ok(())
@@ -91,6 +93,26 @@ impl<S: AsyncWriteAt, const N: usize> Logger<S, N> {
         bytes: &[u8],
     ) -> Result<(), AsyncError<S>> {
         self.writer.write_chunk_async(id, kind, m, bytes).await.map(drop)
+    }
+
+    /// [`Logger::write`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Logger::write`].
+    pub async fn write_async<T: Element, const M: usize>(
+        &mut self,
+        id: u16,
+        rows: &[[T; M]],
+    ) -> Result<(), AsyncError<S>> {
+        let m = u32::try_from(M).unwrap_or(u32::MAX);
+        if cfg!(target_endian = "little") {
+            return self.chunk_async(id, T::KIND, m, rows.as_bytes()).await;
+        }
+        let mut chunk = self.begin_chunk_async(id, T::KIND, m).await?;
+        for value in rows.iter().flatten() {
+            chunk.write_async(value.swap_to_file().as_bytes()).await?;
+        }
+        chunk.finish_async().await.map(drop)
     }
 
     /// [`Logger::begin_chunk`] for an asynchronous store.
