@@ -21,8 +21,9 @@ const MAGIC: usize = Commit::MAGIC.len();
 /// torn header is the start of the new one and the rest of the old one. The shadow tells this state
 /// from any other.
 ///
-/// A shadow in the sector of the header is written with the header, if the commit only
-/// [adds frames](Image::adds_frames): the previous shadow then tells what a torn header was.
+/// A shadow in the sector of the header is written with the header, if the commit only adds frames:
+/// the previous shadow then tells what a torn header was
+/// (`spec/gsd.md#a-shadow-beside-the-header`).
 ///
 /// After a commit of one sync, the next commit makes the header durable; until then the shadow
 /// proves the commit.
@@ -81,16 +82,15 @@ impl Publish {
     /// shadows. `added_crc` is the checksum of a commit of one sync, or 0.
     #[must_use]
     pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
-        let mut publish = Self::nothing();
-        publish.replace(|shadow| shadow.set(old, new, added_crc, checksum));
-        publish
+        Self { shadow: Shadow::of(old, new, added_crc, checksum), stage: Stage::Shadow }
     }
 
-    /// Sets this to replace a header; `fill` fills the shadow.
-    pub(super) fn replace(&mut self, fill: impl FnOnce(&mut Shadow)) {
+    /// Sets this to replace a header; `fill` fills the shadow. It may be written beside the header
+    /// if it replaces the shadow of an earlier commit that is whole, as `is_whole` says.
+    pub(super) fn replace(&mut self, is_whole: bool, fill: impl FnOnce(&mut Shadow)) {
         fill(&mut self.shadow);
-        let is_beside =
-            self.shadow.is_beside_header() && self.shadow.old.adds_frames(&self.shadow.new);
+        let (old, new) = (&self.shadow.old, &self.shadow.new);
+        let is_beside = is_whole && new.is_beside_header() && old.adds_frames(new);
         self.stage = if is_beside { Stage::BeforeBoth } else { Stage::Shadow };
     }
 

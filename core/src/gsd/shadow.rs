@@ -125,18 +125,20 @@ impl Shadow {
         Some(&self.new).filter(|_| takes_two && is_here && is_second)
     }
 
-    /// Whether it is in the sector of the header.
-    pub(super) fn is_beside_header(&self) -> bool {
-        let commit = &self.new.commit;
-        Self::offset_of(commit.shadow.get(), commit.sequence.get()) == SHADOW
-    }
-
-    /// Whether `header` can be torn by the commit after this one, whose shadow was beside it and was
-    /// lost. The other shadow, if it is whole, has number `other`: that of the commit before.
+    /// Whether `header` is torn by the commit after this one, whose shadow was beside it and was
+    /// lost. The other shadow, if it is whole, has number `other`: that of the commit before. If it
+    /// is torn as well, the header ends before the commit record.
+    ///
+    /// This is never so after the next commit returned, whatever one sector holds then: its shadow
+    /// has another number, or the record is not that of this commit.
     pub(super) fn is_torn_by_next(&self, header: &Image, other: Option<u32>) -> bool {
-        let number = self.new.commit.sequence.get();
-        let next = Self::offset_of(self.new.commit.shadow.get(), number.wrapping_add(1));
-        let is_lost = other.is_none_or(|other| other == number.wrapping_sub(1));
+        let commit = &self.new.commit;
+        let number = commit.sequence.get();
+        let next = Self::offset_of(commit.shadow.get(), number.wrapping_add(1));
+        let is_lost = match other {
+            Some(other) => other == number.wrapping_sub(1),
+            None => header.commit == *commit,
+        };
         next == SHADOW && is_lost && self.new.adds_frames(header)
     }
 
@@ -210,6 +212,12 @@ impl Image {
             },
             ..*self
         }
+    }
+
+    /// Whether the shadow of its commit is in the sector of the header.
+    pub(super) fn is_beside_header(&self) -> bool {
+        let commit = &self.commit;
+        Shadow::offset_of(commit.shadow.get(), commit.sequence.get()) == SHADOW
     }
 
     /// Whether `new` differs only as after a commit that adds frames in the same index block, and

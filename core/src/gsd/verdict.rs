@@ -7,6 +7,7 @@
 mod basis;
 
 pub use basis::Basis;
+use basis::Opinion;
 
 use super::create::SHADOW;
 use super::error::Error;
@@ -475,16 +476,6 @@ impl<const DEEP: bool> Judge<DEEP> {
             Stage::Done => Stage::Done,
         };
     }
-}
-
-/// The judgement of a header with a wrong checksum, by one shadow.
-#[derive(Debug, Clone, Copy)]
-struct Opinion {
-    settled: Settled,
-    /// Number of the shadow's commit.
-    number: u32,
-    /// Whether gsd has appended, so that the damage is only in a record that is no longer needed.
-    is_useless: bool,
 }
 
 impl<const DEEP: bool> ReadMachine for Judge<DEEP> {

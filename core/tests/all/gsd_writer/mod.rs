@@ -2,6 +2,7 @@
 //! read.
 
 mod begin;
+mod beside;
 mod book;
 mod discard;
 mod one_sync;
