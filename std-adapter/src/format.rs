@@ -301,6 +301,15 @@ impl Recognized {
         Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
     }
 
+    /// Takes the file at `path` for one of `format`, whatever its bytes are.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub fn taken_for(format: Format, path: &Path) -> Result<Self, Error> {
+        let pin = Pin::new(&Places::new(path).find(0)).map_err(|error| Error::new(path, error))?;
+        Ok(Self { format, _pin: pin })
+    }
+
     /// The format of the file.
     #[must_use]
     pub const fn format(&self) -> Format {

@@ -4,12 +4,14 @@ mod cat;
 mod frames;
 mod map;
 mod pack;
+mod recover;
 mod several;
 
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
 pub(crate) use map::MapArgs;
 pub(crate) use pack::{PackBlob, PackContainer, PackGrouping};
+pub(crate) use recover::RecoverArgs;
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;
@@ -460,25 +462,6 @@ pub(crate) struct ConvertGsd {
     /// Upgrade a file of layer 1 to layer 2.1 (GSD only).
     #[arg(long)]
     pub(crate) upgrade: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RecoverArgs {
-    /// The file; for a set of several files, the first one.
-    #[arg(id = "FILE")]
-    pub(crate) path: PathBuf,
-    /// The new file; for a set, its first file.
-    pub(crate) out: PathBuf,
-    /// Recover only this file; if it is the first of several, it becomes a set of one file (SIONlib
-    /// only).
-    #[arg(long)]
-    pub(crate) alone: bool,
-    /// Replace existing files.
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -108,7 +108,15 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
     if let Ok(true) = striae::blob::map::is_text_map(verb.path()) {
         return decomposition::run(verb);
     }
-    let recognized = match Recognized::new(verb.path()) {
+    let format = match verb {
+        FileVerb::Recover(args) => args.format,
+        _ => None,
+    };
+    let found = match format {
+        Some(format) => Recognized::taken_for(format.into(), verb.path()),
+        None => Recognized::new(verb.path()),
+    };
+    let recognized = match found {
         Ok(recognized) => recognized,
         // For recover, status 1 says that a copy was made; without a copy, the status is 2.
         Err(error) if matches!(verb, FileVerb::Recover(_)) => {

@@ -7,6 +7,7 @@ use predicates::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use striae::gsd::File;
+use striae_core::gsd::{Attributes, Logger};
 
 /// A folder with one file in it.
 pub(crate) struct Folder {
@@ -170,6 +171,38 @@ fn recover_of_a_file_with_a_damaged_header_is_a_guess() {
     let report = folder.json("recover", &["out.gsd"], 1);
     assert_eq!((&report["complete"], &report["frames"]), (&json!(false), &json!(3)));
     assert_eq!(report["runs"][0]["why"], "the header is damaged");
+}
+
+/// As a card leaves a log whose header was being written when the power went: all that the second
+/// shadow has is saved, without the texts that nobody knows.
+#[test]
+fn a_lost_first_sector_costs_no_frame_of_the_second_shadow_if_the_format_is_named() {
+    for (commits, fill) in [(5, 0xFF), (6, 0x00), (7, 0xA5)] {
+        let mut card = vec![0xFF; 1 << 17];
+        let about = Attributes { application: "probe", align: 512, ..Attributes::default() };
+        let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about).unwrap();
+        let id = log.name("t").unwrap();
+        for frame in 0..commits {
+            log.write(id, &[[frame]]).unwrap();
+            log.end_frame().unwrap();
+        }
+        card[..512].fill(fill);
+        let folder = Folder::new(card);
+        folder.refused("recover", &["b.gsd"], 2, "neither a SIONlib file nor a GSD");
+        folder.refused("recover", &["b.gsd", "--format", "sion"], 2, "META1.magic at offset 0 is");
+        let alone = ["b.gsd", "--format", "gsd", "--alone"];
+        folder.refused("recover", &alone, 2, "is a GSD file; --alone is for SIONlib sets");
+        let report = folder.json("recover", &["b.gsd", "--format", "gsd"], 1);
+        let known = commits - 1 + commits % 2; // the last odd commit
+        assert_eq!((&report["frames"], &report["guesses"]), (&json!(known), &json!(known)));
+        let file = File::open(folder.path("b.gsd")).unwrap();
+        for frame in 0..known {
+            let chunk = file.find(frame.unsigned_abs().into(), "t").unwrap().unwrap();
+            assert_eq!(file.read::<i32>(&chunk).unwrap(), [frame]);
+        }
+        let header = file.header();
+        assert!(header.application.as_bytes().is_empty() && header.schema.as_bytes().is_empty());
+    }
 }
 
 #[test]

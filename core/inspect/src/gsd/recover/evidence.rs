@@ -14,7 +14,7 @@ use striae_core::gsd::create::SHADOW;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::raw::{self, IndexEntry};
 use striae_core::gsd::{Record, Version};
-use striae_core::integrity::{MAX_CORRECTED, wrong_bit};
+use striae_core::integrity::{MAX_CORRECTED, crc32c, wrong_bit};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
@@ -102,6 +102,12 @@ impl Evidence {
             }
             (None, _, Err((error, _))) => return Err(DriveError::Format(*error)),
         };
+        // Of a lost header, texts that nothing confirms are not made up.
+        let is_lost = raw.magic.get() != raw::Header::MAGIC
+            && shadows
+                .first()
+                .is_some_and(|shadow| raw.ident_crc(crc32c) != shadow.new.commit.ident_crc.get());
+        let labels = if is_lost { raw::Header::new_zeroed() } else { raw };
         let claimed = raw.namelist_allocated_entries.get();
         let images = shadows.iter().flat_map(|shadow| [&shadow.new, &shadow.old]);
         let more_names = images.map(|image| image.name_block()).collect();
@@ -113,9 +119,9 @@ impl Evidence {
         Ok(Self {
             file_len,
             version: head.version,
-            schema_version: Version::from_number(raw.schema_version.get()),
-            application: label(&raw.application),
-            schema: label(&raw.schema),
+            schema_version: Version::from_number(labels.schema_version.get()),
+            application: label(&labels.application),
+            schema: label(&labels.schema),
             record: head.record,
             stale: Stale::in_image(&raw.image()).filter(|_| head.basis == Basis::Appended),
             stale_commit: judged.ok().and_then(|judged| judged.stale()),
