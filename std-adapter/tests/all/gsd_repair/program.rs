@@ -177,7 +177,7 @@ fn recover_of_a_file_with_a_damaged_header_is_a_guess() {
 /// shadow has is saved, without the texts that nobody knows.
 #[test]
 fn a_lost_first_sector_costs_no_frame_of_the_second_shadow_if_the_format_is_named() {
-    for (commits, fill) in [(5, 0xFF), (6, 0x00), (7, 0xA5)] {
+    for (commits, fill) in [(5_u32, 0xFF), (6, 0x00), (7, 0xA5)] {
         let mut card = vec![0xFF; 1 << 17];
         let about = Attributes { application: "probe", align: 512, ..Attributes::default() };
         let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about).unwrap();
@@ -197,8 +197,8 @@ fn a_lost_first_sector_costs_no_frame_of_the_second_shadow_if_the_format_is_name
         assert_eq!((&report["frames"], &report["guesses"]), (&json!(known), &json!(known)));
         let file = File::open(folder.path("b.gsd")).unwrap();
         for frame in 0..known {
-            let chunk = file.find(frame.unsigned_abs().into(), "t").unwrap().unwrap();
-            assert_eq!(file.read::<i32>(&chunk).unwrap(), [frame]);
+            let chunk = file.find(frame.into(), "t").unwrap().unwrap();
+            assert_eq!(file.read::<u32>(&chunk).unwrap(), [frame]);
         }
         let header = file.header();
         assert!(header.application.as_bytes().is_empty() && header.schema.as_bytes().is_empty());

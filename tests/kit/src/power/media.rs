@@ -133,7 +133,7 @@ mod tests {
             .take_while(|line| line.starts_with('|'))
             .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
             .collect();
-        let word = |promise| if promise == Promise::Kept { "kept" } else { "nothing" };
+        let word = |promise| if promise == Kept { "kept" } else { "nothing" };
         let promised =
             |medium: &Medium| [medium.name, word(medium.gsd), word(medium.sion), word(medium.cdf)];
         let expected: Vec<_> = MEDIA.iter().map(promised).collect();
