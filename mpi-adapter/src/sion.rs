@@ -4,7 +4,8 @@
 //! equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
 //! and a [`Collective`]: each writes its own bytes of the tables, and rank 0 makes them visible.
 
-use crate::collective::{Code, Collective, Fault};
+use crate::collective::{Collective, Fold};
+use crate::error::{Code, Error, Failure};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -12,32 +13,25 @@ use striae::posix::PosixFile;
 use striae_core::integrity::{Checksum, Crc32cParts, crc32c};
 use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::{Front, TaskTable, TaskTables};
+use striae_core::sion::error::Error as SionError;
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
 use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
-use striae_core::sion::{Attributes, Blocks, Chunks, Error, Meta1, Varheader};
+use striae_core::sion::{Attributes, Blocks, Chunks, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// Length in bytes of the windows in which tables are read and written.
 const WINDOW: usize = 1 << 16;
 
-impl Code {
-    /// A number overflowed.
-    pub const OVERFLOW: Self = Self(1 << 16);
-    /// The file has no place for the data.
-    pub const FILE_FULL: Self = Self(1 << 17);
+fn io_failure(what: &'static str) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::io(what, &error)
+}
 
-    fn of_io(error: &io::Error) -> Self {
-        Self(error.raw_os_error().map_or(5, i32::unsigned_abs)) // EIO where there is no number
-    }
-
-    fn of<F>(error: &DriveError<io::Error, F>) -> Self {
-        match error {
-            DriveError::Store(error) => Self::of_io(error),
-            _ => Self::FILE_FULL,
-        }
-    }
+/// A refusal of the format: a place or a number that it does not have.
+fn refused(error: SionError) -> Failure {
+    let code = if error.blames_caller() { Code::Refused } else { Code::Full };
+    Failure::new(code, error)
 }
 
 /// A file that all ranks write; each rank has its own file handle, `F`.
@@ -48,7 +42,7 @@ pub struct FileWriter<C, F = PosixFile> {
     book: Book,
     mine: Mine,
     /// The reason why this rank failed, until the other ranks get it.
-    untold: Option<Code>,
+    untold: Option<Failure>,
 }
 
 /// The task of this rank.
@@ -63,7 +57,7 @@ struct Mine {
 struct Left(Vec<Finished>);
 
 impl Ledger for Left {
-    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
+    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
         self.0.push(chunk);
         Ok(())
     }
@@ -112,14 +106,14 @@ impl<C: Collective> FileWriter<C> {
     /// `fsblksize`. This takes two collectives.
     ///
     /// # Errors
-    /// [`Fault`]; the file may not exist then.
+    /// [`Error`]; the file may not exist then.
     pub fn create(
         comm: C,
         path: &Path,
         fsblksize: u32,
         chunksize: u64,
         sealed: bool,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Error> {
         let open = |anew| match anew {
             true => PosixFile::create(path, true),
             false => PosixFile::open_rw(path),
@@ -146,57 +140,54 @@ where
         fsblksize: u32,
         chunksize: u64,
         sealed: bool,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Error> {
         let (rank, ntasks) = (comm.rank(), u64::from(comm.size()));
-        // Rank 0 makes the file before any other rank can open it.
+        // Rank 0 makes the file before it takes part in the scan, the others open it after that.
         let made = if rank == 0 { open(true).map(Some) } else { Ok(None) };
+        let made = made.map_err(io_failure("making the file"));
         let attributes = Attributes { filenumber: 0, fsblksize, ..Attributes::default() };
-        let meta1 = Meta1::new(&attributes, ntasks);
-        let begun = made.map_err(|error| Code::of_io(&error));
-        let begun = begun.and_then(|made| Ok((made, meta1.map_err(|_| Code::OVERFLOW)?)));
-        let chunksizes = comm.exscan(begun.as_ref().map(|_| chunksize).map_err(|code| *code))?;
-        let (made, meta1) = begun.map_err(|code| Fault::Rank { rank, code })?;
-
-        let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip: chunksizes.1 };
-        let written = || {
+        let meta1 = Meta1::new(&attributes, ntasks).map_err(refused);
+        let before = comm.exscan(made.as_ref().map(|_| [chunksize]).map_err(Clone::clone));
+        let written = before.and_then(|[before]| {
+            let (made, meta1) = (made?, meta1?);
             let file = match made {
                 Some(file) => file,
-                None => open(false).map_err(|error| Code::of_io(&error))?,
+                None => open(false).map_err(io_failure("opening the file"))?,
             };
-            let book = Book::create(&meta1, &blocks, 0, sealed).map_err(|_| Code::FILE_FULL)?;
             let (task, mut window) = (OneTask { ntasks, chunksize }, [0; 8]);
             let range = rank..rank.saturating_add(1);
             let tables = TaskTables::new(&meta1, range, task, Some(CHECKSUM), &mut window);
-            let mut tables = tables.map_err(|_| Code::FILE_FULL)?;
-            let sums = run(&mut tables, &file, &mut [])?;
+            let sums = run("writing META1", &mut tables.map_err(refused)?, &file, &mut [])?;
             sync(&file)?;
-            Ok((file, book, sums))
-        };
-        let written = written();
-        let word = |(_, _, sums): &(F, Book, Crc32cParts)| [u64::from(sums.word())];
-        let mine = written.as_ref().map(word).map_err(|code| *code);
-        let file = written.as_ref().map(|(file, ..)| file).ok();
-        let [crc, code] = comm.decide(
-            mine,
-            |a, b| a ^ b,
-            |[sums]| {
-                let tables = parts_of(sums);
-                match (Front::new(&meta1, name), file) {
-                    (Ok(mut front), Some(file)) => {
-                        let crc = front.meta1_crc(tables, Some(CHECKSUM));
-                        [crc.into(), failure(run(&mut front, file, &mut []).err())]
-                    }
-                    _ => [0, failure(Some(Code::FILE_FULL))],
-                }
-            },
-        )?;
-        told(code)?;
-        let (file, book, _) = written.map_err(|code| Fault::Rank { rank, code })?;
-        let start = blocks.first.saturating_add(chunksizes.0);
-        let chunks = Chunks { start, chunksize, globalskip: Some(blocks.globalskip) };
-        let mine = Mine { pen: Pen::new(rank, chunks, sealed), finished: Left::default() };
-        let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
+            Ok((file, meta1, sums, before))
+        });
+        let mine = written.as_ref().map_err(Clone::clone);
+        let mine = mine.map(|(_, _, sums, _)| [sums.word().into(), chunksize]);
+        let [crc, globalskip] =
+            comm.decide(mine, [Fold::Xor, Fold::Sum], |[sums, globalskip]| {
+                let (file, meta1, ..) = written.as_ref().map_err(Clone::clone)?;
+                Book::create(meta1, &blocks(meta1, globalskip), 0, sealed).map_err(refused)?;
+                let mut front = Front::new(meta1, name).map_err(refused)?;
+                let crc = front.meta1_crc(parts_of(sums), Some(CHECKSUM));
+                run("writing META1", &mut front, file, &mut [])?;
+                Ok([crc.into(), globalskip])
+            })?;
+        let begun = written.and_then(|(file, meta1, _, before)| {
+            let blocks = blocks(&meta1, globalskip);
+            let book = Book::create(&meta1, &blocks, 0, sealed).map_err(refused)?;
+            let start = blocks.first.saturating_add(before);
+            let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
+            let pen = Pen::new(rank, chunks, sealed);
+            let crc = u32::try_from(crc).unwrap_or(0);
+            Ok((file, book.with_meta1_crc(crc), Mine { pen, finished: Left::default() }))
+        });
+        let (file, book, mine) = begun.map_err(Error::agreed)?; // rank 0 found it right
         Ok(Self { comm, file, book, mine, untold: None })
+    }
+
+    /// The communicator of the file.
+    pub const fn comm(&self) -> &C {
+        &self.comm
     }
 
     /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
@@ -214,7 +205,7 @@ where
                 Err(error) => {
                     self.mine.pen.take_back(&mark, &mut self.mine.finished);
                     if error.kind() != io::ErrorKind::WouldBlock {
-                        self.untold = Some(Code::of_io(&error));
+                        self.untold = Some(Failure::io("writing a stream", &error));
                     }
                     return Err(error);
                 }
@@ -242,114 +233,94 @@ where
     }
 
     /// Makes room for `len` more bytes of this rank: moves META2 to an offset after the blocks that
-    /// they need. All ranks call this, each with its own `len`. This takes one collective.
+    /// they need. All ranks call this, each with its own `len`. This takes two calls of the message
+    /// layer.
     ///
     /// # Errors
-    /// [`Fault`]. The file stays as the last commit left it.
-    pub fn advance(&mut self, len: u64) -> Result<(), Fault> {
-        self.settle()?;
+    /// [`Error`]. The file stays as the last commit left it.
+    pub fn advance(&mut self, len: u64) -> Result<(), Error> {
         let cursor = self.mine.pen.cursor();
         let more = len.saturating_sub(cursor.room()).div_ceil(cursor.chunksize().max(1));
         let block = u64::from(cursor.chunk()).saturating_add(more);
         let (book, file) = (self.book, &self.file);
         let mine = self.untold.take().map_or(Ok([block]), Err);
-        let [block, code, outcome] = self.comm.decide(mine, u64::max, |[block]| {
-            let moved = entering(&mut book.clone(), block).and_then(|publication| {
-                let Some(publication) = publication else { return Ok((0, Outcome::Unchanged)) };
+        let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
+            if let Some(publication) = entering(&mut book.clone(), block)? {
                 let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
                 let tables = Tables::new(publication, Unchanged, &mut window);
-                let mut tables = tables.map_err(|_| Code::FILE_FULL)?;
-                let sums = run(&mut tables, file, &mut buf)?;
-                Ok(make_visible(publication, &sums, file, None))
-            });
-            let (code, outcome) =
-                moved.unwrap_or_else(|code| (failure(Some(code)), Outcome::Unchanged));
-            [block, code, word_of(outcome)]
+                let mut tables = tables.map_err(refused)?;
+                let sums = run("writing META2", &mut tables, file, &mut buf)?;
+                make_visible(publication, &sums, file, None)?;
+            }
+            Ok([block])
         })?;
         // All Books are equal, so all find the same place.
-        if let Ok(Some(publication)) = entering(&mut self.book, block) {
-            self.book.conclude(outcome_of(outcome, &publication));
-        }
-        told(code)?;
-        entering(&mut self.book, block).map(drop).map_err(|_| FULL)
+        let mut enter = || {
+            if let Some(publication) = entering(&mut self.book, block)? {
+                self.book.conclude(Outcome::Published(publication.new));
+                entering(&mut self.book, block)?;
+            }
+            Ok(())
+        };
+        enter().map_err(Error::agreed)
     }
 
-    /// Makes all data that all ranks wrote part of the file, or none of it. This takes two
-    /// collectives.
+    /// Makes all data that all ranks wrote part of the file, or none of it. This takes three calls
+    /// of the message layer.
     ///
     /// # Errors
-    /// [`Fault`]. All ranks may continue; data that could not be committed is part of the next
-    /// commit.
-    pub fn commit(&mut self) -> Result<(), Fault> {
+    /// [`Error`]. The file is that of the last commit; or, if rank 0 failed after its data became
+    /// visible, that of this one.
+    pub fn commit(&mut self) -> Result<(), Error> {
         let maxchunks = self.maxchunks()?;
         let seen = self.mine.pen;
-        let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(|_| FULL)?;
+        let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
         self.publish(self.publication(new), false)?;
         self.mine.pen.committed(&seen);
         self.mine.finished.retain(|done| !done.is_told_by(&seen));
         Ok(())
     }
 
-    /// Commits for the last time, with META2 where SIONlib puts it. This takes two collectives, or
-    /// three if the META2 of the last commit is in the way.
+    /// Commits for the last time, with META2 where SIONlib puts it. This takes three calls of the
+    /// message layer, or five if the META2 of the last commit is in the way.
     ///
     /// # Errors
     /// The errors of [`commit`](Self::commit).
-    pub fn close(mut self) -> Result<(), Fault> {
+    pub fn close(mut self) -> Result<(), Error> {
         let maxchunks = self.maxchunks()?;
-        let plan = self.book.close(maxchunks).map_err(|_| FULL)?;
+        let plan = self.book.close(maxchunks).map_err(agreed)?;
         if let Some(aside) = plan.aside {
             self.publish(self.publication(aside), false)?;
         }
         self.publish(self.publication(plan.last), true)
     }
 
-    /// Number of chunks of the longest stream, after pending publications are settled.
-    fn maxchunks(&mut self) -> Result<u32, Fault> {
-        self.settle()?;
+    /// Number of chunks of the longest stream.
+    fn maxchunks(&mut self) -> Result<u32, Error> {
         let chunks = u64::from(self.mine.pen.chunk()).saturating_add(1);
         let mine = self.untold.take().map_or(Ok([chunks]), Err);
-        let [chunks] = self.comm.agree(mine, u64::max)?;
-        u32::try_from(chunks).map_err(|_| FULL)
-    }
-
-    /// Makes a publication visible that may be visible already. All ranks know about it.
-    fn settle(&mut self) -> Result<(), Fault> {
-        let Some(new) = self.book.unsettled().copied() else { return Ok(()) };
-        let (file, mut settle) = (&self.file, Visible::settle(self.book.meta1(), new));
-        let [code] = self
-            .comm
-            .decide(Ok([]), u64::max, |[]| [failure(run(&mut settle, file, &mut []).err())])?;
-        told(code)?;
-        self.book.conclude(Outcome::Published(new));
-        Ok(())
+        let [chunks] = self.comm.max(mine)?;
+        u32::try_from(chunks).map_err(|_| Error::agreed(full()))
     }
 
     /// Writes the table entries of this rank; rank 0 then makes the entries of all ranks visible.
-    fn publish(&mut self, publication: Publication, cut: bool) -> Result<(), Fault> {
+    fn publish(&mut self, publication: Publication, cut: bool) -> Result<(), Error> {
         let (rank, file) = (self.comm.rank(), &self.file);
         let (mut window, mut buf) = ([0; 8], [0; 8]);
         let mut write = || {
             let range = rank..rank.saturating_add(1);
             let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
-            let sums = run(&mut tables.map_err(|_| Code::FILE_FULL)?, file, &mut buf)?;
+            let sums = run("writing META2", &mut tables.map_err(refused)?, file, &mut buf)?;
             sync(file)?;
             Ok([sums.meta2.word().into(), sums.chunks.word().into()])
         };
-        let written = write();
         let cut = cut.then(|| publication.new.span().end());
-        let [code, outcome] = self.comm.decide(
-            written,
-            |a, b| a ^ b,
-            |words| {
-                let [meta2, chunks] = words.map(parts_of);
-                let (code, outcome) =
-                    make_visible(publication, &TableSums { meta2, chunks }, file, cut);
-                [code, word_of(outcome)]
-            },
-        )?;
-        self.book.conclude(outcome_of(outcome, &publication));
-        told(code)
+        self.comm.decide(write(), [Fold::Xor; 2], |words| {
+            let [meta2, chunks] = words.map(parts_of);
+            make_visible(publication, &TableSums { meta2, chunks }, file, cut).map(|()| [])
+        })?;
+        self.book.conclude(Outcome::Published(publication.new));
+        Ok(())
     }
 
     fn publication(&self, new: Varheader) -> Publication {
@@ -359,84 +330,70 @@ where
 
 const CHECKSUM: Checksum = crc32c;
 
-/// The fault of a full file, which every Book finds equally.
-const FULL: Fault = Fault::Rank { rank: 0, code: Code::FILE_FULL };
+fn full() -> Failure {
+    Failure::new(Code::Full, "the file has no place for more blocks")
+}
+
+/// An error that every Book finds equally, without a message.
+fn agreed(error: SionError) -> Error {
+    Error::agreed(refused(error))
+}
+
+fn blocks(meta1: &Meta1, globalskip: u64) -> Blocks {
+    Blocks { first: meta1.layout().first_chunk(), globalskip }
+}
 
 /// Opens `block` for writing; returns the publication if META2 must be moved for it.
-fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Code> {
-    let block = u32::try_from(block).map_err(|_| Code::FILE_FULL)?;
-    match book.enter(block, Ahead::Blocks(1)).map_err(|_| Code::FILE_FULL)? {
+fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Failure> {
+    let block = u32::try_from(block).map_err(|_| full())?;
+    match book.enter(block, Ahead::Blocks(1)).map_err(refused)? {
         Enter::Move(new) => Ok(Some(book.publication(new, 0, CHECKSUM))),
-        Enter::GoOn | Enter::Settle(_) => Ok(None), // all was settled before
+        Enter::GoOn | Enter::Settle(_) => Ok(None), // after an error nothing is entered
     }
 }
 
-/// The work of rank 0 after the tables of all ranks are written: returns its error code and the
-/// outcome of the publication.
+/// The work of rank 0 after the tables of all ranks are written.
 fn make_visible<F>(
     mut publication: Publication,
     sums: &TableSums,
     mut file: &F,
     cut: Option<u64>,
-) -> (u64, Outcome)
+) -> Result<(), Failure>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    let file_len = file.size().map_err(|error| Code::of_io(&error));
-    publication.file_len = *file_len.as_ref().unwrap_or(&0);
-    let mut visible = Visible::new(&publication, sums);
-    let done = file_len.and_then(|_| run(&mut visible, file, &mut []));
-    let done = done.and_then(|_| {
-        let Some(len) = cut else { return Ok(()) };
-        file.set_size(len).map_err(|error| Code::of_io(&error))?;
-        sync(file)
-    });
-    (failure(done.err()), visible.outcome())
+    publication.file_len = file.size().map_err(io_failure("asking for the size"))?;
+    run("writing the commit fields", &mut Visible::new(&publication, sums), file, &mut [])?;
+    if let Some(len) = cut {
+        file.set_size(len).map_err(io_failure("cutting the file at its end"))?;
+        sync(file)?;
+    }
+    Ok(())
 }
 
-fn run<M, F>(machine: &mut M, mut file: &F, buf: &mut [u8]) -> Result<M::Output, Code>
+fn run<M, F>(
+    what: &'static str,
+    machine: &mut M,
+    mut file: &F,
+    buf: &mut [u8],
+) -> Result<M::Output, Failure>
 where
     M: Machine<Error = std::convert::Infallible>,
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    drive(machine, &mut file, buf).map_err(|error| Code::of(&error))
+    drive(machine, &mut file, buf).map_err(|error| match error {
+        DriveError::Store(error) => Failure::io(what, &error),
+        _ => full(),
+    })
 }
 
-fn sync<F>(mut file: &F) -> Result<(), Code>
+fn sync<F>(mut file: &F) -> Result<(), Failure>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    file.sync().map_err(|error| Code::of_io(&error))
-}
-
-fn failure(code: Option<Code>) -> u64 {
-    code.map_or(0, |Code(code)| u64::from(code))
-}
-
-/// Fails if rank 0 failed.
-fn told(code: u64) -> Result<(), Fault> {
-    match u32::try_from(code) {
-        Ok(0) => Ok(()),
-        code => Err(Fault::Rank { rank: 0, code: code.map_or(Code::OVERFLOW, Code) }),
-    }
-}
-
-const fn word_of(outcome: Outcome) -> u64 {
-    match outcome {
-        Outcome::Unchanged => 0,
-        Outcome::Unknown(_) => 1,
-        Outcome::Published(_) => 2,
-    }
-}
-
-const fn outcome_of(word: u64, publication: &Publication) -> Outcome {
-    match word {
-        0 => Outcome::Unchanged,
-        1 => Outcome::Unknown(publication.new),
-        _ => Outcome::Published(publication.new),
-    }
+    file.sync().map_err(io_failure("syncing the file"))
 }
 
 fn parts_of(word: u64) -> Crc32cParts {
-    Crc32cParts::from_word(u32::try_from(word).unwrap_or(0)) // a rank told one of 32 bits
+    Crc32cParts::from_word(u32::try_from(word).unwrap_or(0)) // a rank gave one of 32 bits
 }

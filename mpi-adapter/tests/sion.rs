@@ -1,90 +1,48 @@
-//! Eight ranks that share nothing but a file: whatever fails at one of them, all get the same
-//! fault, and the file is the last commit.
+//! Ranks that share nothing but a file: whatever happens to one of them, all others get the same
+//! error, and the file is that of a commit.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test: a panic fails it"
 )]
 
+#[path = "common/faulty.rs"]
+mod faulty;
+
+use faulty::{Fault, Faulty, INJECTED};
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::Duration;
 use striae::Verify;
 use striae::sion::File;
 use striae::sion::verify::{Sealing, state};
-use striae_mpi::collective::{All, Code, Collective, Fault, Fold, Mine};
 use striae_mpi::sion::FileWriter;
-use striae_mpi::threads::Member;
+use striae_mpi::threads::Rank;
+use striae_mpi::{Code, Collective, Error, Threads};
 
-const RANKS: u32 = 8;
+const RANKS: u32 = 4;
 const CHUNK: u64 = 512;
 
-/// Long enough for the slowest machine; no test waits for it.
-const DEADLINE: Duration = Duration::from_secs(600);
+/// In virtual time, which a test does not have to wait for.
+const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A rank that fails at one of its collectives.
-struct Failing {
-    member: Member,
-    /// Collectives so far.
-    count: Cell<u32>,
-    fails_at: Option<u32>,
+fn world() -> Threads {
+    Threads::new(RANKS).deadline(DEADLINE).virtual_time()
 }
 
-const INJECTED: Code = Code(77);
-
-impl Failing {
-    fn turn<T>(&self, mine: Result<T, Code>) -> Result<T, Code> {
-        let now = self.count.replace(self.count.get() + 1);
-        if self.fails_at == Some(now) { Err(INJECTED) } else { mine }
-    }
+fn sleep(rank: &Rank, fault: Fault) {
+    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
+    rank.transport().sleep(time);
 }
 
-impl Collective for Failing {
-    fn rank(&self) -> u32 {
-        self.member.rank()
-    }
-
-    fn size(&self) -> u32 {
-        self.member.size()
-    }
-
-    fn agree<const N: usize>(&self, mine: Mine<N>, fold: Fold) -> All<N> {
-        self.member.agree(self.turn(mine), fold)
-    }
-
-    fn exscan(&self, mine: Result<u64, Code>) -> Result<(u64, u64), Fault> {
-        self.member.exscan(self.turn(mine))
-    }
-
-    fn decide<const N: usize, const M: usize>(
-        &self,
-        mine: Mine<N>,
-        fold: Fold,
-        work: impl FnOnce([u64; N]) -> [u64; M],
-    ) -> All<M> {
-        self.member.decide(self.turn(mine), fold, work)
-    }
-}
-
-/// Runs `work` as all ranks. `fails` is a rank and the number of the collective where it fails.
-fn ranks<R: Send>(fails: Option<(u32, u32)>, work: impl Fn(&Failing) -> R + Sync) -> Vec<(R, u32)> {
-    std::thread::scope(|scope| {
-        let ranks: Vec<_> = Member::of(RANKS, DEADLINE)
-            .into_iter()
-            .map(|member| {
-                scope.spawn(|| {
-                    let fails = fails.filter(|(rank, _)| *rank == member.rank());
-                    let fails_at = fails.map(|(_, at)| at);
-                    let rank = Failing { member, count: Cell::new(0), fails_at };
-                    (work(&rank), rank.count.get())
-                })
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+/// Runs `work` as all ranks, of which none panics.
+fn ranks<R: Send>(work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
+    world().run(work).into_iter().map(Result::unwrap).collect()
 }
 
 /// What rank `rank` writes in round `round`: another length for each.
@@ -97,41 +55,67 @@ fn expected(rank: u32, rounds: u32) -> Vec<u8> {
     (0..rounds).flat_map(|round| bytes(rank, round)).collect()
 }
 
-fn write(file: &mut FileWriter<&Failing>, rank: u32, round: u32) -> Result<(), Fault> {
+fn write<C: Collective>(file: &mut FileWriter<C>, rank: u32, round: u32) -> Result<(), Error> {
     let bytes = bytes(rank, round);
     file.advance(bytes.len() as u64)?;
     file.write(&bytes).unwrap();
     Ok(())
 }
 
-/// Three rounds, two commits and the close. Returns how many rounds were committed, and the fault.
-fn program(comm: &Failing, path: &Path, sealed: bool) -> (u32, Option<Fault>) {
-    let rank = comm.member.rank();
-    let mut committed = 0;
-    let mut rounds = || {
-        let mut file = FileWriter::create(comm, path, 512, CHUNK, sealed)?;
-        for round in 0..3 {
-            write(&mut file, rank, round)?;
-            if round < 2 {
-                file.commit()?;
-                committed = round + 1;
-            }
+/// Three rounds, two commits and the close. `committed` is how many rounds are in the file.
+fn program<C: Collective>(
+    comm: C,
+    path: &Path,
+    sealed: bool,
+    committed: &Cell<u32>,
+) -> Result<(), Error> {
+    let rank = comm.rank();
+    let mut file = FileWriter::create(comm, path, 512, CHUNK, sealed)?;
+    for round in 0..3 {
+        write(&mut file, rank, round)?;
+        if round < 2 {
+            file.commit()?;
+            committed.set(round + 1);
         }
-        file.close()?;
-        committed = 3;
-        Ok(())
-    };
-    let fault = rounds().err();
-    (committed, fault)
+    }
+    file.close()?;
+    committed.set(3);
+    Ok(())
 }
 
-fn check(path: &Path, rounds: u32, sealed: bool) {
+/// What became of a rank: committed rounds, its result unless it panicked, and its operations.
+type Outcome = (u32, Option<Result<(), Error>>, u32);
+
+fn run(path: &Path, sealed: bool, fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
+    ranks(|rank| {
+        let fault = fault.filter(|fault| fault.0 == rank.rank());
+        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
+        let (count, committed) = (rank.count(), Cell::new(0));
+        let program = || program(rank, path, sealed, &committed);
+        let result = std::panic::catch_unwind(AssertUnwindSafe(program));
+        let result = match result {
+            Ok(result) => Some(result),
+            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
+            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
+        };
+        (committed.get(), result, count())
+    })
+}
+
+fn rounds_in(path: &Path, allowed: [u32; 2]) -> Option<u32> {
     let file = File::open(path).unwrap();
-    for rank in 0..RANKS {
-        let mut found = Vec::new();
-        file.stream(rank.into()).unwrap().read_to_end(&mut found).unwrap();
-        assert!(found == expected(rank, rounds), "rank {rank} after {rounds} rounds");
-    }
+    let is = |rounds: u32| {
+        (0..RANKS).all(|rank| {
+            let mut found = Vec::new();
+            file.stream(rank.into()).unwrap().read_to_end(&mut found).unwrap();
+            found == expected(rank, rounds)
+        })
+    };
+    allowed.into_iter().find(|rounds| is(*rounds))
+}
+
+fn check(path: &Path, allowed: [u32; 2], sealed: bool) {
+    assert!(rounds_in(path, allowed).is_some(), "not {allowed:?} rounds");
     let mut findings = Vec::new();
     let summary =
         Verify::new().sion(path, &mut |finding| findings.push(finding.to_string())).unwrap();
@@ -141,107 +125,79 @@ fn check(path: &Path, rounds: u32, sealed: bool) {
 }
 
 #[test]
-fn a_file_of_eight_ranks_is_whole_after_two_collectives_a_commit() {
+fn a_file_takes_three_calls_to_make_and_three_to_commit() {
     for sealed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sion");
-        let done = ranks(None, |comm| program(comm, &path, sealed));
-        for (outcome, collectives) in done {
-            assert_eq!(outcome, (3, None));
-            // 2 to create, 1 to advance and 2 to commit each round, 2 to close; 3 if META2 is in
-            // the way.
-            assert!((11..=12).contains(&collectives), "{collectives}");
-        }
-        check(&path, 3, sealed);
+        ranks(|comm| {
+            let rank = comm.rank();
+            let mut file = FileWriter::create(comm, &path, 512, CHUNK, sealed).unwrap();
+            assert_eq!(file.comm().calls(), 3);
+            for round in 0..2 {
+                write(&mut file, rank, round).unwrap();
+                let before = file.comm().calls();
+                file.commit().unwrap();
+                assert_eq!(file.comm().calls(), before + 3);
+            }
+            write(&mut file, rank, 2).unwrap();
+            file.close().unwrap();
+        });
+        check(&path, [3, 3], sealed);
     }
 }
 
 #[test]
-fn whatever_collective_a_rank_fails_at_all_ranks_get_its_fault() {
+fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_file_is_that_of_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     for sealed in [false, true] {
-        for at in 0..12 {
-            for rank in [0, 5, RANKS - 1] {
-                let done = ranks(Some((rank, at)), |comm| program(comm, &path, sealed));
-                let (first, collectives) = done[0];
-                assert!(done.iter().all(|other| *other == (first, collectives)), "{done:?}");
-                let (rounds, fault) = first;
-                match fault {
-                    Some(fault) => assert_eq!(fault, Fault::Rank { rank, code: INJECTED }),
-                    None => assert_eq!(rounds, 3), // it has fewer collectives
-                }
-                if rounds > 0 {
-                    check(&path, rounds, sealed);
+        let whole = run(&path, sealed, None);
+        assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (3, &Some(Ok(())))));
+        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+            for rank in [0, 2, RANKS - 1] {
+                for at in 0..whole[rank as usize].2 {
+                    let case = (rank, at, fault);
+                    let done = run(&path, sealed, Some(case));
+                    check_case(case, &done, &path, sealed);
                 }
             }
         }
     }
 }
 
-#[test]
-fn ranks_go_on_after_a_fault_and_the_next_commit_has_it_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sion");
-    for at in 2..10 {
-        let done = ranks(Some((3, at)), |comm| {
-            let rank = comm.member.rank();
-            let mut file = FileWriter::create(comm, &path, 512, CHUNK, true).unwrap();
-            let mut faults = 0;
-            for round in 0..3 {
-                while let Err(fault) = write(&mut file, rank, round) {
-                    assert_eq!(fault, Fault::Rank { rank: 3, code: INJECTED });
-                    faults += 1;
-                }
-                while let Err(fault) = file.commit() {
-                    assert_eq!(fault, Fault::Rank { rank: 3, code: INJECTED });
-                    faults += 1;
-                }
-            }
-            file.close().map(|()| faults)
-        });
-        assert!(done.iter().all(|(outcome, _)| *outcome == Ok(1)), "{at}: {done:?}");
-        check(&path, 3, true);
+fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path, sealed: bool) {
+    let (rank, _, fault) = case;
+    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
+    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
+    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
+    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
+    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
+    assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case:?}");
+    // All know of the same commits. The one that failed may be in the file.
+    let rounds = done[0].0;
+    assert!(done.iter().all(|(other, ..)| *other == rounds), "{case:?}: {done:?}");
+    if rounds > 0 {
+        check(path, [rounds, rounds + 1], sealed);
     }
 }
 
 #[test]
-fn a_file_that_cannot_be_made_is_the_fault_of_rank_0_at_all_ranks() {
+fn a_file_that_cannot_be_made_is_the_error_of_rank_0_at_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no folder").join("a.sion");
-    for (outcome, collectives) in ranks(None, |comm| program(comm, &path, false)) {
-        let not_found = Code(2); // ENOENT
-        assert_eq!(outcome, (0, Some(Fault::Rank { rank: 0, code: not_found })));
-        assert_eq!(collectives, 1);
+    for (rounds, result, _) in run(&path, false, None) {
+        let error = result.unwrap().unwrap_err();
+        let not_found = Code::Io(2); // ENOENT
+        assert_eq!((rounds, error.rank(), error.code()), (0, Some(0), not_found));
     }
-}
-
-#[test]
-fn a_rank_that_is_gone_is_lost_to_all_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sion");
-    let done = ranks(None, |comm| {
-        let rank = comm.member.rank();
-        let mut file = FileWriter::create(comm, &path, 512, CHUNK, false).unwrap();
-        write(&mut file, rank, 0).unwrap();
-        file.commit().unwrap();
-        write(&mut file, rank, 1).unwrap();
-        if rank == 6 { None } else { Some((file.commit(), file.commit())) }
-    });
-    // The Member of rank 6 is dropped when its thread ends, and nobody waits for a deadline.
-    for (rank, (outcome, _)) in done.into_iter().enumerate() {
-        let lost = Err(Fault::Lost { rank: 6 });
-        assert_eq!(outcome, if rank == 6 { None } else { Some((lost, lost)) });
-    }
-    check(&path, 1, false);
 }
 
 #[test]
 fn a_rank_cannot_write_where_meta2_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
-    ranks(None, |comm| {
-        let rank = comm.member.rank();
+    ranks(|comm| {
+        let rank = comm.rank();
         let mut file = FileWriter::create(comm, &path, 512, CHUNK, false).unwrap();
         file.commit().unwrap();
         let long = vec![1; 4 * CHUNK as usize];
