@@ -109,8 +109,8 @@ pub trait Collective: Sized {
     /// failure of the message layer.
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Failure>;
 
-    /// A new communicator of the ranks that pass the same color, in the order of their ranks. An
-    /// error in it does not poison this one.
+    /// A new communicator of the ranks that pass the same color, in the order of their ranks. A
+    /// color is below 2^31. An error in the new communicator does not poison this one.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.

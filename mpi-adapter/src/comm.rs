@@ -325,7 +325,14 @@ impl<T: Transport> Collective for Comm<T> {
 
     fn split(&self, color: Result<u32, Failure>) -> Result<Self, Error> {
         let own = color.as_ref().copied().unwrap_or(0);
-        self.agree(color.map(drop))?;
+        let color = color.and_then(|color| match i32::try_from(color) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                let text = format_args!("the color {color}, must be below 2^31");
+                Err(Failure::new(Code::Refused, text))
+            }
+        });
+        self.agree(color)?;
         Ok(Self::new(self.run(|transport| transport.split(own))?))
     }
 

@@ -1,4 +1,4 @@
-//! Collective reading and writing of striae's formats by the ranks of a parallel program.
+//! Collective writing of striae's formats by the ranks of a parallel program.
 //!
 //! | module | holds |
 //! |---|---|
@@ -6,15 +6,56 @@
 //! | [`error`] | a rank's failure, and the error that all ranks get for it |
 //! | [`comm`] | the rules of all communicators, whatever carries the messages |
 //! | [`threads`] | ranks that are threads of one process |
+//! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
 //! | [`sion`] | a SIONlib file that all ranks write |
+//!
+//! ```
+//! use striae_mpi::sion::FileWriter;
+//! use striae_mpi::{Collective, Error, Threads};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("run.sion");
+//! let write = |rank: striae_mpi::threads::Rank| -> Result<(), Error> {
+//!     let line = format!("rank {} of {}\n", rank.rank(), rank.size());
+//!     let mut file = FileWriter::create(rank, &path, 512, 512, false)?;
+//!     let written = file.write(line.as_bytes()); // this rank alone
+//!     file.commit()?; // all ranks: an error of `written` is that of all of them
+//!     assert!(written.is_ok());
+//!     file.close()
+//! };
+//! for done in Threads::new(4).run(write) {
+//!     done.expect("no rank panicked")?;
+//! }
+//! assert_eq!(striae::sion::File::open(&path)?.task(3)?.bytes, 12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is promised when a rank fails
+//!
+//! - **Its own work fails**, a full disk for example: all ranks get the same [`Error`] from the next
+//!   collective, with the rank, the reason and its text. If several failed, the lowest rank counts.
+//!   The communicator of the file is poisoned; the program's own communicators are not. A file is
+//!   that of the last commit; or that of the commit that failed, if it was visible already.
+//! - **It panics, dies, hangs or leaves**: threads notice a panic at once. Else the other ranks get
+//!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a
+//!   deadline they wait for the launcher. A file is that of the last commit, or of the commit that
+//!   was going on.
+//! - **After [`Code::Lost`]** a rank may only do work of its own, and end the process. With MPI,
+//!   end it by [`std::process::exit`] without `MPI_Finalize`, which would wait for the lost rank:
+//!   the launcher then ends the other ranks.
+//! - Nothing communicates in `Drop`.
 #![deny(unsafe_code)]
 
 pub mod collective;
 pub mod comm;
 pub mod error;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod sion;
 pub mod threads;
 
 pub use collective::{Collective, Fold};
 pub use error::{Code, Error, Failure};
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 pub use threads::Threads;

@@ -1,4 +1,5 @@
 //! A rank that has a fault at one of its operations.
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub(crate) struct Faulty<C> {
 struct Script<C> {
     count: Cell<u32>,
     fault: Option<(u32, Fault)>,
+    /// Messages between two ranks are operations too.
+    with_messages: Cell<bool>,
     /// Makes the rank late, or lets it never come.
     sleep: fn(&C, Fault),
 }
@@ -35,8 +38,14 @@ struct Script<C> {
 impl<C: Collective> Faulty<C> {
     /// `fault` is the number of an operation, and what happens at it.
     pub(crate) fn new(inner: C, fault: Option<(u32, Fault)>, sleep: fn(&C, Fault)) -> Self {
-        let script = Script { count: Cell::new(0), fault, sleep };
+        let script = Script { count: Cell::new(0), fault, with_messages: Cell::new(true), sleep };
         Self { inner, script: Rc::new(script) }
+    }
+
+    /// Takes only collectives for operations.
+    pub(crate) fn only_collectives(self) -> Self {
+        self.script.with_messages.set(false);
+        self
     }
 
     pub(crate) fn count(&self) -> Rc<dyn Fn() -> u32>
@@ -58,6 +67,10 @@ impl<C: Collective> Faulty<C> {
             _ => {}
         }
         mine
+    }
+
+    fn turn_of_message(&self) -> Result<(), Failure> {
+        if self.script.with_messages.get() { self.turn(Ok(())) } else { Ok(()) }
     }
 
     fn child(&self, inner: Result<C, Error>) -> Result<Self, Error> {
@@ -114,12 +127,12 @@ impl<C: Collective> Collective for Faulty<C> {
     }
 
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Failure> {
-        self.turn(Ok(()))?;
+        self.turn_of_message()?;
         self.inner.send(to, bytes)
     }
 
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Failure> {
-        self.turn(Ok(()))?;
+        self.turn_of_message()?;
         self.inner.recv(from, buf)
     }
 

@@ -1,0 +1,347 @@
+//! The ranks are processes of MPI. Without the environment of a launcher, this program starts
+//! itself under `$MPIEXEC`, or `mpiexec`, again and again, and judges what its ranks wrote. A job
+//! that does not end is a failure.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+#[path = "common/faulty.rs"]
+mod faulty;
+#[path = "common/program.rs"]
+mod program;
+
+use faulty::{Fault, Faulty};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use striae_mpi::mpi::Rank;
+use striae_mpi::sion::FileWriter;
+use striae_mpi::{Collective, Error, Mpi};
+
+/// A job that takes longer hangs. It is no measure of speed: jobs take a second.
+const HANGS_AFTER: Duration = Duration::from_secs(100);
+
+/// After a rank is gone, a job ends within this time.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The deadline of ranks that wait for one that is gone.
+const SHORT: Duration = Duration::from_secs(2);
+
+fn main() {
+    let of_launcher = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+    if of_launcher.iter().any(|name| std::env::var_os(name).is_some()) {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        rank(&arguments[0], Path::new(&arguments[1]));
+        return;
+    }
+    let launcher = Launcher::find();
+    for n in [1, 2, 3, 5, 8] {
+        launcher.run("every_operation", n).is_ok_at_all();
+        launcher.run("a_file", n).is_ok_at_all().has_file();
+    }
+    for n in [2, 3] {
+        launcher.run("a_failure_at_any_collective", n).is_equal_at_all();
+    }
+    for n in [2, 3, 5] {
+        launcher.run("a_rank_that_dies", n).ended();
+        if launcher.is_open_mpi {
+            launcher.run_on("a_rank_that_dies", n).ended().by_an_error_of_the_living();
+        }
+        launcher.run("a_rank_that_hangs", n).ended().by_an_error_of_the_living();
+        launcher.run("a_rank_that_finalizes", n).ended().by_an_error_of_the_living();
+    }
+    launcher.run("abort", 3).was_aborted();
+    launcher.run("error_handlers", 2).is_ok_at_all();
+    println!("test result: ok. {} jobs of {}", launcher.jobs.get(), launcher.program);
+}
+
+// ---- the launcher ----
+
+struct Launcher {
+    program: String,
+    is_open_mpi: bool,
+    jobs: std::cell::Cell<u32>,
+}
+
+/// What is left of a job.
+struct Job {
+    scenario: &'static str,
+    n: u32,
+    is_success: bool,
+    /// The launcher was told to let the other ranks live when one is killed.
+    lets_live: bool,
+    /// The time since the first rank wrote what it has to say, or was gone.
+    took: Duration,
+    folder: tempfile::TempDir,
+    said: BTreeMap<u32, String>,
+    output: String,
+}
+
+impl Launcher {
+    fn find() -> Self {
+        let program = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".into());
+        let version = Command::new(&program).arg("--version").output().unwrap();
+        let version = String::from_utf8_lossy(&version.stdout).into_owned();
+        let is_open_mpi = version.contains("Open MPI") || version.contains("OpenRTE");
+        Self { program, is_open_mpi, jobs: std::cell::Cell::new(0) }
+    }
+
+    fn run(&self, scenario: &'static str, n: u32) -> Job {
+        self.run_with(&[], scenario, n)
+    }
+
+    /// Lets the other ranks live when one is killed, which MPICH's launcher does not do.
+    fn run_on(&self, scenario: &'static str, n: u32) -> Job {
+        self.run_with(&["--enable-recovery"], scenario, n)
+    }
+
+    fn run_with(&self, options: &[&str], scenario: &'static str, n: u32) -> Job {
+        self.jobs.set(self.jobs.get() + 1);
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(&self.program);
+        if self.is_open_mpi {
+            // In a container, as root, on few processors.
+            command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
+            command.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        }
+        command.args(options).args(["-n", &n.to_string()]).arg(std::env::current_exe().unwrap());
+        command.arg(scenario).arg(folder.path());
+        let log = folder.path().join("output");
+        let to = std::fs::File::create(&log).unwrap();
+        command.stdin(Stdio::null()).stderr(to.try_clone().unwrap()).stdout(to);
+        let mut child = command.spawn().unwrap();
+        let (start, mut since) = (Instant::now(), None);
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if since.is_none() && folder.path().join("gone").exists() {
+                since = Some(Instant::now());
+            }
+            if start.elapsed() > HANGS_AFTER {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{scenario} with {n} ranks hangs:\n{}", read(&log));
+            }
+            std::thread::sleep(Duration::from_millis(5)); // between two looks at the job
+        };
+        let said = |rank: u32| {
+            let path = said(folder.path(), rank);
+            path.exists().then(|| (rank, read(&path)))
+        };
+        Job {
+            scenario,
+            n,
+            is_success: status.success(),
+            lets_live: !options.is_empty(),
+            took: since.map_or(Duration::ZERO, |since| since.elapsed()),
+            said: (0..n).filter_map(said).collect(),
+            output: read(&log),
+            folder,
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn said(folder: &Path, rank: u32) -> PathBuf {
+    folder.join(format!("rank {rank}"))
+}
+
+impl Job {
+    fn show(&self) -> String {
+        format!("{} with {} ranks: {:#?}\n{}", self.scenario, self.n, self.said, self.output)
+    }
+
+    fn is_equal_at_all(&self) -> &Self {
+        assert!(self.is_success && self.said.len() == self.n as usize, "{}", self.show());
+        assert!(self.said.values().all(|said| *said == self.said[&0]), "{}", self.show());
+        self
+    }
+
+    fn is_ok_at_all(&self) -> &Self {
+        self.is_equal_at_all();
+        assert_eq!(self.said[&0], "ok", "{}", self.show());
+        self
+    }
+
+    fn has_file(&self) {
+        let file = striae::sion::File::open(self.folder.path().join("a.sion")).unwrap();
+        assert_eq!(file.ntasks(), u64::from(self.n));
+        for task in 0..u64::from(self.n) {
+            let mut found = Vec::new();
+            file.stream(task).unwrap().read_to_end(&mut found).unwrap();
+            assert!(found == stream(task as u32), "task {task}: {}", self.show());
+        }
+    }
+
+    /// Rank 1 was gone: no rank succeeded, and the job has ended. One that was told to let the
+    /// others live may call that a success (`mpiexec --enable-recovery` of Open MPI).
+    fn ended(&self) -> &Self {
+        assert!(!self.is_success || self.lets_live, "{}", self.show());
+        assert!(self.took < ENDS_WITHIN, "{:?}: {}", self.took, self.show());
+        assert!(self.said.values().all(|said| said.starts_with("error")), "{}", self.show());
+        self
+    }
+
+    fn by_an_error_of_the_living(&self) {
+        assert_eq!(self.said.len(), self.n as usize - 1, "{}", self.show());
+    }
+
+    fn was_aborted(&self) {
+        assert!(!self.is_success && self.said.is_empty(), "{}", self.show());
+    }
+}
+
+// ---- a rank ----
+
+fn rank(scenario: &str, folder: &Path) {
+    let universe = mpi::initialize().unwrap();
+    let world = universe.world();
+    let deadline = match scenario {
+        "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
+        _ => HANGS_AFTER,
+    };
+    let settings = Mpi::new().deadline(deadline);
+    let comm = settings.duplicate(&world).unwrap();
+    let rank = comm.rank();
+    let says = match scenario {
+        "every_operation" => text(program::program(comm)),
+        "a_file" => text(file(comm, &folder.join("a.sion"))),
+        "a_failure_at_any_collective" => failures(&comm, &|| settings.duplicate(&world).unwrap()),
+        "a_rank_that_dies" => {
+            comm.agree(Ok(())).unwrap();
+            if rank == 1 {
+                std::fs::write(folder.join("gone"), "").unwrap();
+                std::process::abort(); // without a word to MPI
+            }
+            without_the_gone(comm, folder)
+        }
+        "a_rank_that_hangs" => {
+            comm.agree(Ok(())).unwrap();
+            if rank == 1 {
+                std::fs::write(folder.join("gone"), "").unwrap();
+                loop {
+                    std::thread::park();
+                }
+            }
+            without_the_gone(comm, folder)
+        }
+        "a_rank_that_finalizes" => {
+            comm.agree(Ok(())).unwrap();
+            if rank == 1 {
+                std::fs::write(folder.join("gone"), "").unwrap();
+                drop(universe); // MPI_Finalize
+                let error = comm.agree(Ok(())).unwrap_err();
+                assert!(error.to_string().contains("MPI_Finalize"), "{error}");
+                return;
+            }
+            without_the_gone(comm, folder)
+        }
+        "abort" => {
+            if rank == 1 {
+                comm.abort(3);
+            }
+            text(comm.agree(Ok(())).and_then(|()| comm.agree(Ok(()))))
+        }
+        "error_handlers" => {
+            drop(comm);
+            handlers(&world, &settings)
+        }
+        _ => panic!("no scenario {scenario}"),
+    };
+    std::fs::write(said(folder, rank), says).unwrap();
+}
+
+fn text(result: Result<(), Error>) -> String {
+    result.map_or_else(|error| format!("error: {error}"), |()| "ok".into())
+}
+
+/// What rank `rank` writes: more than a chunk.
+fn stream(rank: u32) -> Vec<u8> {
+    (0..rank * 700).map(|i| (i * 7 + rank) as u8).collect()
+}
+
+fn file(comm: Rank, path: &Path) -> Result<(), Error> {
+    let bytes = stream(comm.rank());
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let mut file = FileWriter::create(comm, path, 512, 512, true)?;
+    for part in [first, second] {
+        file.advance(part.len() as u64)?;
+        file.write(part).unwrap();
+        file.commit()?;
+    }
+    file.close()
+}
+
+/// Lets each rank fail at each operation in turn. Returns the errors, which all ranks have.
+fn failures(comm: &Rank, duplicate: &dyn Fn() -> Rank) -> String {
+    let never = |_: &Rank, _: Fault| {};
+    let whole = Faulty::new(duplicate(), None, never).only_collectives();
+    let count = whole.count();
+    program::program(whole).unwrap();
+    let [count] = comm.combine(Ok([count().into()]), [striae_mpi::Fold::Min]).unwrap();
+    let mut errors = String::new();
+    for failing in 0..comm.size() {
+        for at in 0..count as u32 {
+            let fault = (failing == comm.rank()).then_some((at, Fault::Fail));
+            let faulty = Faulty::new(duplicate(), fault, never).only_collectives();
+            let error = program::program(faulty).unwrap_err();
+            assert_eq!((error.code(), error.rank()), (faulty::INJECTED, Some(failing)));
+            writeln!(errors, "{failing} {at} {error:?}").unwrap();
+        }
+    }
+    errors
+}
+
+/// The error of a rank that waits for one that is gone. It ends when the others have theirs too:
+/// they would be killed.
+fn without_the_gone(comm: Rank, folder: &Path) -> ! {
+    let error = loop {
+        if let Err(error) = comm.agree(Ok(())) {
+            break error;
+        }
+    };
+    let path = said(folder, comm.rank());
+    std::fs::write(path.with_extension("new"), format!("error: {error}")).unwrap();
+    std::fs::rename(path.with_extension("new"), path).unwrap();
+    let living = (0..comm.size()).filter(|rank| *rank != 1);
+    let start = Instant::now();
+    while start.elapsed() < ENDS_WITHIN && !living.clone().all(|rank| said(folder, rank).exists()) {
+        std::thread::yield_now();
+    }
+    std::process::exit(4) // no MPI_Finalize: it would wait for the rank that is gone
+}
+
+/// The user's communicator has the error handler that it had, and still works.
+fn handlers(world: &mpi::topology::SimpleCommunicator, settings: &Mpi) -> String {
+    use mpi::traits::AsRaw;
+    let handler = || {
+        let mut handler = std::mem::MaybeUninit::uninit();
+        // SAFETY: MPI-3.1 8.3.1: a local call that writes a handle.
+        #[allow(unsafe_code, reason = "the one call of MPI that this test makes itself")]
+        unsafe {
+            mpi::ffi::MPI_Comm_get_errhandler(world.as_raw(), handler.as_mut_ptr());
+            handler.assume_init()
+        }
+    };
+    let before = handler();
+    let comm = settings.duplicate(world).unwrap();
+    comm.agree(Ok(())).unwrap();
+    assert_eq!(handler(), before);
+    // No rank has this number: MPI's error is a value, and does not end the process.
+    let error = comm.send(comm.size(), b"x").unwrap_err();
+    let is_mpi = matches!(error.code(), striae_mpi::Code::Carrier(class) if class > 0);
+    if is_mpi { "ok".into() } else { format!("{error:?}") }
+}
