@@ -7,21 +7,21 @@
 //! | [`comm`] | the rules of all communicators, whatever carries the messages |
 //! | [`threads`] | ranks that are threads of one process |
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
-//! | [`sion`] | a SIONlib file that all ranks write |
+//! | [`sion`] | a SIONlib set that all ranks write |
 //!
 //! ```
-//! use striae_mpi::sion::FileWriter;
+//! use striae_mpi::sion::Builder;
 //! use striae_mpi::{Collective, Error, Threads};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("run.sion");
 //! let write = |rank: striae_mpi::threads::Rank| -> Result<(), Error> {
 //!     let line = format!("rank {} of {}\n", rank.rank(), rank.size());
-//!     let mut file = FileWriter::create(rank, &path, 512, 512, false)?;
+//!     let mut file = Builder::new().create(rank, &path)?;
 //!     let written = file.write(line.as_bytes()); // this rank alone
 //!     file.commit()?; // all ranks: an error of `written` is that of all of them
 //!     assert!(written.is_ok());
-//!     file.close()
+//!     file.close().map(drop)
 //! };
 //! for done in Threads::new(4).run(write) {
 //!     done.expect("no rank panicked")?;
@@ -32,9 +32,9 @@
 //!
 //! # What is promised when a rank fails
 //!
-//! - **Its own work fails**, a full disk for example: all ranks get the same [`Error`] from the next
-//!   collective, with the rank, the reason and its text. If several failed, the lowest rank counts.
-//!   The communicator of the file is poisoned; the program's own communicators are not. A file is
+//! - **Its own work fails**, a full disk for example: all ranks get an equal [`Error`] from the
+//!   next collective, with the rank, the reason and its text. If several failed, the lowest rank
+//!   counts. The communicator of the file is poisoned; the program's own communicators are not. A file is
 //!   that of the last commit; or that of the commit that failed, if it was visible already.
 //! - **It panics, dies, hangs or leaves**: threads notice a panic at once. Else the other ranks get
 //!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a

@@ -53,8 +53,8 @@ impl Mpi {
     /// error handler of `comm` is as before when it returns.
     ///
     /// # Errors
-    /// [`Code::Lost`](crate::Code::Lost) after the deadline; [`Code::Carrier`](crate::Code::Carrier)
-    /// if MPI fails.
+    /// [`Code::Lost`](crate::Code::Lost) after the deadline;
+    /// [`Code::Carrier`](crate::Code::Carrier) if MPI fails.
     pub fn duplicate<C>(&self, comm: &C) -> Result<Rank, Error>
     where
         C: mpi::topology::Communicator + AsRaw<Raw = ffi::MPI_Comm>,
@@ -129,8 +129,8 @@ impl ErrorsReturn {
 impl Drop for ErrorsReturn {
     fn drop(&mut self) {
         let Some(mut before) = self.before else { return };
-        // SAFETY: MPI-3.1 8.3.1 and 8.3.4: a handler that was got is set, and is freed "once all the
-        // objects associated with it have been deallocated". Both calls are local.
+        // SAFETY: MPI-3.1 8.3.1 and 8.3.4: a handler that was got is set, and is freed "once all
+        // the objects associated with it have been deallocated". Both calls are local.
         unsafe {
             ffi::MPI_Comm_set_errhandler(self.comm, before);
             ffi::MPI_Errhandler_free(&raw mut before);
@@ -300,8 +300,8 @@ impl Transport for Communicator {
         let (Handles { words: kind, fold }, raw) = (self.handles()?, self.raw);
         let mut buffers = (vec![*words], vec![*words]);
         let (from, into) = (buffers.0.as_ptr().cast(), buffers.1.as_mut_ptr().cast());
-        // SAFETY: MPI-3.1 5.12.8, 5.12.10: the buffers have one element of `kind` each, and are used
-        // by nobody else until the request is complete.
+        // SAFETY: MPI-3.1 5.12.8, 5.12.10: the buffers have one element of `kind` each, and are
+        // used by nobody else until the request is complete.
         let (_, into) = self.run(buffers, |request| unsafe {
             match to {
                 None => ffi::MPI_Iallreduce(from, into, 1, kind, fold, raw, request),
@@ -380,8 +380,8 @@ impl Transport for Communicator {
         })?;
         let mut buffer = vec![0; usize::try_from(len).unwrap_or(0)];
         let at = buffer.as_mut_ptr().cast();
-        // SAFETY: MPI-3.1 3.8.3: the buffer has the length of the message and is used by nobody else
-        // until the request is complete.
+        // SAFETY: MPI-3.1 3.8.3: the buffer has the length of the message and is used by nobody
+        // else until the request is complete.
         let buffer = self.run(buffer, |request| unsafe {
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
         })?;

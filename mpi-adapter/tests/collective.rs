@@ -111,7 +111,9 @@ fn faults(size: u32, count: u32) -> impl Strategy<Value = Vec<(u32, u32, Fault)>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60, failure_persistence: None, ..Default::default()
+    })]
 
     #[test]
     fn several_faults_of_a_larger_world_are_one_error_as_well(

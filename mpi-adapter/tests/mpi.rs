@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use striae_mpi::mpi::Rank;
-use striae_mpi::sion::FileWriter;
+use striae_mpi::sion::Builder;
 use striae_mpi::{Collective, Error, Mpi};
 
 /// A job that takes longer hangs. It is no measure of speed: jobs take a second.
@@ -276,13 +276,14 @@ fn stream(rank: u32) -> Vec<u8> {
 fn file(comm: Rank, path: &Path) -> Result<(), Error> {
     let bytes = stream(comm.rank());
     let (first, second) = bytes.split_at(bytes.len() / 2);
-    let mut file = FileWriter::create(comm, path, 512, 512, true)?;
+    let builder = Builder::new().fsblksize(512).chunksize(512).sealed(true);
+    let mut file = builder.create(comm, path)?;
     for part in [first, second] {
         file.advance(part.len() as u64)?;
         file.write(part).unwrap();
         file.commit()?;
     }
-    file.close()
+    file.close()?.free(Ok(()))
 }
 
 /// Lets each rank fail at each operation in turn. Returns the errors, which all ranks have.

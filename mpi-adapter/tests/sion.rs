@@ -21,7 +21,7 @@ use std::time::Duration;
 use striae::Verify;
 use striae::sion::File;
 use striae::sion::verify::{Sealing, state};
-use striae_mpi::sion::FileWriter;
+use striae_mpi::sion::{Builder, FileWriter};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Threads};
 
@@ -45,6 +45,10 @@ fn ranks<R: Send>(work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
     world().run(work).into_iter().map(Result::unwrap).collect()
 }
 
+fn builder(sealed: bool) -> Builder {
+    Builder::new().fsblksize(512).chunksize(CHUNK).sealed(sealed).overwrite(true)
+}
+
 /// What rank `rank` writes in round `round`: another length for each.
 fn bytes(rank: u32, round: u32) -> Vec<u8> {
     let len = (rank * 331 + round * 190) % 1500;
@@ -66,11 +70,11 @@ fn write<C: Collective>(file: &mut FileWriter<C>, rank: u32, round: u32) -> Resu
 fn program<C: Collective>(
     comm: C,
     path: &Path,
-    sealed: bool,
+    builder: &Builder,
     committed: &Cell<u32>,
 ) -> Result<(), Error> {
     let rank = comm.rank();
-    let mut file = FileWriter::create(comm, path, 512, CHUNK, sealed)?;
+    let mut file = builder.create(comm, path)?;
     for round in 0..3 {
         write(&mut file, rank, round)?;
         if round < 2 {
@@ -86,12 +90,12 @@ fn program<C: Collective>(
 /// What became of a rank: committed rounds, its result unless it panicked, and its operations.
 type Outcome = (u32, Option<Result<(), Error>>, u32);
 
-fn run(path: &Path, sealed: bool, fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
+fn run(path: &Path, builder: &Builder, fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
     ranks(|rank| {
         let fault = fault.filter(|fault| fault.0 == rank.rank());
         let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
         let (count, committed) = (rank.count(), Cell::new(0));
-        let program = || program(rank, path, sealed, &committed);
+        let program = || program(rank, path, builder, &committed);
         let result = std::panic::catch_unwind(AssertUnwindSafe(program));
         let result = match result {
             Ok(result) => Some(result),
@@ -131,7 +135,7 @@ fn a_file_takes_three_calls_to_make_and_three_to_commit() {
         let path = folder.path().join("a.sion");
         ranks(|comm| {
             let rank = comm.rank();
-            let mut file = FileWriter::create(comm, &path, 512, CHUNK, sealed).unwrap();
+            let mut file = builder(sealed).create(comm, &path).unwrap();
             assert_eq!(file.comm().calls(), 3);
             for round in 0..2 {
                 write(&mut file, rank, round).unwrap();
@@ -151,13 +155,13 @@ fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_file_is_that_of_a
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     for sealed in [false, true] {
-        let whole = run(&path, sealed, None);
+        let whole = run(&path, &builder(sealed), None);
         assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (3, &Some(Ok(())))));
         for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
             for rank in [0, 2, RANKS - 1] {
                 for at in 0..whole[rank as usize].2 {
                     let case = (rank, at, fault);
-                    let done = run(&path, sealed, Some(case));
+                    let done = run(&path, &builder(sealed), Some(case));
                     check_case(case, &done, &path, sealed);
                 }
             }
@@ -185,11 +189,163 @@ fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path, sealed: bo
 fn a_file_that_cannot_be_made_is_the_error_of_rank_0_at_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no folder").join("a.sion");
-    for (rounds, result, _) in run(&path, false, None) {
+    for (rounds, result, _) in run(&path, &builder(false), None) {
         let error = result.unwrap().unwrap_err();
         let not_found = Code::Io(2); // ENOENT
         assert_eq!((rounds, error.rank(), error.code()), (0, Some(0), not_found));
     }
+}
+
+#[test]
+fn several_files_take_two_calls_more_and_a_fault_is_one_error_of_all_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let builder = builder(true).nfiles(2);
+    ranks(|comm| {
+        let rank = comm.rank();
+        let mut file = builder.create(comm, &path).unwrap();
+        // The split agrees first.
+        assert_eq!((file.comm().calls(), file.whole().unwrap().calls()), (3, 2));
+        write(&mut file, rank, 0).unwrap();
+        let before = file.comm().calls();
+        file.commit().unwrap();
+        assert_eq!((file.comm().calls() - before, file.whole().unwrap().calls()), (3, 4));
+        assert_eq!(file.close().unwrap().size(), RANKS); // and can be used for the next one
+    });
+    check(&path, [1, 1], true);
+
+    let whole = run(&path, &builder, None);
+    assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (3, &Some(Ok(())))));
+    for fault in [Fault::Fail, Fault::Panic, Fault::Lag] {
+        for rank in [0, 3] {
+            for at in 0..whole[rank as usize].2 {
+                let done = run(&path, &builder, Some((rank, at, fault)));
+                let errors = done.iter().filter_map(|(_, result, _)| result.clone());
+                let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
+                let case = format!("{rank} {at} {fault:?}: {errors:?}");
+                assert!(errors.iter().all(|error| *error == errors[0]), "{case}");
+                let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
+                assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_with_other_options_are_an_error_and_write_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let done = ranks(|comm| {
+        let differs = comm.rank() == 2;
+        let builder = builder(false).prefix(if differs { b"b".into() } else { b"a".into() });
+        builder.create(comm, &path).map(drop).unwrap_err()
+    });
+    for error in done {
+        assert_eq!((error.rank(), error.code()), (Some(2), Code::Differ));
+    }
+}
+
+#[test]
+fn a_rank_without_room_cannot_write_and_all_learn_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let done = ranks(|comm| {
+        let size = if comm.rank() == 1 { 0 } else { CHUNK };
+        let mut file = builder(false).chunksize(size).create(comm, &path).unwrap();
+        assert_eq!(file.write(b"x").is_err(), size == 0);
+        file.close().map(drop).unwrap_err()
+    });
+    assert!(done.iter().all(|error| (error.rank(), error.code()) == (Some(1), Code::Refused)));
+}
+
+/// A run of `sion_paropen_mpi`, as in `tests/golden/sion`: its name, fsblksize and number of files;
+/// for each rank the requested chunk size and the lengths of its records.
+type Case = (&'static str, u32, u32, &'static [(u64, &'static [u64])]);
+
+const CASES: [Case; 6] = [
+    ("m01_np1", 512, 1, &[(512, &[512, 300])]),
+    ("m02_np2", 512, 1, &[(512, &[100, 200]), (512, &[512, 512, 1])]),
+    (
+        "m04_np8_multichunk",
+        512,
+        1,
+        &[
+            (600, &[600, 600]),
+            (512, &[]),
+            (512, &[1]),
+            (512, &[512]),
+            (700, &[300, 300, 300]),
+            (1, &[1, 1, 1]),
+            (2048, &[2048]),
+            (512, &[511, 2]),
+        ],
+    ),
+    (
+        "m05_np8_3files",
+        512,
+        3,
+        &[
+            (512, &[100, 500]),
+            (512, &[110, 500]),
+            (512, &[120, 500]),
+            (512, &[130, 500]),
+            (512, &[140, 500]),
+            (512, &[150, 500]),
+            (512, &[160, 500]),
+            (512, &[170, 500]),
+        ],
+    ),
+    ("m17_np4_4files_zero", 512, 4, &[(512, &[]), (512, &[10]), (512, &[]), (512, &[512])]),
+    (
+        "m19_np8_posix",
+        4096,
+        1,
+        &[
+            (4096, &[4000]),
+            (4096, &[4001]),
+            (4096, &[4002]),
+            (4096, &[4003]),
+            (4096, &[4004]),
+            (4096, &[4005]),
+            (4096, &[4006]),
+            (4096, &[4007]),
+        ],
+    ),
+];
+
+#[test]
+fn closed_sets_are_those_of_sionlib_byte_for_byte() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/sion");
+    for (name, fsblksize, nfiles, requests) in CASES {
+        let (folder, name) = (tempfile::tempdir().unwrap(), format!("{name}.sion"));
+        let path = folder.path().join(&name);
+        let builder = Builder::new().fsblksize(fsblksize).nfiles(nfiles);
+        let builder = builder.prefix(name.clone().into_bytes());
+        let done = Threads::new(requests.len() as u32).run(|comm| {
+            let rank = comm.rank();
+            let (chunksize, records) = requests[rank as usize];
+            let mut file = builder.clone().chunksize(chunksize).create(comm, &path).unwrap();
+            let mut at = 0;
+            for len in records {
+                file.ensure_free_space(*len).unwrap();
+                let record: Vec<u8> = (at..at + len).map(|i| payload(i, rank)).collect();
+                file.write(&record).unwrap();
+                at += len;
+            }
+            file.close().map(drop).unwrap();
+        });
+        assert!(done.iter().all(Result::is_ok), "{name}");
+        for number in 0..nfiles {
+            let file = if number == 0 { name.clone() } else { format!("{name}.{number:06}") };
+            let ours = std::fs::read(folder.path().join(&file)).unwrap();
+            assert!(ours == std::fs::read(golden.join(&file)).unwrap(), "{file}");
+        }
+    }
+}
+
+/// What the generator of the golden files writes.
+fn payload(i: u64, globalrank: u32) -> u8 {
+    (i * 7 + (i >> 8) * 13 + u64::from(globalrank) * 37 + 11) as u8
 }
 
 #[test]
@@ -198,7 +354,7 @@ fn a_rank_cannot_write_where_meta2_is() {
     let path = folder.path().join("a.sion");
     ranks(|comm| {
         let rank = comm.rank();
-        let mut file = FileWriter::create(comm, &path, 512, CHUNK, false).unwrap();
+        let mut file = builder(false).create(comm, &path).unwrap();
         file.commit().unwrap();
         let long = vec![1; 4 * CHUNK as usize];
         assert_eq!(file.write(&long).unwrap_err().kind(), ErrorKind::WouldBlock);

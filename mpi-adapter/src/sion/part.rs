@@ -1,4 +1,4 @@
-//! A SIONlib file that the ranks of a parallel program write, one task for each rank.
+//! One physical file, which the ranks of a communicator write.
 //!
 //! Every rank holds a copy of the file's [`Book`] and the [`Pen`] of its own task. The copies stay
 //! equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
@@ -8,12 +8,12 @@ use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 use striae::posix::PosixFile;
 use striae_core::integrity::{Checksum, Crc32cParts, crc32c};
 use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::{Front, TaskTable, TaskTables};
 use striae_core::sion::error::Error as SionError;
+use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
 use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
@@ -24,19 +24,19 @@ use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 /// Length in bytes of the windows in which tables are read and written.
 const WINDOW: usize = 1 << 16;
 
-fn io_failure(what: &'static str) -> impl Fn(io::Error) -> Failure {
+pub(super) fn io_failure(what: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::io(what, &error)
 }
 
 /// A refusal of the format: a place or a number that it does not have.
-fn refused(error: SionError) -> Failure {
+pub(super) fn refused(error: SionError) -> Failure {
     let code = if error.blames_caller() { Code::Refused } else { Code::Full };
     Failure::new(code, error)
 }
 
 /// A file that all ranks write; each rank has its own file handle, `F`.
 #[derive(Debug)]
-pub struct FileWriter<C, F = PosixFile> {
+pub(super) struct Part<C, F = PosixFile> {
     comm: C,
     file: F,
     book: Book,
@@ -45,11 +45,30 @@ pub struct FileWriter<C, F = PosixFile> {
     untold: Option<Failure>,
 }
 
+/// What a physical file is to be; equal at all of its ranks but for their own task.
+pub(super) struct Plan<'a> {
+    pub(super) attributes: Attributes,
+    /// The name of the set that is stored for SIONlib.
+    pub(super) prefix: &'a [u8],
+    pub(super) sealed: bool,
+    /// The files of all tasks of the set.
+    pub(super) groups: EvenFiles,
+    /// The entries of the mapping, which only the first of several files has.
+    pub(super) entries: u64,
+    /// A number that all ranks must have: of what they passed.
+    pub(super) fingerprint: u32,
+    /// The rank of this task in the set.
+    pub(super) globalrank: u32,
+    /// The stored size of its chunks.
+    pub(super) chunksize: u64,
+}
+
 /// The task of this rank.
 #[derive(Debug)]
 struct Mine {
     pen: Pen,
     finished: Left,
+    groups: EvenFiles,
 }
 
 /// A ledger that grows.
@@ -76,14 +95,15 @@ impl Pens for &Mine {
         self.finished.0.iter().filter(move |done| done.chunk == chunk)
     }
 
-    fn address(&self, _: u32) -> Option<(u32, u32)> {
-        None
+    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
+        self.groups.address(globalrank)
     }
 }
 
 /// The task table of a rank, which knows only the size of its own task.
 struct OneTask {
     ntasks: u64,
+    globalrank: u32,
     chunksize: u64,
 }
 
@@ -92,8 +112,8 @@ impl TaskTable for OneTask {
         self.ntasks
     }
 
-    fn globalrank(&self, local: u32) -> i64 {
-        local.into()
+    fn globalrank(&self, _: u32) -> i64 {
+        self.globalrank.into()
     }
 
     fn chunksize(&self, _: u32) -> u64 {
@@ -101,92 +121,93 @@ impl TaskTable for OneTask {
     }
 }
 
-impl<C: Collective> FileWriter<C> {
-    /// Makes a file with a task for each rank. Chunks have `chunksize` bytes, already rounded to
-    /// `fsblksize`. This takes two collectives.
-    ///
-    /// # Errors
-    /// [`Error`]; the file may not exist then.
-    pub fn create(
-        comm: C,
-        path: &Path,
-        fsblksize: u32,
-        chunksize: u64,
-        sealed: bool,
-    ) -> Result<Self, Error> {
-        let open = |anew| match anew {
-            true => PosixFile::create(path, true),
-            false => PosixFile::open_rw(path),
-        };
-        let name = path.as_os_str().as_encoded_bytes();
-        Self::create_in(comm, open, name, fsblksize, chunksize, sealed)
+/// A rank's part of a file that is being made.
+struct Begun<'a, F> {
+    file: F,
+    plan: Plan<'a>,
+    meta1: Meta1,
+    front: Front,
+    sums: Crc32cParts,
+    /// The chunk sizes of all lower ranks.
+    before: u64,
+}
+
+impl<F> Begun<'_, F> {
+    fn book(&self, globalskip: u64) -> Result<(Blocks, Book), Failure> {
+        let blocks = Blocks { first: self.meta1.layout().first_chunk(), globalskip };
+        let Plan { entries, sealed, .. } = self.plan;
+        let book = Book::create(&self.meta1, &blocks, entries, sealed);
+        Ok((blocks, book.map_err(refused)?))
     }
 }
 
-impl<C: Collective, F> FileWriter<C, F>
+impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// Makes a file like [`create`](FileWriter::create), with any file type. Rank 0 empties it with
-    /// `open(true)` before any other rank opens it. `name` is the name of the set that is stored
-    /// for SIONlib.
-    ///
-    /// # Errors
-    /// The errors of [`create`](FileWriter::create).
-    pub fn create_in(
+    /// Makes a file with a task for each rank. Rank 0 makes it by `open(true)` before any other
+    /// rank opens it. This takes three calls of the message layer.
+    pub(super) fn create(
         comm: C,
+        plan: Result<Plan<'_>, Failure>,
         open: impl Fn(bool) -> io::Result<F>,
-        name: &[u8],
-        fsblksize: u32,
-        chunksize: u64,
-        sealed: bool,
     ) -> Result<Self, Error> {
         let (rank, ntasks) = (comm.rank(), u64::from(comm.size()));
         // Rank 0 makes the file before it takes part in the scan, the others open it after that.
-        let made = if rank == 0 { open(true).map(Some) } else { Ok(None) };
-        let made = made.map_err(io_failure("making the file"));
-        let attributes = Attributes { filenumber: 0, fsblksize, ..Attributes::default() };
-        let meta1 = Meta1::new(&attributes, ntasks).map_err(refused);
-        let before = comm.exscan(made.as_ref().map(|_| [chunksize]).map_err(Clone::clone));
-        let written = before.and_then(|[before]| {
-            let (made, meta1) = (made?, meta1?);
+        let begun = plan.and_then(|plan| {
+            let meta1 = Meta1::new(&plan.attributes, ntasks).map_err(refused)?;
+            let front = Front::new(&meta1, plan.prefix).map_err(refused)?;
+            let made = if rank == 0 { open(true).map(Some) } else { Ok(None) };
+            Ok((made.map_err(io_failure("making the file"))?, plan, meta1, front))
+        });
+        let mine = begun.as_ref().map(|(_, plan, ..)| [plan.chunksize, plan.fingerprint.into()]);
+        // Rank 0 has made the file when a higher rank is past the scan.
+        let before = comm.exscan(mine.map_err(Clone::clone));
+        let written = before.and_then(|[before, fingerprints]| {
+            let (made, plan, meta1, front) = begun?;
+            if fingerprints != u64::from(plan.fingerprint).saturating_mul(rank.into()) {
+                return Err(differ());
+            }
             let file = match made {
                 Some(file) => file,
                 None => open(false).map_err(io_failure("opening the file"))?,
             };
-            let (task, mut window) = (OneTask { ntasks, chunksize }, [0; 8]);
+            let Plan { globalrank, chunksize, .. } = plan;
+            let (task, mut window) = (OneTask { ntasks, globalrank, chunksize }, [0; 8]);
             let range = rank..rank.saturating_add(1);
             let tables = TaskTables::new(&meta1, range, task, Some(CHECKSUM), &mut window);
             let sums = run("writing META1", &mut tables.map_err(refused)?, &file, &mut [])?;
             sync(&file)?;
-            Ok((file, meta1, sums, before))
+            Ok(Begun { file, plan, meta1, front, sums, before })
         });
         let mine = written.as_ref().map_err(Clone::clone);
-        let mine = mine.map(|(_, _, sums, _)| [sums.word().into(), chunksize]);
-        let [crc, globalskip] =
-            comm.decide(mine, [Fold::Xor, Fold::Sum], |[sums, globalskip]| {
-                let (file, meta1, ..) = written.as_ref().map_err(Clone::clone)?;
-                Book::create(meta1, &blocks(meta1, globalskip), 0, sealed).map_err(refused)?;
-                let mut front = Front::new(meta1, name).map_err(refused)?;
-                let crc = front.meta1_crc(parts_of(sums), Some(CHECKSUM));
-                run("writing META1", &mut front, file, &mut [])?;
+        let mine = mine.map(|begun| [begun.sums.word().into(), begun.plan.chunksize]);
+        let (written, [crc, globalskip]) = {
+            let mut written = written;
+            let agreed = comm.decide(mine, [Fold::Xor, Fold::Sum], |[sums, globalskip]| {
+                let begun = written.as_mut().map_err(|failure| failure.clone())?;
+                begun.book(globalskip)?; // before anything can be seen
+                let crc = begun.front.meta1_crc(parts_of(sums), Some(CHECKSUM));
+                run("writing META1", &mut begun.front, &begun.file, &mut [])?;
                 Ok([crc.into(), globalskip])
             })?;
-        let begun = written.and_then(|(file, meta1, _, before)| {
-            let blocks = blocks(&meta1, globalskip);
-            let book = Book::create(&meta1, &blocks, 0, sealed).map_err(refused)?;
-            let start = blocks.first.saturating_add(before);
+            (written, agreed)
+        };
+        let begun = written.and_then(|begun| {
+            let (blocks, book) = begun.book(globalskip)?;
+            let start = blocks.first.saturating_add(begun.before);
+            let Plan { chunksize, sealed, groups, .. } = begun.plan;
             let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
             let pen = Pen::new(rank, chunks, sealed);
-            let crc = u32::try_from(crc).unwrap_or(0);
-            Ok((file, book.with_meta1_crc(crc), Mine { pen, finished: Left::default() }))
+            let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
+            Ok((begun.file, book, Mine { pen, finished: Left::default(), groups }))
         });
         let (file, book, mine) = begun.map_err(Error::agreed)?; // rank 0 found it right
         Ok(Self { comm, file, book, mine, untold: None })
     }
 
     /// The communicator of the file.
-    pub const fn comm(&self) -> &C {
+    pub(super) const fn comm(&self) -> &C {
         &self.comm
     }
 
@@ -197,7 +218,7 @@ where
     /// An error of the operating system; the next collective reports it to all ranks, and the
     /// stream of this rank is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
     /// [`advance`](Self::advance) first; then the write can be tried again.
-    pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mark = self.mine.pen;
         while !bytes.is_empty() {
             match self.write_some(bytes) {
@@ -214,8 +235,21 @@ where
         Ok(())
     }
 
+    /// Leaves the current chunk if fewer than `len` bytes fit into it.
+    pub(super) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
+        let Mine { pen, finished, .. } = &mut self.mine;
+        if !pen.cursor().fits(len).map_err(io::Error::other)? {
+            pen.leave(finished).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Mine { pen, finished } = &mut self.mine;
+        let Mine { pen, finished, .. } = &mut self.mine;
+        if pen.cursor().chunksize() == 0 {
+            let text = "a task with chunks of 0 bytes has no room";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         if pen.cursor().room() == 0 {
             pen.leave(finished).map_err(io::Error::other)?;
         }
@@ -238,7 +272,7 @@ where
     ///
     /// # Errors
     /// [`Error`]. The file stays as the last commit left it.
-    pub fn advance(&mut self, len: u64) -> Result<(), Error> {
+    pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
         let cursor = self.mine.pen.cursor();
         let more = len.saturating_sub(cursor.room()).div_ceil(cursor.chunksize().max(1));
         let block = u64::from(cursor.chunk()).saturating_add(more);
@@ -271,7 +305,7 @@ where
     /// # Errors
     /// [`Error`]. The file is that of the last commit; or, if rank 0 failed after its data became
     /// visible, that of this one.
-    pub fn commit(&mut self) -> Result<(), Error> {
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
         let maxchunks = self.maxchunks()?;
         let seen = self.mine.pen;
         let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
@@ -286,13 +320,14 @@ where
     ///
     /// # Errors
     /// The errors of [`commit`](Self::commit).
-    pub fn close(mut self) -> Result<(), Error> {
+    pub(super) fn close(mut self) -> Result<C, Error> {
         let maxchunks = self.maxchunks()?;
         let plan = self.book.close(maxchunks).map_err(agreed)?;
         if let Some(aside) = plan.aside {
             self.publish(self.publication(aside), false)?;
         }
-        self.publish(self.publication(plan.last), true)
+        self.publish(self.publication(plan.last), true)?;
+        Ok(self.comm)
     }
 
     /// Number of chunks of the longest stream.
@@ -330,6 +365,11 @@ where
 
 const CHECKSUM: Checksum = crc32c;
 
+fn differ() -> Failure {
+    let text = "the ranks passed different names or options, must pass equal ones";
+    Failure::new(Code::Differ, text)
+}
+
 fn full() -> Failure {
     Failure::new(Code::Full, "the file has no place for more blocks")
 }
@@ -337,10 +377,6 @@ fn full() -> Failure {
 /// An error that every Book finds equally, without a message.
 fn agreed(error: SionError) -> Error {
     Error::agreed(refused(error))
-}
-
-fn blocks(meta1: &Meta1, globalskip: u64) -> Blocks {
-    Blocks { first: meta1.layout().first_chunk(), globalskip }
 }
 
 /// Opens `block` for writing; returns the publication if META2 must be moved for it.
