@@ -120,12 +120,21 @@ impl Launcher {
         command.stdin(Stdio::null()).stderr(to.try_clone().unwrap()).stdout(to);
         let mut child = command.spawn().unwrap();
         let (start, mut since) = (Instant::now(), None);
-        let status = loop {
+        let is_success = loop {
             if let Some(status) = child.try_wait().unwrap() {
-                break status;
+                break status.success();
             }
             if since.is_none() && folder.path().join("gone").exists() {
                 since = Some(Instant::now());
+            }
+            let is_over = since.is_some_and(|since: Instant| since.elapsed() > ENDS_WITHIN);
+            if is_over && !(0..n).any(|rank| is_alive(folder.path(), rank)) {
+                // That of Open MPI 4.1.4 sometimes hangs when all of its processes have ended.
+                println!("{scenario} with {n} ranks: the ranks have ended, the launcher has not");
+                child.kill().unwrap();
+                child.wait().unwrap();
+                since = None;
+                break false;
             }
             if start.elapsed() > HANGS_AFTER {
                 child.kill().unwrap();
@@ -141,7 +150,7 @@ impl Launcher {
         Job {
             scenario,
             n,
-            is_success: status.success(),
+            is_success,
             lets_live: !options.is_empty(),
             took: since.map_or(Duration::ZERO, |since| since.elapsed()),
             said: (0..n).filter_map(said).collect(),
@@ -153,6 +162,13 @@ impl Launcher {
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
+}
+
+/// Whether the process of a rank, which has written its number, has not ended.
+fn is_alive(folder: &Path, rank: u32) -> bool {
+    let process = read(&folder.join(format!("process {rank}")));
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    state.rsplit(") ").next().is_some_and(|state| !state.is_empty() && !state.starts_with('Z'))
 }
 
 fn said(folder: &Path, rank: u32) -> PathBuf {
@@ -216,6 +232,7 @@ fn rank(scenario: &str, folder: &Path) {
     let settings = Mpi::new().deadline(deadline);
     let comm = settings.duplicate(&world).unwrap();
     let rank = comm.rank();
+    std::fs::write(folder.join(format!("process {rank}")), std::process::id().to_string()).unwrap();
     let says = match scenario {
         "every_operation" => text(program::program(comm)),
         "a_file" => text(file(comm, &folder.join("a.sion"))),
