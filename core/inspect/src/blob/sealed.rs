@@ -22,6 +22,8 @@ use striae_core::store::usize_to_u64;
 #[derive(Debug)]
 pub struct Sealed {
     seal: Seal,
+    /// The copy that a writer replaces first.
+    next: usize,
     table: Box<[u8]>,
     /// Which rows were found right.
     known: Box<[AtomicBool]>,
@@ -139,13 +141,19 @@ impl Sealed {
         let mut table = vec![0; len].into_boxed_slice();
         read(store, span.offset(), &mut table)?;
         let known = table.chunks(4).map(|_| AtomicBool::new(false)).collect();
-        Ok(Some(Self { seal, table, known }))
+        Ok(Some(Self { seal, next: found.next(numrecs), table, known }))
     }
 
     /// The seal.
     #[must_use]
     pub const fn seal(&self) -> &Seal {
         &self.seal
+    }
+
+    /// The copy that a writer of more records replaces first.
+    #[must_use]
+    pub const fn next(&self) -> usize {
+        self.next
     }
 
     /// The table of its checksums, 4 bytes each.

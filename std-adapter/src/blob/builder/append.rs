@@ -15,7 +15,6 @@ use std::path::Path;
 use striae_core::blob::append::{count, settle, take_back};
 use striae_core::blob::map::Request;
 use striae_core::cdf::{self, Fill, Slot};
-use striae_core::step::{DriveError, drive_read};
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::subfile::{self, Head};
 use striae_inspect::blob::{Flaw, sealed::Sealed};
@@ -69,15 +68,9 @@ impl Old {
         let places = Places::Values { begins, recsize: grammar.recsize, plan: None };
         let (mut seal, mut rows) = (None, Vec::new());
         if let Some(sealed) = Sealed::read(file, &self.head, numrecs)? {
-            let found = drive_read(
-                &mut self.head.find_seal(crc32c::crc32c_append),
-                file,
-                &mut vec![0; 1 << 16],
-            );
-            let next = found.map_err(of_blob)?.next(numrecs);
             let maps = usize_to_u64(grammar.locals.len()).saturating_mul(5);
             let facts = sealed.seal().facts();
-            seal = Sealing::of(sealed.seal(), next, self.head.gap(), (sealed.table(), maps));
+            seal = Sealing::of(&sealed, self.head.gap(), maps);
             seal = seal.filter(|_| facts.numrecs == numrecs);
             let skip = maps.saturating_mul(facts.shape.nblobs().into());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
@@ -87,14 +80,6 @@ impl Old {
             }
         }
         Ok((Made { shares: shares.collect(), places, seal }, rows))
-    }
-}
-
-fn of_blob(error: DriveError<std::io::Error, striae_core::blob::Error>) -> ErrorKind {
-    match error {
-        DriveError::Store(error) => error.into(),
-        DriveError::Format(error) => error.into(),
-        error => std::io::Error::other(error.to_string()).into(),
     }
 }
 

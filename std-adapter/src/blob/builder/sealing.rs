@@ -5,12 +5,13 @@ use crate::posix::PosixFile;
 use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
+use striae_core::blob::Share;
 use striae_core::blob::append::Reseal;
 use striae_core::blob::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
-use striae_core::blob::{Seal, Share};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
+use striae_inspect::blob::Sealed;
 use striae_inspect::subject::read_pieces;
 
 /// What a seal says, and its checksums as they are known so far.
@@ -74,17 +75,12 @@ impl Sealing {
         }
     }
 
-    /// The seal that `found` has, whose rows are in `table`, to be continued.
-    pub(super) fn of(
-        seal: &Seal,
-        next: usize,
-        gap: Span,
-        (table, nmaps): (&[u8], u64),
-    ) -> Option<Self> {
-        let facts = seal.facts();
+    /// A seal to be continued, of a subfile with `nmaps` variables of decompositions.
+    pub(super) fn of(sealed: &Sealed, gap: Span, nmaps: u64) -> Option<Self> {
+        let (facts, next) = (sealed.seal().facts(), sealed.next());
         let nblobs = usize::try_from(facts.shape.nblobs()).ok()?;
         let rows = usize::try_from(nmaps).ok()?.checked_mul(nblobs)?;
-        let maps = rows_of(table).take(rows).collect();
+        let maps = rows_of(sealed.table()).take(rows).collect();
         Some(Self { facts, places: facts.shape.places(gap)?, maps, nblobs, next })
     }
 
