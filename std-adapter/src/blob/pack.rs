@@ -201,13 +201,14 @@ impl Pack {
 }
 
 impl Pack {
-    /// Appends all records of the netCDF file `canonical` to the CDF-5 set `set`, which has the same
-    /// variables; see [`Writer::append`]. Variables without records stay as they are. Calls
-    /// `progress` with numbers of bytes that were written. No option counts.
+    /// Appends all records of the netCDF file `canonical` to the CDF-5 set `set`, which has the
+    /// same variables; see [`Writer::append`]. Variables without records stay as they are. Calls
+    /// `progress` with numbers of bytes that were written. This has no options.
     ///
     /// # Errors
-    /// [`BuildError::Differs`] if the variables are others; the errors of [`Writer::append`]; errors
-    /// of `canonical`; an error of the operating system. Then no record was appended.
+    /// [`BuildError::Differs`] if the variables are others; the errors of [`Writer::append`];
+    /// errors of `canonical`; an error of the operating system. If `canonical` is at fault, no
+    /// record was appended.
     pub fn append(canonical: &Path, set: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let file = File::open(canonical)?;
         let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
