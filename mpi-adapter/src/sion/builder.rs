@@ -4,6 +4,7 @@ use super::FileWriter;
 use super::part::{Part, Plan, io_failure, refused};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +15,7 @@ use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::filename::Sibling;
 use striae_core::sion::{Attributes, ChunkRule};
+use striae_core::store::WriteAt;
 
 /// Options for a new set with a task for each rank.
 ///
@@ -148,6 +150,26 @@ impl Builder {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
+        self.create_in(comm, path, |name, anew| match anew {
+            true => PosixFile::create(name, self.options.overwrite),
+            false => PosixFile::open_rw(name),
+        })
+    }
+
+    /// As [`create`](Self::create), in files of any kind. `open` gets the path of a physical file,
+    /// and whether to make it: rank 0 of the file does before any other rank opens it.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_in<C: Collective, F>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+        open: impl Fn(&Path, bool) -> io::Result<F>,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
         let path = path.as_ref();
         let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
         let (groups, globalrank) = (groups.map_err(refused), comm.rank());
@@ -162,10 +184,7 @@ impl Builder {
         };
         let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
         let plan = file.and_then(|file| self.plan(path, groups?, file, globalrank));
-        let part = Part::create(comm, plan, |anew| match anew {
-            true => PosixFile::create(&name, self.options.overwrite),
-            false => PosixFile::open_rw(&name),
-        });
+        let part = Part::create(comm, plan, |anew| open(&name, anew));
         let part = super::agree(whole.as_ref(), part)?;
         Ok(FileWriter { whole, part })
     }

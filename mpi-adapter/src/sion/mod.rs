@@ -14,27 +14,33 @@ use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use part::Part;
 use std::io;
+use striae::posix::PosixFile;
+use striae_core::store::WriteAt;
 
-/// A set that all ranks write, one physical file for each group of ranks.
+/// A set that all ranks write, one physical file for each group of ranks. Each rank has its own
+/// handle of its file, `F`.
 ///
 /// [`write`](Self::write) and its like are calls of this rank alone. Their errors reach the other
 /// ranks at the next [`advance`](Self::advance), [`commit`](Self::commit) or
 /// [`close`](Self::close).
 #[derive(Debug)]
-pub struct FileWriter<C> {
+pub struct FileWriter<C, F = PosixFile> {
     /// The ranks of all files, if there are several.
     whole: Option<C>,
-    part: Part<C>,
+    part: Part<C, F>,
 }
 
-impl<C: Collective> FileWriter<C> {
+impl<C: Collective, F> FileWriter<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
     /// The communicator of this rank's physical file.
-    pub const fn comm(&self) -> &C {
+    pub fn comm(&self) -> &C {
         self.part.comm()
     }
 
     /// The communicator of the set, if it has several files.
-    pub const fn whole(&self) -> Option<&C> {
+    pub fn whole(&self) -> Option<&C> {
         self.whole.as_ref()
     }
 
