@@ -7,6 +7,7 @@ under() {
     local mpi=$1 wanted=$2 output="$RUN_STATE/mpi-$1"
     export MPICC=mpicc.$mpi MPIEXEC=mpiexec.$mpi CARGO_TARGET_DIR="$target/mpi-$mpi"
     cargo clippy -p striae-mpi --features mpi --all-targets -- -D warnings
+    cargo test -p striae-mpi --features mpi --doc
     cargo test -p striae-mpi --features mpi --test mpi | tee "$output"
     grep -qx "test result: ok. $wanted jobs of mpiexec.$mpi" "$output" || fail "not $wanted jobs ran"
     note "$mpi: $wanted jobs"
