@@ -1,5 +1,7 @@
 //! Regions are those of the whole array.
 
+#[cfg(target_os = "linux")]
+use super::made::Made;
 use super::{all, runs, threads};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -105,4 +107,45 @@ fn what_does_not_fit_is_refused() {
     let all = Region { start: &[0], count: &[1], stride: None };
     known.set.read_into(variable, all, &mut [0.0_f32]).unwrap_err(); // another type
     known.set.variable("no variable has this name").unwrap_err();
+}
+
+/// The bytes that this thread has read so far.
+#[cfg(target_os = "linux")]
+fn bytes_read() -> u64 {
+    let counts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    let read = counts.lines().find_map(|line| line.strip_prefix("rchar: "));
+    read.unwrap().parse().unwrap()
+}
+
+/// Of values, one column needs those of the blob that has it, and nothing of other variables.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_column_costs_the_map_and_one_blob_of_each_record() {
+    const ROWS: u32 = 72;
+    const COLUMNS: u32 = 64;
+    const EACH: u32 = 4;
+    const RECORDS: u32 = 30;
+    let dir = tempfile::tempdir().unwrap();
+    let blob = |p: u32| (0..ROWS).map(|row| (row * COLUMNS + p * EACH, EACH)).collect();
+    let subfiles = vec![(0..COLUMNS / EACH).map(blob).collect()];
+    let made = Made { rows: ROWS, columns: COLUMNS, numrecs: RECORDS, subfiles };
+    made.write(dir.path());
+    let file_len = std::fs::metadata(dir.path().join("set.nc.0000")).unwrap().len();
+    let values = u64::from(8 * ROWS * COLUMNS * (RECORDS + 1));
+
+    let before = bytes_read();
+    let set = threads(1).open(dir.path().join("set.nc")).unwrap();
+    let [rows, records] = [ROWS, RECORDS].map(u64::from);
+    let region = Region { start: &[0, 0, 33], count: &[records, rows, 1], stride: None };
+    let column = set.read_region::<i64>(set.variable("record").unwrap(), region).unwrap();
+    let read = bytes_read() - before;
+
+    let blobs = records * rows * u64::from(8 * EACH);
+    let window = 1 << 17; // of the header; it may have values, too
+    assert!(read <= blobs + 2 * (file_len - values) + window, "{read}");
+    let expected = |n: usize| {
+        let (record, row) = (n as u32 / ROWS, n as u32 % ROWS);
+        Made::value(1, record, 0, 8, (row * EACH + 1) as usize).cast_signed()
+    };
+    assert!(column.iter().enumerate().all(|(n, value)| *value == expected(n)));
 }
