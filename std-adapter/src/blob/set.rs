@@ -224,11 +224,12 @@ impl Set {
     }
 
     /// How many bytes of several variables are to be made at once: what fits into a cache of the
-    /// processor is made faster. It takes more turns, which cost nothing if the subfiles stay open.
+    /// processor is made faster. It takes more turns, which cost nothing if the subfiles stay open
+    /// and are in the page cache.
     pub(crate) fn at_once(&self) -> usize {
         let stay_open = self.names.numbers().len() <= self.options.most_open();
         let memory = self.options.memory();
-        if stay_open { memory.min(CACHED) } else { memory }
+        if stay_open && !self.options.is_direct() { memory.min(CACHED) } else { memory }
     }
 
     /// Makes an error about this set.

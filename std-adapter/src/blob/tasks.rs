@@ -16,8 +16,10 @@ use striae_inspect::blob::Flaw;
 /// A gap of as many bytes is read, and not skipped.
 const GAP: u64 = 1 << 12;
 
-/// The most bytes that are read at once, unless a group has more.
+/// The most bytes that are read at once, unless a group has more: what fits into a cache of the
+/// processor or, past the page cache, what a device reads in one turn.
 const WINDOW: u64 = 1 << 18;
+const DIRECT_WINDOW: u64 = 1 << 22;
 
 /// The most groups that are read at once.
 const MOST_GROUPS: usize = 1 << 12;
@@ -50,12 +52,12 @@ struct Pending<'t> {
 }
 
 impl Pending<'_> {
-    /// All of it and the next bytes, if they are to be read at once.
-    fn with(&self, next: Span) -> Option<Span> {
+    /// All of it and the next bytes, if they are to be read at once: at most `most` bytes.
+    fn with(&self, next: Span, most: u64) -> Option<Span> {
         let Some(span) = self.span else { return Some(next) };
         let gap = next.offset().checked_sub(span.end())?;
         let all = Span::between(span.offset(), next.end())?;
-        let fits = gap <= GAP && all.len() <= WINDOW && self.parts.len() < MOST_GROUPS;
+        let fits = gap <= GAP && all.len() <= most && self.parts.len() < MOST_GROUPS;
         fits.then_some(all)
     }
 }
@@ -145,6 +147,8 @@ impl Reading<'_> {
         out: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
+        let memory = usize_to_u64(self.set.options.memory());
+        let most = if self.opened.1.is_direct() { DIRECT_WINDOW.min(memory) } else { WINDOW };
         let mut pending = Pending::default();
         for (task, group) in of_origin(tasks, origin) {
             let span = match self.span((task, group), origin.1) {
@@ -154,7 +158,7 @@ impl Reading<'_> {
                     continue;
                 }
             };
-            let all = match pending.with(span) {
+            let all = match pending.with(span, most) {
                 Some(all) => all,
                 None => {
                     self.read_pending(&mut pending, out, scratch)?;

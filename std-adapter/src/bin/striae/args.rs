@@ -53,7 +53,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Direct {
     /// Read data past the page cache where the system allows it, so that the cache keeps its
-    /// contents. The verb extract also writes past it.
+    /// contents. The verb extract also writes past it, except for arrays.
     #[arg(long)]
     direct: bool,
 }
@@ -316,7 +316,7 @@ pub(crate) struct ExtractArgs {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Copy with N threads; default: one for each processor (SIONlib only).
+    /// Copy with N threads; default: one for each processor (SIONlib, and convert of blob sets).
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     /// Extract only frames A to B-1; A or B may be left out (GSD only).
@@ -359,10 +359,11 @@ pub(crate) struct Layout {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Copy with N threads; default: one for each processor (SIONlib only).
+    /// Copy with N threads; default: one for each processor (SIONlib, and convert of blob sets).
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Read and write past the page cache where the system allows it.
+    /// Read and write past the page cache where the system allows it. A blob set is read past it,
+    /// and the file that it is converted to is written through it.
     #[arg(long)]
     pub(crate) direct: bool,
 }

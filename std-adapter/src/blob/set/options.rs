@@ -65,7 +65,9 @@ impl OpenOptions {
         self
     }
 
-    /// Reads values past the page cache where possible, if there are options for it.
+    /// Reads values past the page cache where possible, if there are options for it. Headers and
+    /// maps are read through it, and files that are made of the set are written through it: each of
+    /// their bytes is written once, and they are likely to be read next.
     #[must_use]
     pub const fn direct(mut self, options: Option<direct::OpenOptions>) -> Self {
         self.direct = options;
@@ -106,6 +108,10 @@ impl OpenOptions {
 
     pub(crate) const fn memory(&self) -> usize {
         self.memory
+    }
+
+    pub(crate) const fn is_direct(&self) -> bool {
+        self.direct.is_some()
     }
 
     pub(crate) const fn nthreads(&self) -> Option<NonZeroUsize> {
