@@ -15,6 +15,8 @@ pub enum ErrorKind {
     Subfile(Flaw),
     /// There is no such subfile.
     Missing,
+    /// A subfile without a number in its name, which says where its blobs belong.
+    NoNumber,
     /// No subfile of the set can be read.
     NoSubfile,
     /// The text is no value of this type.
@@ -53,6 +55,9 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Subfile(flaw) => flaw.fmt(f),
             Self::Missing => f.write_str("is missing"),
+            Self::NoNumber => f.write_str(
+                "is a subfile, but its name does not end in its number, as .0000: rename it",
+            ),
             Self::NoSubfile => f.write_str("no subfile of the set can be read"),
             Self::Build(error) => error.fmt(f),
             Self::Value { text, nc_type } => {

@@ -169,7 +169,11 @@ impl std::fmt::Display for BuildError {
             }
             Self::Ambiguous { name, ids: [one, other] } => {
                 let name = Shown::new(name.as_bytes());
-                write!(f, "variable {name}: decompositions {one} and {other} have its dimensions")
+                write!(
+                    f,
+                    "variable {name}: decompositions {one} and {other} have its dimensions, "
+                )?;
+                f.write_str("so it must be said which it has")
             }
             Self::NotOfShape { name, id } => {
                 let name = Shown::new(name.as_bytes());

@@ -83,6 +83,21 @@ fn a_lost_subfile_is_named_and_the_status_is_1() {
 }
 
 #[test]
+fn a_file_that_is_no_subfile_by_its_name_or_its_content_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("one.nc");
+    let run = golden_dir().join("f4_n4_s1");
+    for name in ["blob_h1.nc.0000", "blob_h1.h5.0000"] {
+        std::fs::copy(run.join(name), &path).unwrap();
+        refused(&["ls", path.to_str().unwrap()], 1, "its name does not end in its number");
+    }
+    std::fs::copy(golden_dir().join("../hdf5/superblock0.h5"), &path).unwrap();
+    refused(&["ls", path.to_str().unwrap()], 1, "an HDF5 file without a dataset header_blob");
+    std::fs::remove_file(&path).unwrap();
+    refused(&["ls", path.to_str().unwrap()], 2, "No such file");
+}
+
+#[test]
 fn convert_checks_the_fill_value_and_the_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = golden_dir().join("f5h_n5_s1/blob_h1.nc");

@@ -49,7 +49,7 @@ fn cat_writes_each_variable_by_its_address() {
         let addresses = String::from_utf8(output(&["ls", "--addresses", &path])).unwrap();
         let vars = list(&expected["vars"]);
         assert_eq!(addresses.lines().count(), vars.len());
-        for (address, expected) in addresses.lines().zip(vars).take(5) {
+        for (address, expected) in addresses.lines().zip(vars) {
             let bytes = output(&["cat", &path, address]);
             assert_eq!(expected["sha256_be"], hex_sha256(&bytes), "{path} {address}");
             let name = expected["name"].as_str().unwrap();

@@ -70,7 +70,8 @@ impl FromStr for Indices {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+        let number =
+            |text: &str| text.parse().map_err(|_| format!("{text} is no number from 0 on"));
         match text {
             "" => Ok(Self(Box::default())), // those of a scalar
             text => Ok(Self(text.split(',').map(number).collect::<Result<_, _>>()?)),
