@@ -6,6 +6,9 @@ readonly build="$target/bare-metal"
 readonly library="$build/$triple/release/libstriae_bare_metal.a"
 readonly cpu=(-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16)
 
+# Bytes of code at most, of programs that do one thing: what they have, and a little room.
+declare -rA budgets=([one_frame]=53000 [one_file]=29000 [one_record]=20500)
+
 # Builds the library. Arguments: optimisation level, then cargo's.
 build() {
     local level=$1
@@ -91,6 +94,25 @@ text_size() {
     arm-none-eabi-size "$build/$1.elf" | awk 'NR == 2 { print $1 }'
 }
 
+# The functions of a program by their size, the biggest first.
+size_table() {
+    echo "the functions of $1, bytes:"
+    arm-none-eabi-nm -S --size-sort -C -t d "$build/$1.elf" | sort -rk 2 | awk '$3 ~ /[tT]/ {
+        size = $2 + 0; sum += size
+        sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); printf "%6d %s\n", size, $0
+    } END { printf "%6d in all\n", sum }'
+}
+
+must_fit() {
+    local program size
+    for program in "${!budgets[@]}"; do
+        size=$(text_size "$program")
+        size_table "$program"
+        ((size <= budgets[$program])) ||
+            fail "$program has $size bytes of code, at most ${budgets[$program]}"
+    done
+}
+
 report() {
     arm-none-eabi-size "$build/all.elf" "$build/one_task.elf"
     echo "the biggest functions:"
@@ -123,4 +145,5 @@ must_link one_chunk gate_gsd_read_one_chunk
 must_link one_file gate_sion_write_one_file
 must_link one_frame gate_gsd_log_one_frame
 must_link one_record gate_cdf_log_one_record
+must_fit
 report "${#at_3[@]}"
