@@ -34,8 +34,9 @@
 //!
 //! - **Its own work fails**, a full disk for example: all ranks get an equal [`Error`] from the
 //!   next collective, with the rank, the reason and its text. If several failed, the lowest rank
-//!   counts. The communicator of the file is poisoned; the program's own communicators are not. A file is
-//!   that of the last commit; or that of the commit that failed, if it was visible already.
+//!   counts. The communicator of the file is poisoned; the program's own communicators are not.
+//!   A file is that of the last commit; or that of the commit that failed, if it was visible
+//!   already.
 //! - **It panics, dies, hangs or leaves**: threads notice a panic at once. Else the other ranks get
 //!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a
 //!   deadline they wait for the launcher. A file is that of the last commit, or of the commit that

@@ -58,7 +58,7 @@ fn dealt(ncol: u64, nranks: u32, longest: u64) -> Vec<Vec<Request>> {
     ranks
 }
 
-/// The same columns on each level.
+/// Requests for these columns on each level.
 fn on_levels(columns: &[Vec<Request>], ncol: u64, nlev: u64) -> Vec<Vec<Request>> {
     let rank = |runs: &Vec<Request>| {
         let level = |lev| runs.iter().map(move |run| (lev * ncol + run.offset, run.len));

@@ -147,8 +147,8 @@ impl Plan {
         Ok(making.plan.shrunk())
     }
 
-    /// Plans the reading of all requests, which are in the order of their places and do not overlap.
-    /// `len` is the number of elements of the array.
+    /// Plans the reading of all requests. They are in the order of their places, and do not
+    /// overlap. `len` is the number of elements of the array.
     pub(crate) fn of_requests(
         requests: &[Run],
         decomposition: usize,

@@ -39,7 +39,8 @@ const FEW: usize = 1 << 18;
 const KEPT: usize = 1024;
 
 impl Elements {
-    /// Sorts requests, which are in the order of their places; of elements that several blobs have, the lowest rank counts.
+    /// Sorts requests, which are in the order of their places. Of elements that several blobs have,
+    /// the lowest rank counts.
     ///
     /// `plan` makes a plan for all of them, in the order of their places.
     pub(crate) fn new(mut requests: Vec<Run>, plan: &dyn Fn(&[Run]) -> Plan) -> Self {

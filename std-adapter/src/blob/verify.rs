@@ -21,8 +21,8 @@ pub type Finding = finding::Finding<SetFinding>;
 
 impl Verify<'_> {
     /// Checks the set with this name, or one subfile alone if `path` is that of a subfile, and
-    /// passes each finding to the callback. Values of decomposed variables are read only if the subfile
-    /// is sealed.
+    /// passes each finding to the callback. Values of decomposed variables are read only if the
+    /// subfile is sealed.
     ///
     /// With a [map](Self::against), the elements of the blobs are compared with it; the summary
     /// says by which rule the set was written.

@@ -73,7 +73,8 @@ pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, F
     let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
     let mut find = |name: &'static str| {
         let array = match reader.dataset(name.as_bytes(), &mut memory) {
-            // The blobs before the end of the file are there: the search for blobs says what is not.
+            // The blobs before the end of the file are there: the search for blobs says which are
+            // not.
             Err(DriveError::Format(Fault::Format(hdf5::Error::OutOfFile {
                 offset, end, ..
             }))) => {
