@@ -200,27 +200,8 @@ pub fn proofs(bytes: &[u8]) -> (Vec<Proof>, bool) {
             all.extend(ahead(bytes, &new).map(Proof::Record));
         }
     }
-    all.extend(beside(bytes, &now).map(Proof::Record));
     all.push(Proof::Count);
     (all, true)
-}
-
-/// The image of the commit before that which tore the header and lost its own shadow:
-/// `spec/gsd.md#a-shadow-beside-the-header`.
-fn beside(bytes: &[u8], now: &[u8; 120]) -> Option<[u8; 120]> {
-    let [first, second] = shadows(bytes, now);
-    let new: [u8; 120] = second?[128..248].try_into().unwrap();
-    let number = u32_at(&new, 88);
-    let is_lost = match first {
-        Some(first) => u32_at(first, 128 + 88) == number.wrapping_sub(1),
-        None => now[COMMIT..] == new[COMMIT..],
-    };
-    // index_allocated_entries, entries, data_end, sequence, index_crc, commit_crc
-    let may_differ = [8..16, 48..56, 64..72, 88..92, 100..104, 116..120];
-    let is_same =
-        |at: &usize| may_differ.iter().any(|range| range.contains(at)) || now[*at] == new[*at];
-    let is_beside = u64_at(&new, COMMIT + 32) == 256 && number % 2 == 1 && new[115] == 0;
-    (is_lost && is_beside && (0..120).all(|at| is_same(&at))).then_some(new)
 }
 
 /// The two shadows of the file with this image in its header, as far as their checksums are right.

@@ -21,10 +21,6 @@ const MAGIC: usize = Commit::MAGIC.len();
 /// torn header is the start of the new one and the rest of the old one. The shadow tells this state
 /// from any other.
 ///
-/// A shadow in the sector of the header is written with the header, if the commit only adds frames:
-/// the previous shadow then tells what a torn header was
-/// (`spec/gsd.md#a-shadow-beside-the-header`).
-///
 /// After a commit of one sync, the next commit makes the header durable; until then the shadow
 /// proves the commit.
 #[derive(Debug)]
@@ -38,9 +34,6 @@ pub struct Publish {
 pub(super) enum Stage {
     Shadow,
     Before,
-    /// Instead of these two: the shadow is in the sector of the header.
-    BeforeBoth,
-    Beside,
     Fields,
     Record,
     /// The header is written: sync it, or, for a commit of one sync, order it before later writes.
@@ -61,8 +54,7 @@ impl Stage {
     const fn next(self) -> Self {
         match self {
             Self::Shadow => Self::Before,
-            Self::BeforeBoth => Self::Beside,
-            Self::Before | Self::Beside => Self::Fields,
+            Self::Before => Self::Fields,
             Self::Fields => Self::Record,
             Self::Record | Self::Magic => Self::Behind,
             Self::Behind | Self::Done => Self::Done,
@@ -83,15 +75,6 @@ impl Publish {
     #[must_use]
     pub fn new(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         Self { shadow: Shadow::of(old, new, added_crc, checksum), stage: Stage::Shadow }
-    }
-
-    /// Sets this to replace a header; `fill` fills the shadow. It may be written beside the header
-    /// if it replaces the shadow of an earlier commit that is whole, as `is_whole` says.
-    pub(super) fn replace(&mut self, is_whole: bool, fill: impl FnOnce(&mut Shadow)) {
-        fill(&mut self.shadow);
-        let (old, new) = (&self.shadow.old, &self.shadow.new);
-        let is_beside = is_whole && new.is_beside_header() && old.adds_frames(new);
-        self.stage = if is_beside { Stage::BeforeBoth } else { Stage::Shadow };
     }
 
     /// Makes a machine that completes a commit that was interrupted before the header was durable.
@@ -161,13 +144,9 @@ impl Machine for Publish {
         let new = self.shadow.new.as_bytes();
         let (fields, record) = new.split_at_checked(40).unwrap_or((new, &[]));
         match stage {
-            Stage::Shadow | Stage::Beside => Step::Write { offset, bytes: self.shadow.as_bytes() },
+            Stage::Shadow => Step::Write { offset, bytes: self.shadow.as_bytes() },
             Stage::Behind if is_of_one_sync => Step::Order,
-            Stage::Before
-            | Stage::BeforeBoth
-            | Stage::Behind
-            | Stage::SyncShadows
-            | Stage::SyncRest => Step::Sync,
+            Stage::Before | Stage::Behind | Stage::SyncShadows | Stage::SyncRest => Step::Sync,
             Stage::Fields => Step::Write { offset: FIELDS, bytes: fields },
             Stage::Record => Step::Write { offset: OFFSET, bytes: record },
             Stage::Done => Step::Done(()),

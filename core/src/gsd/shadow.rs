@@ -1,7 +1,6 @@
 //! The shadows of the header: they tell what a torn header should be, and which commit comes after
 //! it.
 
-use super::create::SHADOW;
 use super::layout::ENTRY_LEN;
 use super::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
@@ -28,8 +27,19 @@ impl Added {
     #[must_use]
     pub fn between(old: &Image, new: &Image) -> Option<Self> {
         let (before, behind) = (&old.commit, &new.commit);
-        let same = old.with_frames_of(new);
-        let is_next = behind.sequence.get() == before.sequence.get().wrapping_add(1);
+        let same = Image {
+            index_allocated_entries: new.index_allocated_entries,
+            commit: super::raw::Commit {
+                entries: behind.entries,
+                data_end: behind.data_end,
+                sequence: before.sequence.get().wrapping_add(1).into(),
+                index_crc: behind.index_crc,
+                one_sync: behind.one_sync,
+                commit_crc: behind.commit_crc,
+                ..*before
+            },
+            ..*old
+        };
         let (from, to) = (before.entries.get(), behind.entries.get());
         let first = old.index().offset_of(from);
         let entries = Span::of_table(first, to.checked_sub(from)?, ENTRY_LEN)?;
@@ -37,7 +47,7 @@ impl Added {
         let chunks = Span::new(from, to.checked_sub(from)?)?;
         let is_short = chunks.len() <= MAX_ADDED && entries.len() <= MAX_ADDED;
         let is_shown = before.entries.get() > 0 && !entries.is_empty();
-        let may = before.one_sync == 1 && is_next && is_short && is_shown && *new == same;
+        let may = before.one_sync == 1 && is_short && is_shown && *new == same;
         may.then_some(Self { chunks, entries })
     }
 
@@ -125,23 +135,6 @@ impl Shadow {
         Some(&self.new).filter(|_| takes_two && is_here && is_second)
     }
 
-    /// Whether `header` is torn by the commit after this one, whose shadow was beside it and was
-    /// lost. The other shadow, if it is whole, has number `other`: that of the commit before. If it
-    /// is torn as well, the header ends before the commit record.
-    ///
-    /// This is never so after the next commit returned, whatever one sector holds then: its shadow
-    /// has another number, or the record is not that of this commit.
-    pub(super) fn is_torn_by_next(&self, header: &Image, other: Option<u32>) -> bool {
-        let commit = &self.new.commit;
-        let number = commit.sequence.get();
-        let next = Self::offset_of(commit.shadow.get(), number.wrapping_add(1));
-        let is_lost = match other {
-            Some(other) => other == number.wrapping_sub(1),
-            None => header.commit == *commit,
-        };
-        next == SHADOW && is_lost && self.new.adds_frames(header)
-    }
-
     /// The bytes that this commit added to `header`, if it is a commit of one sync that may be the
     /// next one.
     #[must_use]
@@ -193,38 +186,6 @@ impl Shadow {
         let records = [self.old.commit, self.new.commit];
         let is_append = |commit| self.settle(&Image { commit, ..*header }) == Settled::Appended;
         !records.contains(&header.commit) && records.into_iter().any(is_append)
-    }
-}
-
-impl Image {
-    /// This image with all that a commit changes which only adds frames: those of `new`.
-    fn with_frames_of(&self, new: &Self) -> Self {
-        Self {
-            index_allocated_entries: new.index_allocated_entries,
-            commit: super::raw::Commit {
-                entries: new.commit.entries,
-                data_end: new.commit.data_end,
-                sequence: new.commit.sequence,
-                index_crc: new.commit.index_crc,
-                one_sync: new.commit.one_sync,
-                commit_crc: new.commit.commit_crc,
-                ..self.commit
-            },
-            ..*self
-        }
-    }
-
-    /// Whether the shadow of its commit is in the sector of the header.
-    pub(super) fn is_beside_header(&self) -> bool {
-        let commit = &self.commit;
-        Shadow::offset_of(commit.shadow.get(), commit.sequence.get()) == SHADOW
-    }
-
-    /// Whether `new` differs only as after a commit that adds frames in the same index block, and
-    /// takes two syncs.
-    pub(super) fn adds_frames(&self, new: &Self) -> bool {
-        let takes_two = [self, new].iter().all(|image| image.commit.one_sync == 0);
-        takes_two && *new == self.with_frames_of(new)
     }
 }
 

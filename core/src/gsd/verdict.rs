@@ -7,7 +7,6 @@
 mod basis;
 
 pub use basis::Basis;
-use basis::Opinion;
 
 use super::create::SHADOW;
 use super::error::Error;
@@ -277,11 +276,7 @@ impl<const DEEP: bool> Judge<DEEP> {
     #[inline(never)]
     fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
         let Some(shadow) = Shadow::parse(bytes) else { return before };
-        let (mut settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
-        let other = before.map(|before| before.number);
-        if !DEEP && settled == Settled::Damaged && shadow.is_torn_by_next(&self.image, other) {
-            settled = Settled::Torn;
-        }
+        let (settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
         if let Some(other) = before {
             let is_later = number.wrapping_sub(other.number) <= u32::MAX / 2;
             if other.settled < settled || (other.settled == settled && !is_later) {
@@ -476,6 +471,16 @@ impl<const DEEP: bool> Judge<DEEP> {
             Stage::Done => Stage::Done,
         };
     }
+}
+
+/// The judgement of a header with a wrong checksum, by one shadow.
+#[derive(Debug, Clone, Copy)]
+struct Opinion {
+    settled: Settled,
+    /// Number of the shadow's commit.
+    number: u32,
+    /// Whether gsd has appended, so that the damage is only in a record that is no longer needed.
+    is_useless: bool,
 }
 
 impl<const DEEP: bool> ReadMachine for Judge<DEEP> {

@@ -62,7 +62,7 @@ fn sum_names_read(work: &mut Work<'_>) {
 ///
 /// The file has no valid record before the last step: a record that is half written is ignored.
 pub(super) fn make_record(work: &mut Work<'_>) {
-    (work.tail.is_adopted, work.tail.has_first_shadow) = (false, false);
+    work.tail.is_adopted = false;
     if work.tail.image.commit.magic == [0; 8] {
         return work.then(&[write_record]);
     }

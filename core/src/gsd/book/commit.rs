@@ -81,9 +81,7 @@ fn replace_header(work: &mut Work<'_>) {
     let crc = tail.sums.added_crc(tail.data_end, work.checksum);
     let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
     let (old, checksum) = (&work.tail.image, work.checksum);
-    let is_whole = work.tail.has_first_shadow;
-    work.hand.replace(is_whole, |shadow| shadow.set(old, &new, added_crc, checksum));
-    work.tail.has_first_shadow &= !new.is_beside_header();
+    work.hand.set(Stage::Shadow, |shadow| shadow.set(old, &new, added_crc, checksum));
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 
@@ -141,7 +139,6 @@ pub(super) fn publish_rest(work: &mut Work<'_>) {
 
 fn header_is_written(work: &mut Work<'_>) {
     work.tail.is_torn = false;
-    work.tail.has_first_shadow |= work.tail.image.is_beside_header();
     work.tail.committed = work.shown;
 }
 

@@ -29,8 +29,6 @@ pub(in crate::gsd) struct Tail {
     pub(super) is_torn: bool,
     /// Whether the previous header is half written as well.
     pub(super) is_torn_before: bool,
-    /// Whether the shadow in the sector of the header is whole, as this writer wrote it.
-    pub(super) has_first_shadow: bool,
     /// How durable the header is.
     pub(super) stands: Stands,
     /// Whether the file has a valid commit record.
@@ -110,7 +108,6 @@ impl Tail {
             image: Image::new_zeroed(),
             is_torn: false,
             is_torn_before: false,
-            has_first_shadow: false,
             stands: Stands::Found,
             is_adopted: false,
             index: nothing,

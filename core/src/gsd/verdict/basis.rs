@@ -1,7 +1,5 @@
 //! The basis of the judgement of a file.
 
-use crate::gsd::shadow::Settled;
-
 /// The basis of the judgement of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,14 +30,4 @@ impl core::fmt::Display for Basis {
             Self::Damaged => f.write_str("commit record damaged"),
         }
     }
-}
-
-/// The judgement of a header with a wrong checksum, by one shadow.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Opinion {
-    pub(super) settled: Settled,
-    /// Number of the shadow's commit.
-    pub(super) number: u32,
-    /// Whether gsd has appended, so that the damage is only in a record that is no longer needed.
-    pub(super) is_useless: bool,
 }

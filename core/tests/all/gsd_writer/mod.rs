@@ -2,7 +2,6 @@
 //! read.
 
 mod begin;
-mod beside;
 mod book;
 mod discard;
 mod one_sync;
