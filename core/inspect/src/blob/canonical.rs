@@ -1,10 +1,13 @@
 //! What all subfiles of a set have, and where one of them has it.
 
+use super::grammar::Grammar;
 use crate::cdf;
 use crate::cdf::values::swap;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use striae_core::cdf::Type;
+use striae_core::cdf::{
+    Alignment, AttrDef, Define, DimDef, Error, ListKind, Plan, Type, Values, VarDef, Version,
+};
 use striae_core::endian::{ByteOrder, I32, I64};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
@@ -123,4 +126,53 @@ pub struct Local {
     pub max_nreqs: u64,
     /// The variables, in the order of [`Part::VARIABLES`].
     pub variables: [Placed; 5],
+}
+
+fn item<T>(items: &[T], number: u64) -> Option<&T> {
+    items.get(usize::try_from(number).ok()?)
+}
+
+/// What the canonical file has besides values.
+impl Define for Grammar {
+    fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
+        item(&self.canonical.dims, dimid).map(|dim| DimDef { name: &dim.name, length: dim.length })
+    }
+
+    fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
+        let attributes = match of {
+            None => &self.attributes,
+            Some(varid) => item(&self.variable_attributes, varid)?,
+        };
+        let attribute = item(attributes, number)?;
+        let values = Values::new(attribute.nc_type, ByteOrder::Big, &attribute.bytes);
+        Some(AttrDef { name: &attribute.name, values })
+    }
+
+    fn var(&self, varid: u64) -> Option<VarDef<'_>> {
+        let variable = item(&self.canonical.variables, varid)?;
+        let (name, nc_type, dimids) = (&*variable.name, variable.nc_type, &*variable.dims);
+        Some(VarDef { name, nc_type, dimids })
+    }
+}
+
+impl Grammar {
+    /// The places of the canonical CDF-5 file.
+    ///
+    /// # Errors
+    /// [`Error::Define`] with the first item that the file cannot have.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Plan::new(self, Version::Cdf5, Alignment::default())
+    }
+
+    /// The name of the item that an error of [`plan`](Self::plan) is about.
+    pub(super) fn name_of(&self, error: &Error) -> &str {
+        let Error::Define { list, varid, number, .. } = *error else { return "" };
+        let name = match list {
+            ListKind::Dims => self.dim(number).map(|dim| dim.name),
+            ListKind::Gatts => self.attr(None, number).map(|attr| attr.name),
+            ListKind::Vatts => self.attr(Some(varid), number).map(|attr| attr.name),
+            ListKind::Vars => self.var(number).map(|var| var.name),
+        };
+        name.unwrap_or_default()
+    }
 }

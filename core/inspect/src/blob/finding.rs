@@ -1,7 +1,8 @@
 //! The findings of verifying a blob set.
 
 use super::Flaw;
-use crate::finding::{Facts, Found, Severity, error_facts, findings};
+use super::facts::{FLAWS, TABLES, flaw_facts, table_facts};
+use crate::finding::{Facts, Found, Severity, findings};
 use crate::report::Ending;
 use crate::{cdf, finding::Count};
 use alloc::boxed::Box;
@@ -9,9 +10,9 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::num::NonZeroU32;
+use striae_core::blob::Error;
 use striae_core::blob::find::Run;
 use striae_core::blob::map::Request;
-use striae_core::blob::{Error, Name, raw};
 
 /// A finding in a blob set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,6 +154,17 @@ findings! {
     }
     |facts| facts.value(*value).expected(*expected),
     |f| write!(f, "has {}, but the first subfile has {expected}", Count(*value, "record"));
+
+    /// The canonical file cannot have what the header has: netCDF refuses a name, or the values are
+    /// too many. The set cannot be opened.
+    Damage "not_canonical" NotCanonical {
+        /// The name.
+        name: Box<str>,
+        /// Why netCDF refuses it; the items are counted in the canonical file.
+        error: striae_core::cdf::Error,
+    }
+    |facts| facts.text(name),
+    |f| write!(f, "the canonical file cannot have `{}`: {error}", name.escape_debug());
 
     /// An attribute is missing, or is not that of the first subfile, which counts.
     Note "attribute" Attribute {
@@ -410,87 +422,4 @@ impl fmt::Display for Elements {
 /// The request that a run is.
 pub(super) const fn request_of(run: &Run) -> Request {
     Request { offset: run.offset, len: run.len }
-}
-
-error_facts! {
-    /// What an error of a subfile's header or container says, as values.
-    pub fn flaw_facts(Flaw), Damage FLAWS;
-
-    /// The header, or the place of values, breaks the grammar of netCDF.
-    "header" Cdf { 0: ref error } |facts| Facts { kind: facts.kind, ..cdf::error_facts(error) };
-    /// The HDF5 container is damaged, or has a part that striae does not read.
-    "hdf5" Hdf5 { 0: ref error } |facts| facts.text(&format!("{error}"));
-    /// The file is cut.
-    "cut" Cut {} |facts| facts;
-    /// The file is an HDF5 file without one of the two datasets.
-    "no_dataset" NoDataset { name } |facts| facts.text(name);
-    /// The header does not have this attribute.
-    "no_attribute" NoAttribute { name } |facts| facts.text(name);
-    /// An attribute of the file does not have the value that it must have.
-    "wrong_attribute" Attribute { name } |facts| facts.text(name);
-    /// The header does not have this dimension.
-    "no_dimension" NoDimension { name } |facts| of_name(facts, name);
-    /// The header does not have this variable, which describes a decomposition.
-    "no_map" NoMap { name } |facts| of_name(facts, name);
-    /// A variable that describes a decomposition has a type without integers.
-    "map_type" MapType { name } |facts| of_name(facts, name);
-    /// The variables that describe the decompositions are not in the order that the HDF5 container
-    /// must have.
-    "order" Order {} |facts| facts;
-    /// Two dimensions have length 0.
-    "two_record_dims" TwoRecordDims { ref name } |facts| facts.text(name);
-    /// The values of a variable are more than a file can have.
-    "size" Size { ref name } |facts| facts.text(name);
-    /// A variable does not have the dimensions that it must have.
-    "shape" Shape { ref name } |facts| facts.text(name);
-    /// The attribute `global_dimids` of a variable is not there or is wrong.
-    "dimids" Dimids { ref name } |facts| facts.text(name);
-    /// The attribute `decomposition_ID` of a variable is no decomposition.
-    "decomposition_id" DecompositionId { ref name } |facts| facts.text(name);
-    /// A blob of a variable is not as it was sealed.
-    "blob_checksum" NotAsSealed { ref name, blob, stored, computed }
-        |facts| Facts { blob: Some(blob.into()), ..facts.text(name).crcs(stored, computed) };
-    /// The subfile does not have what the other subfiles have: it belongs to another set.
-    "other_set" OtherSet { what } |facts| facts.text(what);
-}
-
-fn of_name(facts: Facts, name: Name) -> Facts {
-    facts.text(&format!("{name}"))
-}
-
-/// A number of a blob.
-fn number(facts: Facts, id: NonZeroU32, name: Name, blob: u32) -> Facts {
-    let (decomposition, blob) = (Some(id.get()), Some(blob.into()));
-    Facts { decomposition, blob, field: Some(format!("{name}")), ..facts }
-}
-
-error_facts! {
-    /// What an error of a subfile's tables says, as values.
-    pub fn table_facts(Error), Damage TABLES;
-
-    /// A number of a blob is less than 0.
-    "negative" Negative { id, part, blob, value }
-        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).min(0);
-    /// A number of a blob is too large.
-    "too_large" TooLarge { id, part, blob, value, max }
-        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).max(max);
-    /// A number of a blob contradicts the others.
-    "differs" Differs { id, part, blob, value, expected }
-        |facts| number(facts, id, Name::Of { id, part }, blob).value(value).expected(expected);
-    /// The elements of all blobs are not as many as the header says.
-    "elements" Elements { id, found, nelems }
-        |facts| Facts { decomposition: Some(id.get()), ..facts }.value(nelems).expected(found);
-    /// The blobs end before or after the end of the data.
-    "blobs" Blobs { found, data_len } |facts| facts.value(data_len).expected(found);
-    /// The data end inside a blob.
-    "blob_cut" Cut { blob, end, data_end }
-        |facts| Facts { blob: Some(blob.into()), ..facts }.value(data_end).min(end);
-    /// The header is not as it was sealed, or all copies of the seal are damaged.
-    "checksum" Checksum { field, offset, stored, computed }
-        |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
-    /// A number in the seal is not that of the file.
-    "not_as_sealed" Sealed { field, offset, value, expected }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).expected(expected);
-    /// A blob is larger than any file.
-    "blob_size" Size { blob } |facts| Facts { blob: Some(blob.into()), ..facts };
 }

@@ -12,6 +12,7 @@ mod before;
 mod canonical;
 mod container;
 mod dump;
+mod facts;
 mod finding;
 mod flaw;
 pub mod grammar;
@@ -22,7 +23,8 @@ mod tables;
 pub mod verify;
 
 pub use dump::dump;
-pub use finding::{FindingKind, Of, SetFinding, flaw_facts, table_facts};
+pub use facts::{flaw_facts, table_facts};
+pub use finding::{FindingKind, Of, SetFinding};
 pub use flaw::Flaw;
 pub use grammar::Grammar;
 pub use sealed::Sealed;

@@ -253,6 +253,29 @@ fn blobs_that_do_not_end_with_the_data_are_damage() {
     assert!(found.contains(&("lost_blobs", "0001".into())), "{found:?}");
 }
 
+/// A set that cannot be opened is not sound: names that netCDF refuses, and two of one name.
+#[test]
+fn names_that_the_canonical_file_cannot_have_are_damage() {
+    for name in SETS {
+        for (other, shown) in [(&b"ti/le"[..], "ti/le"), (b"histo", "histo")] {
+            let (_dir, copy) = copied(&golden_dir().join(name));
+            let path =
+                copy.with_extension(if name.ends_with("nc") { "nc.0000" } else { "h5.0000" });
+            patch(&path, position(&path, b"title"), other);
+            let is_refused = Set::open(&copy).is_err();
+            assert_eq!(is_refused, other.contains(&b'/'), "{name}");
+            let findings = verify(&copy);
+            let damage: Vec<_> =
+                findings.iter().filter(|one| one.severity == Severity::Damage).collect();
+            assert_eq!(damage.len(), usize::from(is_refused), "{findings:?}");
+            for found in damage {
+                assert_eq!((&*found.file, found.facts().kind), (&*path, "not_canonical"));
+                assert!(found.what.to_string().contains(shown), "{}", found.what);
+            }
+        }
+    }
+}
+
 #[test]
 fn subfiles_that_contradict_each_other_are_named() {
     for (name, ending) in SETS.into_iter().zip(["nc", "h5"]) {

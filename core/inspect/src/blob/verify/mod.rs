@@ -196,6 +196,10 @@ impl<F: Files + ?Sized> Check<'_, F> {
             }
             head => head?,
         };
+        if let Err(error) = head.grammar.plan() {
+            let name = head.grammar.name_of(&error).into();
+            report.add(FindingKind::NotCanonical { name, error }.into());
+        }
         let container = head.container();
         let set = self.set.get_or_insert_with(|| {
             let grammar = head.grammar.clone();
