@@ -108,10 +108,17 @@ impl std::fmt::Display for Error {
     }
 }
 
+/// The first bytes of a file of ADIOS, and of `md.idx` in a folder of BP4 or BP5.
+pub(crate) const ADIOS: &[u8] = b"ADIOS-BP";
+
 impl std::fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
+            Self::NoFormat { start } if start.starts_with(ADIOS) => f.write_str(
+                "is an ADIOS BP file, which striae does not read; of the output of E3SM-IO it \
+                 reads classic netCDF files, and blob files in CDF-5 or HDF5",
+            ),
             Self::NoFormat { start } => {
                 f.write_str("is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ")?;
                 match start.is_empty() {

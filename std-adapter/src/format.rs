@@ -1,12 +1,12 @@
 //! Recognizes the format of a file by its first bytes, its name or its tables.
 
 use crate::blob::{HDF5_MAGIC, first_subfile, is_blob};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ADIOS, Error, ErrorKind};
 use crate::ffrecord::is_ffrecord;
 use crate::posix::{Pin, PosixFile};
 use crate::sion::siblings::Places;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use striae_core::cdf::Version;
 use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -167,6 +167,7 @@ impl Format {
     /// # Errors
     /// [`ErrorKind::NoFormat`] if no format is recognized; an error of the operating system.
     pub fn of_file(path: &Path) -> Result<Self, Error> {
+        refuse_adios(path)?;
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         Self::of_open(path, &file)
     }
@@ -295,6 +296,7 @@ impl Recognized {
     /// The errors of [`Format::of_file`].
     pub fn new(path: &Path) -> Result<Self, Error> {
         let found = Places::new(path).find(0);
+        refuse_adios(&found)?;
         let subfile = first_subfile(&found);
         let path = subfile.as_deref().unwrap_or(&found);
         let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
@@ -314,6 +316,17 @@ impl Recognized {
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format
+    }
+}
+
+/// The output of ADIOS in BP4 and BP5 is a folder: this names its format, and not that it is one.
+fn refuse_adios(path: &Path) -> Result<(), Error> {
+    let mut start = [0; ADIOS.len()];
+    let index = Some(path.join("md.idx")).filter(|_| path.is_dir());
+    let read = |path: PathBuf| PosixFile::open(&path).ok()?.read_at(0, &mut start).ok();
+    match index.and_then(read).is_some() && start == ADIOS {
+        true => Err(Error::new(path, ErrorKind::NoFormat { start: start.into() })),
+        false => Ok(()),
     }
 }
 

@@ -35,6 +35,27 @@ fn a_wrong_file_gets_one_clear_line() {
     refused(&["ls", copy.main()], 1, says);
 }
 
+/// ADIOS writes a file, or a folder in BP4 and BP5.
+#[test]
+fn output_of_adios_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    for folder in ["set.bp", "other.bp"] {
+        fs::create_dir(path(folder)).unwrap();
+        fs::write(path(&format!("{folder}/data.0")), "data").unwrap();
+    }
+    fs::write(path("set.bp/md.idx"), "ADIOS-BP v2.9.2 Index Table").unwrap();
+    fs::write(path("other.bp/md.idx"), "ADIOS").unwrap();
+    fs::write(path("file.bp"), "ADIOS-BP v2.9.2 Metadata").unwrap();
+    for verb in ["info", "ls", "dump", "verify"] {
+        for name in ["set.bp", "file.bp", "set.bp/md.idx"] {
+            let says = format!("{name}: is an ADIOS BP file, which striae does not read; of the");
+            refused(&[verb, &path(name)], 1, &says);
+        }
+        refused(&[verb, &path("other.bp")], 2, "is a directory");
+    }
+}
+
 #[test]
 fn a_pipe_without_a_writer_is_not_waited_for() {
     let dir = tempfile::tempdir().unwrap();
