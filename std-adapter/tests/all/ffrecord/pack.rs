@@ -61,7 +61,7 @@ fn the_program_packs_and_extracts() {
     assert_eq!(fs::read(&out).unwrap(), fs::read(&file).unwrap());
     let other = dir.path().join("out.dat");
     refuse(pack(text(&other), &[]), "names end in .ffr");
-    refuse(pack(text(&out), &["--seal"]), "an ffrecord file; --seal is for SIONlib sets");
+    refuse(pack(text(&out), &["--seal"]), "an ffrecord file; --seal is for SIONlib and");
     refuse(pack(text(&out), &["--nfiles", "2"]), "--nfiles is for SIONlib sets");
     refused(&["pack", "--format", "ffrecord", "--force", text(&out), text(&parts)], 2, "directory");
     refused(&["extract", text(&file), text(&parts)], 2, "exists already");

@@ -14,9 +14,7 @@ const BLOB: usize = 4;
 type Flag = (&'static str, &'static [&'static str], &'static [usize]);
 
 const ALL: &[usize] = &[SION, GSD, FFRECORD, CDF, BLOB];
-/// The formats that `dump`, `map` and `verify` know.
-const INSPECTED: &[usize] = &[SION, GSD, FFRECORD, CDF];
-const RECOVERED: &[usize] = &[SION, GSD, CDF];
+const RECOVERED: &[usize] = &[SION, GSD, CDF, BLOB];
 /// The formats that `convert` writes again; of a netCDF file only maps are converted.
 const CONVERTED: &[usize] = &[SION, GSD, BLOB];
 const ARRAYS: &[usize] = &[CDF, BLOB];
@@ -39,7 +37,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--summary", &["--summary"], &[GSD]),
         ],
     ),
-    ("dump", &[("--json", &["--json"], INSPECTED), ("--cdl", &["--cdl"], &[CDF])]),
+    ("dump", &[JSON, ("--cdl", &["--cdl"], &[CDF])]),
     (
         "cat",
         &[
@@ -92,23 +90,32 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--fill", &["--fill", "0"], &[BLOB]),
         ],
     ),
-    ("recover", &[ALONE, ("--force", &["--force"], RECOVERED), ("--json", &["--json"], RECOVERED)]),
+    (
+        "recover",
+        &[
+            ALONE,
+            ("--format", &["--format", "gsd"], &[GSD]),
+            ("--force", &["--force"], RECOVERED),
+            ("--json", &["--json"], RECOVERED),
+        ],
+    ),
     (
         "map",
         &[
             ALONE,
-            ("--json", &["--json"], INSPECTED),
-            ("--svg", &["--svg", "-"], INSPECTED),
-            ("--force", &["--force", "--svg", "-"], INSPECTED),
-            ("--width", &["--width", "20"], INSPECTED),
+            JSON,
+            ("--svg", &["--svg", "-"], ALL),
+            ("--force", &["--force", "--svg", "-"], ALL),
+            ("--width", &["--width", "20"], ALL),
         ],
     ),
     (
         "verify",
         &[
-            ("--json", &["--json"], INSPECTED),
-            ("--direct", &["--direct"], INSPECTED),
-            ("--limit", &["--limit", "1"], INSPECTED),
+            JSON,
+            DIRECT,
+            ("--limit", &["--limit", "1"], ALL),
+            ("--map", &["--map", "../tests/golden/map/map_f_tiny_4p.nc"], &[BLOB]),
         ],
     ),
 ];
