@@ -46,13 +46,13 @@ pub fn blob_verify(data: &[u8]) {
     let set = open(&path).unwrap();
     let all = fronts(&set);
     assert!(set.is_whole(), "{:?}", set.lost());
-    for lost in 0..files.len() {
+    for (lost, file) in files.iter().enumerate() {
         let name = subfile(&path, lost);
         std::fs::remove_file(&name).unwrap();
         if let Some(set) = open(&path) {
             check(&set, &fronts(&set), &all);
         }
-        std::fs::write(&name, files[lost]).unwrap();
+        std::fs::write(&name, file).unwrap();
     }
 }
 

@@ -124,7 +124,7 @@ pub struct Local {
     pub nelems: u64,
     /// The largest number of requests of a blob.
     pub max_nreqs: u64,
-    /// The variables, in the order of [`Part::VARIABLES`].
+    /// The variables, in the order of [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
     pub variables: [Placed; 5],
 }
 

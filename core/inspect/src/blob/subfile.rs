@@ -26,7 +26,7 @@ struct Requests {
     values: [Span; 2],
     types: [Type; 2],
     row: u64,
-    /// The values of the variables, in the order of [`Part::VARIABLES`].
+    /// The values of the variables, in the order of [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
     parts: [Span; 5],
 }
 
@@ -360,7 +360,8 @@ impl Subfile {
     }
 
     /// The bytes of the variables of a decomposition that belong to a blob, in the order of
-    /// [`Part::VARIABLES`]. In CDF-5 they include those after the requests.
+    /// [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES). In CDF-5 they include those after
+    /// the requests.
     #[must_use]
     pub fn map_parts(&self, blob: usize, decomposition: usize) -> Option<[Span; 5]> {
         match &self.places {

@@ -31,9 +31,9 @@ pub struct Summary {
     pub numrecs: u64,
     /// The bytes of values; a netCDF file has no checksums.
     pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
     pub damage: u64,
-    /// Number of findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
     pub notes: u64,
 }
 

@@ -24,9 +24,9 @@ pub struct Summary {
     pub requests: u64,
     /// A map has no data but itself.
     pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
     pub damage: u64,
-    /// Number of findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
     pub notes: u64,
 }
 
