@@ -1,7 +1,8 @@
 //! The names of the subfiles of a set: `NAME.0000`, `NAME.0001`, ...
 
-use super::subfile::is_blob;
-use crate::error::Error;
+use super::error::ErrorKind;
+use super::subfile::{Head, is_blob};
+use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -40,6 +41,12 @@ impl Names {
             true => Err(io::ErrorKind::NotFound.into()),
             false => Ok(Self { base, numbers }),
         }
+    }
+
+    /// The set with this name, or the set of which this is a subfile. The error says what the file
+    /// is if it is neither.
+    pub(crate) fn of_set(path: &Path) -> Result<Self, Error> {
+        Self::find(path).map_err(|error| no_set(path, error))
     }
 
     /// The number of a subfile, if `path` is that of a file.
@@ -101,6 +108,18 @@ fn split(path: &Path) -> Option<(PathBuf, u32)> {
     // What has more zeros is no subfile.
     let is_ours = ending(number).strip_prefix('.') == Some(digits);
     is_ours.then(|| (path.with_extension(""), number))
+}
+
+/// The error for a path that is neither a set nor one of its subfiles.
+fn no_set(path: &Path, error: io::Error) -> Error {
+    let kind: AnyError = match PosixFile::open(path) {
+        Ok(file) => match Head::read(&file) {
+            Ok(_) => ErrorKind::NoNumber.into(),
+            Err(error) => error.into(),
+        },
+        Err(_) => error.into(),
+    };
+    Error::new(path, kind)
 }
 
 #[cfg(test)]

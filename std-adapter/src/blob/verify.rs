@@ -38,7 +38,7 @@ impl Verify<'_> {
         let path = path.as_ref();
         let at = |error| Error::new(path, error);
         let only = Names::number_of(path);
-        let names = Names::find(path).map_err(at)?;
+        let names = Names::of_set(path)?;
         let right = self.map.map(Map::open).transpose()?;
         // By this rule the map may be wrong, and then it was not used.
         let wrong = self.map.and_then(|map| Map::open_by(map, Rule::FillStarts).ok());

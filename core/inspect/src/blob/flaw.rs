@@ -153,14 +153,20 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// What to expect of other HDF5 files, as those of netCDF-4.
+const ONLY: &str = "of HDF5 files, striae reads only the blob files of E3SM-IO";
+
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cdf(error) => error.fmt(f),
+            Self::Hdf5(error @ hdf5::Error::Unsupported { .. }) => write!(f, "{error}; {ONLY}"),
             Self::Hdf5(error) => error.fmt(f),
             Self::Format(error) => error.fmt(f),
             Self::Cut => f.write_str("the file is cut"),
-            Self::NoDataset { name } => write!(f, "is an HDF5 file without a dataset {name}"),
+            Self::NoDataset { name } => {
+                write!(f, "is an HDF5 file without a dataset {name}; {ONLY}")
+            }
             Self::NoAttribute { name } => write!(f, "has no attribute {name}"),
             Self::Attribute { name } => write!(f, "the attribute {name} has a wrong value"),
             Self::NoDimension { name } => write!(f, "has no dimension {name}"),

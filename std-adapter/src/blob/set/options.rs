@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::{Files, max_open_files};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -128,7 +127,7 @@ impl OpenOptions {
     /// only one; an error of the operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Set, Error> {
         let path = path.as_ref();
-        let names = Names::find(path).map_err(|error| no_set(path, error))?;
+        let names = Names::of_set(path)?;
         let mut files = Files::empty(self.most_open(), self.direct);
         let (mut lost, mut found) = (BTreeMap::new(), None);
         let mut subfiles: Vec<OnceLock<Option<Arc<Subfile>>>> = Vec::new();
@@ -209,16 +208,4 @@ fn most_records(names: &Names, container: Container) -> u64 {
         Some(head.records_in(file.size().ok()?))
     });
     records.max().unwrap_or(0)
-}
-
-/// The error for a path that is neither a set nor one of its subfiles.
-fn no_set(path: &Path, error: io::Error) -> Error {
-    let kind: AnyError = match PosixFile::open(path) {
-        Ok(file) => match Head::read(&file) {
-            Ok(_) => ErrorKind::NoNumber.into(),
-            Err(error) => error.into(),
-        },
-        Err(_) => error.into(),
-    };
-    Error::new(path, kind)
 }

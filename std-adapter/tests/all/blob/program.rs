@@ -92,7 +92,13 @@ fn a_file_that_is_no_subfile_by_its_name_or_its_content_is_refused() {
         refused(&["ls", path.to_str().unwrap()], 1, "its name does not end in its number");
     }
     std::fs::copy(golden_dir().join("../hdf5/superblock0.h5"), &path).unwrap();
-    refused(&["ls", path.to_str().unwrap()], 1, "an HDF5 file without a dataset header_blob");
+    for verb in ["info", "ls", "verify"] {
+        let only = "; of HDF5 files, striae reads only the blob files of E3SM-IO";
+        let text = format!("is an HDF5 file without a dataset header_blob{only}");
+        refused(&[verb, path.to_str().unwrap()], 1, &text);
+        let other = golden_dir().join("../hdf5/refused_dense_links.h5");
+        refused(&[verb, other.to_str().unwrap()], 1, only);
+    }
     std::fs::remove_file(&path).unwrap();
     refused(&["ls", path.to_str().unwrap()], 2, "No such file");
 }
