@@ -326,6 +326,9 @@ pub(crate) struct ExtractArgs {
     /// May be given several times (GSD only).
     #[arg(long, value_name = "NAME")]
     pub(crate) chunk: Vec<OsString>,
+    /// Do not compare what is read with the seal (blob sets only).
+    #[arg(long, visible_alias = "no-checksums")]
+    pub(crate) no_seal: bool,
     /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
     /// sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]

@@ -26,6 +26,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("start", &[Cdf, Blob]),
             ("count", &[Cdf, Blob]),
             ("stride", &[Cdf, Blob]),
+            ("no_seal", &[Blob]),
             ("fill", &[Blob]),
             ("offset", &[Sion, Ffrecord]),
             ("length", &[Sion, Ffrecord]),
@@ -35,6 +36,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("threads", &[Sion]),
             ("frames", &[Gsd]),
             ("chunk", &[Gsd]),
+            ("no_seal", &[Blob]),
             ("fill", &[Blob]),
         ],
         Verb::Convert => &[

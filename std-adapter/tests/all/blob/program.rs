@@ -1,8 +1,10 @@
 //! The verbs of the program.
 
+use super::verify::sealed;
 use super::{copied, golden_dir, runs, sha256};
 use crate::run::{output, refused, striae};
 use serde_json::{Value, json};
+use striae::blob::Set;
 
 #[test]
 fn cat_writes_the_canonical_values() {
@@ -116,5 +118,43 @@ fn convert_checks_the_fill_value_and_the_name() {
         let output = striae(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{args:?}");
         assert_eq!(out.exists(), code == 0);
+    }
+}
+
+/// Without `--no-seal`, `cat` and `extract` fill the blob of a variable that is not as sealed.
+#[test]
+fn a_changed_value_of_a_sealed_set_is_filled_by_cat_and_extract() {
+    for ending in ["nc", "h5"] {
+        let dir = tempfile::tempdir().unwrap();
+        let set = sealed(dir.path(), ending);
+        let path = set.with_extension(format!("{ending}.0000"));
+        let name = set.to_str().unwrap();
+        let folder = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        let (whole, checked, plain) = (folder("whole"), folder("checked"), folder("plain"));
+        output(&["extract", name, &whole]);
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+
+        let damage = striae(&["extract", name, &checked]).assert().code(1);
+        let text = String::from_utf8(damage.get_output().stderr.clone()).unwrap();
+        assert!(text.contains("is not as sealed") && text.contains("filled"), "{text}");
+        output(&["extract", "--no-seal", name, &plain]);
+        let variables = Set::open(&set).unwrap();
+        let mut harmed = Vec::new();
+        for variable in variables.header().variables() {
+            let address = format!("variable/{}", variable.name());
+            let plain = output(&["cat", "--no-seal", name, &address]);
+            let found = striae(&["cat", name, &address]).output().unwrap();
+            let is_harmed = !found.status.success();
+            assert_eq!(is_harmed, found.stdout != plain, "{address}");
+            if is_harmed {
+                let text = String::from_utf8(found.stderr).unwrap();
+                let says = format!("variable {}: blob ", variable.name());
+                assert!(text.contains(&says) && text.contains("is not as sealed"), "{text}");
+                harmed.push(address);
+            }
+        }
+        assert_eq!(harmed.len(), 1, "{harmed:?}");
     }
 }

@@ -413,7 +413,7 @@ fn dump_and_map_show_subfiles_of_both_containers() {
 }
 
 /// Packs a sealed set of one subfile.
-fn sealed(dir: &Path, ending: &str) -> PathBuf {
+pub(super) fn sealed(dir: &Path, ending: &str) -> PathBuf {
     let golden = golden_dir().join("f5h_n5_s1");
     let path = dir.join(format!("set.{ending}"));
     let paths = [

@@ -36,6 +36,9 @@ pub(crate) struct CatArgs {
     pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) region: RegionArgs,
+    /// Do not compare what is read with the seal (blob sets only).
+    #[arg(long, visible_alias = "no-checksums")]
+    pub(crate) no_seal: bool,
     /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
     /// sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]

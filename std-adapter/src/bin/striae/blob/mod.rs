@@ -36,8 +36,9 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
     }
 }
 
-fn open(path: &Path, direct: Direct) -> Result<Set, Error> {
-    OpenOptions::new().direct(direct.options()).open(path)
+/// Opens a set; it is compared with its seal, except with `--no-seal`.
+fn open(path: &Path, direct: Direct, no_seal: bool) -> Result<Set, Error> {
+    OpenOptions::new().direct(direct.options()).checked(!no_seal).open(path)
 }
 
 /// Names the subfiles that are missing or damaged.
@@ -62,7 +63,7 @@ fn report(set: &Set) -> Sound {
 }
 
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let set = open(&args.file.path, args.direct)?;
+    let set = open(&args.file.path, args.direct, args.no_seal)?;
     let fill = |variable: Variable<'_>| match &args.fill {
         None => Ok(None),
         Some(text) => parse_fill(text, variable.nc_type()).map(Some),
@@ -77,7 +78,7 @@ fn cat(args: &CatArgs) -> Result<Sound, Failure> {
 }
 
 fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
-    let set = open(&args.file.path, args.direct)?;
+    let set = open(&args.file.path, args.direct, args.no_seal)?;
     let extract = Extract::new().output(args.output()).select(args.addresses.clone());
     let extract = extract.fill(args.fill.as_deref());
     let bytes = extract.bytes(&set)?;
