@@ -2,17 +2,23 @@
 
 need_debian libclang-dev openmpi-bin libopenmpi-dev mpich libmpich-dev
 
-# The tests of the package under one MPI. A program is bound to the MPI that it was built with.
+# A program is bound to the MPI that it was built with.
+use() {
+    export MPICC=mpicc.$1 MPIEXEC=mpiexec.$1 CARGO_TARGET_DIR="$target/mpi-$1"
+}
+
+# The tests of the package under one MPI.
 under() {
     local mpi=$1 wanted=$2 output="$RUN_STATE/mpi-$1"
-    export MPICC=mpicc.$mpi MPIEXEC=mpiexec.$mpi CARGO_TARGET_DIR="$target/mpi-$mpi"
-    cargo clippy -p striae-mpi --features mpi --all-targets -- -D warnings
-    cargo test -p striae-mpi --features mpi --doc
+    use "$mpi"
     cargo test -p striae-mpi --features mpi --test mpi | tee "$output"
     grep -qx "test result: ok. $wanted jobs of mpiexec.$mpi" "$output" || fail "not $wanted jobs ran"
     note "$mpi: $wanted jobs"
 }
 
-under openmpi 26
 under mpich 23
+under openmpi 26
+# What no MPI makes a difference to.
+cargo clippy -p striae-mpi --features mpi --all-targets -- -D warnings
+cargo test -p striae-mpi --features mpi --doc
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi --features mpi
