@@ -26,7 +26,8 @@ struct Requests {
     values: [Span; 2],
     types: [Type; 2],
     row: u64,
-    /// The values of the variables, in the order of [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
+    /// The values of the variables, in the order of
+    /// [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
     parts: [Span; 5],
 }
 
