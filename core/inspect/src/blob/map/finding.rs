@@ -1,6 +1,6 @@
 //! The findings of verifying a map.
 
-use crate::finding::{Facts, error_facts, findings};
+use crate::finding::{Count, Facts, error_facts, findings};
 use alloc::string::String;
 use core::num::NonZeroU32;
 use striae_core::blob::find::Run;
@@ -109,8 +109,10 @@ findings! {
         .value(*elements),
     |f| write!(
         f,
-        "D{id}: no rank has {elements} elements in {count} holes, the first of {len} elements from \
-         {offset} on"
+        "D{id}: no rank has {} in {}, the first of {} from {offset} on",
+        Count(*elements, "element"),
+        Count(*count, "hole"),
+        Count(*len, "element")
     );
 
     /// Some ranks have requests that fill holes. E3SM-IO without `-u` then reads wrong requests for
