@@ -201,6 +201,23 @@ fn a_set_whose_subfiles_have_other_numbers_of_records_has_the_least() {
     }
 }
 
+/// The first subfile of a backup and the others of today are no set: both copies of their seals are
+/// of records that the first one does not have.
+#[test]
+fn a_subfile_whose_records_cannot_be_taken_back_is_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    for set in sets().into_iter().filter(|set| set.nsubfiles > 1) {
+        let (grown, _, rest) = halves(&set, true, folder.path());
+        let old = bytes_of(&set, &grown);
+        Pack::append(&rest, &grown, &|_| ()).unwrap();
+        fs::write(&subfiles(&grown, set.nsubfiles)[0], &old[0]).unwrap();
+        let before = bytes_of(&set, &grown);
+        let error = Pack::append(&rest, &grown, &|_| ()).unwrap_err().to_string();
+        assert!(error.contains("seal.numrecs"), "{error}");
+        assert!(bytes_of(&set, &grown) == before);
+    }
+}
+
 fn build_error(error: Error) -> BuildError {
     match error.kind() {
         ErrorKind::Blob(BlobError::Build(error)) => error.clone(),

@@ -195,10 +195,7 @@ impl Writer {
         for ((number, old), members) in (0..).zip(&subfiles).zip(&members) {
             let path = names.path(number);
             let mut work = || -> Result<(), ErrorKind> {
-                let file = PosixFile::open_rw(&path)?;
-                if old.head.grammar.numrecs != Some(numrecs) {
-                    take_back(&mut &file, numrecs)?;
-                }
+                let file = PosixFile::open(&path)?;
                 let (one, sums) = old.made(&file, numrecs)?;
                 made.push(one);
                 rows.push(sums);
@@ -213,6 +210,15 @@ impl Writer {
             work().map_err(|kind| Error::new(&path, kind))?;
         }
         let variables = variables(&set).map_err(|error| Error::new(&first, error))?;
+        // Nothing is written before all subfiles are known to be sound.
+        let is_ahead = |old: &Old| old.head.grammar.numrecs != Some(numrecs);
+        for (number, _) in (0..).zip(&subfiles).filter(|(_, old)| is_ahead(old)) {
+            let path = names.path(number);
+            let taken = PosixFile::open_rw(&path)
+                .map_err(ErrorKind::from)
+                .and_then(|file| Ok(take_back(&mut &file, numrecs)?));
+            taken.map_err(|kind| Error::new(&path, kind))?;
+        }
         let known = variables.iter().enumerate();
         let known = known.map(|(number, variable)| (variable.name.clone(), number)).collect();
         let nvars = variables.len();
