@@ -6,8 +6,9 @@ use crate::run::striae;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
+use striae::blob::Set;
 use striae::blob::recover::Recover;
-use striae::cdf::File;
+use striae::cdf::{File, Type};
 
 /// A set of 4 x 6 elements in three subfiles, one with two blobs.
 fn made(dir: &Path) -> Made {
@@ -73,10 +74,13 @@ fn check(set: &Path, whole: &[i64]) -> (Value, usize) {
     (report, listed.len())
 }
 
-/// The values of the sound set; its hole at element 19 has the fill value.
+/// The values of the sound set as they are read of it; its hole at element 19 has the fill value.
 fn whole(set: &Path) -> Vec<i64> {
     let out = set.with_file_name("whole.nc");
     Recover::new().examine(set).unwrap().write(&out, &|_| {}).unwrap();
+    let set = Set::open(set).unwrap();
+    let read = |name| set.read::<i64>(set.variable(name).unwrap()).unwrap();
+    assert_eq!(values(&out), [read("fixed"), read("record")].concat());
     values(&out)
 }
 
@@ -152,20 +156,29 @@ fn of_a_cut_hdf5_subfile_the_whole_blobs_are_saved() {
     let sound = Recover::new().examine(&copy).unwrap();
     let path = copy.with_extension("h5.0000");
     let len = std::fs::metadata(&path).unwrap().len();
-    let mut last = sound.uncovered()[0].elements;
+    let none = sound.uncovered()[0].elements;
     assert!(sound.is_complete());
-    for cut in [100, 3000, 9000] {
+    // The CDF-5 form of the same data says how many elements each blob has.
+    let twin = File::open(golden_dir().join("f8_n8_s3rr/blob_h1.nc.0000")).unwrap();
+    let counts = twin.read::<i64>(twin.variable("D1.blob_count").unwrap()).unwrap();
+    let canonical = File::open(golden_dir().join("f8_n8_s3rr/can_h1.nc")).unwrap();
+    let doubles = |file: &File| file.read::<f64>(file.variable("U").unwrap()).unwrap();
+    let (right, fill) = (doubles(&canonical), f64::from_be_bytes(Type::Double.fill()));
+    for (cut, kept) in [(100, 2), (3000, 1), (9000, 0)] {
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(len - cut).unwrap();
         let recovery = Recover::new().examine(&copy).unwrap();
         assert!(!recovery.is_complete());
         assert_eq!(recovery.damaged().len(), 1);
-        let lost = recovery.uncovered()[0].elements;
-        assert!(lost >= last);
-        last = lost;
-        let set = striae::blob::Set::open(&copy).unwrap();
-        let all_lost = set.decompositions().unwrap()[0].clone();
-        assert!(lost <= all_lost.nelems - all_lost.covered);
+        let lost = recovery.uncovered()[0].elements - none;
+        assert_eq!(lost, counts[kept..].iter().sum::<i64>().cast_unsigned(), "{cut}");
+        let out = copy.with_file_name("out.nc");
+        recovery.write(&out, &|_| {}).unwrap();
+        let found = doubles(&File::open(&out).unwrap());
+        assert_eq!(found.len(), right.len());
+        assert!(found.iter().zip(&right).all(|(found, right)| found == right || *found == fill));
+        let is_kept = found.iter().filter(|found| **found != fill).count();
+        assert!(is_kept < right.len(), "{cut}");
+        std::fs::remove_file(&out).unwrap();
     }
-    assert!(last > sound.uncovered()[0].elements);
 }
