@@ -153,7 +153,7 @@ fn a_log_in_blocks_of_a_card_is_read_again() {
     );
 }
 
-/// A file of its final length, behind a cache: the file system's own sectors are written when it is
+/// A file of its final length, under a cache: the file system's own sectors are written when it is
 /// synced, and not for each piece.
 #[test]
 fn a_cache_before_a_file_of_a_fat_card_saves_most_writes() {

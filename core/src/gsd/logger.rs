@@ -44,9 +44,9 @@ use zerocopy::IntoBytes;
 /// 4.7 if it starts small and moves; and the sector of the header is written 1.5 times. Without a
 /// cache it is 7.2 writes, and one more for each piece of a chunk. With `align` 512 each chunk has
 /// sectors of its own: 6.0. If only every eighth frame is committed
-/// ([`writer`](Self::writer)`.end_frame()` for the others), a frame costs 0.9, and 0.19 of the
-/// sector of the header, with a cache of two sectors or with 28 slots. `cargo test -p striae-core
-/// --test all wear -- --nocapture` counts them.
+/// ([`writer`](Self::writer)`.end_frame()` for the others), a frame costs 0.9 with such an index,
+/// and 0.19 of the sector of the header, with a cache of two sectors or with 28 slots. `cargo test
+/// -p striae-core --test all wear -- --nocapture` counts them.
 ///
 /// A medium without wear levelling whose sectors last 100,000 writes is worn out after 66,000
 /// commits: 18 hours of one commit a second, 9 months of one in 6 minutes. On a card with wear

@@ -193,11 +193,11 @@ fn a_frame_costs_four_sector_writes_and_the_header_is_written_three_times_in_two
 
 #[test]
 fn a_commit_every_eighth_frame_costs_at_most_a_sector_and_a_half_for_each() {
-    for index in [128, 1 << 14] {
+    for (index, most) in [(128, 1.31), (1 << 14, 0.95)] {
         let way = Way { rows: 1, every: 8, attributes: about(1, index) };
         // Either the cache has two sectors, or the logger keeps the entries of some frames.
         for wear in [cached::<4>(2, way), cached::<28>(1, way), cached::<52>(1, way)] {
-            assert!(wear.writes <= 1.5 && wear.hottest <= 0.25, "{wear:?}");
+            assert!(wear.writes <= most && wear.hottest <= 0.2, "{wear:?}");
         }
         cached::<4>(1, way);
     }
@@ -221,7 +221,7 @@ fn chunks_in_sectors_of_their_own_cost_a_sector_each() {
     for rows in [1, 8] {
         let way = Way { rows, every: 1, attributes: about(512, 1 << 17) };
         let wear = cached::<4>(1, way);
-        assert!(wear.writes <= 6.55 && wear.hottest <= 1.51, "{wear:?}");
+        assert!(wear.writes <= 6.01 && wear.hottest <= 1.51, "{wear:?}");
         cached::<4>(1, Way { attributes: about(512, 1 << 14), ..way });
     }
 }

@@ -20,9 +20,9 @@ use striae_core::store::WriteAt;
 /// A set that all ranks write, one physical file for each group of ranks. Each rank has its own
 /// handle of its file, `F`.
 ///
-/// [`write`](Self::write) and its like are calls of this rank alone. Their errors reach the other
-/// ranks at the next [`advance`](Self::advance), [`commit`](Self::commit) or
-/// [`close`](Self::close).
+/// [`write`](Self::write) and [`ensure_free_space`](Self::ensure_free_space) are calls of this rank
+/// alone. Their errors reach the other ranks at the next [`advance`](Self::advance),
+/// [`commit`](Self::commit) or [`close`](Self::close).
 #[derive(Debug)]
 pub struct FileWriter<C, F = PosixFile> {
     /// The ranks of all files, if there are several.
