@@ -101,7 +101,8 @@ impl Flaw {
     #[must_use]
     pub const fn blames_caller(&self) -> bool {
         match self {
-            Self::Cdf(error) => error.blames_caller(),
+            // A definition or a region that is wrong was made of the numbers and names of the file.
+            Self::Cdf(_) => false,
             Self::Format(error) => error.blames_caller(),
             _ => false,
         }
