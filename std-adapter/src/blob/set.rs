@@ -19,6 +19,7 @@ use crate::files::Files;
 use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use striae_core::blob::find::Run;
@@ -39,9 +40,33 @@ pub struct Lost {
     pub number: u32,
     /// The first error, with the path of the subfile.
     pub error: Arc<Error>,
-    /// The elements that were to be read and are missing, as far as this is known: the map of a
-    /// subfile without header is lost, too.
-    pub elements: u64,
+    /// The values that were to be read and were filled, of all variables; `None` if their number is
+    /// not known because the map is lost, too.
+    pub values: Option<u64>,
+}
+
+impl Lost {
+    /// A subfile with this error, which costs nothing yet.
+    ///
+    /// # Errors
+    /// The error, if it says something about this machine or this user, and nothing about the file.
+    fn new(number: u32, error: Error) -> Result<Self, Error> {
+        match error.kind() {
+            AnyError::Io(of_system) if is_of_machine(of_system) => Err(error),
+            _ => Ok(Self { number, error: Arc::new(error), values: Some(0) }),
+        }
+    }
+}
+
+/// Whether an error of the operating system says something about this machine or this user, and
+/// nothing about the contents of a file: too many open files, no permission, not a regular file.
+pub(super) fn is_of_machine(error: &io::Error) -> bool {
+    const HERE: [i32; 3] = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+    use io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied};
+    match error.raw_os_error() {
+        None => matches!(error.kind(), InvalidInput | IsADirectory), // of our own checks
+        Some(code) => HERE.contains(&code) || error.kind() == PermissionDenied,
+    }
 }
 
 /// A decomposition of a set.
@@ -55,6 +80,17 @@ pub struct Decomposition {
     pub covered: u64,
     /// How often an element is in a blob after the first one that has it.
     pub overlaps: u64,
+}
+
+impl Decomposition {
+    fn new(known: &Known, elements: &Elements) -> Self {
+        Self {
+            dimids: known.dims.clone(),
+            nelems: known.total,
+            covered: elements.covered,
+            overlaps: elements.overlaps,
+        }
+    }
 }
 
 /// A set of blob files, open for reading: decomposed arrays, in the subfiles of one name. Many
@@ -181,15 +217,26 @@ impl Set {
     pub fn decompositions(&self) -> Result<Vec<Decomposition>, Error> {
         let all = self.canonical.decompositions.iter().enumerate();
         let of = |(index, known): (usize, &Known)| {
-            let elements = self.elements(index)?;
-            Ok(Decomposition {
-                dimids: known.dims.clone(),
-                nelems: known.total,
-                covered: elements.covered,
-                overlaps: elements.overlaps,
-            })
+            self.elements(index).map(|elements| Decomposition::new(known, elements))
         };
         all.map(of).collect()
+    }
+
+    /// The decompositions whose maps were read so far, with their numbers from 1.
+    pub fn decompositions_read(&self) -> impl Iterator<Item = (usize, Decomposition)> {
+        let all = (1..).zip(self.canonical.decompositions.iter().zip(&self.elements));
+        all.filter_map(|(id, (known, elements))| {
+            elements.get().map(|elements| (id, Decomposition::new(known, elements)))
+        })
+    }
+
+    /// Whether a subfile has a seal; `None` if it cannot be read. Seals are found only if the set
+    /// is opened to be [checked](OpenOptions::checked).
+    ///
+    /// # Errors
+    /// An error of the operating system that says nothing about the subfile.
+    pub fn is_sealed(&self, number: u32) -> Result<Option<bool>, Error> {
+        Ok(self.subfile(number)?.map(|(subfile, _)| subfile.is_sealed()))
     }
 
     /// The number of blobs and the bytes of a subfile; `None` if it cannot be read.
@@ -237,20 +284,17 @@ impl Set {
         Error::new(self.path(), kind)
     }
 
-    /// Keeps the first error of a subfile.
-    pub(super) fn lose(&self, number: u32, error: AnyError, elements: u64) -> Result<(), Error> {
-        let path = self.names.path(number);
-        if let AnyError::Io(error) = &error {
-            // These say something about this machine, and nothing about the file.
-            let here = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
-            if error.raw_os_error().is_some_and(|code| here.contains(&code)) {
-                return Err(Error::new(&path, AnyError::Io(error.kind().into())));
-            }
-        }
+    /// Keeps the first error of a subfile, and counts the values that it costs.
+    pub(super) fn lose(
+        &self,
+        number: u32,
+        error: AnyError,
+        values: Option<u64>,
+    ) -> Result<(), Error> {
+        let new = Lost::new(number, Error::new(&self.names.path(number), error))?;
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Lost { number, error: Arc::new(Error::new(&path, error)), elements: 0 };
-        let lost = lost.entry(number).or_insert_with(new);
-        lost.elements = lost.elements.saturating_add(elements);
+        let lost = lost.entry(number).or_insert(new);
+        lost.values = lost.values.zip(values).map(|(sum, more)| sum.saturating_add(more));
         Ok(())
     }
 
@@ -275,7 +319,7 @@ impl Set {
                 Ok(subfile.as_ref().map(|subfile| (Arc::clone(subfile), bulk)))
             }
             Err(error) => {
-                self.lose(number, error, 0)?;
+                self.lose(number, error, None)?;
                 known.get_or_init(|| None);
                 Ok(None)
             }
@@ -295,7 +339,7 @@ impl Set {
         let how = (self.container, self.options.is_checked());
         let subfile = Subfile::open(file, &self.canonical, how, judge)?;
         if let Some(error) = mended {
-            self.lose(number, Flaw::Format(error).into(), 0).map_err(Error::into_kind)?;
+            self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
         }
         Ok(subfile)
     }
@@ -329,7 +373,7 @@ impl Set {
                 damage = Some(error);
             }
             if let Some(error) = damage {
-                self.lose(number, error, 0)?;
+                self.lose(number, error, None)?;
             }
         }
         let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
@@ -379,6 +423,7 @@ impl Set {
         let width = variable.nc_type.size();
         fill_with(out, fill, width, order);
         let size = usize::try_from(width).unwrap_or(8);
+        let (mut failed, mut is_read) = (Vec::new(), false);
         for (_, number) in self.numbers() {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let layout = subfile.whole(index, variable.count, (variable.is_record, width));
@@ -401,13 +446,16 @@ impl Set {
                 Ok(())
             };
             match read() {
-                Ok(()) => return Ok(()),
-                Err(error) => {
-                    let values = usize_to_u64(out.len()).checked_div(width).unwrap_or(0);
-                    self.lose(number, error, values)?;
+                Ok(()) => {
+                    is_read = true;
+                    break;
                 }
+                Err(error) => failed.push((number, error)), // the next subfile has the same values
             }
         }
-        Ok(())
+        let values = usize_to_u64(out.len()).checked_div(width).filter(|_| !is_read);
+        let mut values = values.unwrap_or(0); // which are counted once
+        let lose = |(number, error)| self.lose(number, error, Some(std::mem::take(&mut values)));
+        failed.into_iter().try_for_each(lose)
     }
 }

@@ -51,6 +51,11 @@ impl Subfile {
         Ok(Self { inner, sealed })
     }
 
+    /// Whether it has a seal, if it was to be checked.
+    pub(crate) const fn is_sealed(&self) -> bool {
+        self.sealed.is_some()
+    }
+
     /// Whether the elements of all blobs of a variable follow each other, and may be read at once:
     /// blobs that are compared with a seal are read one by one.
     pub(crate) const fn is_joined(&self) -> bool {

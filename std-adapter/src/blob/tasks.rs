@@ -237,6 +237,6 @@ impl Reading<'_> {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let filled = self.set.blank((task, group), self.order, have, out);
-        self.set.lose(self.number, error.into(), filled)
+        self.set.lose(self.number, error.into(), Some(filled))
     }
 }

@@ -2,10 +2,12 @@
 
 use super::map::{Map, Rule};
 use super::names::Names;
+use super::set::is_of_machine;
 use crate::error::Error;
 use crate::finding;
 use crate::posix::PosixFile;
 use crate::verify::Verify;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -28,8 +30,9 @@ impl Verify<'_> {
     /// says by which rule the set was written.
     ///
     /// # Errors
-    /// An error of the operating system if no subfile can be read; the errors of [`Map::open`]. Any
-    /// problem in the contents of the subfiles is a finding.
+    /// An error of the operating system if no subfile can be read, or if one is not a file or may
+    /// not be read, after the findings of the others; the errors of [`Map::open`]. Any problem in
+    /// the contents of the subfiles is a finding.
     pub fn blob(
         &self,
         path: impl AsRef<Path>,
@@ -53,21 +56,36 @@ impl Verify<'_> {
             }
             each(Finding::new(&file, what));
         };
-        inspect::verify(&Subfiles(&names), Options { only, map }, &mut tell).map_err(at)
+        let files = Subfiles { names: &names, refused: RefCell::default() };
+        let summary = inspect::verify(&files, Options { only, map }, &mut tell).map_err(at)?;
+        files.refused.into_inner().map_or(Ok(summary), Err)
     }
 }
 
 /// The subfiles of a set in the file system.
-struct Subfiles<'a>(&'a Names);
+struct Subfiles<'a> {
+    names: &'a Names,
+    /// The first one that could not be opened for a reason that is not in it.
+    refused: RefCell<Option<Error>>,
+}
 
 impl Files for Subfiles<'_> {
     type Subject = PosixFile;
 
     fn open(&self, number: u32) -> io::Result<PosixFile> {
-        PosixFile::open(&self.0.path(number))
+        let path = self.names.path(number);
+        PosixFile::open(&path).inspect_err(|error| {
+            if is_of_machine(error) {
+                let again = match error.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(error.kind(), error.to_string()),
+                };
+                self.refused.borrow_mut().get_or_insert_with(|| Error::new(&path, again));
+            }
+        })
     }
 
     fn there(&self) -> io::Result<BTreeSet<u32>> {
-        Ok(self.0.numbers().iter().copied().collect())
+        Ok(self.names.numbers().iter().copied().collect())
     }
 }

@@ -268,7 +268,7 @@ fn a_damaged_blob_costs_its_own_elements_of_one_variable() {
         assert_eq!(differ.len() as i64, count[1] * cdf.numrecs() as i64);
         assert!(differ.iter().all(|(_, filled)| **filled == fill), "{differ:?}");
         let [lost] = &lost[..] else { panic!("{lost:?}") };
-        assert_eq!(lost.elements as i64, count[1] * cdf.numrecs() as i64);
+        assert_eq!(lost.values.unwrap() as i64, count[1] * cdf.numrecs() as i64);
         let text = lost.error.to_string();
         assert!(text.contains("variable U: blob 1 is not as sealed"), "{text}");
     }

@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 /// Whether data bypasses the page cache.
-#[derive(Debug, Clone, Copy, ClapArgs)]
+#[derive(Debug, Clone, Copy, Default, ClapArgs)]
 pub(crate) struct Direct {
     /// Read data past the page cache where the system allows it, so that the cache keeps its
     /// contents. The verb extract also writes past it, except for arrays.

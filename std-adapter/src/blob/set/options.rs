@@ -165,8 +165,8 @@ impl OpenOptions {
                     }
                 }
                 Err(error) => {
-                    let error = Arc::new(Error::new(&path, error));
-                    lost.insert(number, Lost { number, error, elements: 0 });
+                    let new = Lost::new(number, Error::new(&path, error))?;
+                    lost.insert(number, Lost { values: None, ..new });
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::verify::sealed;
 use super::{copied, golden_dir, runs, sha256};
 use crate::run::{output, refused, striae};
 use serde_json::{Value, json};
+use std::path::Path;
 use striae::blob::Set;
 
 #[test]
@@ -67,21 +68,101 @@ fn a_region_is_printed_as_text() {
     assert_eq!(text, b"20495.0 20496.0\n");
 }
 
+/// The canonical file of this set has 53 elements in D2. How many of them a subfile has is in the
+/// vectors of the program that wrote it.
 #[test]
-fn a_lost_subfile_is_named_and_the_status_is_1() {
-    let (dir, path) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.nc"));
-    std::fs::remove_file(path.with_extension("nc.0001")).unwrap();
-    let name = path.to_str().unwrap();
-    let out = dir.path().join("out.nc");
-    for args in [
-        &["cat", name, "variable/lat"][..],
-        &["ls", name],
-        &["info", name],
-        &["convert", name, out.to_str().unwrap()],
-    ] {
-        refused(args, 1, "blob_h1.nc.0001: is missing");
+fn a_lost_subfile_is_named_with_what_is_filled_for_it_and_the_status_is_1() {
+    let run = golden_dir().join("f8_n8_s3rr");
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(run.join("expected.json")).unwrap()).unwrap();
+    let lost = expected["subfiles"][1]["decomp"]["D2"]["nelems"].as_u64().unwrap();
+    let nothing: fn(&Path) = |path| std::fs::remove_file(path).unwrap();
+    let empty: fn(&Path) = |path| std::fs::write(path, b"").unwrap();
+    let zeroed: fn(&Path) = |path| {
+        let len = std::fs::metadata(path).unwrap().len();
+        std::fs::write(path, vec![0; usize::try_from(len).unwrap()]).unwrap();
+    };
+    for damage in [nothing, empty, zeroed] {
+        let (dir, path) = copied(&run.join("blob_h1.nc"));
+        damage(&path.with_extension("nc.0001"));
+        let (name, out) = (path.to_str().unwrap(), dir.path().join("out.nc"));
+        let folder = dir.path().join("out");
+        let says = |args: &[&str]| {
+            let failed = striae(args).assert().code(1);
+            String::from_utf8(failed.get_output().stderr.clone()).unwrap()
+        };
+        let count = format!("D2: no subfile that can be read has {lost} of 53 elements");
+        for args in [
+            &["cat", name, "variable/lat"][..],
+            &["extract", name, folder.to_str().unwrap(), "variable/lat"],
+            &["convert", name, out.to_str().unwrap()],
+        ] {
+            let text = says(args);
+            let line = text.lines().next().unwrap();
+            assert!(line.contains("blob_h1.nc.0001: "), "{text}");
+            assert!(line.ends_with("; its elements are filled"), "{text}");
+            assert!(text.contains(&count), "{text}");
+        }
+        assert!(out.exists() && folder.exists());
+        for args in [
+            &["info", name][..],
+            &["ls", name],
+            &["ls", "--addresses", name],
+            &["recover", name, dir.path().join("r.nc").to_str().unwrap()],
+        ] {
+            assert!(!says(args).contains("filled"));
+        }
+        for args in [&["info", name][..], &["ls", "--addresses", name]] {
+            refused(args, 1, "blob_h1.nc.0001: ");
+        }
     }
-    assert!(out.exists());
+}
+
+/// Nothing was found out about its contents, so it is no damage, and nothing is made.
+#[test]
+fn a_subfile_that_is_no_file_is_an_error_of_the_system_and_no_damage() {
+    let (dir, path) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.nc"));
+    let subfile = path.with_extension("nc.0001");
+    std::fs::remove_file(&subfile).unwrap();
+    std::fs::create_dir(&subfile).unwrap();
+    let (name, out) = (path.to_str().unwrap(), dir.path().join("out.nc"));
+    for args in [
+        &["info", name][..],
+        &["cat", name, "variable/lat"],
+        &["convert", name, out.to_str().unwrap()],
+        &["recover", name, out.to_str().unwrap()],
+        &["verify", name],
+    ] {
+        refused(args, 2, "blob_h1.nc.0001: is a directory");
+        assert!(!out.exists());
+    }
+}
+
+/// A name with a slash cannot be in the canonical file: that is the fault of the subfile.
+#[test]
+fn a_name_that_netcdf_does_not_have_is_the_fault_of_the_file() {
+    let (_dir, path) = copied(&golden_dir().join("f4_n4_s1/blob_h1.nc"));
+    let subfile = path.with_extension("nc.0000");
+    let mut bytes = std::fs::read(&subfile).unwrap();
+    let place = bytes.windows(4).position(|name| name == b"ilev").unwrap();
+    bytes[place + 1] = b'/';
+    std::fs::write(&subfile, bytes).unwrap();
+    for verb in ["info", "ls", "verify"] {
+        let failed = striae(&[verb, path.to_str().unwrap()]).assert().code(1);
+        let out = failed.get_output();
+        let text = String::from_utf8([&out.stdout[..], &out.stderr].concat()).unwrap();
+        assert!(text.contains("its name is empty, too long, or has a wrong character"), "{text}");
+    }
+}
+
+#[test]
+fn info_says_how_many_subfiles_have_a_seal() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = sealed(dir.path(), "nc");
+    for (path, text) in [(set, "yes"), (golden_dir().join("f4_n4_s1/blob_h1.nc"), "no")] {
+        let found = String::from_utf8(output(&["info", path.to_str().unwrap()])).unwrap();
+        assert!(found.contains(&format!("\nsealed              {text}\n")), "{found}");
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `striae info` of a set of blob files.
 
-use crate::args::InfoArgs;
+use crate::args::{Direct, InfoArgs};
 use crate::failure::{Failure, Sound};
 use crate::text::{count, print_json_of, printable, stdout};
 use serde::Serialize;
 use std::io::Write;
+use striae::Error;
 use striae::blob::{Container, Set};
 
 /// The output of `info --json`.
@@ -16,6 +17,8 @@ struct Info {
     nprocs: u64,
     subfiles: u64,
     missing: u64,
+    /// Number of subfiles with a seal.
+    sealed: u64,
     decompositions: usize,
     dims: u64,
     attributes: u64,
@@ -26,7 +29,7 @@ struct Info {
 }
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
-    let set = Set::open(&args.file.path)?;
+    let set = super::open(&args.file.path, Direct::default(), false)?;
     let (header, head) = (set.header(), set.header().head());
     let decomposed = header.variables().filter(|one| set.decomposition(*one).is_some());
     let info = Info {
@@ -36,6 +39,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         nprocs: set.nprocs(),
         subfiles: set.nsubfiles(),
         missing: set.missing_count(),
+        sealed: sealed(&set)?,
         decompositions: set.ndecompositions(),
         dims: head.ndims,
         attributes: head.ngatts,
@@ -47,7 +51,16 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         true => print_json_of(&args.file.path, &info)?,
         false => info_text(&set, &info)?,
     };
-    Ok(super::report(&set))
+    Ok(super::report_all(&set)?)
+}
+
+/// The number of subfiles that have a seal.
+fn sealed(set: &Set) -> Result<u64, Error> {
+    let mut count = 0_u64;
+    for (number, _) in set.subfiles() {
+        count = count.saturating_add(u64::from(set.is_sealed(number)? == Some(true)));
+    }
+    Ok(count)
 }
 
 fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
@@ -64,11 +77,17 @@ fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
         0 => info.subfiles.to_string(),
         missing => format!("{}, {missing} of them missing", info.subfiles),
     };
+    let sealed = match info.sealed {
+        0 => "no".to_owned(),
+        all if all == info.subfiles => "yes".to_owned(),
+        some => format!("{some} of {}", count(info.subfiles, "subfile")),
+    };
     let variables = format!("{}, {} decomposed", info.variables, info.decomposed_variables);
     let lines = [
         ("format", "E3SM-IO blob".to_owned()),
         ("container", container.to_owned()),
         ("subfiles", subfiles),
+        ("sealed", sealed),
         ("written by", count(info.nprocs, "process").replace("processs", "processes")),
         ("decompositions", info.decompositions.to_string()),
         ("records", records),

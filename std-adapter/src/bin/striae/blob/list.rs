@@ -57,7 +57,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let set = Set::open(&args.file.path)?;
     if args.json {
         print_json_of(&args.file.path, &listing(&set)?)?;
-        return Ok(super::report(&set));
+        return Ok(super::report_all(&set)?);
     }
     let mut out = stdout();
     let written = match args.addresses {
@@ -65,7 +65,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         false => write_text(&set, &set.decompositions()?, &mut out),
     };
     unless_gone(written.and_then(|()| out.flush()))?;
-    Ok(super::report(&set))
+    Ok(super::report_all(&set)?)
 }
 
 fn listing(set: &Set) -> Result<Listing<'_>, Failure> {

@@ -11,7 +11,7 @@ use crate::progress::with_bar;
 use crate::unsupported;
 use crate::{cdf, dump, map, text, verify};
 use std::path::Path;
-use striae::blob::{Convert, Extract, OpenOptions, Set, parse_fill};
+use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set, parse_fill};
 use striae::cdf::Variable;
 use striae::{Error, Format};
 
@@ -41,11 +41,44 @@ fn open(path: &Path, direct: Direct, no_seal: bool) -> Result<Set, Error> {
     OpenOptions::new().direct(direct.options()).checked(!no_seal).open(path)
 }
 
-/// Names the subfiles that are missing or damaged.
-fn report(set: &Set) -> Sound {
+/// Opens all subfiles, and names those that are missing or damaged.
+fn report_all(set: &Set) -> Result<Sound, Error> {
+    for (number, _) in set.subfiles() {
+        set.blobs(number)?;
+    }
+    Ok(report(set, &|_| String::new()))
+}
+
+/// Names the subfiles that are missing or damaged, and says which values were filled for them.
+fn report_filled(set: &Set) -> Sound {
+    let is_decomposed = set.decompositions_read().next().is_some();
+    let sound = report(set, &|values| match values {
+        None if is_decomposed => "; its elements are filled".to_owned(),
+        None | Some(0) => String::new(),
+        Some(n) => format!("; {} filled", text::count(n, "value")),
+    });
+    let is_counted = set.lost().iter().all(|lost| lost.values.is_some());
+    if is_counted && set.missing().next().is_none() {
+        return sound;
+    }
+    for (id, Decomposition { nelems, covered, .. }) in set.decompositions_read() {
+        if let Some(filled @ 1..) = nelems.checked_sub(covered) {
+            complain(&format!(
+                "{}: D{id}: no subfile that can be read has {filled} of {nelems} elements of each \
+                 variable",
+                text::printable_path(set.path())
+            ));
+        }
+    }
+    sound
+}
+
+/// Names the subfiles that are missing or damaged. `and` says what this number of values means.
+fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
     let mut count = 0_usize;
     for number in set.missing().take(LINES) {
-        complain(&format!("{}: is missing", text::printable_path(&set.subfile_path(number))));
+        let path = text::printable_path(&set.subfile_path(number));
+        complain(&format!("{path}: is missing{}", and(None)));
         count = count.saturating_add(1);
     }
     if count == LINES {
@@ -53,11 +86,7 @@ fn report(set: &Set) -> Sound {
         complain(&format!("{path}: {} subfiles are missing", set.missing_count()));
     }
     for lost in set.lost() {
-        let values = match lost.elements {
-            0 => String::new(),
-            n => format!("; {} filled", text::count(n, "value")),
-        };
-        complain(&format!("{}{values}", lost.error));
+        complain(&format!("{}{}", lost.error, and(lost.values)));
     }
     if set.is_whole() { Sound::Yes } else { Sound::No }
 }
@@ -74,7 +103,7 @@ fn cat(args: &CatArgs) -> Result<Sound, Failure> {
             set.read_pieces(variable, region, fill, each)
         })
     })?;
-    Ok(report(&set))
+    Ok(report_filled(&set))
 }
 
 fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
@@ -83,7 +112,7 @@ fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let extract = extract.fill(args.fill.as_deref());
     let bytes = extract.bytes(&set)?;
     with_bar(bytes, |progress| extract.run(&set, &args.dir, &|bytes| progress(bytes)))?;
-    Ok(report(&set))
+    Ok(report_filled(&set))
 }
 
 fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
@@ -94,5 +123,5 @@ fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let bytes = set.header().variables().map(|variable| variable.len());
     let bytes = bytes.fold(0, u64::saturating_add);
     with_bar(bytes, |progress| convert.run(&set, &args.out, progress))?;
-    Ok(report(&set))
+    Ok(report_filled(&set))
 }
