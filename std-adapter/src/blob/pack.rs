@@ -212,11 +212,13 @@ impl Pack {
     pub fn append(canonical: &Path, set: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let file = File::open(canonical)?;
         let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
-        let (writer, requests) = Writer::append_to(set, true)?;
-        let known = Set::open(set)?;
-        if let Some(name) = differs(&file, &known) {
-            return Err(file.error(BuildError::Differs { name }));
-        }
+        let (writer, requests, known) = Writer::append_to(set, true, || {
+            let known = Set::open(set)?;
+            match differs(&file, &known) {
+                Some(name) => Err(file.error(BuildError::Differs { name })),
+                None => Ok(known),
+            }
+        })?;
         let of = |variable: Variable<'_>| known.decomposition(variable)?.checked_sub(1);
         let variables: Vec<_> = known.header().variables().map(of).collect();
         let requests = |of: usize, rank: u32| {

@@ -218,6 +218,71 @@ fn a_subfile_whose_records_cannot_be_taken_back_is_left_as_it_is() {
     }
 }
 
+/// Subfiles that were cut, that count fewer records than the first one, or whose values would be in
+/// the header: nothing tells which of their values are right, so nothing is written.
+#[test]
+fn a_damaged_subfile_is_refused_and_all_are_left_as_they_are() {
+    let folder = TempDir::new().unwrap();
+    for set in sets() {
+        let (grown, _, rest) = halves(&set, false, folder.path());
+        Pack::append(&rest, &grown, &|_| ()).unwrap();
+        let paths = subfiles(&grown, set.nsubfiles);
+        let sound = bytes_of(&set, &grown);
+        for (number, path) in paths.iter().enumerate() {
+            let bytes = &sound[number];
+            let header = striae_inspect::cdf::Header::read(&&bytes[..]).unwrap();
+            let numrecs = header.head().numrecs;
+            let variables = || header.variables().filter(|variable| variable.is_record());
+            let ends = variables()
+                .map(|variable| variable.layout().record(numrecs - 1).unwrap().end() as usize);
+            let end = ends.max().unwrap();
+            let begin = variables().map(|variable| variable.begin()).max().unwrap();
+            let stored = begin.to_be_bytes();
+            let at = bytes.windows(8).position(|bytes| bytes == stored).unwrap();
+
+            let mut cases = vec![(bytes[..end - 1].to_vec(), "the file ends at".to_owned())];
+            let mut bad = bytes.clone();
+            bad[at..at + 8].copy_from_slice(&8_u64.to_be_bytes());
+            cases.push((bad, "begin".to_owned()));
+            if number > 0 {
+                let mut bad = bytes.clone();
+                bad[4..12].copy_from_slice(&(numrecs - 1).to_be_bytes());
+                cases.push((bad, format!("is {}, must be at least {numrecs}", numrecs - 1)));
+            }
+            for (bad, expected) in cases {
+                fs::write(path, &bad).unwrap();
+                let before = bytes_of(&set, &grown);
+                let error = Pack::append(&rest, &grown, &|_| ()).unwrap_err();
+                assert_eq!(error.path(), path, "{error}");
+                assert!(error.to_string().contains(&expected), "{error}: {expected}");
+                assert!(bytes_of(&set, &grown) == before, "{error}");
+            }
+            fs::write(path, bytes).unwrap();
+        }
+        Pack::append(&rest, &grown, &|_| ()).unwrap();
+    }
+}
+
+/// A file of other variables is refused before records are taken back that not all subfiles have.
+#[test]
+fn a_refused_file_leaves_the_records_of_a_cut_append() {
+    let folder = TempDir::new().unwrap();
+    for set in sets().into_iter().filter(|set| set.nsubfiles > 1) {
+        let (grown, _, rest) = halves(&set, false, folder.path());
+        let old = bytes_of(&set, &grown);
+        Pack::append(&rest, &grown, &|_| ()).unwrap();
+        fs::write(&subfiles(&grown, set.nsubfiles)[0], &old[0]).unwrap();
+        let before = bytes_of(&set, &grown);
+        let mut other = fs::read(&rest).unwrap();
+        let at = other.windows(6).position(|bytes| bytes == b"CLDHGH").unwrap();
+        other[at] = b'X';
+        fs::write(&rest, other).unwrap();
+        let error = build_error(Pack::append(&rest, &grown, &|_| ()).unwrap_err());
+        assert_eq!(error, BuildError::Differs { name: "XLDHGH".into() });
+        assert!(bytes_of(&set, &grown) == before);
+    }
+}
+
 fn build_error(error: Error) -> BuildError {
     match error.kind() {
         ErrorKind::Blob(BlobError::Build(error)) => error.clone(),

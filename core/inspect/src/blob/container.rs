@@ -3,7 +3,6 @@
 use super::flaw::Flaw;
 use super::grammar::{has_attributes, order_of, read_header};
 use crate::subject::{Failed, read};
-use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
@@ -41,8 +40,19 @@ impl Container {
     }
 }
 
-pub(super) fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
-    let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
+/// The bytes of a span that a file has named. If the file does not have them, they need no memory.
+///
+/// # Errors
+/// [`Flaw::Cut`] if the file ends before; [`DriveError::BufferTooSmall`] if they are more than the
+/// memory; an error of the store.
+pub fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
+    if !span.fits(store.size().map_err(DriveError::Store)?) {
+        return Err(DriveError::Format(Flaw::Cut));
+    }
+    let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(need).map_err(|_| DriveError::BufferTooSmall { need })?;
+    bytes.resize(need, 0);
     read(store, span.offset(), &mut bytes)?;
     Ok(bytes)
 }
@@ -57,9 +67,6 @@ pub(super) fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
         return Ok((header, end, ByteOrder::Big, None));
     }
     let (header, data) = datasets(store)?;
-    if !header.fits(store.size().map_err(DriveError::Store)?) {
-        return Err(DriveError::Format(Flaw::Cut));
-    }
     let end = header.end();
     let header = bytes_of(store, header)?;
     let order = order_of(&header);

@@ -1,6 +1,6 @@
 //! [`Subfile`]: where the blobs and the variables of a subfile are.
 
-pub use super::container::{Container, HDF5_MAGIC, container, is_blob};
+pub use super::container::{Container, HDF5_MAGIC, bytes_of, container, is_blob};
 
 use super::before::Before;
 use super::container::parts;

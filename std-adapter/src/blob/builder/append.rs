@@ -14,12 +14,12 @@ use crate::store::lock::Locked;
 use std::path::Path;
 use striae_core::blob::append::{count, settle, take_back};
 use striae_core::blob::map::Request;
+use striae_core::cdf::raw::Header5;
 use striae_core::cdf::{self, Fill, Slot};
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::subfile::{self, Head};
 use striae_inspect::blob::{Flaw, sealed::Sealed};
 use striae_inspect::cdf::Header;
-use striae_inspect::subject::read;
 
 /// The requests of each rank in each decomposition.
 pub(crate) type Requests = Vec<Vec<Vec<Request>>>;
@@ -38,7 +38,21 @@ impl Old {
         }
         let set = set.unwrap_or(&head.grammar.canonical);
         let subfile = subfile::Subfile::open(file, set, Container::Cdf)?;
+        all_values(file)?;
         Ok(Self { head, subfile })
+    }
+
+    /// The subfile must have the records that count in the set. It may have more of them.
+    fn has(&self, numrecs: u64) -> Result<(), cdf::Error> {
+        match self.subfile.numrecs {
+            value if value < numrecs => Err(cdf::Error::TooSmall {
+                field: Header5::numrecs,
+                offset: Header5::numrecs.offset().into(),
+                value,
+                min: numrecs,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The requests of a blob.
@@ -46,9 +60,7 @@ impl Old {
         let of = |index: usize| {
             let spans = self.subfile.requests(blob, index).ok_or(Flaw::Cut)?;
             let [offsets, lengths] = spans.map(|(span, nc_type)| {
-                let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-                let mut bytes = vec![0; len];
-                read::<_, Flaw>(file, span.offset(), &mut bytes)?;
+                let bytes = subfile::bytes_of(file, span)?;
                 let values = numbers(&bytes, nc_type, self.subfile.order());
                 let values = values.map(|value| value.map_err(|_| Flaw::Cut));
                 Ok::<_, ErrorKind>(values.collect::<Result<Vec<_>, _>>()?)
@@ -81,6 +93,33 @@ impl Old {
         }
         Ok((Made { shares: shares.collect(), places, seal }, rows))
     }
+}
+
+/// All subfiles of the set.
+fn all_subfiles(names: &Names, set: &Canonical) -> Result<Vec<Old>, Error> {
+    let open = |number| {
+        let path = names.path(number);
+        let at = |kind| Error::new(&path, kind);
+        let file = PosixFile::open(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => at(BlobError::Missing.into()),
+            _ => at(error.into()),
+        })?;
+        Old::open(&file, Some(set)).map_err(at)
+    };
+    (0..u32::try_from(set.nsubfiles).unwrap_or(u32::MAX)).map(open).collect()
+}
+
+/// The values of all variables must be in the file, outside the header and apart from each other.
+fn all_values(file: &PosixFile) -> Result<(), ErrorKind> {
+    let header = Header::read(file)?;
+    for variable in header.variables() {
+        let layout = variable.layout();
+        let records = if variable.is_record() { header.head().numrecs } else { 1 };
+        if let Some(last) = records.checked_sub(1) {
+            header.head().record(layout, last)?;
+        }
+    }
+    Ok(())
 }
 
 /// The variables of a set.
@@ -159,7 +198,7 @@ impl Writer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn append(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Ok(Self::append_to(path.as_ref(), false)?.0)
+        Ok(Self::append_to(path.as_ref(), false, || Ok(()))?.0)
     }
 
     /// The number of records that the set had when it was opened; 0 of a new set.
@@ -169,25 +208,25 @@ impl Writer {
     }
 
     /// Opens a set to append records, and reads the requests of its ranks if they are wanted.
-    pub(crate) fn append_to(path: &Path, wanted: bool) -> Result<(Self, Requests), Error> {
-        let names = Names::find(path).map_err(|error| Error::new(path, error))?;
+    /// Nothing is written before `judge` has judged the set, which nobody else writes then.
+    pub(crate) fn append_to<T>(
+        path: &Path,
+        wanted: bool,
+        judge: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<(Self, Requests, T), Error> {
+        let names = Names::of_set(path)?;
         let first = names.path(0);
         let lock = Locked::open(&first, true, true)?;
         let head = Old::open(&lock, None).map_err(|kind| Error::new(&first, kind))?;
         let set = head.head.grammar.canonical;
-        let mut subfiles = Vec::new();
-        for number in 0..u32::try_from(set.nsubfiles).unwrap_or(u32::MAX) {
-            let path = names.path(number);
-            let at = |kind| Error::new(&path, kind);
-            let file = PosixFile::open(&path).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => at(BlobError::Missing.into()),
-                _ => at(error.into()),
-            })?;
-            subfiles.push(Old::open(&file, Some(&set)).map_err(at)?);
-        }
+        let subfiles = all_subfiles(&names, &set)?;
         let members = members(&subfiles);
         let members = members.ok_or_else(|| Error::new(&first, BuildError::WorldRanks))?;
-        let numrecs = subfiles.iter().map(|old| old.subfile.numrecs).min().unwrap_or(0);
+        // Records are counted in the first subfile last: no sound set has fewer elsewhere.
+        let numrecs = subfiles.first().map_or(0, |old| old.subfile.numrecs);
+        for (number, old) in (0..).zip(&subfiles) {
+            old.has(numrecs).map_err(|error| Error::new(&names.path(number), error))?;
+        }
         let (mut made, mut rows, mut requests) = (Vec::new(), Vec::new(), Requests::new());
         if wanted {
             requests.resize(members.iter().map(Vec::len).sum(), Vec::new());
@@ -210,6 +249,7 @@ impl Writer {
             work().map_err(|kind| Error::new(&path, kind))?;
         }
         let variables = variables(&set).map_err(|error| Error::new(&first, error))?;
+        let judged = judge()?;
         // Nothing is written before all subfiles are known to be sound.
         let is_ahead = |old: &Old| old.head.grammar.numrecs != Some(numrecs);
         for (number, _) in (0..).zip(&subfiles).filter(|(_, old)| is_ahead(old)) {
@@ -238,7 +278,7 @@ impl Writer {
             (made, &members),
             &sums,
         );
-        Ok((writer, requests))
+        Ok((writer, requests, judged))
     }
 
     /// Counts all new records, in the last subfile first: so no subfile ever has fewer than the
