@@ -15,12 +15,16 @@
 //! ```
 
 use super::convert::Convert;
+use super::grammar::Variable;
 use super::set::{Lost, OpenOptions, Set};
 use super::subfile::Subfile;
 use crate::error::Error;
 use crate::output::Output;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use striae_core::blob::find::{Place, Run};
 use striae_core::blob::map::Request;
 use striae_core::store::usize_to_u64;
 
@@ -37,6 +41,9 @@ pub struct Uncovered {
     pub id: usize,
     /// The number of these elements.
     pub elements: u64,
+    /// How many elements the maps name beyond those of the array: twice, or outside of it. Which of
+    /// several values of an element is right is not known, the first rank's is taken.
+    pub surplus: u64,
     /// Whether it is certain that nobody wrote them: all maps are sound. If not, they are lost or
     /// were never written; the maps that say this are lost, too.
     pub is_hole: bool,
@@ -49,11 +56,11 @@ pub struct Uncovered {
 pub struct LostValues {
     /// The name of the variable.
     pub name: Box<str>,
-    /// The record; `None` for a variable without records.
-    pub record: Option<u64>,
-    /// The number of the values.
+    /// The records; `None` for a variable without records.
+    pub records: Option<Range<u64>>,
+    /// The number of the values in all these records.
     pub values: u64,
-    /// The values in the flattened array of a record, in order.
+    /// The values in the flattened array of each of these records, in order.
     pub ranges: Box<[Request]>,
 }
 
@@ -81,22 +88,27 @@ impl Recover {
     }
 
     /// Finds what can be recovered from the set with this name, or of which `path` is a subfile:
-    /// reads headers and maps of all subfiles.
+    /// reads headers and maps of all subfiles, and all values of those that are sealed. Values that
+    /// are not as sealed are lost; if the seal itself is damaged, they are kept, and the subfile is
+    /// among the [damaged](Recovery::damaged) ones.
     ///
     /// # Errors
     /// [`NoSubfile`](super::ErrorKind::NoSubfile) if no subfile can be read; an error of the
     /// operating system.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
-        let set = OpenOptions::new().mend(true).open(path)?;
+        let set = OpenOptions::new().mend(true).checked(true).open(path)?;
         let covered = set.decompositions()?;
-        let is_hole = set.is_whole();
+        let subfiles = subfiles(&set)?;
+        let is_whole = set.is_whole();
         let mut uncovered = Vec::new();
         for (index, known) in covered.iter().enumerate() {
             let ranges = complement(&set, index, known.nelems)?;
             let elements = known.nelems.saturating_sub(known.covered);
-            uncovered.push(Uncovered { id: index.saturating_add(1), elements, is_hole, ranges });
+            let surplus = named(&subfiles, index).saturating_sub(known.covered);
+            let (id, is_hole) = (index.saturating_add(1), is_whole && surplus == 0);
+            uncovered.push(Uncovered { id, elements, surplus, is_hole, ranges });
         }
-        let lost_values = lost_values(&set)?;
+        let lost_values = lost_values(&set, &subfiles)?;
         Ok(Recovery { set, output: self.output, uncovered, lost_values })
     }
 }
@@ -122,62 +134,114 @@ fn add(ranges: &mut Vec<Request>, offset: u64, end: u64) {
     }
 }
 
-/// A subfile that was opened.
-type Opened = (u32, Arc<Subfile>);
+/// A subfile that was opened: its number, and the blobs of variables that are not as sealed.
+struct Opened {
+    number: u32,
+    subfile: Arc<Subfile>,
+    wrong: BTreeSet<(usize, u32)>,
+}
 
-/// The values of all variables whose places are known and are not in the files.
-fn lost_values(set: &Set) -> Result<Vec<LostValues>, Error> {
-    let mut subfiles = Vec::new();
-    for (_, number) in set.numbers() {
-        if let Some((subfile, _)) = set.subfile(number)? {
-            subfiles.push((number, subfile));
-        }
-    }
+/// All subfiles that can be read. The values of those that are sealed are compared with the seal.
+fn subfiles(set: &Set) -> Result<Vec<Opened>, Error> {
     let mut all = Vec::new();
+    for (_, number) in set.numbers() {
+        let Some((subfile, bulk)) = set.subfile(number)? else { continue };
+        let mut wrong = BTreeSet::new();
+        let variables = 0..if subfile.is_sealed() { set.canonical.variables.len() } else { 0 };
+        for variable in variables {
+            for (blob, _) in (0..).zip(0..subfile.found) {
+                if let Err(error) = subfile.check(bulk.file(), &set.canonical, (variable, blob)) {
+                    set.lose(number, error, Some(0))?;
+                    wrong.insert((variable, blob));
+                }
+            }
+        }
+        all.push(Opened { number, subfile, wrong });
+    }
+    Ok(all)
+}
+
+/// How many elements of a decomposition all blobs say that they have.
+fn named(subfiles: &[Opened], decomposition: usize) -> u64 {
+    let blobs = subfiles.iter().flat_map(|opened| {
+        let shares = (0..opened.subfile.found).map(|blob| opened.subfile.shares(blob));
+        shares.filter_map(|shares| shares.get(decomposition))
+    });
+    blobs.fold(0, |sum, share| sum.saturating_add(share.count))
+}
+
+/// The values of all variables whose places are known and are not in the files, or are not as
+/// sealed.
+fn lost_values(set: &Set, subfiles: &[Opened]) -> Result<Vec<LostValues>, Error> {
+    let mut all: Vec<LostValues> = Vec::new();
     for variable in set.header().variables() {
         let Some((index, known)) = set.decomposed(variable) else { continue };
         let records = if known.is_record { set.header().numrecs() } else { 1 };
-        let width = known.nc_type.size();
+        let first = all.len();
         for record in 0..records {
-            let mut ranges = Vec::new();
-            match known.decomposition {
+            let ranges = match known.decomposition {
                 None => {
-                    let left = subfiles.iter().map(|(_, subfile)| {
-                        left_of_whole(subfile, index, (known.count, known.is_record, width), record)
-                    });
+                    let whole = (index, known.count, known.is_record, known.nc_type.size());
+                    let left = subfiles.iter().map(|opened| left_of_whole(opened, whole, record));
+                    let mut ranges = Vec::new();
                     add(&mut ranges, left.max().unwrap_or(0), known.count);
+                    ranges
                 }
                 Some(decomposition) => {
-                    for run in set.elements(decomposition)?.runs.as_slice() {
-                        let number = run.place.subfile;
-                        let at = subfiles.binary_search_by_key(&number, |(number, _)| *number);
-                        let Some(opened) = at.ok().and_then(|at| subfiles.get(at)) else {
-                            continue;
-                        };
-                        let place = (run.place.blob, run.place.position, run.len);
-                        if known.is_record && record >= opened.1.numrecs {
-                            add(&mut ranges, run.offset, run.end());
-                            continue;
-                        }
-                        let left = left_of(opened, (index, decomposition, width), record, place);
-                        add(&mut ranges, run.offset.saturating_add(left), run.end());
-                    }
+                    let runs = &set.elements(decomposition)?.runs;
+                    lost_runs(subfiles, runs.as_slice(), (index, decomposition, known), record)
                 }
+            };
+            if ranges.is_empty() {
+                continue;
             }
-            if !ranges.is_empty() {
-                let values = ranges.iter().fold(0_u64, |sum, one| sum.saturating_add(one.len));
-                let record = known.is_record.then_some(record);
-                let (name, ranges) = (known.name.clone(), ranges.into());
-                all.push(LostValues { name, record, values, ranges });
+            let values = ranges.iter().fold(0_u64, |sum, one| sum.saturating_add(one.len));
+            let records = known.is_record.then(|| record..record.saturating_add(1));
+            let before = all.get_mut(first..).unwrap_or_default().last_mut();
+            let before = before.filter(|before| *before.ranges == *ranges);
+            match before.and_then(|before| Some((before.records.as_mut()?, &mut before.values))) {
+                Some((records, sum)) if records.end == record => {
+                    records.end = record.saturating_add(1);
+                    *sum = sum.saturating_add(values);
+                }
+                _ => {
+                    let (name, ranges) = (known.name.clone(), ranges.into());
+                    all.push(LostValues { name, records, values, ranges });
+                }
             }
         }
     }
     Ok(all)
 }
 
+/// The elements of a variable in a record that are not in the files, or are not as sealed.
+fn lost_runs(
+    subfiles: &[Opened],
+    runs: &[Run],
+    (index, decomposition, known): (usize, usize, &Variable),
+    record: u64,
+) -> Vec<Request> {
+    let (mut ranges, width) = (Vec::new(), known.nc_type.size());
+    for run in runs {
+        let Place { subfile, blob, position } = run.place;
+        let at = subfiles.binary_search_by_key(&subfile, |opened| opened.number);
+        let Some(opened) = at.ok().and_then(|at| subfiles.get(at)) else { continue };
+        let is_after = known.is_record && record >= opened.subfile.numrecs;
+        let left = match is_after || opened.wrong.contains(&(index, blob)) {
+            true => 0,
+            false => {
+                let place = (blob, position, run.len);
+                left_of(&opened.subfile, (index, decomposition, width), record, place)
+            }
+        };
+        add(&mut ranges, run.offset.saturating_add(left), run.end());
+    }
+    ranges
+}
+
 /// How many of the first elements of a run are in the subfile.
 fn left_of(
-    (_, subfile): &Opened,
+    subfile: &Subfile,
     (variable, decomposition, width): (usize, usize, u64),
     record: u64,
     (blob, position, len): (u32, u64, u64),
@@ -194,12 +258,11 @@ fn left_of(
 
 /// How many of the first values of a variable that is not decomposed are in the subfile.
 fn left_of_whole(
-    subfile: &Subfile,
-    variable: usize,
-    (count, is_record, width): (u64, bool, u64),
+    Opened { subfile, wrong, .. }: &Opened,
+    (variable, count, is_record, width): (usize, u64, bool, u64),
     record: u64,
 ) -> u64 {
-    if is_record && record >= subfile.numrecs {
+    if is_record && record >= subfile.numrecs || wrong.contains(&(variable, 0)) {
         return 0;
     }
     let layout = subfile.whole(variable, count, (is_record, width));
@@ -237,10 +300,12 @@ impl Recovery {
         &self.lost_values
     }
 
-    /// Whether everything is saved: all subfiles are there and sound.
+    /// Whether everything is saved: all subfiles are there and sound, and no element is named
+    /// twice.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.set.is_whole() && self.lost_values.is_empty()
+        let is_exact = self.uncovered.iter().all(|one| one.surplus == 0);
+        self.set.is_whole() && self.lost_values.is_empty() && is_exact
     }
 
     /// The bytes of the canonical values.

@@ -1,7 +1,7 @@
 //! The runs of a decomposition: where the elements of its arrays are in the subfiles.
 
 use super::Flaw;
-use super::grammar::numbers;
+use super::grammar::{Canonical, numbers};
 use super::plan::Plan;
 use super::subfile::Subfile;
 use crate::error::ErrorKind as AnyError;
@@ -89,10 +89,12 @@ impl Elements {
     }
 }
 
-/// Adds the requests of all blobs of a subfile. `total` is the number of elements of an array.
-/// Blobs with a damaged list are left out if `judge` lets the error pass.
+/// Adds the requests of all blobs of a subfile of `set`. `of` is the index of the decomposition and
+/// the number of elements of an array. Blobs with a damaged list are left out if `judge` lets the
+/// error pass.
 pub(crate) fn add_requests(
     requests: &mut Vec<Run>,
+    set: &Canonical,
     from: (u32, &Subfile, &Bulk),
     of: (usize, u64),
     judge: &mut dyn FnMut(AnyError) -> Result<(), AnyError>,
@@ -100,7 +102,9 @@ pub(crate) fn add_requests(
     let mut columns = [Vec::new(), Vec::new()];
     for (number, blob) in (0..).zip(0..from.1.found) {
         let before = requests.len();
-        if let Err(error) = add_blob(requests, from, (number, blob), of, &mut columns) {
+        let as_sealed = from.1.check_maps(from.2.file(), set, (of.0, number));
+        let mut add = || add_blob(requests, from, (number, blob), of, &mut columns);
+        if let Err(error) = as_sealed.and_then(|()| add()) {
             requests.truncate(before);
             judge(error)?;
         }

@@ -336,7 +336,7 @@ impl Set {
             }
             false => Err(error),
         };
-        let how = (self.container, self.options.is_checked());
+        let how = (self.container, self.options.is_checked(), mends);
         let subfile = Subfile::open(file, &self.canonical, how, judge)?;
         if let Some(error) = mended {
             self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
@@ -365,9 +365,8 @@ impl Set {
                 }
                 false => Err(error),
             };
-            let added = subfile
-                .check_maps(bulk.file(), &self.canonical, index)
-                .and_then(|()| runs::add_requests(&mut requests, from, (index, total), judge));
+            let of = (index, total);
+            let added = runs::add_requests(&mut requests, &self.canonical, from, of, judge);
             if let Err(error) = added {
                 requests.truncate(before); // a map that is wrong somewhere is not believed
                 damage = Some(error);

@@ -8,6 +8,8 @@ use crate::error::ErrorKind as AnyError;
 use crate::posix::PosixFile;
 use std::ops::Deref;
 use striae_core::blob::Part;
+use striae_core::step::DriveError;
+use striae_inspect::blob::Flaw;
 use striae_inspect::blob::sealed::{Sealable, Sealed};
 use striae_inspect::blob::subfile::{self, Judge};
 
@@ -16,6 +18,8 @@ use striae_inspect::blob::subfile::{self, Judge};
 pub(crate) struct Subfile {
     inner: subfile::Subfile,
     sealed: Option<Sealed>,
+    /// Whether what is left of a blob that is cut may be read, although it cannot be compared.
+    mends: bool,
 }
 
 impl Deref for Subfile {
@@ -28,27 +32,42 @@ impl Deref for Subfile {
 
 impl Subfile {
     /// Opens a subfile, which must have what `set` has. If it is to be `checked`, its header is
-    /// compared with its seal. Errors of tables go to `judge`.
+    /// compared with its seal. Errors of tables and of the seal go to `judge`; if it `mends`, blobs
+    /// that are cut are not compared.
     pub(crate) fn open(
         file: &PosixFile,
         set: &Canonical,
-        (container, checked): (Container, bool),
+        (container, checked, mends): (Container, bool, bool),
         judge: Judge<'_>,
     ) -> Result<Self, AnyError> {
-        Self::sealed(file, subfile::Subfile::open_by(file, (set, container), judge)?, checked)
+        let inner = subfile::Subfile::open_by(file, (set, container), judge)?;
+        Ok(Self { mends, ..Self::sealed(file, inner, checked, judge)? })
     }
 
     /// The subfile with this header, as [`open`](Self::open) reads it.
     pub(crate) fn examine(file: &PosixFile, head: Head, checked: bool) -> Result<Self, AnyError> {
-        Self::sealed(file, subfile::Subfile::examine(file, head, &mut Err)?, checked)
+        Self::sealed(file, subfile::Subfile::examine(file, head, &mut Err)?, checked, &mut Err)
     }
 
-    fn sealed(file: &PosixFile, inner: subfile::Subfile, checked: bool) -> Result<Self, AnyError> {
-        let sealed = match checked {
-            true => Sealed::read(file, &Head::read(file)?, inner.numrecs)?,
-            false => None,
+    /// The subfile with its seal if it is to be checked. If `judge` lets pass that the seal is
+    /// damaged, or the header is not as sealed, nothing else is compared with the seal.
+    fn sealed(
+        file: &PosixFile,
+        inner: subfile::Subfile,
+        checked: bool,
+        judge: Judge<'_>,
+    ) -> Result<Self, AnyError> {
+        if !checked {
+            return Ok(Self { inner, sealed: None, mends: false });
+        }
+        let sealed = match Sealed::read(file, &Head::read(file)?, inner.numrecs) {
+            Err(DriveError::Format(Flaw::Format(error))) => {
+                judge(error).map_err(Flaw::Format)?;
+                None
+            }
+            sealed => sealed?,
         };
-        Ok(Self { inner, sealed })
+        Ok(Self { inner, sealed, mends: false })
     }
 
     /// Whether it has a seal, if it was to be checked.
@@ -84,25 +103,33 @@ impl Subfile {
         set: &Canonical,
         (variable, blob): (usize, u32),
     ) -> Result<(), AnyError> {
-        let Some(sealed) = &self.sealed else { return Ok(()) };
-        let values = Sealable::Values(variable);
-        Ok(sealed.check(file, (&self.inner, set), (values, blob))?)
+        self.compare(file, set, (Sealable::Values(variable), blob))
     }
 
-    /// Compares the maps of all blobs with the seal, if there is one.
+    /// Compares the maps of a blob with the seal, if there is one.
     pub(crate) fn check_maps(
         &self,
         file: &PosixFile,
         set: &Canonical,
-        decomposition: usize,
+        (decomposition, blob): (usize, u32),
     ) -> Result<(), AnyError> {
-        let Some(sealed) = &self.sealed else { return Ok(()) };
-        for (_, blob) in (0..self.nblobs).zip(0..) {
-            for part in Part::VARIABLES {
-                let map = Sealable::Map(decomposition, part);
-                sealed.check(file, (&self.inner, set), (map, blob))?;
-            }
+        for part in Part::VARIABLES {
+            self.compare(file, set, (Sealable::Map(decomposition, part), blob))?;
         }
         Ok(())
+    }
+
+    fn compare(
+        &self,
+        file: &PosixFile,
+        set: &Canonical,
+        what: (Sealable, u32),
+    ) -> Result<(), AnyError> {
+        let Some(sealed) = &self.sealed else { return Ok(()) };
+        match sealed.check(file, (&self.inner, set), what) {
+            Ok(_) => Ok(()),
+            Err(DriveError::Ended { .. }) if self.mends => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }

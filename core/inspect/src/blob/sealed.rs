@@ -9,7 +9,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use striae_core::blob::names::WORLD_RANKS;
 use striae_core::blob::seal::{Facts, FindSeal, Shape, header_crc};
 use striae_core::blob::{Error, Name, Part, Seal};
@@ -25,8 +25,27 @@ pub struct Sealed {
     /// The copy that a writer replaces first.
     next: usize,
     table: Box<[u8]>,
-    /// Which rows were found right.
-    known: Box<[AtomicBool]>,
+    /// What is known of each row.
+    known: Box<[Known]>,
+}
+
+/// What is known of a row of the table.
+#[derive(Debug, Default)]
+struct Known {
+    is_known: AtomicBool,
+    /// The checksum of the bytes, if it is known.
+    crc: AtomicU32,
+}
+
+impl Known {
+    fn get(&self) -> Option<u32> {
+        self.is_known.load(Ordering::Acquire).then(|| self.crc.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, crc: u32) {
+        self.crc.store(crc, Ordering::Relaxed);
+        self.is_known.store(true, Ordering::Release);
+    }
 }
 
 /// A variable of the header of a subfile.
@@ -57,6 +76,13 @@ impl Sealable {
             Self::Values(index) => {
                 set.variables.get(index).map(|variable| variable.name.clone()).unwrap_or_default()
             }
+        }
+    }
+
+    fn is_record(self, set: &Canonical) -> bool {
+        match self {
+            Self::Map(..) => false,
+            Self::Values(index) => set.variables.get(index).is_some_and(|known| known.is_record),
         }
     }
 
@@ -140,7 +166,7 @@ impl Sealed {
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX); // it was read before
         let mut table = vec![0; len].into_boxed_slice();
         read(store, span.offset(), &mut table)?;
-        let known = table.chunks(4).map(|_| AtomicBool::new(false)).collect();
+        let known = table.chunks(4).map(|_| Known::default()).collect();
         Ok(Some(Self { seal, next: found.next(numrecs), table, known }))
     }
 
@@ -163,7 +189,7 @@ impl Sealed {
     }
 
     /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.
-    /// This reads them once.
+    /// This reads them once. Returns how many bytes they are.
     ///
     /// # Errors
     /// [`Flaw::NotAsSealed`]; [`DriveError::Ended`] if the file is cut; an error of the store.
@@ -172,84 +198,88 @@ impl Sealed {
         store: &S,
         (subfile, set): (&Subfile, &Canonical),
         (variable, blob): (Sealable, u32),
-    ) -> Result<(), Failed<S, Flaw>> {
+    ) -> Result<u64, Failed<S, Flaw>> {
         let row = variable.number(set).and_then(|number| {
             let row = self.seal.facts().shape.row(number, blob)?;
             Some((number, usize::try_from(row).ok()?))
         });
         // Always: the shape is that of the file.
-        let Some((number, row)) = row else { return Ok(()) };
+        let Some((number, row)) = row else { return Ok(0) };
+        let records = match variable.is_record(set) {
+            true => subfile.numrecs.min(self.seal.facts().numrecs),
+            false => 1,
+        };
+        let span = |record| {
+            let span = span(subfile, set, (variable, blob), record);
+            span.ok_or(DriveError::Format(Flaw::Cut))
+        };
+        let Some(last) = records.checked_sub(1).map(span).transpose()? else { return Ok(0) };
         let known = self.known.get(row);
-        if known.is_some_and(|known| known.load(Ordering::Relaxed)) {
-            return Ok(());
-        }
-        let checksum = store.checksum(Sum::Crc32c);
-        let mut crc = 0;
-        let records = subfile.numrecs.min(self.seal.facts().numrecs);
-        for span in spans(subfile, set, (variable, blob), records) {
-            let span = span.ok_or(DriveError::Format(Flaw::Cut))?;
-            if span.is_empty() {
-                break; // so are the others, and a file may claim any number of records
+        let crc = match known.and_then(Known::get) {
+            Some(crc) => crc,
+            None if last.is_empty() => 0, // so are the others
+            None if !last.fits(subfile.file_len) => {
+                return Err(DriveError::Ended { offset: last.offset() });
             }
-            let read = store.data(span, &mut |bytes| crc = checksum(crc, bytes));
-            read.map_err(|error| match error {
-                DriveError::Store(error) => DriveError::Store(error),
-                DriveError::Ended { offset } => DriveError::Ended { offset },
-                _ => DriveError::Format(Flaw::Cut),
-            })?;
+            None => {
+                let (checksum, mut crc) = (store.checksum(Sum::Crc32c), 0);
+                for record in 0..records {
+                    let read = store.data(span(record)?, &mut |bytes| crc = checksum(crc, bytes));
+                    read.map_err(|error| match error {
+                        DriveError::Store(error) => DriveError::Store(error),
+                        DriveError::Ended { offset } => DriveError::Ended { offset },
+                        _ => DriveError::Format(Flaw::Cut),
+                    })?;
+                }
+                crc
+            }
+        };
+        if let Some(known) = known {
+            known.set(crc);
         }
         let entry = self.table.chunks_exact(4).nth(row).and_then(|entry| entry.first_chunk());
         let entry = entry.copied().unwrap_or_default();
-        if let Err(error) = self.seal.check(number, blob, entry, crc) {
-            return Err(DriveError::Format(match error {
+        match self.seal.check(number, blob, entry, crc) {
+            Ok(()) => Ok(last.len().saturating_mul(records)),
+            Err(error) => Err(DriveError::Format(match error {
                 Error::NotAsSealed { stored, computed, .. } => {
                     Flaw::NotAsSealed { name: variable.name(set), blob, stored, computed }
                 }
                 error => Flaw::Format(error),
-            }));
+            })),
         }
-        if let Some(known) = known {
-            known.store(true, Ordering::Relaxed);
-        }
-        Ok(())
     }
 }
 
 /// The memory for reading the copies of a seal.
 const WINDOW: usize = 1 << 16;
 
-/// The bytes of a blob of a variable in so many records, record by record; `None` if they are where
-/// no file has bytes.
-fn spans<'a>(
-    subfile: &'a Subfile,
-    set: &'a Canonical,
+/// The bytes of a blob of a variable in a record; `None` if they are where no file has bytes.
+fn span(
+    subfile: &Subfile,
+    set: &Canonical,
     (variable, blob): (Sealable, u32),
-    records: u64,
-) -> impl Iterator<Item = Option<Span>> + 'a {
-    let known = match variable {
-        Sealable::Values(index) => set.variables.get(index),
-        Sealable::Map(..) => None,
-    };
-    let records = if known.is_some_and(|known| known.is_record) { records } else { 1 };
-    (0..records).map(move |record| match variable {
+    record: u64,
+) -> Option<Span> {
+    let index = match variable {
         Sealable::Map(index, part) => {
             let parts = subfile.map_parts(usize::try_from(blob).ok()?, index)?;
             let place = Part::VARIABLES.iter().position(|other| *other == part)?;
-            parts.get(place).copied()
+            return parts.get(place).copied();
         }
-        Sealable::Values(index) => {
-            let (known, width) = (known?, known?.nc_type.size());
-            let Some(decomposition) = known.decomposition else {
-                if blob > 0 {
-                    return Some(Span::ZERO);
-                }
-                let layout = subfile.whole(index, known.count, (known.is_record, width))?;
-                return layout.recsize.map_or(Some(layout.first), |_| layout.record(record));
-            };
-            let share = subfile.share(blob, decomposition);
-            let at = subfile.elements(index, decomposition, (record, blob, width))?;
-            let skip = if subfile.is_joined() { share.start.checked_mul(width)? } else { 0 };
-            Span::new(at.checked_add(skip)?, share.count.checked_mul(width)?)
+        Sealable::Values(index) => index,
+    };
+    let known = set.variables.get(index)?;
+    let width = known.nc_type.size();
+    let Some(decomposition) = known.decomposition else {
+        if blob > 0 {
+            return Some(Span::ZERO);
         }
-    })
+        let layout = subfile.whole(index, known.count, (known.is_record, width))?;
+        return layout.recsize.map_or(Some(layout.first), |_| layout.record(record));
+    };
+    let share = subfile.share(blob, decomposition);
+    let at = subfile.elements(index, decomposition, (record, blob, width))?;
+    let skip = if subfile.is_joined() { share.start.checked_mul(width)? } else { 0 };
+    Span::new(at.checked_add(skip)?, share.count.checked_mul(width)?)
 }

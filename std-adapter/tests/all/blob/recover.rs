@@ -46,13 +46,20 @@ fn listed(report: &Value) -> BTreeSet<usize> {
         }
     }
     for row in report["lost"].as_array().unwrap() {
-        let skip = match (row["variable"].as_str().unwrap(), row["record"].as_u64()) {
-            ("fixed", None) => 0,
-            ("record", Some(record)) => 24 + 24 * record as usize,
+        let records = row.get("records").map(|records| {
+            let [first, count] = [0, 1].map(|at| records[at].as_u64().unwrap() as usize);
+            first..first + count
+        });
+        let skips: Vec<_> = match (row["variable"].as_str().unwrap(), records) {
+            ("fixed", None) => vec![0],
+            ("record", Some(records)) => records.map(|record| 24 + 24 * record).collect(),
             ("time", Some(_)) => continue,
             other => panic!("{other:?}"),
         };
-        all.extend(ranges(row).into_iter().map(|place| place + skip));
+        let ranges = ranges(row);
+        assert_eq!(row["values"], ranges.len() * skips.len(), "{row}");
+        let places = |skip| ranges.iter().map(move |place| place + skip);
+        all.extend(skips.into_iter().flat_map(places));
     }
     all
 }

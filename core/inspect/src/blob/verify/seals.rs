@@ -46,22 +46,17 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let (maps, values) = (canonical.decompositions.len(), canonical.variables.len());
         for variable in Sealable::all(maps, values) {
             for (blob, _) in (0..).zip(0..subfile.found) {
-                match sealed.check(store, (subfile, canonical), (variable, blob)) {
+                match (sealed.check(store, (subfile, canonical), (variable, blob)), variable) {
+                    (Ok(bytes), Sealable::Values(_)) => report.summary.data.add_checked(bytes),
                     // That the file is cut is reported.
-                    Ok(()) | Err(DriveError::Ended { .. }) => {}
-                    Err(DriveError::Format(flaw)) => report.add(super::SetFinding::wrong(flaw)),
-                    Err(error) => return Err(error),
+                    (Ok(_) | Err(DriveError::Ended { .. }), _) => {}
+                    (Err(DriveError::Format(flaw)), _) => {
+                        report.add(super::SetFinding::wrong(flaw))
+                    }
+                    (Err(error), _) => return Err(error),
                 }
             }
         }
-        let checked = canonical.variables.iter().map(|variable| {
-            let all = super::bytes_of(variable, subfile);
-            match (variable.is_record, usual) {
-                (true, 1..) => all.checked_div(usual).unwrap_or(0).saturating_mul(value),
-                _ => all,
-            }
-        });
-        report.summary.data.add_checked(checked.fold(0, u64::saturating_add));
         report.summary.sealed = report.summary.sealed.saturating_add(usize_to_u64(1));
         Ok(())
     }

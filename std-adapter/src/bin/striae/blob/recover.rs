@@ -37,6 +37,8 @@ struct Damaged {
 struct Uncovered<'a> {
     decomposition: usize,
     elements: u64,
+    /// Elements that the maps name twice, or outside of the array.
+    surplus: u64,
     /// Whether it is certain that nobody wrote them.
     hole: bool,
     ranges: Vec<Range<'a>>,
@@ -45,8 +47,9 @@ struct Uncovered<'a> {
 #[derive(Serialize)]
 struct Lost<'a> {
     variable: &'a str,
+    /// The first record, and how many.
     #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<u64>,
+    records: Option<[u64; 2]>,
     values: u64,
     ranges: Vec<Range<'a>>,
 }
@@ -82,16 +85,18 @@ impl<'a> Report<'a> {
             let error = lost.error.to_string();
             Damaged { subfile: lost.number, error }
         });
-        let uncovered = recovery.uncovered().iter().filter(|one| one.elements > 0);
+        let uncovered =
+            recovery.uncovered().iter().filter(|one| one.elements > 0 || one.surplus > 0);
         let uncovered = uncovered.map(|one| Uncovered {
             decomposition: one.id,
             elements: one.elements,
+            surplus: one.surplus,
             hole: one.is_hole,
             ranges: one.ranges.iter().map(Range).collect(),
         });
         let lost = recovery.lost_values().iter().map(|one| Lost {
             variable: &one.name,
-            record: one.record,
+            records: one.records.as_ref().map(|r| [r.start, r.end.saturating_sub(r.start)]),
             values: one.values,
             ranges: one.ranges.iter().map(Range).collect(),
         });
@@ -131,7 +136,18 @@ fn report_text(
     for Damaged { error, .. } in &report.damaged {
         writeln!(out, "{}", printable(error))?;
     }
-    for Uncovered { decomposition, elements, hole, ranges: all } in &report.uncovered {
+    for Uncovered { decomposition, elements, surplus, hole, ranges: all } in &report.uncovered {
+        if *surplus > 0 {
+            let surplus = count(*surplus, "element");
+            writeln!(
+                out,
+                "D{decomposition}: the maps name {surplus} twice, or outside of the array: values \
+                 of the first rank are taken; striae verify says where"
+            )?;
+        }
+        if *elements == 0 {
+            continue;
+        }
         let what = match hole {
             true => "nobody wrote them",
             false => "lost, or never written",
@@ -139,11 +155,18 @@ fn report_text(
         let elements = count(*elements, "element");
         writeln!(out, "D{decomposition}: {elements} of each variable: {what}: {}", ranges(all))?;
     }
-    for Lost { variable, record, values, ranges: all } in &report.lost {
-        let record = record.map(|record| format!(", record {record}")).unwrap_or_default();
+    for Lost { variable, records, values, ranges: all } in &report.lost {
+        let (records, each) = match *records {
+            None => (String::new(), ""),
+            Some([first, 1]) => (format!(", record {first}"), ""),
+            Some([first, n]) => {
+                let last = first.saturating_add(n).saturating_sub(1);
+                (format!(", records {first} to {last}"), "in each ")
+            }
+        };
         let values = count(*values, "value");
         let variable = printable(variable);
-        writeln!(out, "variable {variable}{record}: {values} lost: {}", ranges(all))?;
+        writeln!(out, "variable {variable}{records}: {values} lost: {each}{}", ranges(all))?;
     }
     let verdict = if report.complete { "complete" } else { "not complete" };
     let variables = count(report.variables, "variable");
