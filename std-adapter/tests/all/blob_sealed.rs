@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::blob::Container;
+use striae::blob::recover::Recover;
 use striae::cdf::{File, Variable};
 use striae::striae_core::blob::seal::{Duplicate, Facts, FindSeal, Seal, Shape, header_crc};
 use striae::striae_core::hdf5;
@@ -271,5 +272,90 @@ fn a_damaged_blob_costs_its_own_elements_of_one_variable() {
         assert_eq!(lost.values.unwrap() as i64, count[1] * cdf.numrecs() as i64);
         let text = lost.error.to_string();
         assert!(text.contains("variable U: blob 1 is not as sealed"), "{text}");
+    }
+}
+
+/// The values of all variables of a file, as bytes, with the variable's name.
+fn all_values(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let (file, bytes) = (File::open(path).unwrap(), fs::read(path).unwrap());
+    let variables = file.header().variables().map(|variable| {
+        let records = if variable.is_record() { file.numrecs() } else { 1 };
+        let spans = (0..records).map(|record| {
+            let layout = variable.layout();
+            layout.record(record).unwrap_or(layout.first)
+        });
+        let values = spans.flat_map(|span| &bytes[span.offset() as usize..span.end() as usize]);
+        (variable.name().to_owned(), values.copied().collect())
+    });
+    variables.collect()
+}
+
+/// A value that is not as sealed is not taken for a right one: its blob is filled and listed. If the
+/// seal itself is damaged, all values are there, and the set is not called complete.
+#[test]
+fn recover_believes_a_seal_before_a_value_and_values_before_no_seal() {
+    let folder = TempDir::new().unwrap();
+    let set = Set::all().into_iter().find(|set| set.nsubfiles > 1).unwrap();
+    for container in [Container::Cdf, Container::Hdf5] {
+        let paths = packed(&set, container, true, folder.path());
+        let (out, twin) = (folder.path().join("out.nc"), folder.path().join("twin.nc"));
+        let force = Recover::new().output(Output::new().force(true));
+        let name = folder.path().join("sealed");
+        let sound = force.examine(&name).unwrap();
+        sound.write(&twin, &|_| {}).unwrap();
+        assert!(sound.is_complete());
+        let expected = all_values(&twin);
+        let path = &paths[1];
+        let bytes = fs::read(path).unwrap();
+        let head = Head::read(&&bytes[..]).unwrap();
+        let canonical = &head.grammar.canonical;
+        let subfile = Subfile::open(&&bytes[..], canonical, container).unwrap();
+        let index = canonical.variables.iter().position(|one| &*one.name == "PS").unwrap();
+        let width = canonical.variables[index].nc_type.size();
+        let id = canonical.variables[index].decomposition.unwrap();
+
+        let mut bad = bytes.clone();
+        let at = subfile.elements(index, id, (0, 0, width)).unwrap() as usize;
+        bad[at] ^= 1;
+        fs::write(path, &bad).unwrap();
+        let recovery = force.examine(&name).unwrap();
+        recovery.write(&out, &|_| {}).unwrap();
+        assert!(!recovery.is_complete());
+        let error = recovery.damaged()[0].error.to_string();
+        assert!(error.contains("variable PS: blob 0 is not as sealed"), "{error}");
+        let [lost] = recovery.lost_values() else { panic!("{:?}", recovery.lost_values()) };
+        let file = File::open(&out).unwrap();
+        assert_eq!((&*lost.name, &lost.records), ("PS", &Some(0..file.numrecs())));
+        let count = subfile.share(0, id).count;
+        assert_eq!(lost.values, count * file.numrecs());
+        let pressure = file.variable("PS").unwrap();
+        let total = pressure.shape()[1..].iter().product::<u64>();
+        let fill = recovery.set().fill_value(recovery.set().variable("PS").unwrap());
+        for ((name, found), (_, expected)) in all_values(&out).into_iter().zip(&expected) {
+            let mut expected = expected.clone();
+            for (record, request) in (0..file.numrecs())
+                .flat_map(|record| lost.ranges.iter().map(move |request| (record, request)))
+                .filter(|_| name == "PS")
+            {
+                for element in request.offset..request.end() {
+                    let at = ((record * total + element) * width) as usize;
+                    expected[at..at + width as usize].copy_from_slice(&fill[..width as usize]);
+                }
+            }
+            assert!(found == expected, "{container:?}: {name}");
+        }
+
+        let mut bad = bytes.clone();
+        let facts = head.facts(file.numrecs(), crc32c).unwrap();
+        for place in facts.shape.places(head.gap()).unwrap() {
+            bad[place.table.offset() as usize] ^= 1;
+        }
+        fs::write(path, &bad).unwrap();
+        let recovery = force.examine(&name).unwrap();
+        recovery.write(&out, &|_| {}).unwrap();
+        assert_eq!(recovery.damaged()[0].number, 1);
+        assert!(!recovery.is_complete() && recovery.lost_values().is_empty());
+        assert!(all_values(&out) == expected);
+        fs::write(path, &bytes).unwrap();
     }
 }

@@ -159,6 +159,10 @@ impl Grammar {
         let [nprocs, ndecompositions, nsubfiles] =
             [GLOBAL_NPROCS, NUM_DECOMPOSITIONS, NUM_SUBFILES].map(|name| number(header, name));
         let (nprocs, ndecompositions, nsubfiles) = (nprocs?, ndecompositions?, nsubfiles?);
+        // Each subfile has a process or more.
+        if nsubfiles == 0 || nsubfiles > nprocs {
+            return Err(Flaw::Attribute { name: NUM_SUBFILES });
+        }
         // Each has two dimensions, so there are no more than the header has.
         let most = header.raw_dims().len() / 2;
         let ndecompositions = u32::try_from(ndecompositions).ok();

@@ -154,7 +154,8 @@ impl Head {
             (None, None) => 0,
             (None, Some(first)) => {
                 let rest = file_len.saturating_sub(first);
-                rest.checked_div(*recsize).map_or(0, |n| n.saturating_add(u64::from(rest > 0)))
+                let last = u64::from(rest.checked_rem(*recsize).unwrap_or(0) > 0);
+                rest.checked_div(*recsize).map_or(0, |n| n.saturating_add(last))
             }
         };
         numrecs.unwrap_or(most).min(most)

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use striae_core::cdf;
+use striae_core::cdf::raw::Header5;
 use striae_core::store::ReadAt;
 
 /// How to open a set.
@@ -129,7 +131,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let names = Names::of_set(path)?;
         let mut files = Files::empty(self.most_open(), self.direct);
-        let (mut lost, mut found) = (BTreeMap::new(), None);
+        let (mut lost, mut found, mut is_sure) = (BTreeMap::new(), None, true);
         let mut subfiles: Vec<OnceLock<Option<Arc<Subfile>>>> = Vec::new();
         for &number in names.numbers() {
             let path = names.path(number);
@@ -143,6 +145,7 @@ impl OpenOptions {
                 let bulk = files.get(index)?;
                 let mut head = Head::read(&**bulk.file())?;
                 let container = head.container();
+                let wrong = wrong_numrecs(&head, bulk.file().size()?);
                 let attributes = std::mem::take(&mut head.grammar.attributes);
                 let variable_attributes = std::mem::take(&mut head.grammar.variable_attributes);
                 let rest = head.grammar.clone();
@@ -154,11 +157,15 @@ impl OpenOptions {
                     (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
                     (Some(numrecs), subfile) => (numrecs, subfile.ok()),
                 };
-                Ok(((grammar, container, numrecs), subfile))
+                Ok(((grammar, container, numrecs), wrong, subfile))
             };
             match read() {
-                Ok((header, subfile)) => {
+                Ok((header, wrong, subfile)) => {
                     found = Some(header);
+                    if let Some(error) = wrong {
+                        is_sure = false;
+                        lost.insert(number, Lost::new(number, Error::new(&path, error))?);
+                    }
                     if let Some(subfile) = subfile {
                         subfiles.pop();
                         subfiles.push(OnceLock::from(Some(Arc::new(subfile))));
@@ -175,10 +182,16 @@ impl OpenOptions {
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
-        let numrecs = match self.mends {
+        let numrecs = match self.mends || !is_sure {
             true => most_records(&names, container),
             false => numrecs,
         };
+        let nsubfiles = grammar.canonical.nsubfiles;
+        for &number in names.numbers().iter().filter(|&&number| u64::from(number) >= nsubfiles) {
+            let error = Flaw::OtherSet { what: "numbers of subfiles" };
+            let error = Error::new(&names.path(number), ErrorKind::from(error));
+            lost.entry(number).or_insert(Lost::new(number, error)?);
+        }
         let at = |error| Error::new(names.base(), Flaw::Cdf(error));
         let header = canonical::header(&grammar, numrecs).map_err(at)?;
         let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
@@ -198,6 +211,16 @@ impl OpenOptions {
             options: *self,
         })
     }
+}
+
+/// The error of a CDF-5 subfile that counts records of which it has no value. If it were believed, a
+/// few bytes would make an array of any length.
+fn wrong_numrecs(head: &Head, file_len: u64) -> Option<cdf::Error> {
+    let value = head.grammar.numrecs.filter(|_| head.container() == Container::Cdf)?;
+    let max = head.records_in(file_len);
+    let (field, offset) = (Header5::numrecs, Header5::numrecs.offset().into());
+    let is_wrong = value > max && head.grammar.recsize > 0;
+    is_wrong.then_some(cdf::Error::TooLarge { field, offset, value, max })
 }
 
 /// The most records of which a subfile has values.

@@ -87,8 +87,9 @@ impl Made {
             header.long(length);
         }
         let nsubfiles = [self.subfiles.len() as u32];
+        let nprocs = [self.subfiles.iter().map(Vec::len).sum::<usize>() as u32];
         header.attrs(&[
-            ("global_nprocs", &[7]),
+            ("global_nprocs", &nprocs),
             ("num_decompositions", &[1]),
             ("num_subfiles", &nsubfiles),
         ]);

@@ -157,6 +157,83 @@ fn a_wrong_table_costs_nothing_if_the_others_prove_it() {
 }
 
 /// In HDF5 all blobs before the cut are saved.
+/// Elements that two blobs have, or that are outside of the array: verify calls it damage, so the
+/// file is not called complete, although each element has a value.
+#[test]
+fn what_the_maps_name_twice_or_outside_is_no_complete_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let (set, out) = (dir.path().join("set.nc"), dir.path().join("out.nc"));
+    for (second, surplus) in [((6, 6), 2), ((8, 16), 0), ((8, 20), 4), ((8, 18), 2)] {
+        let subfiles = vec![vec![vec![(0, 8)]], vec![vec![second]]];
+        Made { rows: 4, columns: 6, numrecs: 2, subfiles }.write(dir.path());
+        let args = ["recover", "--force", "--json", set.to_str().unwrap(), out.to_str().unwrap()];
+        let assert = striae(&args).assert().code(i32::from(surplus > 0)).stderr("");
+        let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+        assert_eq!(report["complete"], surplus == 0, "{second:?}");
+        match surplus {
+            0 => assert_eq!(report["uncovered"], serde_json::json!([])),
+            _ => assert_eq!(report["uncovered"][0]["surplus"], surplus, "{second:?}"),
+        }
+        striae(&["verify", set.to_str().unwrap()]).assert().code(i32::from(surplus > 0));
+    }
+}
+
+/// Numbers of subfiles that no set has, and a subfile beyond those of the set.
+#[test]
+fn a_wrong_number_of_subfiles_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path());
+    let set = dir.path().join("set.nc");
+    let paths: Vec<_> = (0..3).map(|n| set.with_extension(format!("nc.{n:04}"))).collect();
+    let sound: Vec<_> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let write = |number: u32| {
+        for (path, bytes) in paths.iter().zip(&sound) {
+            let name = b"num_subfiles";
+            let at = bytes.windows(name.len()).position(|bytes| bytes == name).unwrap();
+            let at = at + name.len() + 4 + 8; // its type and its length
+            let mut bytes = bytes.clone();
+            assert_eq!(bytes[at..at + 4], 3_u32.to_be_bytes());
+            bytes[at..at + 4].copy_from_slice(&number.to_be_bytes());
+            std::fs::write(path, bytes).unwrap();
+        }
+    };
+    let nprocs = 5;
+    for number in [0, nprocs + 1, 1 << 30, u32::MAX] {
+        write(number);
+        let error = Recover::new().examine(&set).unwrap_err().to_string();
+        assert!(error.contains("no subfile"), "{error}");
+    }
+    write(2);
+    for verb in ["info", "verify"] {
+        striae(&[verb, set.to_str().unwrap()]).assert().code(1);
+    }
+    let set = Set::open(&set).unwrap();
+    let lost = set.lost();
+    assert_eq!(lost.iter().map(|lost| lost.number).collect::<Vec<_>>(), [2]);
+    assert!(lost[0].error.to_string().contains("numbers of subfiles"));
+}
+
+/// A file of some kB that counts 2^62 records: there is nothing to fill so many values with.
+#[test]
+fn records_that_no_file_has_are_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path());
+    let set = dir.path().join("set.nc");
+    for (subfiles, records) in [(1, 2), (3, 2)] {
+        for number in 0..subfiles {
+            let path = set.with_extension(format!("nc.{number:04}"));
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[4..12].copy_from_slice(&(1_u64 << 62).to_be_bytes());
+            std::fs::write(path, bytes).unwrap();
+        }
+        let found = Set::open(&set).unwrap();
+        assert_eq!(found.header().numrecs(), records);
+        let error = found.lost()[0].error.to_string();
+        assert!(error.contains("is 4611686018427387904, must be at most 2"), "{error}");
+        striae(&["cat", set.to_str().unwrap(), "variable/record"]).assert().code(1);
+    }
+}
+
 #[test]
 fn of_a_cut_hdf5_subfile_the_whole_blobs_are_saved() {
     let (_dir, copy) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.h5"));
