@@ -5,7 +5,7 @@ use super::read::MOST_TASKS;
 use super::set::Set;
 use super::tasks::{Scratch, Task};
 use crate::each::for_each;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind as AnyError};
 use crate::output::Output;
 use crate::posix::PosixFile;
 use std::num::NonZeroU32;
@@ -63,14 +63,18 @@ impl Convert {
     /// The values of subfiles that are missing or damaged are filled; [`Set::lost`] names them.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) if `out` is there already; [`ErrorKind::Value`]
-    /// if the fill value is none of the type of a variable; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) if `out` is there already;
+    /// [`Source`](crate::error::ErrorKind::Source) if it is or would be a subfile of the set, even if
+    /// files may be replaced; [`ErrorKind::Value`] if the fill value is none of the type of a variable; the operating system's.
     pub fn run(
         &self,
         set: &Set,
         out: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Converted, Error> {
+        if set.names().has(out) {
+            return Err(Error::new(out, AnyError::Source));
+        }
         let mut fills = Vec::new();
         for variable in set.header().variables() {
             let own = || Ok(set.fill_value(variable));

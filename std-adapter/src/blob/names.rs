@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The fewest digits of a number, `%04d` in E3SM-IO.
@@ -62,6 +63,19 @@ impl Names {
     /// The numbers of the subfiles that there are, in order.
     pub(crate) fn numbers(&self) -> &[u32] {
         &self.numbers
+    }
+
+    /// Whether a file of this name is, or would be, a subfile of the set.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let there = std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
+        let folder = |path: &Path| std::fs::canonicalize(folder_of(path)).ok();
+        let is_named = split(path).is_some_and(|(base, _)| {
+            base.file_name() == self.base.file_name() && folder(&base) == folder(&self.base)
+        });
+        let mut own = self.numbers.iter().filter_map(|&number| {
+            std::fs::metadata(self.path(number)).ok().map(|own| (own.dev(), own.ino()))
+        });
+        is_named || there.is_some_and(|there| own.any(|own| own == there))
     }
 
     /// The path of a subfile.
@@ -138,6 +152,9 @@ mod tests {
             assert_eq!(names.base(), dir.path().join("a.nc"));
             assert_eq!(names.numbers(), [0, 2, 10000]);
             assert_eq!(names.path(2), dir.path().join("a.nc.0002"));
+            for (own, is_own) in [("a.nc.0002", true), ("a.nc.0003", true), ("a.nc.000", false)] {
+                assert_eq!(names.has(&dir.path().join(own)), is_own, "{own}");
+            }
         }
         for name in ["c.nc", "a.nc.0003"] {
             let error = Names::find(&dir.path().join(name)).unwrap_err();

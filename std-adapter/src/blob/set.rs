@@ -188,6 +188,11 @@ impl Set {
         self.names.path(number)
     }
 
+    /// The names of the subfiles.
+    pub(crate) const fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// Indices and numbers of the subfiles that belong to the set.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = (usize, u32)> {
         let all = self.names.numbers().iter().copied().enumerate();

@@ -141,35 +141,18 @@ impl OpenOptions {
                 continue;
             }
             let index = subfiles.len().saturating_sub(1);
-            let read = || -> Result<_, AnyError> {
-                let bulk = files.get(index)?;
-                let mut head = Head::read(&**bulk.file())?;
-                let container = head.container();
-                let wrong = wrong_numrecs(&head, bulk.file().size()?);
-                let attributes = std::mem::take(&mut head.grammar.attributes);
-                let variable_attributes = std::mem::take(&mut head.grammar.variable_attributes);
-                let rest = head.grammar.clone();
-                let grammar = Grammar { attributes, variable_attributes, ..rest };
-                // If its tables are damaged, its elements are lost, but not the set.
-                let subfile = Subfile::examine(bulk.file(), head, self.checked);
-                let (numrecs, subfile) = match (grammar.numrecs, subfile) {
-                    (None, Err(error)) => return Err(error),
-                    (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
-                    (Some(numrecs), subfile) => (numrecs, subfile.ok()),
-                };
-                Ok(((grammar, container, numrecs), wrong, subfile))
-            };
+            let read = || First::read(files.get(index)?.file(), self.checked);
             match read() {
-                Ok((header, wrong, subfile)) => {
-                    found = Some(header);
-                    if let Some(error) = wrong {
+                Ok(mut first) => {
+                    if let Some(error) = first.wrong.take() {
                         is_sure = false;
                         lost.insert(number, Lost::new(number, Error::new(&path, error))?);
                     }
-                    if let Some(subfile) = subfile {
+                    if let Some(subfile) = first.subfile.take() {
                         subfiles.pop();
                         subfiles.push(OnceLock::from(Some(Arc::new(subfile))));
                     }
+                    found = Some(first);
                 }
                 Err(error) => {
                     let new = Lost::new(number, Error::new(&path, error))?;
@@ -177,7 +160,7 @@ impl OpenOptions {
                 }
             }
         }
-        let Some((grammar, container, numrecs)) = found else {
+        let Some(First { grammar, container, numrecs, .. }) = found else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
@@ -210,6 +193,35 @@ impl OpenOptions {
             lost: Mutex::new(lost),
             options: *self,
         })
+    }
+}
+
+/// The first subfile that can be read.
+struct First {
+    grammar: Grammar,
+    container: Container,
+    numrecs: u64,
+    /// Why `numrecs` is not believed.
+    wrong: Option<cdf::Error>,
+    /// `None` if its tables are damaged: its elements are lost, but not the set.
+    subfile: Option<Subfile>,
+}
+
+impl First {
+    fn read(file: &PosixFile, checked: bool) -> Result<Self, AnyError> {
+        let mut head = Head::read(file)?;
+        let container = head.container();
+        let wrong = wrong_numrecs(&head, file.size()?);
+        let attributes = std::mem::take(&mut head.grammar.attributes);
+        let variable_attributes = std::mem::take(&mut head.grammar.variable_attributes);
+        let rest = head.grammar.clone();
+        let grammar = Grammar { attributes, variable_attributes, ..rest };
+        let (numrecs, subfile) = match (grammar.numrecs, Subfile::examine(file, head, checked)) {
+            (None, Err(error)) => return Err(error),
+            (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
+            (Some(numrecs), subfile) => (numrecs, subfile.ok()),
+        };
+        Ok(Self { grammar, container, numrecs, wrong, subfile })
     }
 }
 

@@ -213,6 +213,29 @@ fn a_wrong_number_of_subfiles_is_damage() {
     assert!(lost[0].error.to_string().contains("numbers of subfiles"));
 }
 
+/// The canonical file is no subfile of its set, under whatever name.
+#[test]
+fn no_subfile_of_the_set_is_replaced_by_its_canonical_file() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path());
+    let set = dir.path().join("set.nc");
+    let link = dir.path().join("link.nc");
+    std::os::unix::fs::symlink(dir.path().join("set.nc.0001"), &link).unwrap();
+    let read = || [0, 1, 2].map(|n| std::fs::read(set.with_extension(format!("nc.{n:04}"))).ok());
+    let before = read();
+    let twin = dir.path().join(".").join("set.nc.0002");
+    for out in [set.with_extension("nc.0001"), twin, set.with_extension("nc.0007"), link] {
+        for verb in ["recover", "convert"] {
+            let args = [verb, "--force", set.to_str().unwrap(), out.to_str().unwrap()];
+            let output = striae(&args).assert().failure().get_output().stderr.clone();
+            let text = String::from_utf8(output).unwrap();
+            assert!(text.contains("is a source, and would be replaced"), "{verb}: {text}");
+        }
+    }
+    assert!(read() == before);
+    assert!(!set.with_extension("nc.0007").exists());
+}
+
 /// A file of some kB that counts 2^62 records: there is nothing to fill so many values with.
 #[test]
 fn records_that_no_file_has_are_not_made() {
