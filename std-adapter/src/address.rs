@@ -178,7 +178,7 @@ impl Address {
     /// # Errors
     /// [`Error::NotOf`], [`Error::OutOfRange`].
     pub fn resolve(&self, format: Format, count: u64) -> Result<Self, Error> {
-        if self.format() != format {
+        if self.format().addresses() != format.addresses() {
             return Err(Error::NotOf { address: self.to_string(), format });
         }
         let at = |index: Index| {

@@ -2,6 +2,7 @@
 
 pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 
+use crate::blob::ErrorKind as BlobError;
 use crate::error::{Error, ErrorKind};
 use crate::format::Format;
 use crate::posix::PosixFile;
@@ -15,6 +16,7 @@ use striae_core::gsd::Error as GsdError;
 use striae_core::sion::{Error as SionError, Meta1};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
+use striae_inspect::blob::subfile::{Container, container};
 use striae_inspect::map::Map;
 use striae_inspect::subject::read;
 use striae_inspect::{cdf, ffrecord, gsd, sion};
@@ -59,7 +61,8 @@ impl Size {
 /// Makes a picture of one file of this format.
 ///
 /// # Errors
-/// An error in the header; an error of the operating system. Other damage is shown in the picture.
+/// An error in the header; [`NoPicture`](crate::blob::ErrorKind::NoPicture) for a subfile in HDF5; an
+/// error of the operating system. Other damage is shown in the picture.
 pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
     let store = open(path)?;
     let file_len = store.size().map_err(|error| Error::new(path, error))?;
@@ -115,6 +118,10 @@ fn draw(
     format: Format,
     cells: (NonZeroU64, NonZeroU64),
 ) -> Result<Picture, Error> {
+    let hdf5 = |container| matches!(container, Ok(Container::Hdf5));
+    if format == Format::Blob && hdf5(container(store)) {
+        return Err(Error::new(path, BlobError::NoPicture));
+    }
     let picture = match format {
         Format::Sion => picture::<SionError>(path, sion::map(store), cells),
         Format::Gsd => picture::<GsdError>(path, gsd::map(store), cells),

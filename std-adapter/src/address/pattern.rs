@@ -150,7 +150,7 @@ impl Pattern {
         };
         let mut parts = text.splitn(3, '/');
         let (kind, index) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-        if format_of(kind).is_some_and(|of| of != format) {
+        if format_of(kind).is_some_and(|of| of.addresses() != format.addresses()) {
             return Err(Error::NotOf { address: text.clone(), format });
         }
         let Ok(index @ Index::FromEnd(_)) = index.parse() else { return Ok(self.clone()) };

@@ -188,7 +188,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             }
         }
         if count > nprocs {
-            return Err(BuildError::NoRank { subfile: nprocs });
+            return Err(BuildError::Subfiles { given: count, nprocs });
         }
         let mut members = vec![Members::new(); usize::try_from(count).unwrap_or(0)];
         let mut is_block = true;

@@ -50,8 +50,8 @@ impl Convert {
         self
     }
 
-    /// Sets the value of elements that no subfile has, as text. Default: the fill value of the
-    /// variable.
+    /// Sets the value of elements of decomposed variables that no subfile has, as text. Default:
+    /// the fill value of the variable.
     #[must_use]
     pub fn fill(mut self, fill: Option<&str>) -> Self {
         self.fill = fill.map(Box::from);
@@ -75,13 +75,8 @@ impl Convert {
         if set.names().has(out) {
             return Err(Error::new(out, AnyError::Source));
         }
-        let mut fills = Vec::new();
-        for variable in set.header().variables() {
-            let own = || Ok(set.fill_value(variable));
-            let given = |text| parse_fill(text, variable.nc_type());
-            let fill = self.fill.as_deref().map_or_else(own, given);
-            fills.push(fill.map_err(|error| set.error(error))?);
-        }
+        let fill = |variable| set.fill_from(variable, self.fill.as_deref());
+        let fills = set.header().variables().map(fill).collect::<Result<Vec<_>, _>>()?;
         let like = set.subfiles().next().map(|(_, path)| path);
         self.output.make(out, NonZeroU32::MIN, like.as_deref(), |publish| {
             let path = publish.hidden(0);
@@ -315,12 +310,24 @@ impl Iterator for Images {
     }
 }
 
-/// A value of a type from text, in big-endian order.
-///
-/// # Errors
-/// [`ErrorKind::Value`] if the text is no value of the type.
-pub fn parse_fill(text: &str, nc_type: Type) -> Result<[u8; 8], ErrorKind> {
-    let none = || ErrorKind::Value { text: text.into(), nc_type };
+impl Set {
+    /// The value of elements that no subfile has, in big-endian order: `text`, if it is given and
+    /// the variable is decomposed, else the [fill value](Self::fill_value).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Value`] if the text is no value of the type of the variable.
+    pub fn fill_from(&self, variable: Variable<'_>, text: Option<&str>) -> Result<[u8; 8], Error> {
+        match text.filter(|_| self.decomposition(variable).is_some()) {
+            None => Ok(self.fill_value(variable)),
+            Some(text) => parse_fill(text, variable).map_err(|error| self.error(error)),
+        }
+    }
+}
+
+/// A value of the type of a variable from text, in big-endian order.
+fn parse_fill(text: &str, variable: Variable<'_>) -> Result<[u8; 8], ErrorKind> {
+    let nc_type = variable.nc_type();
+    let none = || ErrorKind::Value { name: variable.name().into(), text: text.into(), nc_type };
     macro_rules! of {
         ($T:ty) => {
             text.parse::<$T>().map(|value| value.to_be_bytes().to_vec()).map_err(|_| none())

@@ -19,8 +19,12 @@ pub enum ErrorKind {
     NoNumber,
     /// No subfile of the set can be read.
     NoSubfile,
-    /// The text is no value of this type.
+    /// No picture is drawn of a subfile in HDF5.
+    NoPicture,
+    /// The text is no value of the type of a variable.
     Value {
+        /// The name of the variable.
+        name: Box<str>,
         /// The text.
         text: Box<str>,
         /// The type.
@@ -36,7 +40,7 @@ impl ErrorKind {
     pub const fn blames_caller(&self) -> bool {
         match self {
             Self::Subfile(flaw) => flaw.blames_caller(),
-            Self::Value { .. } | Self::Build(_) => true,
+            Self::NoPicture | Self::Value { .. } | Self::Build(_) => true,
             _ => false,
         }
     }
@@ -60,8 +64,12 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::NoSubfile => f.write_str("no subfile of the set can be read"),
             Self::Build(error) => error.fmt(f),
-            Self::Value { text, nc_type } => {
-                write!(f, "\"{}\" is no value of type {nc_type}", Shown::new(&**text))
+            Self::NoPicture => {
+                f.write_str("no picture is drawn of a blob file in HDF5, only of one in CDF-5")
+            }
+            Self::Value { name, text, nc_type } => {
+                let (name, text) = (Shown::new(name.as_bytes()), Shown::new(&**text));
+                write!(f, "variable {name}: \"{text}\" is no value of its type, {nc_type}")
             }
         }
     }

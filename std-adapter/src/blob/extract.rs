@@ -7,6 +7,7 @@ use crate::cdf::extract::{chosen, descr, file_name};
 use crate::cdf::whole;
 use crate::error::Error;
 use crate::extract::{Extracted, fill};
+use crate::format::Format;
 use crate::gsd::npy;
 use crate::output::Output;
 use crate::posix::PosixFile;
@@ -51,8 +52,8 @@ impl Extract {
         self
     }
 
-    /// Sets the value of elements that no subfile has, as text. Default: the fill value of the
-    /// variable.
+    /// Sets the value of elements of decomposed variables that no subfile has, as text. Default:
+    /// the fill value of the variable.
     #[must_use]
     pub fn fill(mut self, fill: Option<&str>) -> Self {
         self.fill = fill.map(Box::from);
@@ -64,7 +65,7 @@ impl Extract {
     /// # Errors
     /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, set: &Set) -> Result<u64, Error> {
-        let chosen = chosen(set.path(), set.header(), &self.addresses)?;
+        let chosen = chosen((set.path(), set.header(), Format::Blob), &self.addresses)?;
         Ok(chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add))
     }
 
@@ -78,7 +79,7 @@ impl Extract {
     /// [`ErrorKind::Value`](super::ErrorKind::Value) if the fill value is none of the type of a
     /// variable.
     pub fn run(&self, set: &Set, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let chosen = chosen(set.path(), set.header(), &self.addresses)?;
+        let chosen = chosen((set.path(), set.header(), Format::Blob), &self.addresses)?;
         let check = || match self.output.force {
             true => Ok(()),
             false => {
@@ -113,20 +114,11 @@ impl Extract {
         Ok(Extracted { files, bytes })
     }
 
-    /// The fill value of a variable, big-endian.
-    fn value(&self, set: &Set, variable: Variable<'_>) -> Result<[u8; 8], Error> {
-        match &self.fill {
-            None => Ok(set.fill_value(variable)),
-            Some(text) => super::convert::parse_fill(text, variable.nc_type())
-                .map_err(|error| set.error(error)),
-        }
-    }
-
     /// Extracts a variable that is longer than the memory.
     fn long(&self, set: &Set, variable: Variable<'_>, to: &Folders<'_>) -> Result<(), Error> {
         let start = vec![0; variable.shape().len()];
         let (file, mut end) = to.create(variable)?;
-        let (fill, mut written) = (self.value(set, variable)?, Ok(()));
+        let (fill, mut written) = (set.fill_from(variable, self.fill.as_deref())?, Ok(()));
         set.read_pieces(variable, whole(variable, &start), Some(fill), &mut |bytes| {
             written = to.write(variable, &file, &mut end, bytes);
             written.is_ok()
@@ -144,7 +136,7 @@ impl Extract {
     ) -> Result<(), Error> {
         let (mut places, mut end) = (Vec::new(), 0_usize);
         for variable in variables {
-            places.push((*variable, end, self.value(set, *variable)?));
+            places.push((*variable, end, set.fill_from(*variable, self.fill.as_deref())?));
             let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
             end = end.saturating_add(len);
         }

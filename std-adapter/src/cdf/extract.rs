@@ -94,14 +94,13 @@ impl Extract {
 
     /// The variables to extract.
     fn chosen<'f>(&self, file: &'f File) -> Result<Vec<Variable<'f>>, Error> {
-        chosen(file.path(), file.header(), &self.addresses)
+        chosen((file.path(), file.header(), Format::Cdf), &self.addresses)
     }
 }
 
 /// The variables of a header that addresses select; all if there is no address.
 pub(crate) fn chosen<'f>(
-    path: &Path,
-    header: &'f Header,
+    (path, header, format): (&Path, &'f Header, Format),
     addresses: &[Pattern],
 ) -> Result<Vec<Variable<'f>>, Error> {
     let at = |error: crate::address::Error| Error::new(path, error);
@@ -115,7 +114,7 @@ pub(crate) fn chosen<'f>(
             header.variable(name).ok_or_else(none)?;
         }
     }
-    let chosen = Selection::new(addresses, Format::Cdf, 0).map_err(at)?;
+    let chosen = Selection::new(addresses, format, 0).map_err(at)?;
     let selected = variables.filter(|one| chosen.has(&Address::variable(one.name())));
     let selected = selected.collect();
     chosen.check().map_err(at)?;

@@ -212,7 +212,19 @@ fn a_variable_with_two_possible_decompositions_is_named() {
     let error = refused(run(Pack::new()), folder.path());
     assert_eq!(error, BuildError::Ambiguous { name: "lat".into(), ids: [1, 2] });
     let error = refused(run(Pack::new().decomposition("lat", 3)), folder.path());
-    assert_eq!(error, BuildError::NotOfShape { name: "lat".into(), id: 3 });
+    assert_eq!(
+        error,
+        BuildError::NotOfShape {
+            name: "lat".into(),
+            shape: [53].into(),
+            id: 3,
+            dims: [6, 53].into()
+        }
+    );
+    let error = refused(run(Pack::new().decomposition("lat", 4)), folder.path());
+    assert_eq!(error, BuildError::NoDecomposition { name: "lat".into(), id: 4, count: 3 });
+    let error = refused(run(Pack::new().like(set.canonical())), folder.path());
+    assert_eq!(error, BuildError::NothingDecomposed);
 }
 
 #[test]
@@ -338,7 +350,7 @@ fn a_set_that_cannot_be_is_refused_before_a_file_is_made() {
         };
         let new = || Builder::new(definition, count(3)).decomposition(&[1], requests());
         assert_eq!(create(new().container(Container::Hdf5)), BuildError::NoRecords);
-        assert_eq!(create(new().subfiles(count(4))), BuildError::NoRank { subfile: 3 });
+        assert_eq!(create(new().subfiles(count(4))), BuildError::Subfiles { given: 4, nprocs: 3 });
         assert_eq!(create(new().grouping(vec![0, 2, 2])), BuildError::NoRank { subfile: 1 });
         let error = BuildError::Ranks { given: 2, nprocs: 3 };
         assert_eq!(create(new().grouping(vec![0, 1])), error);

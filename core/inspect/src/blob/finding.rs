@@ -373,8 +373,8 @@ findings! {
 
     /// The map is not that of the set.
     Damage "other_map" OtherMap {
-        /// What differs.
-        what: &'static str,
+        /// What differs, and the value of the map.
+        what: String,
     }
     |facts| facts.text(what),
     |f| write!(f, "the map is not that of the set: {what}");

@@ -329,8 +329,8 @@ pub(crate) struct ExtractArgs {
     /// Do not compare what is read with the seal (blob sets only).
     #[arg(long, visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
-    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
-    /// sets only).
+    /// The value of elements of decomposed variables that no subfile has; default: _FillValue, or
+    /// that of the type (blob sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]
@@ -444,8 +444,8 @@ pub(crate) struct ConvertArgs {
     /// Write no checksums, and do not check the existing ones.
     #[arg(long, conflicts_with = "seal", visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
-    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
-    /// sets only).
+    /// The value of elements of decomposed variables that no subfile has; default: _FillValue, or
+    /// that of the type (blob sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]

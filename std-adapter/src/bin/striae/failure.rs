@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use striae::Error;
 use striae::address;
+use striae::blob::{self, BuildError};
 use striae::error::ErrorKind;
 use striae::gsd::verify::FindingKind;
 use striae::shown;
@@ -70,6 +71,17 @@ impl Failure {
         // The advice would be to use this verb.
         let blames_file = Self::blames_file(error);
         Self::Usage(if blames_file { error.to_string() } else { with_advice(error) })
+    }
+
+    /// An error of the file that an option names and that must be `of` some kind: the option is
+    /// wrong, whatever is wrong with the file.
+    pub(crate) fn of_option(self, option: &str, given: Option<&Path>, of: &str) -> Self {
+        match self {
+            Self::File(error) if given == Some(error.path()) && Self::blames_file(&error) => {
+                Self::Usage(format!("{error}; --{option} takes {of}"))
+            }
+            other => other,
+        }
     }
 
     /// Reports the reason in one line, and returns the exit status.
@@ -168,6 +180,9 @@ fn buddy_of(first: &Path) -> Option<String> {
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Exists => Some("--force replaces it"),
+        ErrorKind::Blob(blob::ErrorKind::Build(BuildError::Ambiguous { .. })) => {
+            Some("--decomposition VAR=K or --like SET says it")
+        }
         ErrorKind::Sion(sion::ErrorKind::Format(error)) if is_of_meta2(error) => {
             Some("striae recover makes a closed copy")
         }

@@ -130,7 +130,8 @@ impl std::fmt::Display for Counts {
                 write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))?;
                 let Some(ByMap { rule, sorted, matching_blobs }) = map else { return Ok(()) };
                 let order = if *sorted { "sorted" } else { "in the order of the map" };
-                write!(f, ", {matching_blobs} blobs as in the map by {rule}, {order}")
+                let blobs = count(*blobs, "blob");
+                write!(f, ", {matching_blobs} of {blobs} as in the map by {rule}, {order}")
             }
             Self::Map { decompositions, ranks, requests, .. } => {
                 let decompositions = count(*decompositions, "decomposition");
@@ -338,7 +339,7 @@ fn verify_shown(
     args: &VerifyArgs,
     how: Verifier,
     each: &mut dyn FnMut(Row),
-) -> Result<Summary, Error> {
+) -> Result<Summary, Failure> {
     let (path, options) = (&args.file, Verify::new().direct(args.direct.options()));
     let options = options.against(args.map.as_deref());
     let total = (how.total)(path);
@@ -353,7 +354,8 @@ fn verify_shown(
         _ => with_bar(total, |progress| (how.verify)(&options.progress(progress), path, &mut tell)),
     };
     held.into_iter().for_each(each);
-    summary
+    let map = args.map.as_deref();
+    summary.map_err(|error| Failure::from(error).of_option("map", map, "a decomposition map"))
 }
 
 fn verify_json(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {

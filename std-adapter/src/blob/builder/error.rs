@@ -19,6 +19,13 @@ pub enum BuildError {
         /// The number of the subfile.
         subfile: u32,
     },
+    /// There are more subfiles than ranks.
+    Subfiles {
+        /// The number of subfiles.
+        given: u32,
+        /// The number of ranks.
+        nprocs: u32,
+    },
     /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
     Dims {
         /// The decomposition, from 1.
@@ -108,9 +115,24 @@ pub enum BuildError {
     NotOfShape {
         /// The name of the variable.
         name: Box<str>,
+        /// The dimensions of the variable, without that of records.
+        shape: Box<[u64]>,
         /// The decomposition, from 1.
         id: u32,
+        /// The dimensions of the decomposition.
+        dims: Box<[u64]>,
     },
+    /// The map does not have the decomposition of a variable.
+    NoDecomposition {
+        /// The name of the variable.
+        name: Box<str>,
+        /// The decomposition, from 1.
+        id: u32,
+        /// The number of decompositions.
+        count: usize,
+    },
+    /// The file that is to say the decompositions of variables says none.
+    NothingDecomposed,
     /// It is not clear which dimensions of the file are those of a decomposition.
     WhichDims {
         /// The decomposition, from 1.
@@ -125,6 +147,9 @@ impl std::fmt::Display for BuildError {
                 write!(f, "{given} ranks are given, the set has {nprocs}")
             }
             Self::NoRank { subfile } => write!(f, "subfile {subfile} would have no rank"),
+            Self::Subfiles { given, nprocs } => {
+                write!(f, "{given} subfiles cannot be made for {nprocs} ranks: each needs a rank")
+            }
             Self::Dims { id } => {
                 write!(f, "decomposition {id}: its dimensions do not have fixed lengths")
             }
@@ -143,47 +168,61 @@ impl std::fmt::Display for BuildError {
                 write!(f, "there is no rank {rank}, the set has {nprocs}")
             }
             Self::Record { name, record, records } => {
-                let name = Shown::new(name.as_bytes());
-                write!(f, "variable {name}: there is no record {record} of {records}")
+                write!(f, "variable {}: there is no record {record} of {records}", shown(name))
             }
             Self::Stored { name, record } => {
-                let name = Shown::new(name.as_bytes());
-                write!(f, "variable {name}: record {record} is in the set already")
+                write!(f, "variable {}: record {record} is in the set already", shown(name))
             }
             Self::ProcessCentric => f.write_str(
                 "records cannot be appended to HDF5 sets: they are inside the blobs, and all later \
                  blobs would have to be moved",
             ),
             Self::WorldRanks => f.write_str("the attribute world_ranks is wrong"),
-            Self::Differs { name } => {
-                let name = Shown::new(name.as_bytes());
-                write!(f, "variable {name} is not in both the set and the file, or is another")
-            }
+            Self::Differs { name } => write!(
+                f,
+                "variable {}: the set and the file do not both have it in the same place, with the \
+                 same type and dimensions",
+                shown(name)
+            ),
             Self::NotFirst { name, rank } => {
-                let name = Shown::new(name.as_bytes());
+                let name = shown(name);
                 write!(f, "variable {name} is not decomposed: rank {rank} does not write it")
             }
             Self::Incomplete { name, record, rank } => {
-                let name = Shown::new(name.as_bytes());
+                let name = shown(name);
                 write!(f, "rank {rank} has not written record {record} of variable {name}")
             }
             Self::Ambiguous { name, ids: [one, other] } => {
-                let name = Shown::new(name.as_bytes());
-                write!(
-                    f,
-                    "variable {name}: decompositions {one} and {other} have its dimensions, "
-                )?;
-                f.write_str("so it must be said which it has")
+                let name = shown(name);
+                write!(f, "variable {name}: decompositions {one} and {other} have its dimensions")?;
+                f.write_str(", so it must be said which it has")
             }
-            Self::NotOfShape { name, id } => {
-                let name = Shown::new(name.as_bytes());
-                write!(f, "variable {name} does not have the dimensions of decomposition {id}")
+            Self::NotOfShape { name, shape, id, dims } => {
+                let (name, shape, dims) = (shown(name), by(shape), by(dims));
+                write!(f, "variable {name} has {shape} elements, decomposition {id} has {dims}")
+            }
+            Self::NoDecomposition { name, id, count } => {
+                let name = shown(name);
+                write!(f, "variable {name}: there is no decomposition {id}, the map has {count}")
+            }
+            Self::NothingDecomposed => {
+                f.write_str("is no file of a blob set: no variable has a decomposition")
             }
             Self::WhichDims { id } => {
                 write!(f, "decomposition {id}: it is not clear which dimensions it has")
             }
         }
     }
+}
+
+fn shown(name: &str) -> Shown<'_> {
+    Shown::new(name.as_bytes())
+}
+
+/// The lengths of dimensions: `3 x 4`.
+fn by(lengths: &[u64]) -> String {
+    let lengths: Vec<_> = lengths.iter().map(u64::to_string).collect();
+    if lengths.is_empty() { "1".to_owned() } else { lengths.join(" x ") }
 }
 
 impl From<BuildError> for crate::error::ErrorKind {

@@ -34,7 +34,8 @@ pub(super) fn assign(
     like: Option<&Path>,
 ) -> Result<Assigned, Error> {
     let mut wanted: HashMap<&str, u32> = HashMap::new();
-    let like = like.map(header_of).transpose()?;
+    let like = like.map(|path| header_of(path).and_then(|header| decomposed(path, header)));
+    let like = like.transpose()?;
     for variable in like.iter().flat_map(Header::variables) {
         let id = variable.attribute(DECOMPOSITION_ID).and_then(|id| id.values().integers());
         let id = id.and_then(|id| u32::try_from(*id.first()?).ok()).unwrap_or(0);
@@ -53,9 +54,14 @@ pub(super) fn assign(
             Some(0) => Ok(None),
             Some(&id) => {
                 let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
-                let found = fitting().find(|(place, _)| Some(*place) == index);
-                let found = found.ok_or_else(|| BuildError::NotOfShape { name: name(), id })?;
-                Ok(Some(found.0))
+                let count = shapes.len();
+                let none = || BuildError::NoDecomposition { name: name(), id, count };
+                let dims = *index.and_then(|index| shapes.get(index)).ok_or_else(none)?;
+                let (shape, dims) = (shape.into(), dims.into());
+                match shape == dims {
+                    true => Ok(index),
+                    false => Err(BuildError::NotOfShape { name: name(), shape, id, dims }),
+                }
             }
             None => {
                 let mut fitting = fitting().map(|(index, _)| index);
@@ -86,6 +92,12 @@ pub(super) fn assign(
         dimids.ok_or_else(|| file.error(BuildError::WhichDims { id }))
     });
     Ok(Assigned { variables, dimids: dimids.collect::<Result<_, _>>()? })
+}
+
+/// The header, if it says of any variable that it is decomposed.
+fn decomposed(path: &Path, header: Header) -> Result<Header, Error> {
+    let is_any = header.variables().any(|one| one.attribute(DECOMPOSITION_ID).is_some());
+    if is_any { Ok(header) } else { Err(Error::new(path, BuildError::NothingDecomposed)) }
 }
 
 /// The dimensions that a decomposition has in a set, if they have these lengths here.

@@ -1,5 +1,6 @@
 //! The verbs of the program.
 
+use super::made::Made;
 use super::verify::sealed;
 use super::{copied, golden_dir, runs, sha256};
 use crate::run::{output, refused, striae};
@@ -192,13 +193,105 @@ fn convert_checks_the_fill_value_and_the_name() {
     let path = golden_dir().join("f5h_n5_s1/blob_h1.nc");
     let path = path.to_str().unwrap();
     for (out, fill, code) in
-        [("a.nc", "x", 2), ("a.gsd", "0", 2), ("a.nc", "-1e3", 2), ("a.nc", "7", 0)]
+        [("a.nc", "x", 2), ("a.gsd", "0", 2), ("a.nc", "7", 0), ("b.nc", "NaN", 0)]
     {
         let out = dir.path().join(out);
         let args = ["convert", path, out.to_str().unwrap(), "--fill", fill];
         let output = striae(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{args:?}");
         assert_eq!(out.exists(), code == 0);
+    }
+    // All decomposed variables of that set have values of type double, but those of this one have
+    // integers.
+    let made = Made { rows: 1, columns: 2, numrecs: 1, subfiles: vec![vec![vec![(0, 1)]]] };
+    made.write(dir.path());
+    let set = Set::open(dir.path().join("set.nc")).unwrap();
+    let path = set.path().to_str().unwrap();
+    let text = "variable fixed: \"NaN\" is no value of its type, int64";
+    for args in [
+        &["convert", path, dir.path().join("c.nc").to_str().unwrap()][..],
+        &["extract", path, dir.path().join("c").to_str().unwrap()],
+        &["cat", path, "variable/fixed"],
+    ] {
+        refused(&[args, &["--fill", "NaN"]].concat(), 2, text);
+    }
+}
+
+#[test]
+fn what_is_no_map_or_a_map_of_another_size_is_refused_with_the_numbers() {
+    let set = golden_dir().join("f8_n8_s3rr/blob_h1.nc");
+    let set = set.to_str().unwrap();
+    let verify = |map: &Path| striae(&["verify", set, "--map", map.to_str().unwrap()]);
+    let canonical = golden_dir().join("f8_n8_s3rr/can_h1.nc");
+    let header = golden_dir().join("../gsd/v21_hoomd_full_single.gsd");
+    for no_map in [canonical, header] {
+        let map = no_map.to_str().unwrap();
+        refused(&["verify", set, "--map", map], 2, "; --map takes a decomposition map");
+    }
+    refused(&["verify", set, "--map", "/nowhere"], 2, "/nowhere: No such file");
+    // Three decompositions of an array of 12 elements, and one of them alone.
+    let dir = tempfile::tempdir().unwrap();
+    let (text, three) = (dir.path().join("one.dat"), dir.path().join("three.nc"));
+    std::fs::write(&text, "version 2001 npes 1 ndims 1\n12\n0 2\n1 2\n").unwrap();
+    let (text, three) = (text.to_str().unwrap(), three.to_str().unwrap());
+    output(&["pack", "--format", "map", three, text, text, text]);
+    for (map, says) in [
+        (text, "its number of decompositions is 1, the set has 3"),
+        (three, "its D1 is of 12 elements, that of the set of 53"),
+    ] {
+        let failed = verify(Path::new(map)).assert().code(1);
+        let found = String::from_utf8(failed.get_output().stdout.clone()).unwrap();
+        assert!(found.contains(says), "{found}");
+    }
+}
+
+#[test]
+fn pack_refuses_what_is_not_the_file_that_an_option_or_the_verb_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = golden_dir().join("f8_n8_s3rr");
+    let path = |name: &str| run.join(name).to_str().unwrap().to_owned();
+    let map = golden_dir().join("../map/map_f_tiny_8p.nc").to_str().unwrap().to_owned();
+    let (set, canonical) = (path("blob_h1.nc"), path("can_h1.nc"));
+    let out = dir.path().join("out.nc").to_str().unwrap().to_owned();
+    let no_set = "is no file of a blob set: no variable has a decomposition";
+    let ranks = "9 subfiles cannot be made for 8 ranks";
+    for (file, map, like, more, text) in [
+        (&canonical, &map, &canonical, "--seal", no_set),
+        (&canonical, &map, &map, "--seal", no_set),
+        (&canonical, &canonical, &set, "--seal", "; --map takes a decomposition map"),
+        (&set, &map, &set, "--seal", "striae convert makes the netCDF file of one"),
+        (&canonical, &map, &set, "--subfiles=9", ranks),
+    ] {
+        let args = ["pack", "--format", "blob", more, "--map", map, "--like", like, &out, file];
+        refused(&args, 2, text);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+    let says = "--decomposition VAR=K or --like SET says it";
+    refused(&["pack", "--format", "blob", "--map", &map, &out, &canonical], 2, says);
+}
+
+#[test]
+fn no_picture_is_drawn_of_a_subfile_in_hdf5() {
+    for name in ["f4_n4_s1/blob_h1.h5", "f4_n4_s1/blob_h1.h5.0000"] {
+        let path = golden_dir().join(name);
+        refused(&["map", path.to_str().unwrap()], 2, "no picture is drawn of a blob file in HDF5");
+    }
+}
+
+#[test]
+fn an_address_of_another_format_and_a_region_after_the_end_are_refused() {
+    let set = golden_dir().join("f4_n4_s1/blob_h1.nc");
+    let set = set.to_str().unwrap();
+    let text = "task/1: addresses in an E3SM-IO blob file are variable/NAME";
+    refused(&["cat", set, "task/1"], 2, text);
+    let dir = tempfile::tempdir().unwrap();
+    refused(&["extract", set, dir.path().join("o").to_str().unwrap(), "task/1"], 2, text);
+    // A file of this set has 6 levels.
+    let canonical = golden_dir().join("f4_n4_s1/can_h1.nc");
+    for path in [set, canonical.to_str().unwrap()] {
+        let text = "variable lev: there is no index 7 in dimension 0, its length is 6";
+        refused(&["cat", path, "variable/lev", "--start", "7"], 2, text);
+        assert!(output(&["cat", path, "variable/lev", "--start", "6"]).is_empty());
     }
 }
 

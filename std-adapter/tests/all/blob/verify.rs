@@ -383,7 +383,7 @@ fn the_program_verifies_sets_and_single_subfiles() {
     assert_eq!(report["map"]["rule"], "nreqs");
     assert_eq!(report["map"]["matching_blobs"], 5);
     let text = String::from_utf8(output(&["verify", "--map", map, name])).unwrap();
-    assert!(text.contains("5 blobs as in the map by nreqs, sorted"), "{text}");
+    assert!(text.contains("5 of 5 blobs as in the map by nreqs, sorted"), "{text}");
 
     let (_dir, copy) = copied(&golden_dir().join(SETS[1]));
     std::fs::remove_file(copy.with_extension("h5.0000")).unwrap();

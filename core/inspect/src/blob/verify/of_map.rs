@@ -4,6 +4,7 @@ use super::{BlobLists, Check, Known, Report};
 use crate::blob::finding::{FindingKind, Of};
 use crate::blob::map::{Assignment, Lists, Map, assign};
 use crate::subject::Files;
+use alloc::format;
 use alloc::vec::Vec;
 use core::num::{NonZeroU32, NonZeroU64};
 use striae_core::blob::map::Rule;
@@ -21,21 +22,31 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let other = |what| FindingKind::OtherMap { what }.into();
         let canonical = &set.grammar.canonical;
         let [(_, right), _] = map;
-        if right.decompositions().len() != canonical.decompositions.len() {
-            return report.add(other("it has another number of decompositions"));
+        let (given, own) = (right.decompositions().len(), canonical.decompositions.len());
+        if given != own {
+            let what = format!("its number of decompositions is {given}, the set has {own}");
+            return report.add(other(what));
         }
         let totals = canonical.decompositions.iter().map(|one| one.total);
-        if !totals.eq(right.decompositions().iter().map(|one| one.grid().total())) {
-            return report.add(other("its arrays have other numbers of elements"));
+        let totals = right.decompositions().iter().map(|one| one.grid().total()).zip(totals);
+        if let Some((id, (given, own))) = (1..).zip(totals).find(|(_, (given, own))| given != own) {
+            let id: u64 = id;
+            let what = format!("its D{id} is of {given} elements, that of the set of {own}");
+            return report.add(other(what));
         }
         let Some(nprocs) = NonZeroU64::new(canonical.nprocs) else {
-            return report.add(other("no process wrote the set"));
+            return report.add(other("no process wrote the set".into()));
         };
         let lists: Vec<Lists> = blobs.iter().map(|(.., lists)| lists.clone()).collect();
         let Assignment { origin, processes } = assign(map, nprocs, &lists);
         report.summary.origin = Some(origin);
         if origin.matching == 0 && !blobs.is_empty() {
-            return report.add(other("no blob has the elements of a process"));
+            let ranks = right.nprocs();
+            let what = format!(
+                "no blob has the elements of a process; it is for {ranks} ranks, the set was \
+                 written by {nprocs} processes"
+            );
+            return report.add(other(what));
         }
         if origin.rule == Rule::FillStarts {
             report.add(FindingKind::FillStarts {}.into());

@@ -39,8 +39,8 @@ pub(crate) struct CatArgs {
     /// Do not compare what is read with the seal (blob sets only).
     #[arg(long, visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,
-    /// The value of elements that no subfile has; default: _FillValue, or that of the type (blob
-    /// sets only).
+    /// The value of elements of decomposed variables that no subfile has; default: _FillValue, or
+    /// that of the type (blob sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]

@@ -11,8 +11,7 @@ use crate::progress::with_bar;
 use crate::unsupported;
 use crate::{cdf, dump, map, text, verify};
 use std::path::Path;
-use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set, parse_fill};
-use striae::cdf::Variable;
+use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set};
 use striae::{Error, Format};
 
 pub(crate) use pack::pack;
@@ -93,14 +92,10 @@ fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
 
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let set = open(&args.file.path, args.direct, args.no_seal)?;
-    let fill = |variable: Variable<'_>| match &args.fill {
-        None => Ok(None),
-        Some(text) => parse_fill(text, variable.nc_type()).map(Some),
-    };
-    cdf::selected((set.path(), set.header()), args.pattern()?, |variable| {
-        let fill = fill(variable).map_err(|error| Error::new(set.path(), error))?;
+    cdf::selected((set.path(), set.header(), Format::Blob), args.pattern()?, |variable| {
+        let fill = set.fill_from(variable, args.fill.as_deref())?;
         cdf::cat::write(args, variable, |region, each| {
-            set.read_pieces(variable, region, fill, each)
+            set.read_pieces(variable, region, Some(fill), each)
         })
     })?;
     Ok(report_filled(&set))

@@ -3,14 +3,21 @@
 use crate::args::{PackArgs, PackContainer, PackGrouping};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
+use striae::Format;
 use striae::blob::map::Order;
 use striae::blob::{Container, Pack};
+use striae::format::Recognized;
 
 pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let [canonical] = args.sources.as_slice() else {
         return Err(Failure::usage(&args.out, "a blob set is made of one netCDF file"));
     };
     let blob = &args.blob;
+    if Recognized::new(canonical)?.format() == Format::Blob {
+        let text =
+            "is of a blob set; striae convert makes the netCDF file of one, which pack takes";
+        return Err(Failure::usage(canonical, text));
+    }
     let total = std::fs::metadata(canonical).map_or(0, |file| file.len());
     if blob.append {
         with_bar(total, |progress| {
@@ -43,8 +50,12 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     for (variable, id) in &blob.decomposition {
         pack = pack.decomposition(variable, *id);
     }
-    with_bar(total, |progress| {
+    let made = with_bar(total, |progress| {
         pack.run(canonical, map, &args.out, &|bytes| progress(bytes)).map_err(Failure::File)
+    });
+    made.map_err(|failure| {
+        let failure = failure.of_option("map", Some(map), "a decomposition map");
+        failure.of_option("like", blob.like.as_deref(), "a blob set")
     })?;
     Ok(Sound::Yes)
 }

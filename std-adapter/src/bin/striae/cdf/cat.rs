@@ -6,12 +6,12 @@ use crate::failure::{Failure, Sound};
 use crate::text::stdout;
 use std::io::{self, Write};
 use std::path::Path;
-use striae::Error;
 use striae::cdf::{Region, Variable};
+use striae::{Error, Format};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
-    super::selected((file.path(), file.header()), args.pattern()?, |variable| {
+    super::selected((file.path(), file.header(), Format::Cdf), args.pattern()?, |variable| {
         write(args, variable, |region, each| file.read_pieces(variable, region, each))
     })?;
     Ok(Sound::Yes)
@@ -75,8 +75,9 @@ impl Part {
         let start = given("start", &args.start, 0)?;
         let stride = given("stride", &args.stride, 1)?;
         let rest = |((&length, &start), &stride): ((&u64, &u64), &u64)| {
-            // A stride of 0 is refused later.
-            length.saturating_sub(start).div_ceil(stride.max(1))
+            // A stride of 0 and a start after the end are refused later.
+            let rest = length.saturating_sub(start).div_ceil(stride.max(1));
+            if start > length { 1 } else { rest }
         };
         let count = match &args.count {
             Some(_) => given("count", &args.count, 0)?,

@@ -39,18 +39,18 @@ fn open(path: &Path, direct: Direct) -> Result<File, Error> {
 
 /// Calls `each` for the variables that a pattern matches, in their order.
 pub(crate) fn selected<'f>(
-    (path, header): (&Path, &'f Header),
+    (path, header, format): (&Path, &'f Header, Format),
     pattern: Pattern,
     mut each: impl FnMut(Variable<'f>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let at = |error: striae::address::Error| Error::new(path, error);
     if let Some(address) = pattern.address() {
-        return match address.resolve(Format::Cdf, 0).map_err(at)? {
+        return match address.resolve(format, 0).map_err(at)? {
             Address::Variable(name) => each(variable((path, header), &name)?),
             _ => Ok(()), // never: that is of no other format
         };
     }
-    let chosen = striae::address::Selection::new(&[pattern], Format::Cdf, 0).map_err(at)?;
+    let chosen = striae::address::Selection::new(&[pattern], format, 0).map_err(at)?;
     for variable in header.variables() {
         if chosen.has(&Address::variable(variable.name())) {
             each(variable)?;
