@@ -61,8 +61,8 @@ impl Size {
 /// Makes a picture of one file of this format.
 ///
 /// # Errors
-/// An error in the header; [`NoPicture`](crate::blob::ErrorKind::NoPicture) for a subfile in HDF5; an
-/// error of the operating system. Other damage is shown in the picture.
+/// An error in the header; [`NoPicture`](crate::blob::ErrorKind::NoPicture) for a subfile in HDF5;
+/// an error of the operating system. Other damage is shown in the picture.
 pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
     let store = open(path)?;
     let file_len = store.size().map_err(|error| Error::new(path, error))?;

@@ -64,8 +64,9 @@ impl Convert {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) if `out` is there already;
-    /// [`Source`](crate::error::ErrorKind::Source) if it is or would be a subfile of the set, even if
-    /// files may be replaced; [`ErrorKind::Value`] if the fill value is none of the type of a variable; the operating system's.
+    /// [`Source`](crate::error::ErrorKind::Source) if it is or would be a subfile of the set, even
+    /// if files may be replaced; [`ErrorKind::Value`] if the fill value is none of the type of a
+    /// variable; the operating system's.
     pub fn run(
         &self,
         set: &Set,

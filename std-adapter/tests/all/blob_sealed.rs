@@ -290,8 +290,8 @@ fn all_values(path: &Path) -> Vec<(String, Vec<u8>)> {
     variables.collect()
 }
 
-/// A value that is not as sealed is not taken for a right one: its blob is filled and listed. If the
-/// seal itself is damaged, all values are there, and the set is not called complete.
+/// A value that is not as sealed is not taken for a right one: its blob is filled and listed. If
+/// the seal itself is damaged, all values are there, and the set is not called complete.
 #[test]
 fn recover_believes_a_seal_before_a_value_and_values_before_no_seal() {
     let folder = TempDir::new().unwrap();

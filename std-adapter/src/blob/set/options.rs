@@ -225,8 +225,8 @@ impl First {
     }
 }
 
-/// The error of a CDF-5 subfile that counts records of which it has no value. If it were believed, a
-/// few bytes would make an array of any length.
+/// The error of a CDF-5 subfile that counts records of which it has no value. If it were believed,
+/// a few bytes would make an array of any length.
 fn wrong_numrecs(head: &Head, file_len: u64) -> Option<cdf::Error> {
     let value = head.grammar.numrecs.filter(|_| head.container() == Container::Cdf)?;
     let max = head.records_in(file_len);
