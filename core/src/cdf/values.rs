@@ -74,18 +74,27 @@ impl<'a> Values<'a> {
         let size = usize::try_from(self.nc_type.size()).unwrap_or(1);
         let whole = buf.len().saturating_sub(buf.len().checked_rem(size).unwrap_or(0));
         let front = buf.get_mut(..whole).unwrap_or_default();
-        let len = copy_front(self.bytes.get(from..).unwrap_or_default(), front);
-        if self.order != order {
-            let copied = front.get_mut(..len).unwrap_or_default();
-            match size {
-                2 => copied.chunks_exact_mut(2).for_each(<[u8]>::reverse),
-                4 => copied.chunks_exact_mut(4).for_each(<[u8]>::reverse),
-                8 => copied.chunks_exact_mut(8).for_each(<[u8]>::reverse),
-                _ => {}
-            }
+        let bytes = self.bytes.get(from..).unwrap_or_default();
+        match size {
+            _ if self.order == order => copy_front(bytes, front),
+            2 => swap_front::<2>(bytes, front),
+            4 => swap_front::<4>(bytes, front),
+            8 => swap_front::<8>(bytes, front),
+            _ => copy_front(bytes, front),
         }
-        len
     }
+}
+
+/// Copies as many values of `N` bytes as fit, each in the other byte order. Returns the number of
+/// bytes.
+fn swap_front<const N: usize>(from: &[u8], to: &mut [u8]) -> usize {
+    let mut len = 0_usize;
+    for (from, to) in from.chunks_exact(N).zip(to.chunks_exact_mut(N)) {
+        to.copy_from_slice(from);
+        to.reverse();
+        len = len.saturating_add(N);
+    }
+    len
 }
 
 impl<'a> From<&'a str> for Values<'a> {

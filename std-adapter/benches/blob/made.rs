@@ -163,25 +163,24 @@ impl Case {
         builder.create(path).unwrap()
     }
 
-    /// Writes all values of some ranks.
+    /// Writes all values of some ranks, variable by variable.
     pub(crate) fn fill(&self, writer: &Writer, ranks: &[u32], records: u64, values: &[f64]) {
-        for &number in ranks {
-            let rank = writer.rank(number).unwrap();
-            for (name, nc_type, dims, of) in &self.vars {
-                let len = match of {
-                    Some(of) => {
-                        let requests = &self.decompositions[*of].1[number as usize];
-                        requests.iter().map(|run| run.len).sum()
-                    }
-                    None if !rank.is_first() => continue,
-                    None => dims
-                        .iter()
-                        .filter(|dim| **dim != TIME)
-                        .map(|&dim| self.dims[dim as usize].length)
-                        .product::<u64>(),
-                } as usize;
-                let is_record = dims.first() == Some(&TIME);
-                for record in 0..if is_record { records } else { 1 } {
+        let ranks: Vec<_> = ranks.iter().map(|&rank| writer.rank(rank).unwrap()).collect();
+        for (name, nc_type, dims, of) in &self.vars {
+            let is_record = dims.first() == Some(&TIME);
+            for record in 0..if is_record { records } else { 1 } {
+                for rank in ranks.iter().filter(|rank| of.is_some() || rank.is_first()) {
+                    let len = match of {
+                        Some(of) => {
+                            let requests = &self.decompositions[*of].1[rank.number() as usize];
+                            requests.iter().map(|run| run.len).sum()
+                        }
+                        None => dims
+                            .iter()
+                            .filter(|dim| **dim != TIME)
+                            .map(|&dim| self.dims[dim as usize].length)
+                            .product::<u64>(),
+                    } as usize;
                     match nc_type {
                         Type::Double => rank.put(name, record, &values[..len]),
                         Type::Int => rank.put(name, record, &vec![1_i32; len]),

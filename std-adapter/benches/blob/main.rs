@@ -58,7 +58,8 @@ fn main() {
     if wanted("writing") {
         for kind in [Container::Cdf, Container::Hdf5] {
             for threads in [1, 2] {
-                writing(dir, kind, threads);
+                writing(dir, kind, threads, Turn::Variable);
+                writing(dir, kind, threads, Turn::Rank);
             }
         }
     }
@@ -128,8 +129,17 @@ fn memory_of(what: &str, path: &Path) {
     println!("{}", peak.trim());
 }
 
+/// What a thread with several ranks does first.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// One variable of all its ranks, as a model writes them.
+    Variable,
+    /// All variables of one rank.
+    Rank,
+}
+
 /// Ranks hand over their values, many threads at once.
-fn writing(dir: &Path, container: Container, threads: u32) {
+fn writing(dir: &Path, container: Container, threads: u32, turn: Turn) {
     let (path, raw) = (dir.join("out"), dir.join("raw"));
     let (case, values) = (Case::f(), vec![1.5; (NCOL * NLEV) as usize]);
     let size = bytes(&case.write(&path, (container, 1), 1));
@@ -144,7 +154,13 @@ fn writing(dir: &Path, container: Container, threads: u32) {
             for thread in 0..threads {
                 let (case, writer, values) = (&case, &writer, &values);
                 let ranks: Vec<_> = (thread * per_thread..(thread + 1) * per_thread).collect();
-                scope.spawn(move || case.fill(writer, &ranks, 1, values));
+                let at_once = match turn {
+                    Turn::Variable => ranks.len(),
+                    Turn::Rank => 1,
+                };
+                scope.spawn(move || {
+                    ranks.chunks(at_once).for_each(|ranks| case.fill(writer, ranks, 1, values));
+                });
             }
         });
         writer.close().unwrap();
@@ -166,7 +182,11 @@ fn writing(dir: &Path, container: Container, threads: u32) {
         });
     };
     let (name, size) = (container.name(), size >> 20);
-    let what = format!("write {size} MiB by {threads} threads, {name}");
+    let first = match turn {
+        Turn::Variable => "variable by variable",
+        Turn::Rank => "rank by rank",
+    };
+    let what = format!("write {size} MiB by {threads} threads, {name}, {first}");
     row_prepared(&what, "pwrite of as many bytes", 3 * ROUNDS, clean, ours, plain);
     clean();
 }

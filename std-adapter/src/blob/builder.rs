@@ -1,6 +1,7 @@
 //! [`Builder`]: new sets. Each process of the map is a [`Rank`], with which one thread writes.
 
 pub(super) mod append;
+mod buffer;
 pub(crate) mod error;
 mod header;
 mod sealing;

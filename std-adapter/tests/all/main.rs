@@ -17,6 +17,7 @@ mod address;
 mod bench;
 mod blob;
 mod blob_append;
+mod blob_buffer;
 mod blob_map;
 mod blob_sealed;
 mod blob_written;

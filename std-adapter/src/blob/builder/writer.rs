@@ -1,5 +1,6 @@
 //! [`Writer`] and [`Rank`]: values of a new set.
 
+use super::buffer::{self, Buffer};
 use super::error::BuildError;
 use super::header::{Made, Places, Variable};
 use super::sealing::Sum;
@@ -21,12 +22,9 @@ use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Element;
 use zerocopy::IntoBytes;
 
-/// Bytes that are converted at once; a multiple of the size of every type.
-const PIECE: usize = 1 << 18;
-
 /// A new set, or new records of a set. Ranks hand over their values in any order, many threads at
-/// once; nothing is kept in memory. If this is dropped without [`close`](Self::close), no new file
-/// is left, or no new record.
+/// once; what is kept in memory is bounded by [`buffer`](Self::buffer). If this is dropped without
+/// [`close`](Self::close), no new file is left, or no new record.
 #[derive(Debug)]
 pub struct Writer {
     pub(super) path: PathBuf,
@@ -41,6 +39,7 @@ pub struct Writer {
     names: HashMap<Box<str>, usize>,
     pub(super) subfiles: Vec<Subfile>,
     pub(super) ranks: Vec<Known>,
+    pub(super) buffer: Buffer,
 }
 
 /// What is written.
@@ -123,6 +122,7 @@ impl Writer {
             names,
             subfiles: subfiles.collect(),
             ranks,
+            buffer: Buffer::new(buffer::DEFAULT),
         }
     }
 
@@ -153,6 +153,16 @@ impl Writer {
         let opened = Arc::new(opened.map_err(|error| self.error(number, error))?);
         *file = Arc::downgrade(&opened);
         Ok(opened)
+    }
+
+    /// Sets how many bytes are in memory at most, of short pieces that ranks hand over: they are
+    /// written when a page of them is complete, or when there is no room for another page. A piece
+    /// of 16 KiB and more is written at once, and any piece if there is no room for one page of
+    /// 128 KiB. Default: 64 MiB.
+    #[must_use]
+    pub fn buffer(mut self, bytes: usize) -> Self {
+        self.buffer = Buffer::new(bytes);
+        self
     }
 
     /// The number of ranks.
@@ -231,12 +241,13 @@ impl Writer {
         row.saturating_add(usize_to_u64(number))
     }
 
-    /// Writes everything that ranks have handed over to the disk. Nothing is kept in memory, so
-    /// this is only needed to bound what a power cut costs.
+    /// Writes everything that ranks have handed over to the disk, and gives its memory free.
+    /// [`close`](Self::close) does the first, too.
     ///
     /// # Errors
     /// An error of the operating system.
     pub fn flush(&self) -> Result<(), Error> {
+        self.write_out()?;
         for (number, _) in (0..).zip(&self.subfiles) {
             self.open(number)?.sync().map_err(|error| self.error(number, error))?;
         }
@@ -252,6 +263,7 @@ impl Writer {
     pub fn close(self) -> Result<(), Error> {
         let records = self.written.load(Ordering::Acquire);
         self.check(records)?;
+        self.write_out()?;
         if matches!(self.target, Target::Old { .. }) {
             return self.count(records);
         }
@@ -332,14 +344,16 @@ pub struct Rank<'w> {
 }
 
 impl Rank<'_> {
-    /// Writes the rank's elements of a record of a variable, in the order of its requests; or all
+    /// Takes the rank's elements of a record of a variable, in the order of its requests; or all
     /// values of a variable that is not decomposed, if this is the first rank of its subfile. A
-    /// variable without records has record 0.
+    /// variable without records has record 0. They are in the file after [`Writer::flush`] or
+    /// [`Writer::close`] at the latest.
     ///
     /// # Errors
     /// [`NoVariable`](CdfError::NoVariable), [`NotOfType`](CdfError::NotOfType) and
     /// [`Len`](CdfError::Len) as of files that are read; [`BuildError::NotFirst`];
-    /// [`BuildError::Record`]; an error of the operating system.
+    /// [`BuildError::Record`]; an error of the operating system, maybe in writing what was taken
+    /// before. After an error these values are to be put again.
     pub fn put<T: Element>(&self, name: &str, record: u64, values: &[T]) -> Result<(), Error> {
         let number = self.writer.names.get(name).copied();
         let variable = number.and_then(|number| self.writer.variables.get(number));
@@ -403,8 +417,8 @@ impl Rank<'_> {
         };
         let values = Values::new(variable.nc_type, order, bytes);
         let before = known.done().sums.get(number).copied();
-        let crc = write(&self.file, place, values, to, before.map(|before| before.crc));
-        let crc = crc.map_err(|error| self.error(error))?;
+        let subfile = (known.subfile, &*self.file);
+        let crc = writer.write(subfile, place, values, to, before.map(|before| before.crc))?;
         let mut done = known.done();
         set(&mut done.bits, writer.bit(number, record));
         if let (Some(sum), Some(before), Some(crc)) = (done.sums.get_mut(number), before, crc) {
@@ -416,34 +430,4 @@ impl Rank<'_> {
         }
         Ok(())
     }
-}
-
-/// Writes values in `order` from `place` on. Returns the checksum of their bytes, if it is to
-/// continue one.
-fn write(
-    file: &PosixFile,
-    mut place: u64,
-    values: Values<'_>,
-    order: ByteOrder,
-    mut crc: Option<u32>,
-) -> std::io::Result<Option<u32>> {
-    let mut write = |place, bytes: &[u8]| {
-        crc = crc.map(|crc| crc32c::crc32c_append(crc, bytes));
-        file.write_all_at(place, bytes)
-    };
-    if let Some(bytes) = values.stored(order) {
-        write(place, bytes)?;
-        return Ok(crc);
-    }
-    let (mut piece, mut from) = (vec![0; values.len().min(PIECE)], 0);
-    while from < values.len() {
-        let len = values.write_to(from, order, &mut piece);
-        write(place, piece.get(..len).unwrap_or_default())?;
-        from = from.saturating_add(len);
-        place = place.saturating_add(usize_to_u64(len));
-        if len == 0 {
-            break; // never: a piece has room for values
-        }
-    }
-    Ok(crc)
 }
