@@ -280,9 +280,12 @@ impl Cursor {
         Ok((self.advance(source)?, self))
     }
 
-    /// [`next`](Self::next) in place. After a [`Miss`] the cursor is unchanged; after an [`Error`]
-    /// it must not be used.
-    pub(super) fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
+    /// [`next`](Self::next) in place, which copies less. After a [`Miss`] the cursor is unchanged;
+    /// after an [`Error`] it must not be used.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         match self.stage {
             Stage::Header => self.header(source),
             Stage::List => self.list(source),

@@ -351,6 +351,7 @@ impl<'m> Survey<'m> {
         after: &Cursor,
         judge: &mut dyn FnMut(Error) -> Result<(), Error>,
     ) -> Result<ControlFlow<Option<Head>>, Error> {
+        self.measured = None;
         let head = &mut self.head;
         match item {
             Item::Header { version, numrecs } => {
@@ -383,14 +384,15 @@ impl<'m> Survey<'m> {
                 self.head.header_len = header_len;
                 return self.finish(judge).map(|head| Break(Some(head)));
             }
-            _ => {}
+            Item::Dimids { .. } | Item::Dimid { .. } | Item::Var(_) => {
+                let dims = (&*self.lengths, self.head.record_dim);
+                if let Some(measured) = self.extent.take(item, after, dims, judge)? {
+                    self.add(measured, judge)?;
+                    self.measured = Some(measured);
+                }
+            }
+            Item::List { list: ListKind::Vatts, .. } | Item::Name(_) | Item::Attr(_) => {}
         }
-        let dims = (&*self.lengths, self.head.record_dim);
-        let measured = self.extent.take(item, after, dims, judge)?;
-        if let Some(measured) = measured {
-            self.add(measured, judge)?;
-        }
-        self.measured = measured;
         Ok(Continue(()))
     }
 

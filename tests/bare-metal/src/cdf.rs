@@ -68,7 +68,9 @@ entries! {
 
     fn gate_cdf_cursor_slice(bytes, big: bool) {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
-        Ok(walk(&*bytes, &mut (Cursor::new(order), 0))?)
+        let mut cursor = Cursor::new(order);
+        cursor.advance(&*bytes)?;
+        Ok(walk(&*bytes, &mut (cursor, 0))?)
     }
 
     fn gate_cdf_cursor_view(bytes, reads: u64) {

@@ -8,7 +8,9 @@ use core::fmt;
 use core::ops::ControlFlow::{Break, Continue};
 use core::ops::Range;
 use striae_core::cdf::raw::Header1;
-use striae_core::cdf::{Attr, Cursor, Dim, Error, Head, Item, ListKind, Measured, Survey, Version};
+use striae_core::cdf::{
+    Attr, Cursor, Dim, Error, Head, Item, ListKind, Measured, Survey, Var, Version,
+};
 use striae_core::endian::ByteOrder;
 use striae_core::source::{Fault, Miss, Window};
 use striae_core::span::Span;
@@ -18,8 +20,13 @@ use striae_core::store::{ReadAt, usize_to_u64};
 /// The most bytes of a header.
 const MOST: u64 = 1 << 30;
 
-/// Bytes of the first read.
+/// The memory of a longer header is cut to its length. It takes time, as some allocators then get
+/// memory for the next header from the system.
+const SPARE: usize = 1 << 20;
+
+/// Bytes of the first read, and of the first two.
 const FIRST: u64 = 1 << 16;
+const SECOND: u64 = 1 << 18;
 
 /// A header in memory: its dimensions, attributes with values, and variables with shapes and
 /// places.
@@ -44,7 +51,10 @@ pub struct Header {
 /// A variable, and the parts of the lists that belong to it.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    pub(super) measured: Measured,
+    pub(super) var: Var,
+    /// The span of its values, or of the values of the first record.
+    pub(super) first: Span,
+    pub(super) is_record: bool,
     pub(super) dims: Range<usize>,
     pub(super) attrs: Range<usize>,
     /// The end of its last field in the header.
@@ -70,14 +80,12 @@ impl<'s, S: ReadAt + ?Sized> Held<'s, S> {
         &self.bytes
     }
 
-    /// The item at the cursor, which moves after it.
+    /// The item at the cursor, which moves after it. After an [`Error`] it must not be used.
     pub(super) fn next(&mut self, cursor: &mut Cursor) -> Result<Item, Failed<S, Error>> {
         loop {
-            let (offset, need) = match cursor.next(&Window::new(0, &self.bytes, self.file_len)) {
-                Ok((item, next)) => {
-                    *cursor = next;
-                    return Ok(item);
-                }
+            let window = Window::new(0, &self.bytes, self.file_len);
+            let (offset, need) = match cursor.advance(&window) {
+                Ok(item) => return Ok(item),
                 Err(Fault::Format(error)) => return Err(DriveError::Format(error)),
                 Err(Fault::Miss(Miss::Read { offset, need, .. })) => (offset, need),
                 // Never: a window has no pages.
@@ -92,7 +100,11 @@ impl<'s, S: ReadAt + ?Sized> Held<'s, S> {
     /// Reads up to at least `end`, which is in the file.
     fn grow(&mut self, end: u64) -> Result<(), Failed<S, Error>> {
         let have = usize_to_u64(self.bytes.len());
-        let want = have.saturating_mul(2).clamp(FIRST, MOST).max(end).min(self.file_len);
+        let want = match have {
+            0 => FIRST,
+            have => have.saturating_mul(2).clamp(SECOND, MOST),
+        };
+        let want = want.max(end).min(self.file_len);
         let len = usize::try_from(want).unwrap_or(usize::MAX);
         let more = len.saturating_sub(self.bytes.len());
         if want > MOST || self.bytes.try_reserve_exact(more).is_err() {
@@ -176,23 +188,26 @@ impl Header {
             false => Survey::of_header(held.file_len, &mut lengths),
         };
         let (mut lists, mut stopped) = (Lists::default(), None);
-        let mut cursor = Cursor::new(order);
+        let (mut cursor, mut at) = (Cursor::new(order), 0);
         let head = loop {
             let item = match held.next(&mut cursor) {
-                Ok(item) => item,
+                Ok(item) => {
+                    at = cursor.offset();
+                    item
+                }
                 Err(DriveError::Format(error)) => {
                     let _ = judge(error); // it can be no item in any case
                     stopped = Some(error);
-                    Item::End { header_len: cursor.offset() }
+                    Item::End { header_len: at }
                 }
                 Err(error) => return Err(error),
             };
             match survey.judge(item, &cursor, judge) {
                 Ok(Break(head)) => break head,
-                Ok(Continue(())) => lists.take(item, survey.measured(), cursor.offset()),
+                Ok(Continue(())) => lists.take(item, &survey, at),
                 Err(error) => {
                     stopped = stopped.or(Some(error));
-                    let end = Item::End { header_len: cursor.offset() };
+                    let end = Item::End { header_len: at };
                     match survey.judge(end, &cursor, &mut |_| Ok(())) {
                         Ok(Break(head)) => break head,
                         _ => break None, // never: the end breaks
@@ -200,10 +215,12 @@ impl Header {
                 }
             }
         };
-        let head = head.ok_or(DriveError::Ended { offset: cursor.offset() })?; // it has one
+        let head = head.ok_or(DriveError::Ended { offset: at })?; // it has one
         let mut bytes = core::mem::take(&mut held.bytes);
         bytes.truncate(usize::try_from(head.header_len).unwrap_or(usize::MAX));
-        bytes.shrink_to_fit();
+        if bytes.len() > SPARE {
+            bytes.shrink_to_fit();
+        }
         let length = |&dimid: &u64| {
             let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
             length.copied().unwrap_or(0) // the cursor saw that the dimension exists
@@ -344,19 +361,23 @@ struct Lists {
 }
 
 impl Lists {
-    fn take(&mut self, item: Item, measured: Option<Measured>, end: u64) {
+    /// Takes an item that the survey has taken, and that ends at `end`.
+    fn take(&mut self, item: Item, survey: &Survey<'_>, end: u64) {
         match item {
             Item::Dim(dim) => self.dims.push(dim),
             Item::Attr(attr) => self.attrs.push(attr),
             Item::Dimids { .. } => self.starts.0 = self.dimids.len(),
             Item::Dimid { dimid, .. } => self.dimids.push(dimid),
             Item::List { list: ListKind::Vatts, .. } => self.starts.1 = self.attrs.len(),
+            Item::Var(_) => {
+                let Some(Measured { var, first, is_record, .. }) = survey.measured() else {
+                    return;
+                };
+                let dims = self.starts.0..self.dimids.len();
+                let attrs = self.starts.1..self.attrs.len();
+                self.variables.push(Known { var, first, is_record, dims, attrs, end });
+            }
             _ => {}
-        }
-        if let Some(measured) = measured {
-            let dims = self.starts.0..self.dimids.len();
-            let attrs = self.starts.1..self.attrs.len();
-            self.variables.push(Known { measured, dims, attrs, end });
         }
     }
 }

@@ -89,19 +89,19 @@ impl<'a> Variable<'a> {
     /// The name.
     #[must_use]
     pub fn name(self) -> &'a str {
-        self.header.text(self.known.measured.var.name)
+        self.header.text(self.known.var.name)
     }
 
     /// The number of the variable, from 0.
     #[must_use]
     pub const fn varid(self) -> u64 {
-        self.known.measured.var.varid
+        self.known.var.varid
     }
 
     /// The type of the values.
     #[must_use]
     pub const fn nc_type(self) -> Type {
-        self.known.measured.var.nc_type
+        self.known.var.nc_type
     }
 
     /// The ids of the dimensions, the slowest first.
@@ -124,20 +124,21 @@ impl<'a> Variable<'a> {
     /// Whether the variable has records.
     #[must_use]
     pub const fn is_record(self) -> bool {
-        self.known.measured.is_record
+        self.known.is_record
     }
 
     /// The places of the values.
     #[must_use]
     pub fn layout(self) -> Layout {
-        self.known.measured.variable(self.header.head.recsize).layout
+        let recsize = self.known.is_record.then_some(self.header.head.recsize);
+        Layout { first: self.known.first, recsize, value_len: self.nc_type().size() }
     }
 
     /// The bytes of all values, without padding; `u64::MAX` if they exceed that.
     #[must_use]
     pub fn len(self) -> u64 {
         let records = if self.is_record() { self.header.head.numrecs } else { 1 };
-        self.known.measured.first.len().saturating_mul(records)
+        self.known.first.len().saturating_mul(records)
     }
 
     /// Whether there are no values.
@@ -149,12 +150,12 @@ impl<'a> Variable<'a> {
     /// The offset of the first value, as stored.
     #[must_use]
     pub const fn begin(self) -> u64 {
-        self.known.measured.var.begin
+        self.known.var.begin
     }
 
     /// The variable in the header.
     pub(super) const fn var(self) -> Var {
-        self.known.measured.var
+        self.known.var
     }
 
     /// The end of the variable in the header.
@@ -165,7 +166,7 @@ impl<'a> Variable<'a> {
     /// The bytes of the values or of one record, as stored; it may be wrong.
     #[must_use]
     pub const fn vsize(self) -> u64 {
-        self.known.measured.var.vsize
+        self.known.var.vsize
     }
 
     /// The attributes.
