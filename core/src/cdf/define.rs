@@ -3,6 +3,7 @@
 //! A caller with everything in memory makes a [`Definition`] of slices. A caller that has lists of
 //! its own implements [`Define`].
 
+use super::ListKind;
 use super::error::{Error, Flaw};
 use super::kind::Type;
 use super::values::Values;
@@ -62,6 +63,19 @@ pub trait Define {
 
     /// The variable with this number.
     fn var(&self, varid: u64) -> Option<VarDef<'_>>;
+
+    /// Whether an item has the name of an item before it in its list. It may be wrong for items
+    /// after the first such item. By default, the names are compared: the time for a list grows
+    /// with the square of its length.
+    fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        let name = |number| match list {
+            ListKind::Dims => self.dim(number).map(|dim| dim.name),
+            ListKind::Gatts | ListKind::Vatts => self.attr(of, number).map(|attr| attr.name),
+            ListKind::Vars => self.var(number).map(|var| var.name),
+        };
+        let own = name(number);
+        (0..number).any(|before| name(before) == own)
+    }
 }
 
 /// A definition in memory.
@@ -121,6 +135,10 @@ impl<D: Define + ?Sized> Define for &D {
 
     fn var(&self, varid: u64) -> Option<VarDef<'_>> {
         (**self).var(varid)
+    }
+
+    fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        (**self).is_repeated(list, of, number)
     }
 }
 
@@ -187,12 +205,7 @@ pub fn check_name(name: &str) -> Result<(), Flaw> {
 pub const MAX_NAME: usize = 256;
 
 /// The error of an item of a definition.
-pub(super) const fn flawed(
-    list: super::ListKind,
-    of: Option<u64>,
-    number: u64,
-    flaw: Flaw,
-) -> Error {
+pub(super) const fn flawed(list: ListKind, of: Option<u64>, number: u64, flaw: Flaw) -> Error {
     let varid = match of {
         Some(varid) => varid,
         None => 0,

@@ -56,7 +56,7 @@ pub struct Plan {
 impl Plan {
     /// Checks `definition` and computes the places.
     ///
-    /// Names are compared with each other: the time grows with the square of the length of a list.
+    /// Names are compared with each other: see [`Define::is_repeated`].
     ///
     /// # Errors
     /// [`Error::Define`] with the first item that a file of this version cannot have.
@@ -214,18 +214,15 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
         self.add(padded(len).unwrap_or(u64::MAX));
     }
 
-    /// Checks a name and adds its length.
-    fn name<T>(
+    /// Checks the name of an item and adds its length.
+    fn name(
         &mut self,
         name: &str,
-        before: impl Iterator<Item = (u64, T)>,
-        name_of: impl Fn(&T) -> &str,
+        (list, of, number): (ListKind, Option<u64>, u64),
     ) -> Result<(), Flaw> {
         check_name(name)?;
-        for (_, other) in before {
-            if name_of(&other) == name {
-                return Err(Flaw::SameName);
-            }
+        if self.definition.is_repeated(list, of, number) {
+            return Err(Flaw::SameName);
         }
         self.add(self.version.non_neg_len());
         self.add_padded(usize_to_u64(name.len()));
@@ -248,10 +245,8 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
     fn dims(&mut self) -> Result<u64, Error> {
         let (definition, mut record_dim, mut count) = (self.definition, None, 0);
         for (dimid, dim) in numbered(|dimid| definition.dim(dimid)) {
-            let before = numbered(|dimid| definition.dim(dimid));
-            let before = before.take_while(|(other, _)| *other < dimid);
-            let check = || {
-                self.name(dim.name, before, |dim| dim.name)?;
+            let mut check = || {
+                self.name(dim.name, (ListKind::Dims, None, dimid))?;
                 if dim.length == 0 && record_dim.replace(dimid).is_some() {
                     return Err(Flaw::SecondRecordDim);
                 }
@@ -268,10 +263,8 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
         let list = if of.is_some() { ListKind::Vatts } else { ListKind::Gatts };
         let (definition, mut count) = (self.definition, 0);
         for (number, attr) in numbered(|number| definition.attr(of, number)) {
-            let before = numbered(|number| definition.attr(of, number));
-            let before = before.take_while(|(other, _)| *other < number);
-            let check = || {
-                self.name(attr.name, before, |attr| attr.name)?;
+            let mut check = || {
+                self.name(attr.name, (list, of, number))?;
                 let nelems = attr.values.nelems().ok_or(Flaw::Values)?;
                 self.check_type(attr.values.nc_type())?;
                 self.add(self.version.non_neg_len().saturating_add(4));
@@ -287,10 +280,8 @@ impl<'d, D: Define + ?Sized> Check<'d, D> {
     fn vars(&mut self) -> Result<u64, Error> {
         let (definition, mut count) = (self.definition, 0);
         for (varid, var) in numbered(|varid| definition.var(varid)) {
-            let before = numbered(|varid| definition.var(varid));
-            let before = before.take_while(|(other, _)| *other < varid);
-            let check = || {
-                self.name(var.name, before, |var| var.name)?;
+            let mut check = || {
+                self.name(var.name, (ListKind::Vars, None, varid))?;
                 self.check_type(var.nc_type)?;
                 self.size(varid, Size::of(definition, &var)?)
             };

@@ -52,4 +52,4 @@ pub use names::subfiles_of;
 pub(crate) use names::first_subfile;
 pub(crate) use subfile::{HDF5_MAGIC, is_blob};
 
-use striae_inspect::blob::grammar;
+use striae_inspect::blob::{Definition, grammar};

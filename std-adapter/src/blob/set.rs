@@ -6,6 +6,7 @@ pub use options::OpenOptions;
 
 use super::Container;
 use super::Flaw;
+use super::canonical;
 use super::error::ErrorKind;
 use super::grammar::{Canonical, Decomposition as Known, Variable as Decomposed};
 use super::names::Names;
@@ -105,13 +106,14 @@ impl Decomposition {
 #[derive(Debug)]
 pub struct Set {
     pub(super) canonical: Canonical,
-    header: Header,
+    /// The canonical header, and what it is made of when it is first needed.
+    header: OnceLock<Header>,
+    source: canonical::Source,
     container: Container,
     files: Arc<Files>,
     names: Names,
     subfiles: Vec<OnceLock<Option<Arc<Subfile>>>>,
     elements: Vec<OnceLock<Arc<Elements>>>,
-    fills: Vec<[u8; 8]>,
     lost: Mutex<BTreeMap<u32, Lost>>,
     pub(crate) options: OpenOptions,
 }
@@ -137,8 +139,8 @@ impl Set {
     /// The header of the canonical file: dimensions, attributes and variables, without what
     /// describes the decompositions.
     #[must_use]
-    pub const fn header(&self) -> &Header {
-        &self.header
+    pub fn header(&self) -> &Header {
+        self.header.get_or_init(|| self.source.canonical(&self.canonical))
     }
 
     /// What the set is stored in.
@@ -205,7 +207,7 @@ impl Set {
     /// [`NoVariable`](crate::cdf::ErrorKind::NoVariable).
     pub fn variable(&self, name: &str) -> Result<Variable<'_>, Error> {
         let none = || self.error(CdfError::NoVariable { name: name.into() });
-        self.header.variable(name).ok_or_else(none)
+        self.header().variable(name).ok_or_else(none)
     }
 
     /// The decomposition of a variable, from 1; `None` if it is not decomposed.
@@ -257,8 +259,7 @@ impl Set {
     /// Only as many bytes count as a value has.
     #[must_use]
     pub fn fill_value(&self, variable: Variable<'_>) -> [u8; 8] {
-        let index = usize::try_from(variable.varid()).unwrap_or(usize::MAX);
-        self.fills.get(index).copied().unwrap_or_default()
+        canonical::fill_value(variable)
     }
 
     /// The subfiles that could not be read so far, or not all of them, in order. Missing subfiles

@@ -40,19 +40,26 @@ impl Subfile {
         (container, checked, mends): (Container, bool, bool),
         judge: Judge<'_>,
     ) -> Result<Self, AnyError> {
-        let inner = subfile::Subfile::open_by(file, (set, container), judge)?;
-        Ok(Self { mends, ..Self::sealed(file, inner, checked, judge)? })
+        let head = Head::read(file)?;
+        head.must_belong(set, container)?;
+        Ok(Self { mends, ..Self::examine(file, &head, checked, judge)? })
     }
 
     /// The subfile with this header, as [`open`](Self::open) reads it.
-    pub(crate) fn examine(file: &PosixFile, head: Head, checked: bool) -> Result<Self, AnyError> {
-        Self::sealed(file, subfile::Subfile::examine(file, head, &mut Err)?, checked, &mut Err)
+    pub(crate) fn examine(
+        file: &PosixFile,
+        head: &Head,
+        checked: bool,
+        judge: Judge<'_>,
+    ) -> Result<Self, AnyError> {
+        let inner = subfile::Subfile::examine(file, head, judge)?;
+        Self::sealed((file, head), inner, checked, judge)
     }
 
     /// The subfile with its seal if it is to be checked. If `judge` lets pass that the seal is
     /// damaged, or the header is not as sealed, nothing else is compared with the seal.
     fn sealed(
-        file: &PosixFile,
+        (file, head): (&PosixFile, &Head),
         inner: subfile::Subfile,
         checked: bool,
         judge: Judge<'_>,
@@ -60,7 +67,7 @@ impl Subfile {
         if !checked {
             return Ok(Self { inner, sealed: None, mends: false });
         }
-        let sealed = match Sealed::read(file, &Head::read(file)?, inner.numrecs) {
+        let sealed = match Sealed::read(file, head, inner.numrecs) {
             Err(DriveError::Format(Flaw::Format(error))) => {
                 judge(error).map_err(Flaw::Format)?;
                 None

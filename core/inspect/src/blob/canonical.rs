@@ -1,16 +1,13 @@
 //! What all subfiles of a set have, and where one of them has it.
 
-use super::grammar::Grammar;
+use super::grammar::numbers;
 use crate::cdf;
 use crate::cdf::values::swap;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use striae_core::cdf::{
-    Alignment, AttrDef, Define, DimDef, Error, ListKind, Plan, Type, Values, VarDef, Version,
-};
-use striae_core::endian::{ByteOrder, I32, I64};
+use striae_core::cdf::Type;
+use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
-use zerocopy::FromBytes;
 
 /// An attribute, with its values in big-endian order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,29 +30,21 @@ impl From<cdf::Attribute<'_>> for Attribute {
     }
 }
 
-impl Attribute {
-    /// The values, if they are integers of 4 or 8 bytes and not negative.
-    pub(super) fn integers(&self) -> Option<Vec<u64>> {
-        let of = |value: i64| u64::try_from(value).ok();
-        match self.nc_type {
-            Type::Int => {
-                let values = <[I32]>::ref_from_bytes(&self.bytes).ok()?;
-                values.iter().map(|value| of(value.get(ByteOrder::Big).into())).collect()
-            }
-            Type::Int64 => {
-                let values = <[I64]>::ref_from_bytes(&self.bytes).ok()?;
-                values.iter().map(|value| of(value.get(ByteOrder::Big))).collect()
-            }
-            _ => None,
-        }
-    }
+/// The values of an attribute, which must be integers of 4 or 8 bytes; `None` for any other value.
+pub(super) fn integers(attribute: cdf::Attribute<'_>) -> impl Iterator<Item = Option<u64>> {
+    let (nc_type, order) = (attribute.nc_type(), attribute.order());
+    let (bytes, other) = match nc_type {
+        Type::Int | Type::Int64 => (attribute.bytes(), None),
+        _ => (&[][..], Some(None)),
+    };
+    other.into_iter().chain(numbers(bytes, nc_type, order).map(Result::ok))
+}
 
-    pub(super) fn integer(&self) -> Option<u64> {
-        match self.integers()?.as_slice() {
-            &[value] => Some(value),
-            _ => None,
-        }
-    }
+/// The value of an attribute, if it is one such integer.
+pub(super) fn integer(attribute: cdf::Attribute<'_>) -> Option<u64> {
+    let mut values = integers(attribute);
+    let value = values.next()?;
+    value.filter(|_| values.next().is_none())
 }
 
 /// A canonical dimension.
@@ -111,6 +100,8 @@ pub struct Canonical {
 /// A variable in one subfile.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
+    /// The number of the variable in the header.
+    pub varid: u64,
     /// The values, or those of the first record; at offset 0 in a header without places.
     pub values: Span,
     /// The type of the values.
@@ -126,53 +117,4 @@ pub struct Local {
     pub max_nreqs: u64,
     /// The variables, in the order of [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
     pub variables: [Placed; 5],
-}
-
-fn item<T>(items: &[T], number: u64) -> Option<&T> {
-    items.get(usize::try_from(number).ok()?)
-}
-
-/// What the canonical file has besides values.
-impl Define for Grammar {
-    fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
-        item(&self.canonical.dims, dimid).map(|dim| DimDef { name: &dim.name, length: dim.length })
-    }
-
-    fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
-        let attributes = match of {
-            None => &self.attributes,
-            Some(varid) => item(&self.variable_attributes, varid)?,
-        };
-        let attribute = item(attributes, number)?;
-        let values = Values::new(attribute.nc_type, ByteOrder::Big, &attribute.bytes);
-        Some(AttrDef { name: &attribute.name, values })
-    }
-
-    fn var(&self, varid: u64) -> Option<VarDef<'_>> {
-        let variable = item(&self.canonical.variables, varid)?;
-        let (name, nc_type, dimids) = (&*variable.name, variable.nc_type, &*variable.dims);
-        Some(VarDef { name, nc_type, dimids })
-    }
-}
-
-impl Grammar {
-    /// The places of the canonical CDF-5 file.
-    ///
-    /// # Errors
-    /// [`Error::Define`] with the first item that the file cannot have.
-    pub fn plan(&self) -> Result<Plan, Error> {
-        Plan::new(self, Version::Cdf5, Alignment::default())
-    }
-
-    /// The name of the item that an error of [`plan`](Self::plan) is about.
-    pub(super) fn name_of(&self, error: &Error) -> &str {
-        let Error::Define { list, varid, number, .. } = *error else { return "" };
-        let name = match list {
-            ListKind::Dims => self.dim(number).map(|dim| dim.name),
-            ListKind::Gatts => self.attr(None, number).map(|attr| attr.name),
-            ListKind::Vatts => self.attr(Some(varid), number).map(|attr| attr.name),
-            ListKind::Vars => self.var(number).map(|var| var.name),
-        };
-        name.unwrap_or_default()
-    }
 }

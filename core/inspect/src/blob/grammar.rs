@@ -4,6 +4,7 @@ pub use super::canonical::{
     Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable,
 };
 
+use super::canonical::{integer, integers};
 use super::flaw::Flaw;
 use crate::cdf::{self, Header};
 use crate::subject::Failed;
@@ -14,7 +15,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use striae_core::blob::names::{
     self, DECOMPOSITION_ID, FILE_ATTRIBUTES, GLOBAL_DIMIDS, GLOBAL_NPROCS, NUM_DECOMPOSITIONS,
-    NUM_SUBFILES, VARIABLE_ATTRIBUTES, WORLD_RANKS,
+    NUM_SUBFILES,
 };
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
@@ -30,10 +31,6 @@ use zerocopy::FromBytes;
 pub struct Grammar {
     /// What all subfiles of the set have.
     pub canonical: Canonical,
-    /// The attributes of the canonical file.
-    pub attributes: Vec<Attribute>,
-    /// The attributes of each canonical variable.
-    pub variable_attributes: Vec<Vec<Attribute>>,
     /// `None` if the file has as many records as fit.
     pub numrecs: Option<u64>,
     /// The bytes from one record to the next.
@@ -85,7 +82,7 @@ pub fn has_attributes(header: &Header) -> bool {
 /// A number of the set, which is an attribute of the file.
 fn number(header: &Header, name: &'static str) -> Result<u64, Flaw> {
     let attribute = header.attribute(name).ok_or(Flaw::NoAttribute { name })?;
-    Attribute::from(attribute).integer().ok_or(Flaw::Attribute { name })
+    integer(attribute).ok_or(Flaw::Attribute { name })
 }
 
 /// The dimensions of a header by their roles.
@@ -129,9 +126,9 @@ impl Dims {
     }
 
     /// The indices among the canonical dimensions.
-    fn canonical(&self, dimids: &[u64]) -> Option<Box<[u64]>> {
-        let index = |&dimid: &u64| *self.canonical.get(usize::try_from(dimid).ok()?)?;
-        dimids.iter().map(index).collect()
+    fn canonical(&self, dimids: impl Iterator<Item = Option<u64>>) -> Option<Box<[u64]>> {
+        let index = |dimid: Option<u64>| *self.canonical.get(usize::try_from(dimid?).ok()?)?;
+        dimids.map(index).collect()
     }
 }
 
@@ -139,11 +136,12 @@ impl Dims {
 /// one, does not count.
 fn count_of(dims: &[Dimension], indices: &[u64]) -> Option<(u64, bool)> {
     let length = |&index: &u64| usize::try_from(index).ok().and_then(|index| dims.get(index));
-    let lengths = indices.iter().map(|index| length(index).map_or(0, |dim| dim.length));
-    let lengths: Vec<_> = lengths.collect();
-    let is_record = lengths.first() == Some(&0);
-    let rest = lengths.get(usize::from(is_record)..).unwrap_or_default();
-    let count = rest.iter().try_fold(1_u64, |count, &length| match length {
+    let mut lengths = indices.iter().map(|index| length(index).map_or(0, |dim| dim.length));
+    let is_record = lengths.clone().next() == Some(0);
+    if is_record {
+        lengths.next();
+    }
+    let count = lengths.try_fold(1_u64, |count, length| match length {
         0 => None,
         length => count.checked_mul(length),
     });
@@ -180,36 +178,16 @@ impl Grammar {
             decompositions.push(decomposition);
             locals.push(local);
         }
-        let (mut variables, mut variable_attributes, mut places) = (vec![], vec![], vec![]);
+        let (mut variables, mut places) = (vec![], vec![]);
         for found in header.variables().filter(|found| !reading.is_map(*found)) {
             let (variable, place) = reading.variable(found, &decompositions)?;
-            let canonical = |attribute: &cdf::Attribute<'_>| {
-                variable.decomposition.is_none() || !VARIABLE_ATTRIBUTES.contains(&attribute.name())
-            };
-            let attributes = found.attributes().filter(canonical).map(Attribute::from);
-            variable_attributes.push(attributes.collect());
             variables.push(variable);
             places.push(place);
         }
         let is_in_order = reading.is_in_order(ndecompositions);
-        let canonical = |attribute: &cdf::Attribute<'_>| {
-            let name = attribute.name();
-            name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(&name)
-        };
-        let attributes = header.attributes().filter(canonical).map(Attribute::from).collect();
         let numrecs = Some(header.numrecs()).filter(|_| !header.head().is_streaming);
         let canonical = Canonical { dims, variables, decompositions, nprocs, nsubfiles };
-        Ok(Self {
-            canonical,
-            attributes,
-            variable_attributes,
-            numrecs,
-            recsize,
-            nblobs,
-            locals,
-            places,
-            is_in_order,
-        })
+        Ok(Self { canonical, numrecs, recsize, nblobs, locals, places, is_in_order })
     }
 }
 
@@ -257,7 +235,7 @@ impl Reading<'_> {
         let begin = if self.has_places { found.begin() } else { 0 };
         let values = len.and_then(|len| Span::new(begin, len));
         let values = values.ok_or_else(|| Flaw::Size { name: found.name().into() })?;
-        Ok(Placed { values, nc_type })
+        Ok(Placed { varid: found.varid(), values, nc_type })
     }
 
     fn recsize(&self) -> Result<u64, Flaw> {
@@ -305,15 +283,15 @@ impl Reading<'_> {
             (found, [nreqs, start?.1, count?.1, offsets?.1, lengths?.1])
         };
         let name = || nreqs.name().into();
-        let dimids = attribute(nreqs, GLOBAL_DIMIDS).and_then(|own| own.integers());
-        let indices = dimids.and_then(|dimids| self.roles.canonical(&dimids));
+        let dimids = nreqs.attribute(GLOBAL_DIMIDS).map(integers);
+        let indices = dimids.and_then(|dimids| self.roles.canonical(dimids));
         let indices = indices.ok_or_else(|| Flaw::Dimids { name: name() })?;
         let total = count_of(self.dims, &indices).filter(|(_, is_record)| !is_record);
         let (total, _) = total.ok_or_else(|| Flaw::Dimids { name: name() })?;
 
         // A length 0 that a CDF-5 file cannot store (`spec/blob.md#empty`).
         let length = |part: Part, dimid: usize| {
-            let stored = attribute(nreqs, part.suffix()).and_then(|own| own.integer());
+            let stored = nreqs.attribute(part.suffix()).and_then(integer);
             stored.unwrap_or_else(|| self.length(usize_to_u64(dimid)))
         };
         let nelems = length(Part::Nelems, nelems_dim);
@@ -328,18 +306,19 @@ impl Reading<'_> {
     ) -> Result<(Variable, Placed), Flaw> {
         let name = || Box::from(found.name());
         let placed = self.placed(found)?;
-        let id = match attribute(found, DECOMPOSITION_ID) {
+        let id = match found.attribute(DECOMPOSITION_ID) {
             None => None,
             Some(attribute) => {
                 let wrong = || Flaw::DecompositionId { name: name() };
-                let id = attribute.integer().and_then(|id| id.checked_sub(1));
+                let id = integer(attribute).and_then(|id| id.checked_sub(1));
                 let index = id.and_then(|id| usize::try_from(id).ok()).ok_or_else(wrong)?;
                 Some((index, decompositions.get(index).ok_or_else(wrong)?))
             }
         };
         let dims = match id {
             None => {
-                self.roles.canonical(found.dimids()).ok_or_else(|| Flaw::Shape { name: name() })?
+                let dimids = found.dimids().iter().copied().map(Some);
+                self.roles.canonical(dimids).ok_or_else(|| Flaw::Shape { name: name() })?
             }
             Some((index, _)) => {
                 let nelems = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
@@ -350,8 +329,8 @@ impl Reading<'_> {
                 if !rest.iter().map(|&dimid| usize::try_from(dimid).ok()).eq([Some(nelems)]) {
                     return Err(Flaw::Shape { name: name() });
                 }
-                let dimids = attribute(found, GLOBAL_DIMIDS).and_then(|own| own.integers());
-                let dims = dimids.and_then(|dimids| self.roles.canonical(&dimids));
+                let dimids = found.attribute(GLOBAL_DIMIDS).map(integers);
+                let dims = dimids.and_then(|dimids| self.roles.canonical(dimids));
                 dims.ok_or_else(|| Flaw::Dimids { name: name() })?
             }
         };
@@ -380,11 +359,6 @@ impl Reading<'_> {
             })
         })
     }
-}
-
-/// The attribute of a variable with this name.
-fn attribute(of: cdf::Variable<'_>, name: &str) -> Option<Attribute> {
-    of.attribute(name).map(Attribute::from)
 }
 
 /// Numbers of 4 or 8 bytes, as `D*.nreqs` and others are stored; `None` at a negative one.

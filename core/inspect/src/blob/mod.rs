@@ -11,6 +11,7 @@
 mod before;
 mod canonical;
 mod container;
+mod definition;
 mod dump;
 mod facts;
 mod finding;
@@ -22,6 +23,7 @@ pub mod subfile;
 mod tables;
 pub mod verify;
 
+pub use definition::Definition;
 pub use dump::dump;
 pub use facts::{flaw_facts, table_facts};
 pub use finding::{FindingKind, Of, SetFinding};

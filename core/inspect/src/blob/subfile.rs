@@ -4,9 +4,11 @@ pub use super::container::{Container, HDF5_MAGIC, bytes_of, container, is_blob};
 
 use super::before::Before;
 use super::container::parts;
+use super::definition::Definition;
 use super::flaw::Flaw;
 use super::grammar::{Canonical, Grammar, Local};
 use super::tables::{TABLES, Tables};
+use crate::cdf::Header;
 use crate::subject::Failed;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -117,7 +119,8 @@ pub struct Head {
     pub order: ByteOrder,
     /// The blobs; `None` if the header says where the variables are, in CDF-5.
     pub data: Option<Span>,
-    pub(super) header: crate::cdf::Header,
+    /// The header, as stored.
+    pub header: Header,
     /// The place between the header and the first value.
     pub(super) gap: Span,
 }
@@ -161,6 +164,13 @@ impl Head {
         numrecs.unwrap_or(most).min(most)
     }
 
+    /// What the canonical file has besides values.
+    #[must_use]
+    pub fn definition(&self) -> Definition<'_> {
+        let Grammar { canonical, places, .. } = &self.grammar;
+        Definition::new(&self.header, canonical, places)
+    }
+
     /// The container.
     #[must_use]
     pub const fn container(&self) -> Container {
@@ -180,6 +190,17 @@ impl Head {
         ];
         pairs.iter().find(|(differs, _)| *differs).map(|&(_, what)| what)
     }
+
+    /// Checks that the subfile has what all subfiles of a set have.
+    ///
+    /// # Errors
+    /// [`Flaw::OtherSet`].
+    pub fn must_belong(&self, set: &Canonical, container: Container) -> Result<(), Flaw> {
+        match self.differs(set, container) {
+            Some(what) => Err(Flaw::OtherSet { what }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Subfile {
@@ -192,24 +213,9 @@ impl Subfile {
         set: &Canonical,
         container: Container,
     ) -> Result<Self, Failed<S, Flaw>> {
-        Self::open_by(store, (set, container), &mut Err)
-    }
-
-    /// Opens a subfile as [`open`](Self::open) does, and passes errors of the tables to `judge`:
-    /// see [`examine`](Self::examine).
-    ///
-    /// # Errors
-    /// [`Flaw`]; an error of the store.
-    pub fn open_by<S: ReadAt>(
-        store: &S,
-        (set, container): (&Canonical, Container),
-        judge: Judge<'_>,
-    ) -> Result<Self, Failed<S, Flaw>> {
         let head = Head::read(store)?;
-        match head.differs(set, container) {
-            Some(what) => Err(DriveError::Format(Flaw::OtherSet { what })),
-            None => Self::examine(store, head, judge),
-        }
+        head.must_belong(set, container).map_err(DriveError::Format)?;
+        Self::examine(store, &head, &mut Err)
     }
 
     /// Reads the places of the blobs, and passes errors of the tables to `judge`.
@@ -222,23 +228,24 @@ impl Subfile {
     /// [`Flaw`], that of `judge` if it returns one; an error of the store.
     pub fn examine<S: ReadAt>(
         store: &S,
-        head: Head,
+        head: &Head,
         judge: Judge<'_>,
     ) -> Result<Self, Failed<S, Flaw>> {
         match head.data {
-            None => Self::of_variables(store, head.grammar, judge),
-            Some(data) => Self::of_processes(store, head.grammar, (head.order, data), judge),
+            None => Self::of_variables(store, &head.grammar, judge),
+            Some(data) => Self::of_processes(store, &head.grammar, (head.order, data), judge),
         }
     }
 
     fn of_variables<S: ReadAt>(
         store: &S,
-        grammar: Grammar,
+        grammar: &Grammar,
         judge: Judge<'_>,
     ) -> Result<Self, Failed<S, Flaw>> {
         let file_len = store.size().map_err(DriveError::Store)?;
-        let Grammar { canonical, numrecs, recsize, nblobs, locals, places, .. } = grammar;
-        let records = canonical.variables.iter().zip(&places).filter(|(var, _)| var.is_record);
+        let &Grammar { numrecs, recsize, nblobs, ref canonical, ref locals, ref places, .. } =
+            grammar;
+        let records = canonical.variables.iter().zip(places).filter(|(var, _)| var.is_record);
         let first = records.map(|(_, place)| place.values.offset()).min().unwrap_or(u64::MAX);
         let whole = || file_len.saturating_sub(first).checked_div(recsize).unwrap_or(0);
         let numrecs = numrecs.unwrap_or_else(whole);
@@ -264,12 +271,12 @@ impl Subfile {
 
     fn of_processes<S: ReadAt>(
         store: &S,
-        grammar: Grammar,
+        grammar: &Grammar,
         (order, data): (ByteOrder, Span),
         judge: Judge<'_>,
     ) -> Result<Self, Failed<S, Flaw>> {
         let file_len = store.size().map_err(DriveError::Store)?;
-        let Grammar { canonical, numrecs, nblobs, locals, .. } = grammar;
+        let &Grammar { numrecs, nblobs, ref canonical, ref locals, .. } = grammar;
         let numrecs = numrecs.ok_or(DriveError::Format(Flaw::Cut))?; // nothing says how many
         let ndecompositions = locals.len();
         let least = usize_to_u64(ndecompositions).saturating_mul(Share::HEAD_LEN).max(1);
@@ -284,10 +291,10 @@ impl Subfile {
         let may_stray = locals.iter().any(|local| local.nelems == 0);
         let strays = [false, true].into_iter().take(if may_stray { 2 } else { 1 });
         let of = |is_stray, judge: Judge<'_>| {
-            let before = Before::new(&canonical.variables, &locals, numrecs, is_stray)
+            let before = Before::new(&canonical.variables, locals, numrecs, is_stray)
                 .map_err(DriveError::Format)?;
             let (starts, shares, found) =
-                walk(store, (order, data, nblobs), &before, &locals, judge)?;
+                walk(store, (order, data, nblobs), &before, locals, judge)?;
             let places = Places::Processes { starts, order, before, is_stray };
             Ok(Self { file_len, numrecs, nblobs, found, ndecompositions, shares, places })
         };

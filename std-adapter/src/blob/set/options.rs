@@ -160,36 +160,35 @@ impl OpenOptions {
                 }
             }
         }
-        let Some(First { grammar, container, numrecs, .. }) = found else {
+        let Some(First { head, numrecs, .. }) = found else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
+        let container = head.container();
         let numrecs = match self.mends || !is_sure {
             true => most_records(&names, container),
             false => numrecs,
         };
-        let nsubfiles = grammar.canonical.nsubfiles;
+        let nsubfiles = head.grammar.canonical.nsubfiles;
         for &number in names.numbers().iter().filter(|&&number| u64::from(number) >= nsubfiles) {
             let error = Flaw::OtherSet { what: "numbers of subfiles" };
             let error = Error::new(&names.path(number), ErrorKind::from(error));
             lost.entry(number).or_insert(Lost::new(number, error)?);
         }
         let at = |error| Error::new(names.base(), Flaw::Cdf(error));
-        let header = canonical::header(&grammar, numrecs).map_err(at)?;
-        let fills = grammar.canonical.variables.iter().zip(&grammar.variable_attributes);
-        let fills = fills.map(|(var, attributes)| canonical::fill_value(attributes, var.nc_type));
-        let fills = fills.collect();
-        let elements = grammar.canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
+        canonical::check(&head.definition(), numrecs).map_err(at)?;
+        let Head { header, grammar: Grammar { canonical, places, .. }, .. } = head;
+        let elements = canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
         Ok(Set {
-            canonical: grammar.canonical,
-            header,
+            canonical,
+            header: OnceLock::new(),
+            source: canonical::Source { header, places, numrecs },
             container,
             files: Arc::new(files),
             names,
             subfiles,
             elements,
-            fills,
             lost: Mutex::new(lost),
             options: *self,
         })
@@ -198,8 +197,7 @@ impl OpenOptions {
 
 /// The first subfile that can be read.
 struct First {
-    grammar: Grammar,
-    container: Container,
+    head: Head,
     numrecs: u64,
     /// Why `numrecs` is not believed.
     wrong: Option<cdf::Error>,
@@ -209,19 +207,15 @@ struct First {
 
 impl First {
     fn read(file: &PosixFile, checked: bool) -> Result<Self, AnyError> {
-        let mut head = Head::read(file)?;
-        let container = head.container();
+        let head = Head::read(file)?;
         let wrong = wrong_numrecs(&head, file.size()?);
-        let attributes = std::mem::take(&mut head.grammar.attributes);
-        let variable_attributes = std::mem::take(&mut head.grammar.variable_attributes);
-        let rest = head.grammar.clone();
-        let grammar = Grammar { attributes, variable_attributes, ..rest };
-        let (numrecs, subfile) = match (grammar.numrecs, Subfile::examine(file, head, checked)) {
+        let subfile = Subfile::examine(file, &head, checked, &mut Err);
+        let (numrecs, subfile) = match (head.grammar.numrecs, subfile) {
             (None, Err(error)) => return Err(error),
             (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
             (Some(numrecs), subfile) => (numrecs, subfile.ok()),
         };
-        Ok(Self { grammar, container, numrecs, wrong, subfile })
+        Ok(Self { head, numrecs, wrong, subfile })
     }
 }
 

@@ -20,6 +20,7 @@ mod of_map;
 mod requests;
 mod seals;
 
+use super::definition::Definition;
 use super::finding::{FindingKind, SetFinding};
 use super::grammar::{Attribute, Grammar};
 use super::map::{Lists, Map, Origin};
@@ -132,6 +133,8 @@ struct Known {
     number: u32,
     container: Container,
     grammar: Grammar,
+    /// The attributes of the canonical file, then those of each variable.
+    attributes: Vec<Vec<Attribute>>,
 }
 
 /// A subfile whose tables were read.
@@ -196,8 +199,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
             }
             head => head?,
         };
-        if let Err(error) = head.grammar.plan() {
-            let name = head.grammar.name_of(&error).into();
+        let definition = head.definition();
+        if let Err(error) = definition.plan() {
+            let name = definition.name_of(&error).into();
             report.add(FindingKind::NotCanonical { name, error }.into());
         }
         let container = head.container();
@@ -207,7 +211,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.summary.nsubfiles = grammar.canonical.nsubfiles;
             report.summary.decompositions = usize_to_u64(grammar.canonical.decompositions.len());
             report.summary.variables = usize_to_u64(grammar.canonical.variables.len());
-            Known { number, container, grammar }
+            Known { number, container, grammar, attributes: attributes_of(&definition) }
         });
         let nsubfiles = set.grammar.canonical.nsubfiles;
         if u64::from(number) >= nsubfiles {
@@ -217,9 +221,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
         if let Some(what) = head.differs(&set.grammar.canonical, set.container) {
             return Err(DriveError::Format(Flaw::OtherSet { what }));
         }
-        compare(set, &head.grammar, report);
+        compare(set, (&head.grammar, &definition), report);
         let max_nreqs = head.grammar.locals.iter().map(|local| local.max_nreqs).collect();
-        let subfile = Subfile::examine(&store, head, &mut |error| {
+        let subfile = Subfile::examine(&store, &head, &mut |error| {
             report.add(FindingKind::Tables(error).into());
             Ok(())
         })?;
@@ -304,18 +308,23 @@ fn missing(set: &Known, there: &[u32], report: &mut Report<'_>, file: &Cell<u32>
 }
 
 /// Compares what may differ in subfiles of a set.
-fn compare(set: &Known, own: &Grammar, report: &mut Report<'_>) {
+fn compare(set: &Known, (own, definition): (&Grammar, &Definition<'_>), report: &mut Report<'_>) {
     let known = &set.grammar;
     let (value, expected) = (own.canonical.nprocs, known.canonical.nprocs);
     if value != expected {
         report.add(FindingKind::Nprocs { value, expected }.into());
     }
-    compare_attributes("", &known.attributes, &own.attributes, report);
     let names = known.canonical.variables.iter().map(|variable| &*variable.name);
-    let pairs = known.variable_attributes.iter().zip(&own.variable_attributes);
-    for (name, (known, own)) in names.zip(pairs) {
-        compare_attributes(name, known, own, report);
+    let names = [""].into_iter().chain(names);
+    for (name, (known, own)) in names.zip(set.attributes.iter().zip(attributes_of(definition))) {
+        compare_attributes(name, known, &own, report);
     }
+}
+
+/// The attributes of the canonical file, then those of each variable.
+fn attributes_of(definition: &Definition<'_>) -> Vec<Vec<Attribute>> {
+    let own = |list: &[cdf::Attribute<'_>]| list.iter().copied().map(Attribute::from).collect();
+    definition.lists().map(own).collect()
 }
 
 fn compare_attributes(of: &str, known: &[Attribute], own: &[Attribute], report: &mut Report<'_>) {
