@@ -1,5 +1,6 @@
 //! Extracting variables to NumPy arrays.
 
+use super::runs;
 use super::set::Set;
 use super::tasks::Scratch;
 use crate::address::Pattern;
@@ -141,7 +142,7 @@ impl Extract {
             end = end.saturating_add(len);
         }
         if memory.len() < end {
-            memory.resize(end, 0);
+            runs::resize(memory, usize_to_u64(end)).map_err(|error| set.error(error))?;
         }
         set.read_many(&places, ByteOrder::Big, memory, &mut Scratch::default())?;
         for (variable, start, _) in places {

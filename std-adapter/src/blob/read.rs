@@ -1,5 +1,6 @@
 //! Reading variables of a set and regions of them.
 
+use super::runs;
 use super::set::Set;
 use super::tasks::{Scratch, Task};
 use crate::cdf::ErrorKind as CdfError;
@@ -161,7 +162,7 @@ impl Set {
         let mut bytes = Vec::new();
         for part in Part::new(region).split(most) {
             let len = part.len().saturating_mul(width);
-            bytes.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+            runs::resize(&mut bytes, len).map_err(|error| self.error(error))?;
             self.fill(variable, part.region(), fill, ByteOrder::Big, &mut bytes)?;
             if !each(&bytes) {
                 break;
@@ -247,6 +248,9 @@ impl Set {
         let given = usize_to_u64(out.len());
         if given != len {
             return Err(self.error(CdfError::Len { given, len }));
+        }
+        if len == 0 {
+            return Ok(()); // however many records of no values there are
         }
         let values = (order, fill.unwrap_or_else(|| self.fill_value(variable)));
         let count = len.checked_div(width).unwrap_or(0);

@@ -7,6 +7,7 @@ use super::subfile::Subfile;
 use crate::error::ErrorKind as AnyError;
 use crate::store::bulk::Bulk;
 use std::collections::HashMap;
+use std::io;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::blob::find::{Place, Run, Runs, overlap, resolve};
@@ -126,6 +127,9 @@ fn add_blob(
     let [(first_span, first), (second_span, second)] = spans;
     read(bulk, subfile, first_span, offsets)?;
     read(bulk, subfile, second_span, lengths)?;
+    let count = offsets.len().checked_div(4).unwrap_or(0); // a request has 4 bytes or 8 for each
+    let no_room = |_| io::Error::from_raw_os_error(libc::ENOMEM);
+    requests.try_reserve(count).map_err(no_room)?;
     let order = subfile.order();
     let pairs = numbers(offsets, first, order).zip(numbers(lengths, second, order));
     let mut position = 0_u64;
@@ -149,6 +153,15 @@ fn add_blob(
     Ok(())
 }
 
+/// Makes memory as long as a file says that it must be.
+pub(crate) fn resize(bytes: &mut Vec<u8>, len: u64) -> io::Result<()> {
+    let no_room = || io::Error::from_raw_os_error(libc::ENOMEM);
+    let len = usize::try_from(len).map_err(|_| no_room())?;
+    bytes.try_reserve(len.saturating_sub(bytes.len())).map_err(|_| no_room())?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
 /// Reads bytes of a subfile. If it ends before, `bytes` are those in front of its end.
 pub(crate) fn read(
     bulk: &Bulk,
@@ -156,9 +169,8 @@ pub(crate) fn read(
     span: Span,
     bytes: &mut Vec<u8>,
 ) -> Result<(), AnyError> {
-    bytes.clear();
     let left = subfile.file_len.saturating_sub(span.offset()).min(span.len());
-    bytes.resize(usize::try_from(left).unwrap_or(usize::MAX), 0);
+    resize(bytes, left).inspect_err(|_| bytes.clear())?;
     let read = bulk.read_into::<striae_core::cdf::Error>(span.offset(), bytes);
     if let Err(error) = read {
         bytes.clear();

@@ -202,11 +202,10 @@ impl Reading<'_> {
         let (subfile, bulk) = &self.opened;
         let left = subfile.file_len.saturating_sub(span.offset()).min(span.len());
         let len = usize::try_from(left).unwrap_or(usize::MAX);
-        if scratch.window.len() < len {
-            scratch.window.resize(len, 0);
-        }
+        let is_long = scratch.window.len() >= len;
+        let has_room = is_long || runs::resize(&mut scratch.window, left).is_ok();
         let window = scratch.window.get_mut(..len).unwrap_or_default();
-        let is_read = bulk.read_into::<cdf::Error>(span.offset(), window).is_ok();
+        let is_read = has_room && bulk.read_into::<cdf::Error>(span.offset(), window).is_ok();
         for (part, task, group) in pending.parts.drain(..) {
             let [start, end] = [part.offset(), part.end()]
                 .map(|at| usize::try_from(at.saturating_sub(span.offset())).unwrap_or(usize::MAX));

@@ -2,7 +2,6 @@
 
 use super::items::{Attribute, Dimension, Variable};
 use crate::subject::{Failed, read};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::ControlFlow::{Break, Continue};
@@ -16,6 +15,7 @@ use striae_core::source::{Fault, Miss, Window};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
+use zerocopy::FromZeros;
 
 /// The most bytes of a header.
 const MOST: u64 = 1 << 30;
@@ -182,7 +182,9 @@ impl Header {
         has_values: bool,
         judge: &mut dyn FnMut(Error) -> Result<(), Error>,
     ) -> Result<(Self, Option<Error>), Failed<S, Error>> {
-        let mut lengths = vec![0; ndims(held, order)?];
+        let need = ndims(held, order)?;
+        let lengths = u64::new_vec_zeroed(need);
+        let mut lengths = lengths.map_err(|_| DriveError::BufferTooSmall { need })?;
         let mut survey = match has_values {
             true => Survey::new(held.file_len, &mut lengths),
             false => Survey::of_header(held.file_len, &mut lengths),

@@ -144,6 +144,8 @@ impl OpenOptions {
             let read = || First::read(files.get(index)?.file(), self.checked);
             match read() {
                 Ok(mut first) => {
+                    // Only the blobs prove the number of records in HDF5.
+                    is_sure = first.subfile.is_some() || first.head.data.is_none();
                     if let Some(error) = first.wrong.take() {
                         is_sure = false;
                         lost.insert(number, Lost::new(number, Error::new(&path, error))?);
@@ -167,7 +169,8 @@ impl OpenOptions {
         };
         let container = head.container();
         let numrecs = match self.mends || !is_sure {
-            true => most_records(&names, container),
+            true if self.mends || container == Container::Cdf => most_records(&names, container),
+            true => sound_records(&names).unwrap_or_else(|| most_records(&names, container)),
             false => numrecs,
         };
         let nsubfiles = head.grammar.canonical.nsubfiles;
@@ -227,6 +230,15 @@ fn wrong_numrecs(head: &Head, file_len: u64) -> Option<cdf::Error> {
     let (field, offset) = (Header5::numrecs, Header5::numrecs.offset().into());
     let is_wrong = value > max && head.grammar.recsize > 0;
     is_wrong.then_some(cdf::Error::TooLarge { field, offset, value, max })
+}
+
+/// The number of records by the first subfile in HDF5 whose blobs prove it.
+fn sound_records(names: &Names) -> Option<u64> {
+    names.numbers().iter().find_map(|&number| {
+        let file = PosixFile::open(&names.path(number)).ok()?;
+        let head = Head::read(&file).ok().filter(|head| head.container() == Container::Hdf5)?;
+        Some(Subfile::examine(&file, &head, false, &mut Err).ok()?.numrecs)
+    })
 }
 
 /// The most records of which a subfile has values.

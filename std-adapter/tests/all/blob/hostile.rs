@@ -1,9 +1,9 @@
 //! Any bytes are read right or refused.
 
-use super::golden_dir;
 use super::made::Made;
-use super::threads;
+use super::{copied, golden_dir, threads};
 use striae::Error;
+use striae::blob::Set;
 use striae::cdf::whole;
 
 /// Reads all values of a set whose only subfile has these bytes.
@@ -67,5 +67,28 @@ fn a_wrong_byte_in_the_container_does_no_harm() {
         let mut bytes = bytes.clone();
         bytes[at] ^= 0x81;
         let _ = read(&bytes);
+    }
+}
+
+/// In HDF5 the blobs prove the number of records. A subfile that counts 2^62 of them is lost, and
+/// another subfile counts; without one, there are no more records than bytes.
+#[test]
+fn records_that_no_blob_has_are_not_made() {
+    let whole = Set::open(golden_dir().join("f8_n8_s3rr/blob_h1.h5")).unwrap();
+    let (_dir, copy) = copied(whole.path());
+    for (number, from) in whole.subfiles() {
+        let mut bytes = std::fs::read(&from).unwrap();
+        let at = bytes.windows(4).position(|bytes| bytes == b"CDF\x05").unwrap() + 4;
+        assert_eq!(bytes[at..at + 8], whole.header().numrecs().to_le_bytes());
+        bytes[at..at + 8].copy_from_slice(&(1_u64 << 62).to_le_bytes());
+        std::fs::write(copy.with_file_name(from.file_name().unwrap()), &bytes).unwrap();
+        let set = Set::open(&copy).unwrap();
+        if number < 2 {
+            assert_eq!(set.header().numrecs(), whole.header().numrecs(), "{number}");
+        } else {
+            assert!(set.header().numrecs() <= bytes.len() as u64);
+        }
+        assert!(set.blobs(number).unwrap().is_none());
+        assert!(set.lost().iter().any(|lost| lost.number == number));
     }
 }
