@@ -2,6 +2,7 @@
 
 use super::error::ErrorKind;
 use super::read::MOST_TASKS;
+use super::runs;
 use super::set::Set;
 use super::tasks::{Scratch, Task};
 use crate::each::for_each;
@@ -83,6 +84,8 @@ impl Convert {
             let path = publish.hidden(0);
             let at = |error| Error::new(&path, error);
             let file = PosixFile::create(&path, false).map_err(at)?;
+            let bytes = end_of(set);
+            file.preallocate_new(bytes).map_err(at)?;
             file.write_all_at(0, set.header().bytes()).map_err(at)?;
             let threads = self.output.nthreads();
             let most = set.options.memory().checked_div(threads.get()).unwrap_or(0).max(1 << 16);
@@ -98,7 +101,6 @@ impl Convert {
                     Ok(())
                 }
             })?;
-            let bytes = end_of(set);
             file.set_size(bytes).map_err(at)?;
             Ok(Converted { bytes })
         })
@@ -150,7 +152,7 @@ impl Image {
     ) -> Result<&'m [u8], Error> {
         let len = usize::try_from(self.span.len()).unwrap_or(usize::MAX);
         if memory.len() < len {
-            memory.resize(len, 0);
+            runs::resize(memory, self.span.len()).map_err(|error| set.error(error))?;
         }
         let bytes = memory.get_mut(..len).unwrap_or_default();
         let (mut plans, mut end) = (Vec::new(), 0_usize);

@@ -213,6 +213,26 @@ impl PosixFile {
         Ok(retry_on_intr(|| rustix::fs::fallocate(&self.fd, keep, offset, len))?)
     }
 
+    /// Reserves disk space for a new file of `len` bytes, if its file system can do so and is on a
+    /// disk: then writes need not look for room, and a full disk is an error before the first one.
+    ///
+    /// # Errors
+    /// The error of the operating system if there is no room.
+    pub(crate) fn preallocate_new(&self, len: u64) -> io::Result<()> {
+        const TMPFS: u64 = 0x0102_1994; // TMPFS_MAGIC in linux/magic.h
+        let kind = retry_on_intr(|| rustix::fs::fstatfs(&self.fd))?.f_type;
+        if len == 0 || u64::try_from(kind) == Ok(TMPFS) {
+            return Ok(()); // memory, which is found as fast without
+        }
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self.preallocate(0, len) {
+            Err(error) if matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull) => {
+                Err(error)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Cuts the file to `len` bytes, or extends it with a hole.
     ///
     /// # Errors
