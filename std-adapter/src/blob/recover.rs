@@ -176,10 +176,8 @@ fn lost_values(set: &Set, subfiles: &[Opened]) -> Result<Vec<LostValues>, Error>
     let mut all: Vec<LostValues> = Vec::new();
     for variable in set.header().variables() {
         let Some((index, known)) = set.decomposed(variable) else { continue };
-        let records = if known.is_record { set.header().numrecs() } else { 1 };
-        let first = all.len();
-        for record in 0..records {
-            let ranges = match known.decomposition {
+        let lost = |record| -> Result<Vec<Request>, Error> {
+            Ok(match known.decomposition {
                 None => {
                     let whole = (index, known.count, known.is_record, known.nc_type.size());
                     let left = subfiles.iter().map(|opened| left_of_whole(opened, whole, record));
@@ -191,27 +189,51 @@ fn lost_values(set: &Set, subfiles: &[Opened]) -> Result<Vec<LostValues>, Error>
                     let runs = &set.elements(decomposition)?.runs;
                     lost_runs(subfiles, runs.as_slice(), (index, decomposition, known), record)
                 }
-            };
-            if ranges.is_empty() {
-                continue;
-            }
-            let values = ranges.iter().fold(0_u64, |sum, one| sum.saturating_add(one.len));
-            let records = known.is_record.then(|| record..record.saturating_add(1));
-            let before = all.get_mut(first..).unwrap_or_default().last_mut();
-            let before = before.filter(|before| *before.ranges == *ranges);
-            match before.and_then(|before| Some((before.records.as_mut()?, &mut before.values))) {
-                Some((records, sum)) if records.end == record => {
-                    records.end = record.saturating_add(1);
-                    *sum = sum.saturating_add(values);
-                }
-                _ => {
-                    let (name, ranges) = (known.name.clone(), ranges.into());
-                    all.push(LostValues { name, records, values, ranges });
-                }
-            }
-        }
+            })
+        };
+        let numrecs = if known.is_record { set.header().numrecs() } else { 1 };
+        each_lost(numrecs, &lost, &mut |records, ranges| {
+            let one = ranges.iter().fold(0_u64, |sum, one| sum.saturating_add(one.len));
+            let values = one.saturating_mul(records.end.saturating_sub(records.start));
+            let records = known.is_record.then_some(records);
+            let (name, ranges) = (known.name.clone(), ranges.into());
+            all.push(LostValues { name, records, values, ranges });
+        })?;
     }
     Ok(all)
+}
+
+/// Passes the records that have lost the same values, and these, to `each`. What is lost of a
+/// record must be lost of all later ones, too: the values of a record come after those of the one
+/// before, and files are cut at the end. So `lost` is called a few times for each change, and not
+/// for each record.
+fn each_lost<E>(
+    numrecs: u64,
+    lost: &dyn Fn(u64) -> Result<Vec<Request>, E>,
+    each: &mut dyn FnMut(Range<u64>, Vec<Request>),
+) -> Result<(), E> {
+    let Some(last) = numrecs.checked_sub(1) else { return Ok(()) };
+    let (mut first, of_last) = (0, lost(last)?);
+    while first < numrecs {
+        let here = lost(first)?;
+        let (mut end, mut differs) = match here == of_last {
+            true => (numrecs, numrecs),
+            false => (first.saturating_add(1), last),
+        };
+        while end < differs {
+            let middle = end.midpoint(differs);
+            if lost(middle)? == here {
+                end = middle.saturating_add(1);
+            } else {
+                differs = middle;
+            }
+        }
+        if !here.is_empty() {
+            each(first..end, here);
+        }
+        first = end;
+    }
+    Ok(())
 }
 
 /// The elements of a variable in a record that are not in the files, or are not as sealed.
@@ -328,5 +350,65 @@ impl Recovery {
     /// See [`Convert::run`].
     pub fn write(&self, out: &Path, progress: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
         Convert::new().output(self.output).run(&self.set, out, progress).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions,
+        clippy::unwrap_used,
+        reason = "a test: a panic fails it"
+    )]
+
+    use super::each_lost;
+    use std::cell::Cell;
+    use std::convert::Infallible;
+    use striae_core::blob::map::Request;
+
+    /// The rows, and how many records were looked at.
+    fn rows(numrecs: u64, changes: &[u64]) -> (Vec<(u64, u64, u64)>, u64) {
+        let (mut rows, calls) = (Vec::new(), Cell::new(0));
+        let lost = |record| -> Result<_, Infallible> {
+            assert!(record < numrecs);
+            calls.set(calls.get() + 1);
+            let changed = changes.iter().filter(|&&change| change <= record);
+            Ok(changed.zip(0..).map(|(_, offset)| Request { offset, len: 1 }).collect())
+        };
+        let each = &mut |records: std::ops::Range<u64>, ranges: Vec<Request>| {
+            rows.push((records.start, records.end, ranges.len() as u64));
+        };
+        each_lost(numrecs, &lost, each).unwrap();
+        (rows, calls.get())
+    }
+
+    #[test]
+    fn lost_values_are_found_without_looking_at_each_record() {
+        assert_eq!(rows(0, &[]), (vec![], 0));
+        assert_eq!(rows(u64::MAX, &[]), (vec![], 2));
+        assert_eq!(rows(u64::MAX, &[0]), (vec![(0, u64::MAX, 1)], 2));
+        let (found, calls) = rows(1 << 40, &[5, 6, 1 << 33, (1 << 40) - 1]);
+        let last = (1 << 40) - 1;
+        assert_eq!(found, [(5, 6, 1), (6, 1 << 33, 2), (1 << 33, last, 3), (last, last + 1, 4)]);
+        assert!(calls < 4 * 64, "{calls}");
+    }
+
+    /// The rows are those of looking at each record.
+    #[test]
+    fn each_change_of_a_few_records_is_found() {
+        for numrecs in 0..7 {
+            for (first, second) in (0..8).flat_map(|first| (0..8).map(move |two| (first, two))) {
+                let count = |record| u64::from(first <= record) + u64::from(second <= record);
+                let mut expected: Vec<(u64, u64, u64)> = Vec::new();
+                for record in (0..numrecs).filter(|&record| count(record) > 0) {
+                    match expected.last_mut().filter(|row| row.2 == count(record)) {
+                        Some(row) => row.1 = record + 1,
+                        None => expected.push((record, record + 1, count(record))),
+                    }
+                }
+                assert_eq!(rows(numrecs, &[first, second]).0, expected, "{numrecs}");
+            }
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The widths of the variables in a process-centric blob.
 
+use super::container::{memory, room};
 use super::flaw::Flaw;
 use super::grammar::{Local, Variable};
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::blob::{Content, Fixed, Width};
+use striae_core::step::DriveError;
 
 /// The bytes of the variables before each variable in a blob, and those of all variables.
 #[derive(Debug)]
@@ -17,20 +18,23 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) fn new(
+    pub(super) fn new<E>(
         variables: &[Variable],
         locals: &[Local],
         numrecs: u64,
         stray: bool,
-    ) -> Result<Self, Flaw> {
+    ) -> Result<Self, DriveError<E, Flaw>> {
         let ndecompositions = locals.len();
-        let mut memory = vec![0; ndecompositions];
-        let mut width = Width::new(&mut memory);
+        let mut sums = memory(ndecompositions)?;
+        let mut width = Width::new(&mut sums);
         let (mut fixed, mut elements) = (Vec::new(), Vec::new());
+        // A header of a few MB may ask for more than there is.
+        let rows = variables.len().saturating_add(1);
+        room(&mut elements, rows.saturating_mul(ndecompositions))?;
         for variable in variables {
             fixed.push(width.fixed());
             elements.extend_from_slice(width.elements());
-            let size = || Flaw::Size { name: variable.name.clone() };
+            let size = || DriveError::Format(Flaw::Size { name: variable.name.clone() });
             let records = if variable.is_record { numrecs } else { 1 };
             let len = variable.nc_type.size().checked_mul(records).ok_or_else(size)?;
             let is_empty = |index: usize| locals.get(index).is_some_and(|local| local.nelems == 0);

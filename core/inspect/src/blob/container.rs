@@ -49,12 +49,23 @@ pub fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, F
     if !span.fits(store.size().map_err(DriveError::Store)?) {
         return Err(DriveError::Format(Flaw::Cut));
     }
-    let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(need).map_err(|_| DriveError::BufferTooSmall { need })?;
-    bytes.resize(need, 0);
+    let mut bytes = memory(usize::try_from(span.len()).unwrap_or(usize::MAX))?;
     read(store, span.offset(), &mut bytes)?;
     Ok(bytes)
+}
+
+/// Memory for values of which a file says how many there are.
+pub(super) fn memory<E, T: Clone + Default>(len: usize) -> Result<Vec<T>, DriveError<E, Flaw>> {
+    let mut memory = Vec::new();
+    room(&mut memory, len)?;
+    memory.resize(len, T::default());
+    Ok(memory)
+}
+
+/// Room for so many more values.
+pub(super) fn room<E, T>(memory: &mut Vec<T>, more: usize) -> Result<(), DriveError<E, Flaw>> {
+    let need = memory.len().saturating_add(more).saturating_mul(size_of::<T>());
+    memory.try_reserve(more).map_err(|_| DriveError::BufferTooSmall { need })
 }
 
 /// The header of a file, its end, its byte order, and the blobs of an HDF5 file.

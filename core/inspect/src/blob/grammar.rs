@@ -92,13 +92,15 @@ struct Dims {
     record: Option<usize>,
     nblobs: Option<usize>,
     by_name: BTreeMap<(u32, Part), usize>,
+    /// The largest number of a decomposition in `by_name`.
+    most: u32,
 }
 
 impl Dims {
     fn of(header: &Header, ndecompositions: u32) -> Result<(Self, Vec<Dimension>), Flaw> {
         let mut all = Vec::new();
         let (canonical, by_name) = (Vec::new(), BTreeMap::new());
-        let mut roles = Self { canonical, record: None, nblobs: None, by_name };
+        let mut roles = Self { canonical, record: None, nblobs: None, by_name, most: 0 };
         for (dimid, dim) in header.raw_dims().iter().enumerate() {
             let (name, length) = (header.text(dim.name), dim.length);
             let place = match Name::parse(name.as_bytes()) {
@@ -108,6 +110,7 @@ impl Dims {
                 }
                 Some(Name::Of { id, part }) if id.get() <= ndecompositions => {
                     roles.by_name.entry((id.get(), part)).or_insert(dimid);
+                    roles.most = roles.most.max(id.get());
                     None
                 }
                 _ => {
@@ -170,7 +173,13 @@ impl Grammar {
 
         let (roles, dims) = Dims::of(header, ndecompositions)?;
         let nblobs = roles.nblobs.ok_or(Flaw::NoDimension { name: Name::Nblobs })?;
-        let reading = Reading { header, roles: &roles, dims: &dims, has_places };
+        let mut maps = BTreeMap::new();
+        for found in header.variables() {
+            if let Some(Name::Of { id, part }) = Name::parse(found.name().as_bytes()) {
+                maps.entry((id.get(), part)).or_insert(found);
+            }
+        }
+        let reading = Reading { header, roles: &roles, maps, dims: &dims, has_places };
         let (nblobs, recsize) = (reading.length(usize_to_u64(nblobs)), reading.recsize()?);
         let (mut decompositions, mut locals) = (Vec::new(), Vec::new());
         for id in (1..=ndecompositions).filter_map(NonZeroU32::new) {
@@ -195,20 +204,17 @@ impl Grammar {
 struct Reading<'a> {
     header: &'a Header,
     roles: &'a Dims,
+    /// The variables of the decompositions by their names.
+    maps: BTreeMap<(u32, Part), cdf::Variable<'a>>,
     dims: &'a [Dimension],
     has_places: bool,
 }
 
-impl Reading<'_> {
-    fn ndecompositions(&self) -> u32 {
-        let ids = self.roles.by_name.keys().map(|&(id, _)| id);
-        ids.max().unwrap_or(0)
-    }
-
+impl<'a> Reading<'a> {
     /// Whether a variable describes a decomposition.
     fn is_map(&self, found: cdf::Variable<'_>) -> bool {
         match Name::parse(found.name().as_bytes()) {
-            Some(Name::Of { id, .. }) => id.get() <= self.ndecompositions(),
+            Some(Name::Of { id, .. }) => id.get() <= self.roles.most,
             _ => false,
         }
     }
@@ -257,11 +263,9 @@ impl Reading<'_> {
         let [nelems, max_nreqs] = names::EMPTY.map(|part| self.dim_of(id, part));
         let (nelems_dim, max_nreqs_dim) = (nelems?, max_nreqs?);
         let nblobs = self.roles.nblobs.unwrap_or(usize::MAX);
-        let find = |part| {
+        let find = |part| -> Result<(cdf::Variable<'a>, Placed), Flaw> {
             let name = Name::Of { id, part };
-            let is_it =
-                |found: &cdf::Variable<'_>| Name::parse(found.name().as_bytes()) == Some(name);
-            let found = self.header.variables().find(is_it).ok_or(Flaw::NoMap { name })?;
+            let found = self.maps.get(&(id.get(), part)).copied().ok_or(Flaw::NoMap { name })?;
             let stored = Part::stored(part).ok_or(Flaw::NoMap { name })?;
             let dims = match stored.per_request {
                 true => vec![nblobs, max_nreqs_dim],

@@ -1,5 +1,6 @@
 //! [`Sealed`]: the seal of a subfile, and the blobs that were compared with it.
 
+use super::container::{memory, room};
 use super::flaw::Flaw;
 use super::grammar::Canonical;
 use super::subfile::{Head, Subfile};
@@ -24,9 +25,9 @@ pub struct Sealed {
     seal: Seal,
     /// The copy that a writer replaces first.
     next: usize,
-    table: Box<[u8]>,
+    table: Vec<u8>,
     /// What is known of each row.
-    known: Box<[Known]>,
+    known: Vec<Known>,
 }
 
 /// What is known of a row of the table.
@@ -164,9 +165,11 @@ impl Sealed {
         let Some(seal) = seal else { return Ok(None) };
         let span = seal.place().table;
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX); // it was read before
-        let mut table = vec![0; len].into_boxed_slice();
+        let mut table = memory(len)?;
         read(store, span.offset(), &mut table)?;
-        let known = table.chunks(4).map(|_| Known::default()).collect();
+        let (rows, mut known) = (len / 4, Vec::new());
+        room(&mut known, rows)?;
+        known.resize_with(rows, Known::default);
         Ok(Some(Self { seal, next: found.next(numrecs), table, known }))
     }
 
@@ -185,7 +188,7 @@ impl Sealed {
     /// The table of its checksums, 4 bytes each.
     #[must_use]
     pub const fn table(&self) -> &[u8] {
-        &self.table
+        self.table.as_slice()
     }
 
     /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.

@@ -3,7 +3,7 @@
 pub use super::container::{Container, HDF5_MAGIC, bytes_of, container, is_blob};
 
 use super::before::Before;
-use super::container::parts;
+use super::container::{memory, parts};
 use super::definition::Definition;
 use super::flaw::Flaw;
 use super::grammar::{Canonical, Grammar, Local};
@@ -39,20 +39,11 @@ enum Places {
     /// For each canonical variable the offset of its values.
     Variables { begins: Box<[u64]>, recsize: u64, requests: Box<[Requests]> },
     /// For each blob its offset. The widths of the variables before each variable follow.
-    Processes { starts: Box<[u64]>, order: ByteOrder, before: Before, is_stray: bool },
-}
-
-/// Memory for values of which a subfile says how many there are.
-fn memory<E, T: Clone + Default>(len: usize) -> Result<Box<[T]>, DriveError<E, Flaw>> {
-    let mut memory = Vec::new();
-    let need = len.saturating_mul(size_of::<T>());
-    memory.try_reserve_exact(len).map_err(|_| DriveError::BufferTooSmall { need })?;
-    memory.resize(len, T::default());
-    Ok(memory.into())
+    Processes { starts: Vec<u64>, order: ByteOrder, before: Before, is_stray: bool },
 }
 
 /// The starts of blobs, the shares of each blob, and the number of blobs that were found.
-type Walked = (Box<[u64]>, Box<[Share]>, usize);
+type Walked = (Vec<u64>, Vec<Share>, usize);
 
 /// What to do with an error of the tables: the first one ends the reading, or it goes on with the
 /// value that the other tables prove.
@@ -106,7 +97,7 @@ pub struct Subfile {
     pub found: usize,
     ndecompositions: usize,
     /// For each blob, for each decomposition.
-    shares: Box<[Share]>,
+    shares: Vec<Share>,
     places: Places,
 }
 
@@ -255,7 +246,7 @@ impl Subfile {
         for (index, local) in locals.iter().enumerate() {
             let tables = Tables::read(store, local)?;
             let own = shares.iter_mut().skip(index).step_by(ndecompositions);
-            tables.shares(index, local, own, judge).map_err(format)?;
+            tables.shares(index, local, own, &mut *judge).map_err(format)?;
         }
         let requests = locals.iter().map(|local| {
             let [.., offsets, lengths] = local.variables;
@@ -291,8 +282,7 @@ impl Subfile {
         let may_stray = locals.iter().any(|local| local.nelems == 0);
         let strays = [false, true].into_iter().take(if may_stray { 2 } else { 1 });
         let of = |is_stray, judge: Judge<'_>| {
-            let before = Before::new(&canonical.variables, locals, numrecs, is_stray)
-                .map_err(DriveError::Format)?;
+            let before = Before::new(&canonical.variables, locals, numrecs, is_stray)?;
             let (starts, shares, found) =
                 walk(store, (order, data, nblobs), &before, locals, judge)?;
             let places = Places::Processes { starts, order, before, is_stray };

@@ -1,6 +1,6 @@
 //! The numbers of blobs in a variable-centric subfile.
 
-use super::container::bytes_of;
+use super::container::{bytes_of, room};
 use super::flaw::Flaw;
 use super::grammar::{Local, numbers};
 use super::subfile::Judge;
@@ -37,22 +37,20 @@ impl Tables {
                 })));
             }
             let bytes = bytes_of(store, span)?;
+            room(table, bytes.len() / 4)?; // as many or more
             let of = |value: Result<u64, i64>| value.map_or_else(|value| value, u64::cast_signed);
             table.extend(numbers(&bytes, placed.nc_type, ByteOrder::Big).map(of));
         }
         Ok(tables)
     }
 
-    /// The numbers of elements that follow from `blob_start`, if it is in order.
-    fn counts_by_starts(&self, nelems: u64) -> Option<Vec<u64>> {
+    /// The numbers of elements that follow from `blob_start`; `None` where it is out of order.
+    fn counts_by_starts(&self, nelems: u64) -> impl Iterator<Item = Option<u64>> {
         let [_, starts, _] = &self.0;
-        let starts = starts.iter().map(|&start| u64::try_from(start).ok());
-        let mut starts: Vec<_> = starts.collect::<Option<_>>()?;
-        starts.push(nelems);
-        let is_first = starts.first() == Some(&0);
-        let mut pairs = starts.iter().zip(starts.iter().skip(1));
-        let counts = pairs.by_ref().map(|(start, next)| next.checked_sub(*start));
-        counts.collect::<Option<_>>().filter(|_| is_first)
+        let ends = starts.iter().skip(1).map(|&start| u64::try_from(start).ok());
+        let ends = ends.chain([Some(nelems)]);
+        let pairs = starts.iter().map(|&start| u64::try_from(start).ok()).zip(ends);
+        pairs.map(|(start, end)| end?.checked_sub(start?))
     }
 
     /// The shares of the blobs, which are stored to `into`. The tables say each number twice: if
@@ -70,48 +68,42 @@ impl Tables {
         let sum = counts
             .iter()
             .try_fold(0_u64, |sum, &count| sum.checked_add(u64::try_from(count).ok()?));
-        let proven = match sum == Some(local.nelems) {
-            true => None,
-            false => self.counts_by_starts(local.nelems),
-        };
-        let mut check = |part, blob, value: i64, max| match u64::try_from(value) {
-            Err(_) => judge(Error::Negative { id, part, blob, value }).map(|()| 0),
-            Ok(value) if value > max => {
-                judge(Error::TooLarge { id, part, blob, value, max }).map(|()| 0)
-            }
-            Ok(value) => Ok(value),
-        };
-        let [nreqs_part, start_part, count_part] = TABLES;
-        let (mut start, mut errors) = (0_u64, Vec::new());
-        let rows = nreqs.iter().zip(starts).zip(counts);
-        for (blob, (share, ((&nreqs, &begin), &count))) in (0..).zip(into.zip(rows)) {
-            let nreqs = check(nreqs_part, blob, nreqs, local.max_nreqs)?;
-            let left = local.nelems.saturating_sub(start);
-            let place = usize::try_from(blob).unwrap_or(usize::MAX);
-            let count = match proven.as_ref().and_then(|proven| proven.get(place)) {
-                None => check(count_part, blob, count, left)?,
-                Some(&expected) => {
-                    if u64::try_from(count) != Ok(expected) {
-                        errors.push((count_part, blob, count, expected));
-                    }
-                    expected
+        let is_proven = sum != Some(local.nelems)
+            && starts.first() == Some(&0)
+            && self.counts_by_starts(local.nelems).all(|count| count.is_some());
+        let by_starts = self.counts_by_starts(local.nelems);
+        let mut start = 0_u64;
+        let rows = nreqs.iter().zip(starts).zip(counts.iter().zip(by_starts));
+        for (blob, (share, ((&nreqs, &begin), (&stored, by_starts)))) in (0..).zip(into.zip(rows)) {
+            let mut check = |part, value: i64, max| match u64::try_from(value) {
+                Err(_) => judge(Error::Negative { id, part, blob, value }).map(|()| 0),
+                Ok(value) if value > max => {
+                    judge(Error::TooLarge { id, part, blob, value, max }).map(|()| 0)
                 }
+                Ok(value) => Ok(value),
             };
-            let mut count = count;
-            if u64::try_from(begin) != Ok(start) {
-                errors.push((start_part, blob, begin, start));
-                if proven.is_none() && sum != Some(local.nelems) {
-                    count = 0; // neither number is proven
-                }
+            let [nreqs_part, start_part, count_part] = TABLES;
+            let nreqs = check(nreqs_part, nreqs, local.max_nreqs)?;
+            let left = local.nelems.saturating_sub(start);
+            let proven = by_starts.filter(|_| is_proven);
+            let mut count = match proven {
+                None => check(count_part, stored, left)?,
+                Some(count) => count,
+            };
+            let mut differs = |part, value, expected| match u64::try_from(value) {
+                Ok(value) if value == expected => Ok(()),
+                Ok(value) => judge(Error::Differs { id, part, blob, value, expected }),
+                Err(_) => judge(Error::Negative { id, part, blob, value }),
+            };
+            if proven.is_some() {
+                differs(count_part, stored, count)?;
+            }
+            differs(start_part, begin, start)?;
+            if u64::try_from(begin) != Ok(start) && !is_proven && sum != Some(local.nelems) {
+                count = 0; // neither number is proven
             }
             *share = Share { nreqs, start, count };
             start = start.saturating_add(count);
-        }
-        for (part, blob, value, expected) in errors {
-            judge(match u64::try_from(value) {
-                Ok(value) => Error::Differs { id, part, blob, value, expected },
-                Err(_) => Error::Negative { id, part, blob, value },
-            })?;
         }
         match start == local.nelems {
             true => Ok(()),

@@ -344,10 +344,10 @@ mod tests {
             cuts in prop::collection::vec(1..40_usize, 1..30),
         ) {
             let given = Values::from(values.as_slice());
-            for (order, bytes) in [
-                (ByteOrder::Big, values.iter().flat_map(|value| value.to_be_bytes()).collect::<Vec<_>>()),
-                (ByteOrder::Little, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
-            ] {
+            let big = values.iter().flat_map(|value| value.to_be_bytes());
+            let little = values.iter().flat_map(|value| value.to_le_bytes());
+            let (big, little) = (big.collect::<Vec<_>>(), little.collect());
+            for (order, bytes) in [(ByteOrder::Big, big), (ByteOrder::Little, little)] {
                 let (mut stored, mut from) = (vec![0; bytes.len()], 0);
                 for cut in cuts.iter().copied().cycle() {
                     let end = bytes.len().min(from + cut);

@@ -3,6 +3,7 @@
 //!
 //! `STRIAE_BLOB_SETS` may name a folder of more sets, as `tests/golden/blob` has them.
 
+mod bounded;
 mod golden;
 mod hostile;
 mod lost;

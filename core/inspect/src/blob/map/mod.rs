@@ -431,6 +431,8 @@ fn push_requests<S: ReadAt>(
 /// The integers in a span of the file, which is in the file.
 fn column<S: ReadAt>(store: &S, span: Span) -> Result<Vec<i32>, Failed<S, Error>> {
     let mut column = Vec::new();
+    let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
+    column.try_reserve_exact(need / 4).map_err(|_| DriveError::BufferTooSmall { need })?;
     read_windows(store, span, WINDOW, &mut Vec::new(), |_, bytes| {
         column.extend(values(bytes));
         Ok(true)

@@ -19,16 +19,17 @@ struct Copied {
 }
 
 impl<F: Files + ?Sized> Check<'_, F> {
-    /// Compares the copies of each variable with that in the first subfile, which counts.
+    /// Compares the copies of each variable with that in the first subfile, which counts. Those in
+    /// damaged netCDF files are not compared: the number of records may be any number there.
     pub(super) fn each_copy(&self, set: &Known, report: &mut Report<'_>) {
         let variables = &set.grammar.canonical.variables;
         let is_whole = |(_, variable): &(u64, &Variable)| variable.decomposition.is_none();
         let whole: Vec<_> = (0..).zip(variables).filter(is_whole).collect();
         let mut first: Option<Vec<Option<Copied>>> = None;
-        if self.members.len() < 2 {
+        if self.members.len() < 2 || self.members.iter().take(1).any(|first| first.is_damaged) {
             return;
         }
-        for member in &self.members {
+        for member in self.members.iter().filter(|member| !member.is_damaged) {
             let mut own = Vec::new();
             let done = self.copies(member, &whole, &mut own);
             self.ended(done, report);

@@ -30,6 +30,7 @@ use crate::finding::{Coverage, Severity};
 use crate::report::{Counts, Report as Findings};
 use crate::subject::{Failed, Files};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -143,6 +144,8 @@ struct Member {
     subfile: Subfile,
     /// `Dk.max_nreqs` of each decomposition.
     max_nreqs: Vec<u64>,
+    /// Whether the netCDF file is damaged: its number of records may be any number.
+    is_damaged: bool,
 }
 
 struct Check<'a, F: ?Sized> {
@@ -192,9 +195,10 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let each = &mut |what| report.add(SetFinding::Cdf(what));
             cdf::verify(&store, each).map_err(DriveError::Store)?;
         }
+        let is_damaged = report.summary.damage > before;
         let head = match Head::read(&store) {
             // It was reported.
-            Err(DriveError::Format(Flaw::Cdf(_))) if report.summary.damage > before => {
+            Err(DriveError::Format(Flaw::Cdf(_))) if is_damaged => {
                 return Ok(());
             }
             head => head?,
@@ -239,7 +243,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::LostBlobs { first, count: lost }.into());
         }
         let checked = Self::seal(&store, &subfile, set, report);
-        self.members.push(Member { number, subfile, max_nreqs });
+        self.members.push(Member { number, subfile, max_nreqs, is_damaged });
         checked
     }
 
@@ -327,7 +331,12 @@ fn attributes_of(definition: &Definition<'_>) -> Vec<Vec<Attribute>> {
     definition.lists().map(own).collect()
 }
 
-fn compare_attributes(of: &str, known: &[Attribute], own: &[Attribute], report: &mut Report<'_>) {
+fn compare_attributes<'a>(
+    of: &str,
+    known: &'a [Attribute],
+    own: &'a [Attribute],
+    report: &mut Report<'_>,
+) {
     if known == own {
         return;
     }
@@ -335,11 +344,11 @@ fn compare_attributes(of: &str, known: &[Attribute], own: &[Attribute], report: 
         let name: Box<str> = format!("{of}:{}", attribute.name).into();
         report.add(FindingKind::Attribute { name }.into());
     };
-    for attribute in known.iter().filter(|attribute| !own.contains(attribute)) {
-        differs(attribute);
-    }
-    let is_new = |attribute: &&Attribute| known.iter().all(|other| other.name != attribute.name);
-    own.iter().filter(is_new).for_each(differs);
+    let pair = |one: &'a Attribute| (&*one.name, one);
+    let by_name = [known, own].map(|all| all.iter().map(pair).collect::<BTreeMap<_, _>>());
+    let [known_names, own_names] = by_name;
+    known.iter().filter(|one| own_names.get(&*one.name) != Some(one)).for_each(&mut differs);
+    own.iter().filter(|one| !known_names.contains_key(&*one.name)).for_each(differs);
 }
 
 /// The requests of a blob of a subfile.

@@ -1,16 +1,21 @@
 //! Checks the elements of blobs.
 
 use super::{BlobList, BlobLists, Check, Failure, Known, Member, Report};
+use crate::blob::container::{memory, room};
 use crate::blob::finding::{FindingKind, Of, request_of};
 use crate::blob::grammar::numbers;
 use crate::subject::{Files, read};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use striae_core::blob::find::{Place, Run};
 use striae_core::blob::map::{Fault, Faults, Grid, Request};
 use striae_core::blob::{Error, Part};
+use striae_core::cdf::Type;
+use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+
+/// The bytes of numbers of this type.
+type Column = (Vec<u8>, Type);
 
 /// A decomposition of the set.
 #[derive(Clone, Copy)]
@@ -36,10 +41,14 @@ impl<F: Files + ?Sized> Check<'_, F> {
     pub(super) fn each_request(&self, set: &Known, report: &mut Report<'_>) -> BlobLists {
         let mut lists = BlobLists::new();
         if self.options.map.is_some() {
-            for member in &self.members {
-                let blobs = (0..).zip(0..member.subfile.found);
-                lists.extend(blobs.map(|(blob, _)| (member.number, blob, Vec::new())));
+            let blobs = self.members.iter().flat_map(|Member { number, subfile, .. }| {
+                (0..).zip(0..subfile.found).map(|(blob, _)| (*number, blob, Vec::new()))
+            });
+            let done = room(&mut lists, blobs.clone().count());
+            if done.is_ok() {
+                lists.extend(blobs);
             }
+            self.ended(done, report);
         }
         let canonical = &set.grammar.canonical;
         for (index, decomposition) in canonical.decompositions.iter().enumerate() {
@@ -80,12 +89,17 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let (mut unsorted, mut crossing, mut most) = (Tally::default(), Tally::default(), 0);
         for (blob, number) in (0..).zip(0..member.subfile.found) {
             let before = runs.len();
-            let Some((offsets, lengths)) = self.columns(&store, member, number, own)? else {
+            let Some(columns) = Self::columns(&store, member, number, own)? else {
                 continue;
             };
-            most = most.max(usize_to_u64(offsets.len()));
+            let [offsets, lengths] = columns
+                .each_ref()
+                .map(|(bytes, nc_type)| numbers(bytes, *nc_type, member.subfile.order()));
+            let nreqs = member.subfile.share(blob, own.index).nreqs;
+            most = most.max(nreqs);
+            room(runs, usize::try_from(nreqs).unwrap_or(usize::MAX))?;
             let mut last = None;
-            for (position, (offset, len)) in (0..).zip(offsets.into_iter().zip(lengths)) {
+            for (position, (offset, len)) in (0..).zip(offsets.zip(lengths)) {
                 let request = match pair(own.id, blob, offset, len) {
                     Ok(request) => request,
                     Err(error) => {
@@ -115,7 +129,10 @@ impl<F: Files + ?Sized> Check<'_, F> {
                 report.add(FindingKind::Tables(error).into());
             }
             if let Some((.., lists)) = lists.get_mut(number) {
-                lists.push(found.iter().map(request_of).collect());
+                let mut list = Vec::new();
+                room(&mut list, found.len())?;
+                list.extend(found.iter().map(request_of));
+                lists.push(list);
             }
         }
         if let Some((of, count)) = unsorted.0 {
@@ -133,26 +150,25 @@ impl<F: Files + ?Sized> Check<'_, F> {
 
     /// The offsets and lengths of a blob's requests; `None` if they are not in the file, which is
     /// reported elsewhere.
-    #[allow(clippy::type_complexity, reason = "numbers, or negative ones")]
     fn columns(
-        &self,
         store: &F::Subject,
         member: &Member,
         blob: usize,
         own: Decomposition,
-    ) -> Result<Option<(Vec<Result<u64, i64>>, Vec<Result<u64, i64>>)>, Failure<F>> {
+    ) -> Result<Option<[Column; 2]>, Failure<F>> {
         let Some(spans) = member.subfile.requests(blob, own.index) else { return Ok(None) };
-        let mut columns = [Vec::new(), Vec::new()];
-        for ((span, nc_type), column) in spans.into_iter().zip(&mut columns) {
-            if !span.fits(member.subfile.file_len) {
-                return Ok(None);
-            }
-            let mut bytes = vec![0; usize::try_from(span.len()).unwrap_or(usize::MAX)];
-            read(store, span.offset(), &mut bytes)?;
-            *column = numbers(&bytes, nc_type, member.subfile.order()).collect();
+        if spans.iter().any(|(span, _)| !span.fits(member.subfile.file_len)) {
+            return Ok(None);
         }
-        let [offsets, lengths] = columns;
-        Ok(Some((offsets, lengths)))
+        let bytes = |(span, nc_type): (Span, Type)| -> Result<_, Failure<F>> {
+            let mut bytes = memory(usize::try_from(span.len()).unwrap_or(usize::MAX))?;
+            if !span.is_empty() {
+                read(store, span.offset(), &mut bytes)?;
+            }
+            Ok((bytes, nc_type))
+        };
+        let [offsets, lengths] = spans.map(bytes);
+        Ok(Some([offsets?, lengths?]))
     }
 
     /// Reports elements outside of the array, in several blobs, and in none.
