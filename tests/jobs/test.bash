@@ -1,3 +1,3 @@
-# Tests and examples in documentation of core, striae and striae-tests.
+# Tests and examples in documentation of all packages of the workspace.
 
-must_run=golden:: rust_tests cargo test
+must_run=golden:: rust_tests cargo test --workspace
