@@ -2,7 +2,6 @@
 
 pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 
-use crate::blob::ErrorKind as BlobError;
 use crate::error::{Error, ErrorKind};
 use crate::format::Format;
 use crate::posix::PosixFile;
@@ -16,10 +15,10 @@ use striae_core::gsd::Error as GsdError;
 use striae_core::sion::{Error as SionError, Meta1};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use striae_inspect::blob::subfile::{Container, container};
+use striae_inspect::blob::Flaw;
 use striae_inspect::map::Map;
 use striae_inspect::subject::read;
-use striae_inspect::{cdf, ffrecord, gsd, sion};
+use striae_inspect::{blob, cdf, ffrecord, gsd, sion};
 
 /// The size of pictures.
 #[derive(Debug, Clone, Copy)]
@@ -61,8 +60,7 @@ impl Size {
 /// Makes a picture of one file of this format.
 ///
 /// # Errors
-/// An error in the header; [`NoPicture`](crate::blob::ErrorKind::NoPicture) for a subfile in HDF5;
-/// an error of the operating system. Other damage is shown in the picture.
+/// An error in the header; an error of the operating system. Other damage is shown in the picture.
 pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error> {
     let store = open(path)?;
     let file_len = store.size().map_err(|error| Error::new(path, error))?;
@@ -118,16 +116,12 @@ fn draw(
     format: Format,
     cells: (NonZeroU64, NonZeroU64),
 ) -> Result<Picture, Error> {
-    let hdf5 = |container| matches!(container, Ok(Container::Hdf5));
-    if format == Format::Blob && hdf5(container(store)) {
-        return Err(Error::new(path, BlobError::NoPicture));
-    }
     let picture = match format {
         Format::Sion => picture::<SionError>(path, sion::map(store), cells),
         Format::Gsd => picture::<GsdError>(path, gsd::map(store), cells),
         Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
-        // The sections of a subfile in CDF-5 are those of any such file.
-        Format::Cdf | Format::Blob => picture::<CdfError>(path, cdf::map(store), cells),
+        Format::Cdf => picture::<CdfError>(path, cdf::map(store), cells),
+        Format::Blob => picture::<Flaw>(path, blob::map(store), cells),
     };
     picture.map_err(|error| Error::new(path, error))
 }
@@ -138,12 +132,12 @@ fn picture<F>(
     (columns, cell_len): (NonZeroU64, NonZeroU64),
 ) -> Result<Picture, ErrorKind>
 where
-    F: Copy + std::fmt::Display,
+    F: Clone + std::fmt::Display,
     ErrorKind: From<F>,
 {
     let mut map = map?;
     let cells = map.cells(cell_len)?;
-    let damage = map.damage().map(|&error| Error::new(path, error));
+    let damage = map.damage().map(|error| Error::new(path, error.clone()));
     let (file_len, owner, parts) = (map.file_len(), map.owner(), map.parts().to_vec());
     Ok(Picture { path: path.to_owned(), file_len, owner, parts, cells, columns, damage })
 }

@@ -19,8 +19,6 @@ pub enum ErrorKind {
     NoNumber,
     /// No subfile of the set can be read.
     NoSubfile,
-    /// No picture is drawn of a subfile in HDF5.
-    NoPicture,
     /// The text is no value of the type of a variable.
     Value {
         /// The name of the variable.
@@ -40,7 +38,7 @@ impl ErrorKind {
     pub const fn blames_caller(&self) -> bool {
         match self {
             Self::Subfile(flaw) => flaw.blames_caller(),
-            Self::NoPicture | Self::Value { .. } | Self::Build(_) => true,
+            Self::Value { .. } | Self::Build(_) => true,
             _ => false,
         }
     }
@@ -64,9 +62,6 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::NoSubfile => f.write_str("no subfile of the set can be read"),
             Self::Build(error) => error.fmt(f),
-            Self::NoPicture => {
-                f.write_str("no picture is drawn of a blob file in HDF5, only of one in CDF-5")
-            }
             Self::Value { name, text, nc_type } => {
                 let (name, text) = (Shown::new(name.as_bytes()), Shown::new(&**text));
                 write!(f, "variable {name}: \"{text}\" is no value of its type, {nc_type}")

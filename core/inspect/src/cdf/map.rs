@@ -30,7 +30,7 @@ struct Values {
 }
 
 /// The variables in the order of their places.
-struct Variables {
+pub(crate) struct Variables {
     fixed: Vec<Values>,
     record: Vec<Values>,
     recsize: u64,
@@ -39,7 +39,7 @@ struct Variables {
 }
 
 impl Variables {
-    fn new(header: &Header) -> Self {
+    pub(crate) fn new(header: &Header) -> Self {
         let of = |is_record| {
             let variables = header.variables().filter(|one| one.is_record() == is_record);
             let values =
@@ -76,8 +76,8 @@ fn among(values: &[Values], offset: u64, skip: u64, end: u64) -> Region {
     }
 }
 
-impl<S: Subject> Body<S, Error> for Variables {
-    fn at(&mut self, _: &S, offset: u64) -> Result<Region, Failed<S, Error>> {
+impl<S: Subject, F> Body<S, F> for Variables {
+    fn at(&mut self, _: &S, offset: u64) -> Result<Region, Failed<S, F>> {
         let start = self.record.first().map_or(u64::MAX, |first| first.span.offset());
         if offset < start {
             return Ok(among(&self.fixed, offset, 0, start));

@@ -24,6 +24,8 @@ pub(crate) use dump::each_line;
 pub use finding::{FindingKind, error_facts};
 pub use header::Header;
 pub use items::{Attribute, Dimension, Variable};
+#[cfg(feature = "blob")]
+pub(crate) use map::Variables;
 pub use map::map;
 pub use values::{Element, OwnedValues};
 pub use verify::{Summary, verify};

@@ -261,6 +261,21 @@ fn any_bytes_have_a_map_or_an_error() {
         let store = &bytes[..];
         let _ = striae_inspect::ffrecord::map(&store).map(|mut map| check(&mut map));
     }
+    for (_, bytes) in netcdf_files() {
+        let store = &bytes[..];
+        let maps = [
+            striae_inspect::cdf::map(&store).map(|mut map| check(&mut map)).is_ok(),
+            striae_inspect::blob::map(&store).map(|mut map| check(&mut map)).is_ok(),
+        ];
+        assert_ne!(maps, [false; 2]);
+    }
+}
+
+/// netCDF files, and subfiles in both containers.
+fn netcdf_files() -> Vec<(PathBuf, Vec<u8>)> {
+    let folders = ["cdf", "blob/f8_n10_s2", "blob/f4_n4_s1", "blob/f5h_n5_s1"];
+    let all = folders.iter().flat_map(|folder| files(&format!("tests/golden/{folder}")));
+    all.collect()
 }
 
 /// Which of the formats has a map of these bytes.
@@ -270,22 +285,29 @@ fn check_any(bytes: &[u8]) {
     let _ = striae_inspect::gsd::map(&bytes).map(|mut map| map.cells(NonZeroU64::new(16).unwrap()));
     let _ = striae_inspect::ffrecord::map(&bytes)
         .map(|mut map| map.cells(NonZeroU64::new(16).unwrap()));
+    let _ = striae_inspect::cdf::map(&bytes).map(|mut map| map.cells(NonZeroU64::new(16).unwrap()));
+    let _ =
+        striae_inspect::blob::map(&bytes).map(|mut map| map.cells(NonZeroU64::new(16).unwrap()));
 }
 
 #[test]
 fn a_changed_byte_or_a_cut_panics_nowhere() {
-    for folder in ["sion_open", "gsd_open", "ffrecord_open"] {
-        for (_, mut bytes) in files(&format!("fuzz/seeds/{folder}")) {
-            bytes.truncate(1 << 13);
-            for at in (0..bytes.len()).step_by(101) {
-                let old = bytes[at];
-                for new in [0, 1, 0x7f, 0xff] {
-                    bytes[at] = new;
-                    check_any(&bytes);
-                }
-                bytes[at] = old;
-                check_any(&bytes[..at]);
+    let seeds = ["sion_open", "gsd_open", "ffrecord_open"];
+    let seeds = seeds.iter().flat_map(|folder| files(&format!("fuzz/seeds/{folder}")));
+    let small = seeds.map(|(_, mut bytes)| {
+        bytes.truncate(1 << 13);
+        (bytes, 101)
+    });
+    let netcdf = netcdf_files().into_iter().map(|(_, bytes)| (bytes, 1009));
+    for (mut bytes, step) in small.chain(netcdf) {
+        for at in (0..bytes.len()).step_by(step) {
+            let old = bytes[at];
+            for new in [0, 1, 0x7f, 0xff] {
+                bytes[at] = new;
+                check_any(&bytes);
             }
+            bytes[at] = old;
+            check_any(&bytes[..at]);
         }
     }
 }

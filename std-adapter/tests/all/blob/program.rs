@@ -7,6 +7,7 @@ use crate::run::{output, refused, striae};
 use serde_json::{Value, json};
 use std::path::Path;
 use striae::blob::Set;
+use striae::cdf::File;
 
 #[test]
 fn cat_writes_the_canonical_values() {
@@ -270,11 +271,55 @@ fn pack_refuses_what_is_not_the_file_that_an_option_or_the_verb_takes() {
     refused(&["pack", "--format", "blob", "--map", &map, &out, &canonical], 2, says);
 }
 
+/// The bytes of a kind in the picture of a file.
+fn bytes_of_kind(file: &Value, kind: &str) -> u64 {
+    let kinds = file["kinds"].as_array().unwrap();
+    let bytes = kinds.iter().find(|one| one["kind"] == kind).map(|one| one["bytes"].as_u64());
+    bytes.map_or(0, Option::unwrap)
+}
+
+/// The tables of a blob are as long as its numbers of requests say, which the CDF-5 subfile of the
+/// same ranks has, too.
 #[test]
-fn no_picture_is_drawn_of_a_subfile_in_hdf5() {
-    for name in ["f4_n4_s1/blob_h1.h5", "f4_n4_s1/blob_h1.h5.0000"] {
-        let path = golden_dir().join(name);
-        refused(&["map", path.to_str().unwrap()], 2, "no picture is drawn of a blob file in HDF5");
+fn map_shows_the_tables_and_values_of_hdf5_blobs() {
+    let folder = golden_dir().join("f8_n10_s2");
+    let shown = output(&["map", "--json", folder.join("blob_h1.h5").to_str().unwrap()]);
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    let files = shown["files"].as_array().unwrap();
+    assert_eq!(files.len(), 2);
+    for (number, file) in files.iter().enumerate() {
+        let cdf = File::open(folder.join(format!("blob_h1.nc.{number:04}"))).unwrap();
+        let tables: u64 = (1..=3)
+            .flat_map(|id| {
+                let nreqs = cdf.variable(&format!("D{id}.nreqs")).unwrap();
+                cdf.read::<i32>(nreqs).unwrap()
+            })
+            .map(|nreqs| 4 + 8 + 8 + 2 * 4 * u64::try_from(nreqs).unwrap())
+            .sum();
+        assert_eq!(bytes_of_kind(file, "index"), tables);
+        let [front, header] = [0, 1].map(|table| file["tables"][table]["bytes"].as_u64().unwrap());
+        assert_eq!(bytes_of_kind(file, "header"), front + header);
+        let data = file["bytes"].as_u64().unwrap() - front - header - tables;
+        assert_eq!((&file["owner"], bytes_of_kind(file, "data")), (&json!("blob"), data));
+    }
+}
+
+#[test]
+fn map_shows_the_seals_of_both_containers() {
+    for ending in ["nc", "h5"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = sealed(dir.path(), ending);
+        let shown = output(&["map", "--json", path.to_str().unwrap()]);
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        for file in shown["files"].as_array().unwrap() {
+            let tables = file["tables"].as_array().unwrap();
+            let names: Vec<_> = tables.iter().map(|one| one["name"].as_str().unwrap()).collect();
+            let seals = ["seal", "seal table", "seal table", "seal"];
+            assert!(names.ends_with(&seals), "{names:?}");
+            let seals = &tables[tables.len() - 4..];
+            let bytes = seals.iter().map(|one| one["bytes"].as_u64().unwrap());
+            assert_eq!(bytes_of_kind(file, "checksums"), bytes.sum::<u64>());
+        }
     }
 }
 
