@@ -67,7 +67,7 @@ impl Subfile {
         if !checked {
             return Ok(Self { inner, sealed: None, mends: false });
         }
-        let sealed = match Sealed::read(file, head, inner.numrecs) {
+        let sealed = match Sealed::read_live(file, head, inner.numrecs) {
             Err(DriveError::Format(Flaw::Format(error))) => {
                 judge(error).map_err(Flaw::Format)?;
                 None

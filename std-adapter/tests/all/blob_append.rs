@@ -32,7 +32,7 @@ fn some_records(canonical: &Path, first: u64, count: u64, to: &Path) -> PathBuf 
 }
 
 /// The golden sets with more than one record.
-fn sets() -> Vec<Golden> {
+pub(super) fn sets() -> Vec<Golden> {
     let has_several = |set: &Golden| File::open(set.canonical()).unwrap().numrecs() > 1;
     let sets: Vec<_> = Golden::all().into_iter().filter(has_several).collect();
     assert!(sets.iter().any(|set| set.nsubfiles > 1));
@@ -45,12 +45,12 @@ fn pack(set: &Golden, container: Container, sealed: bool, canonical: &Path, out:
     pack.run(canonical, &set.map, out, &|_| ()).unwrap();
 }
 
-fn bytes_of(set: &Golden, out: &Path) -> Vec<Vec<u8>> {
+pub(super) fn bytes_of(set: &Golden, out: &Path) -> Vec<Vec<u8>> {
     subfiles(out, set.nsubfiles).iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
 /// A set of the first record in `grown`, one of all in `whole`, and a file of the others.
-fn halves(set: &Golden, sealed: bool, folder: &Path) -> (PathBuf, PathBuf, PathBuf) {
+pub(super) fn halves(set: &Golden, sealed: bool, folder: &Path) -> (PathBuf, PathBuf, PathBuf) {
     let numrecs = File::open(set.canonical()).unwrap().numrecs();
     let first = some_records(&set.canonical(), 0, 1, &folder.join("first.nc"));
     let all = some_records(&set.canonical(), 0, numrecs, &folder.join("all.nc"));

@@ -18,6 +18,7 @@ mod bench;
 mod blob;
 mod blob_append;
 mod blob_buffer;
+mod blob_live;
 mod blob_map;
 mod blob_sealed;
 mod blob_written;

@@ -12,12 +12,14 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use striae_core::blob::names::WORLD_RANKS;
-use striae_core::blob::seal::{Facts, FindSeal, Shape, header_crc};
+use striae_core::blob::raw::SealHead;
+use striae_core::blob::seal::{Duplicate, Facts, FindSeal, Found, SealPlace, Shape, header_crc};
 use striae_core::blob::{Error, Name, Part, Seal};
 use striae_core::integrity::Checksum;
 use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::usize_to_u64;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The seal of a subfile, whose header is as sealed. Many threads may call all methods at once.
 #[derive(Debug)]
@@ -28,6 +30,13 @@ pub struct Sealed {
     table: Vec<u8>,
     /// What is known of each row.
     known: Vec<Known>,
+    /// The length of the file, which has the records that the seal has.
+    file_len: u64,
+    /// The other copy, if it has fewer records: how many, and its table.
+    older: Option<(u64, Vec<u8>)>,
+    /// Whether a blob is as the older copy says, and not as the other one does.
+    is_doubtful: AtomicBool,
+    damaged: Option<Error>,
 }
 
 /// What is known of a row of the table.
@@ -153,24 +162,103 @@ impl Sealed {
         head: &Head,
         numrecs: u64,
     ) -> Result<Option<Self>, Failed<S, Flaw>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        if head.gap.end() > file_len {
-            return Ok(None); // the file is cut before its first value
+        Self::of(store, head, numrecs, find(store, head)?)
+    }
+
+    /// Reads the seal of a subfile that has been read with so many records. If they contradict each
+    /// other, another process may have appended since: both are read again until they agree, or the
+    /// same contradiction is found twice. So the seal may have more records than were read.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_live<S: Subject>(
+        store: &S,
+        head: &Head,
+        mut numrecs: u64,
+    ) -> Result<Option<Self>, Failed<S, Flaw>> {
+        let (mut before, mut tries) = (None, TRIES);
+        loop {
+            let found = find(store, head)?;
+            let done = Self::of(store, head, numrecs, found);
+            let Err(DriveError::Format(_)) = done else { return done };
+            // Of the header, a writer of records changes nothing else.
+            numrecs = Head::read(store)?.grammar.numrecs.unwrap_or(numrecs);
+            tries = tries.saturating_sub(1);
+            if tries == 0 || before.replace((found, numrecs)) == Some((found, numrecs)) {
+                return done;
+            }
         }
-        let checksum = store.checksum(Sum::Crc32c);
-        let Some(facts) = head.facts(numrecs, checksum) else { return Ok(None) };
-        let found = drive_read(&mut head.find_seal(checksum), store, &mut vec![0; WINDOW]);
-        let found = found.map_err(Flaw::of_blob)?;
+    }
+
+    /// Judges what was found.
+    fn of<S: Subject>(
+        store: &S,
+        head: &Head,
+        numrecs: u64,
+        found: Found,
+    ) -> Result<Option<Self>, Failed<S, Flaw>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let Some(facts) = head.facts(numrecs, store.checksum(Sum::Crc32c)) else { return Ok(None) };
         let seal = found.judge(&facts).map_err(|error| DriveError::Format(error.into()))?;
         let Some(seal) = seal else { return Ok(None) };
-        let span = seal.place().table;
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX); // it was read before
-        let mut table = memory(len)?;
-        read(store, span.offset(), &mut table)?;
-        let (rows, mut known) = (len / 4, Vec::new());
+        let table = table_of(store, &seal)?;
+        let (rows, mut known) = (table.len() / 4, Vec::new());
         room(&mut known, rows)?;
         known.resize_with(rows, Known::default);
-        Ok(Some(Self { seal, next: found.next(numrecs), table, known }))
+        let (mut older, mut damaged) = (None, None);
+        for copy in found.copies {
+            match copy {
+                Duplicate::Damaged(error) => damaged = Some(error),
+                Duplicate::Whole(other) if other.facts().numrecs < seal.facts().numrecs => {
+                    let is_same = Facts { numrecs, ..other.facts() } == facts;
+                    let table = if is_same { table_of(store, &other) } else { continue };
+                    older = match table {
+                        Err(DriveError::Format(_)) => None, // replaced just now
+                        table => Some((other.facts().numrecs, table?)),
+                    };
+                }
+                _ => {}
+            }
+        }
+        let (next, is_doubtful) = (found.next(numrecs), AtomicBool::new(false));
+        Ok(Some(Self { seal, next, table, known, file_len, older, is_doubtful, damaged }))
+    }
+
+    /// The damage of the other copy.
+    #[must_use]
+    pub const fn damaged_copy(&self) -> Option<Error> {
+        self.damaged
+    }
+
+    /// The number of records that the seal is known to be of, after all blobs were
+    /// [checked](Self::check).
+    #[must_use]
+    pub fn certain(&self) -> u64 {
+        let older = self.older.as_ref().filter(|_| self.is_doubtful.load(Ordering::Relaxed));
+        older.map_or(self.seal.facts().numrecs, |(numrecs, _)| *numrecs)
+    }
+
+    /// Whether all records of the seal are those of its writer. If the copies differ, this reads
+    /// the values: see [`check`](Self::check). Values that are not as sealed do not count.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub fn is_certain<S: Subject>(
+        &self,
+        store: &S,
+        (subfile, set): (&Subfile, &Canonical),
+    ) -> Result<bool, Failed<S, Flaw>> {
+        let variables = self.older.iter().flat_map(|_| 0..set.variables.len());
+        for variable in variables.map(Sealable::Values) {
+            for (blob, _) in (0..).zip(0..subfile.found) {
+                if let Err(DriveError::Store(error)) =
+                    self.check(store, (subfile, set), (variable, blob))
+                {
+                    return Err(DriveError::Store(error));
+                }
+            }
+        }
+        Ok(self.certain() == self.seal.facts().numrecs)
     }
 
     /// The seal.
@@ -192,7 +280,12 @@ impl Sealed {
     }
 
     /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.
-    /// This reads them once. Returns how many bytes they are.
+    /// This reads them once. Returns how many bytes they are, of records that the subfile was read
+    /// with.
+    ///
+    /// If the copies of the seal have different numbers of records, a writer was cut. Another
+    /// program may have written the records that only one of them has: they are not said to be
+    /// wrong ([`certain`](Self::certain)).
     ///
     /// # Errors
     /// [`Flaw::NotAsSealed`]; [`DriveError::Ended`] if the file is cut; an error of the store.
@@ -208,25 +301,28 @@ impl Sealed {
         });
         // Always: the shape is that of the file.
         let Some((number, row)) = row else { return Ok(0) };
-        let records = match variable.is_record(set) {
-            true => subfile.numrecs.min(self.seal.facts().numrecs),
-            false => 1,
-        };
+        let is_record = variable.is_record(set);
+        let records = if is_record { self.seal.facts().numrecs } else { 1 };
         let span = |record| {
             let span = span(subfile, set, (variable, blob), record);
             span.ok_or(DriveError::Format(Flaw::Cut))
         };
         let Some(last) = records.checked_sub(1).map(span).transpose()? else { return Ok(0) };
         let known = self.known.get(row);
-        let crc = match known.and_then(Known::get) {
+        let older = self.older.as_ref().filter(|_| is_record);
+        let (mut counted, mut is_older) = (records, false);
+        let mut crc = match known.and_then(Known::get) {
             Some(crc) => crc,
             None if last.is_empty() => 0, // so are the others
-            None if !last.fits(subfile.file_len) => {
+            None if !last.fits(self.file_len) => {
                 return Err(DriveError::Ended { offset: last.offset() });
             }
             None => {
-                let (checksum, mut crc) = (store.checksum(Sum::Crc32c), 0);
+                let (checksum, mut crc) = (store.checksum(Sum::Crc32c), 0_u32);
                 for record in 0..records {
+                    if let Some((_, table)) = older.filter(|(numrecs, _)| *numrecs == record) {
+                        is_older = entry(table, row) == crc.to_be_bytes();
+                    }
                     let read = store.data(span(record)?, &mut |bytes| crc = checksum(crc, bytes));
                     read.map_err(|error| match error {
                         DriveError::Store(error) => DriveError::Store(error),
@@ -237,13 +333,17 @@ impl Sealed {
                 crc
             }
         };
+        let stored = entry(&self.table, row);
+        if let Some((numrecs, _)) = older.filter(|_| is_older && stored != crc.to_be_bytes()) {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            (crc, counted) = (u32::from_be_bytes(stored), *numrecs);
+        }
         if let Some(known) = known {
             known.set(crc);
         }
-        let entry = self.table.chunks_exact(4).nth(row).and_then(|entry| entry.first_chunk());
-        let entry = entry.copied().unwrap_or_default();
-        match self.seal.check(number, blob, entry, crc) {
-            Ok(()) => Ok(last.len().saturating_mul(records)),
+        match self.seal.check(number, blob, stored, crc) {
+            Ok(()) if is_record => Ok(last.len().saturating_mul(counted.min(subfile.numrecs))),
+            Ok(()) => Ok(last.len()),
             Err(error) => Err(DriveError::Format(match error {
                 Error::NotAsSealed { stored, computed, .. } => {
                     Flaw::NotAsSealed { name: variable.name(set), blob, stored, computed }
@@ -253,6 +353,44 @@ impl Sealed {
         }
     }
 }
+
+/// An entry of a table of checksums.
+fn entry(table: &[u8], row: usize) -> [u8; 4] {
+    let entry = table.chunks_exact(4).nth(row).and_then(|entry| entry.first_chunk());
+    entry.copied().unwrap_or_default()
+}
+
+/// Finds the copies of the seal.
+fn find<S: Subject>(store: &S, head: &Head) -> Result<Found, Failed<S, Flaw>> {
+    if head.gap.end() > store.size().map_err(DriveError::Store)? {
+        return Ok(Found::default()); // the file is cut before its first value
+    }
+    let find = &mut head.find_seal(store.checksum(Sum::Crc32c));
+    drive_read(find, store, &mut vec![0; WINDOW]).map_err(Flaw::of_blob)
+}
+
+/// The table of a seal that was found. A writer may have replaced it since: that is an error.
+fn table_of<S: Subject>(store: &S, seal: &Seal) -> Result<Vec<u8>, Failed<S, Flaw>> {
+    let SealPlace { head: place, table: span } = seal.place();
+    let mut table = memory(usize::try_from(span.len()).unwrap_or(usize::MAX))?;
+    read(store, span.offset(), &mut table)?;
+    let mut head = SealHead::new_zeroed();
+    read(store, place.offset(), head.as_mut_bytes())?;
+    let checksum = store.checksum(Sum::Crc32c);
+    let (stored, computed) = (head.table_crc.get(), checksum(0, &table));
+    match seal.facts().head(computed, checksum).as_bytes() == head.as_bytes() {
+        true => Ok(table),
+        false => {
+            let field = SealHead::table_crc;
+            let offset = place.offset().saturating_add(field.offset().into());
+            let error = Error::Checksum { field, offset, stored, computed };
+            Err(DriveError::Format(error.into()))
+        }
+    }
+}
+
+/// How often a seal, or numbers of records, are read at most while another process appends.
+pub(super) const TRIES: u32 = 8;
 
 /// The memory for reading the copies of a seal.
 const WINDOW: usize = 1 << 16;

@@ -72,7 +72,7 @@ impl Old {
     }
 
     /// What a writer knows of the subfile, which has `numrecs` records that count. A seal of fewer
-    /// records is left as it is: others have appended the rest.
+    /// records, or of others, is left as it is: another program has appended the rest.
     fn made(&self, file: &PosixFile, numrecs: u64) -> Result<(Made, Vec<u32>), ErrorKind> {
         let grammar = &self.head.grammar;
         let shares = (0..self.subfile.nblobs).map(|blob| self.subfile.shares(blob).into());
@@ -83,7 +83,8 @@ impl Old {
             let maps = usize_to_u64(grammar.locals.len()).saturating_mul(5);
             let facts = sealed.seal().facts();
             seal = Sealing::of(&sealed, self.head.gap(), maps);
-            seal = seal.filter(|_| facts.numrecs == numrecs);
+            let is_certain = sealed.is_certain(file, (&self.subfile, &grammar.canonical))?;
+            seal = seal.filter(|_| facts.numrecs == numrecs && is_certain);
             let skip = maps.saturating_mul(facts.shape.nblobs().into());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             rows = rows_of(sealed.table()).skip(skip).collect();

@@ -24,9 +24,10 @@ use super::definition::Definition;
 use super::finding::{FindingKind, SetFinding};
 use super::grammar::{Attribute, Grammar};
 use super::map::{Lists, Map, Origin};
+use super::sealed::TRIES;
 use super::subfile::{Container, Head, Subfile, container};
 use super::{Flaw, cdf};
-use crate::finding::{Coverage, Severity};
+use crate::finding::{Coverage, Found, Severity};
 use crate::report::{Counts, Report as Findings};
 use crate::subject::{Failed, Files};
 use alloc::boxed::Box;
@@ -35,6 +36,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::convert::Infallible;
 use striae_core::blob::map::Rule;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -192,8 +194,16 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let store = self.files.open(number).map_err(DriveError::Store)?;
         let before = report.summary.damage;
         if container(&store)? == Container::Cdf {
-            let each = &mut |what| report.add(SetFinding::Cdf(what));
-            cdf::verify(&store, each).map_err(DriveError::Store)?;
+            let is_sound = |found: &Vec<cdf::FindingKind>| {
+                found.iter().all(|what| what.severity() == Severity::Note)
+            };
+            let found = steady(is_sound, || {
+                let mut found = Vec::new();
+                cdf::verify(&store, &mut |what| found.push(what)).map(|_| found)
+            });
+            for what in found.map_err(DriveError::Store)? {
+                report.add(SetFinding::Cdf(what));
+            }
         }
         let is_damaged = report.summary.damage > before;
         let head = match Head::read(&store) {
@@ -242,22 +252,23 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let first = usize_to_u64(subfile.found);
             report.add(FindingKind::LostBlobs { first, count: lost }.into());
         }
-        let checked = Self::seal(&store, &subfile, set, report);
+        let checked = Self::seal(&store, (&head, &subfile), set, report);
         self.members.push(Member { number, subfile, max_nreqs, is_damaged });
         checked
     }
 
     /// Compares the numbers of records and of blobs.
     fn against_each_other(&self, set: &Known, report: &mut Report<'_>) {
-        let first = self.members.first().map_or(0, |first| first.subfile.numrecs);
+        let numrecs = self.numbers_of_records();
+        let first = numrecs.first().copied().unwrap_or(0);
         report.summary.numrecs = first;
-        for Member { number, subfile, .. } in &self.members {
+        for (Member { number, subfile, .. }, value) in self.members.iter().zip(numrecs) {
             for variable in &set.grammar.canonical.variables {
                 report.summary.data.add(bytes_of(variable, subfile));
             }
-            if subfile.numrecs != first {
+            if value != first {
                 self.file.set(*number);
-                let (value, expected) = (subfile.numrecs, first);
+                let expected = first;
                 report.add(FindingKind::Records { value, expected }.into());
             }
         }
@@ -268,6 +279,26 @@ impl<F: Files + ?Sized> Check<'_, F> {
             self.file.set(set.number);
             report.add(FindingKind::Nblobs { value, expected }.into());
         }
+    }
+
+    /// The number of records of each subfile. If they differ, another process may be appending:
+    /// they are read again.
+    fn numbers_of_records(&self) -> Vec<u64> {
+        let known: Vec<_> = self.members.iter().map(|member| member.subfile.numrecs).collect();
+        let is_one = |all: &Vec<u64>| all.iter().all(|numrecs| Some(numrecs) == all.first());
+        if is_one(&known) {
+            return known;
+        }
+        let again = || -> Result<Vec<u64>, Infallible> {
+            let of = |member: &Member| {
+                let head = Head::read(&self.files.open(member.number).ok()?).ok()?;
+                head.grammar.numrecs
+            };
+            let all = self.members.iter().map(|one| of(one).unwrap_or(one.subfile.numrecs));
+            Ok(all.collect())
+        };
+        let Ok(numrecs) = steady(is_one, again);
+        numrecs
     }
 
     /// Opens a subfile that was read before.
@@ -283,6 +314,26 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::Unreadable { message }.into());
         }
     }
+}
+
+/// What is sound, or is read twice in the same way: another process may append meanwhile. After some
+/// tries, what was read last.
+fn steady<T: PartialEq, E>(
+    is_sound: impl Fn(&T) -> bool,
+    mut read: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let mut known = read()?;
+    for _ in 1..TRIES {
+        if is_sound(&known) {
+            break;
+        }
+        let again = read()?;
+        if again == known {
+            break;
+        }
+        known = again;
+    }
+    Ok(known)
 }
 
 /// The bytes of the values of a variable in a subfile.

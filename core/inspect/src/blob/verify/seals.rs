@@ -1,29 +1,22 @@
 //! Compares the blobs of a subfile with its seal.
 
 use super::{Check, Failure, Known, Report};
-use crate::blob::Flaw;
 use crate::blob::finding::FindingKind;
 use crate::blob::sealed::{Sealable, Sealed};
 use crate::blob::subfile::{Head, Subfile};
 use crate::report::Ending as _;
-use crate::subject::{Files, Subject, Sum};
-use striae_core::blob::seal::Duplicate;
-use striae_core::step::{DriveError, drive_read};
-use striae_core::store::usize_to_u64;
-
-/// The memory for reading the copies of a seal.
-const WINDOW: usize = 1 << 16;
+use crate::subject::Files;
+use striae_core::step::DriveError;
 
 impl<F: Files + ?Sized> Check<'_, F> {
     /// Checks the seal of a subfile, if it has one, and compares with it what it covers.
     pub(super) fn seal(
         store: &F::Subject,
-        subfile: &Subfile,
+        (head, subfile): (&Head, &Subfile),
         set: &Known,
         report: &mut Report<'_>,
     ) -> Result<(), Failure<F>> {
-        let head = Head::read(store)?;
-        let sealed = match Sealed::read(store, &head, subfile.numrecs) {
+        let sealed = match Sealed::read_live(store, head, subfile.numrecs) {
             Err(DriveError::Format(flaw)) => {
                 report.add(super::SetFinding::wrong(flaw));
                 None
@@ -31,16 +24,8 @@ impl<F: Files + ?Sized> Check<'_, F> {
             sealed => sealed?,
         };
         let Some(sealed) = sealed else { return Ok(()) };
-        let find = &mut head.find_seal(store.checksum(Sum::Crc32c));
-        let found = drive_read(find, store, &mut alloc::vec![0; WINDOW]);
-        for copy in found.map_err(Flaw::of_blob)?.copies {
-            if let Duplicate::Damaged(error) = copy {
-                report.add(FindingKind::SealCopy { error }.into());
-            }
-        }
-        let (value, usual) = (sealed.seal().facts().numrecs, subfile.numrecs);
-        if value < usual {
-            report.add(FindingKind::Unsealed { value, usual }.into());
+        if let Some(error) = sealed.damaged_copy() {
+            report.add(FindingKind::SealCopy { error }.into());
         }
         let canonical = &set.grammar.canonical;
         let (maps, values) = (canonical.decompositions.len(), canonical.variables.len());
@@ -57,7 +42,11 @@ impl<F: Files + ?Sized> Check<'_, F> {
                 }
             }
         }
-        report.summary.sealed = report.summary.sealed.saturating_add(usize_to_u64(1));
+        let (value, usual) = (sealed.certain(), subfile.numrecs);
+        if value < usual {
+            report.add(FindingKind::Unsealed { value, usual }.into());
+        }
+        report.summary.sealed = report.summary.sealed.saturating_add(1);
         Ok(())
     }
 }
