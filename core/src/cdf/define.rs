@@ -195,7 +195,9 @@ pub fn check_name(name: &str) -> Result<(), Flaw> {
     let starts =
         chars.next().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii());
     let is_printed = |c: char| c != '/' && !c.is_control();
-    match starts && chars.all(is_printed) && !name.ends_with(' ') && name.len() <= MAX_NAME {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'/';
+    let is_printed = name.bytes().all(is_plain) || chars.all(is_printed);
+    match starts && is_printed && !name.ends_with(' ') && name.len() <= MAX_NAME {
         true => Ok(()),
         false => Err(Flaw::Name),
     }

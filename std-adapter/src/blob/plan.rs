@@ -312,9 +312,13 @@ impl Plan {
             <[[u8; N]]>::mut_from_bytes(to).ok().zip(<[[u8; N]]>::ref_from_bytes(from).ok());
         let Some((to, from)) = values else { return }; // never: they are whole values
         let places = self.places.get(group.parts.clone()).unwrap_or_default();
-        for (&place, from) in places.iter().zip(from) {
+        for (&place, &from) in places.iter().zip(from) {
             if let Some(to) = to.get_mut(narrow(place.into())) {
-                copy::<N, SWAP>(std::slice::from_mut(to), std::slice::from_ref(from));
+                let mut value = from;
+                if SWAP {
+                    value.reverse();
+                }
+                *to = value;
             }
         }
         for part in self.moves.get(group.parts.clone()).unwrap_or_default() {

@@ -31,8 +31,14 @@ use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::values::swap;
 use striae_inspect::cdf::{Header, Variable};
 
-/// Bytes of variables that are made at once if it does not matter.
-const CACHED: usize = 1 << 19;
+/// Bytes of variables that are made at once if it does not matter. In HDF5 a blob has the variables
+/// one after another: of more variables it has longer pieces.
+const fn cached(container: Container) -> usize {
+    match container {
+        Container::Cdf => 1 << 19,
+        Container::Hdf5 => 1 << 20,
+    }
+}
 
 /// A subfile that cannot be read, or not all of it.
 #[derive(Debug, Clone)]
@@ -282,7 +288,11 @@ impl Set {
     pub(crate) fn at_once(&self) -> usize {
         let stay_open = self.names.numbers().len() <= self.options.most_open();
         let memory = self.options.memory();
-        if stay_open && !self.options.is_direct() { memory.min(CACHED) } else { memory }
+        if stay_open && !self.options.is_direct() {
+            memory.min(cached(self.container))
+        } else {
+            memory
+        }
     }
 
     /// Makes an error about this set.

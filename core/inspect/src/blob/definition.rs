@@ -19,12 +19,15 @@ const FEW: usize = 8;
 pub struct Definition<'a> {
     canonical: &'a Canonical,
     /// The attributes of the file, then those of the variables.
-    attributes: Vec<cdf::Attribute<'a>>,
+    attributes: Vec<Named<'a>>,
     /// Where the attributes of the file end in it, and those of each variable.
     ends: Vec<usize>,
     /// Of each list in which a name is repeated, the first such item. In order.
     repeated: Vec<(ListOf, u64)>,
 }
+
+/// An attribute with its name.
+type Named<'a> = (&'a str, cdf::Attribute<'a>);
 
 /// A list of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,24 +42,31 @@ fn item<T>(items: &[T], number: u64) -> Option<&T> {
     items.get(usize::try_from(number).ok()?)
 }
 
+/// A number that differs for most names that differ: FNV-1a.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
 /// The number of the first item whose name an item before it has.
-fn first_repeated(names: &mut Vec<(&str, usize)>) -> Option<u64> {
-    let first = match names.as_slice() {
-        few if few.len() <= FEW => {
-            let is_repeated = |&(name, number): &(&str, usize)| {
-                few.iter().take(number).any(|(before, _)| *before == name)
-            };
-            few.iter().copied().find(is_repeated).map(|(_, number)| number)
-        }
-        _ => {
-            names.sort_unstable();
-            let pairs = names.iter().zip(names.iter().skip(1));
-            let repeated = pairs.filter(|((before, _), (name, _))| before == name);
-            repeated.map(|(_, (_, number))| *number).min()
-        }
-    };
-    names.clear();
-    first.map(usize_to_u64)
+fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n str> + Clone) -> Option<u64> {
+    if names.len() <= FEW {
+        let mut numbered = names.clone().enumerate();
+        let repeated =
+            numbered.find(|(number, name)| names.clone().take(*number).any(|one| one == *name));
+        return repeated.map(|(number, _)| usize_to_u64(number));
+    }
+    let mut hashes: Vec<_> = names.clone().map(hash).collect();
+    hashes.sort_unstable();
+    if hashes.iter().zip(hashes.iter().skip(1)).all(|(one, next)| one != next) {
+        return None; // as nearly always
+    }
+    let mut names: Vec<_> = names.zip(0_u64..).collect();
+    names.sort_unstable();
+    let pairs = names.iter().zip(names.iter().skip(1));
+    let repeated = pairs.filter(|((before, _), (name, _))| before == name);
+    repeated.map(|(_, (_, number))| *number).min()
 }
 
 impl<'a> Definition<'a> {
@@ -64,45 +74,39 @@ impl<'a> Definition<'a> {
     /// places of the canonical variables.
     #[must_use]
     pub fn new(header: &'a Header, canonical: &'a Canonical, places: &[Placed]) -> Self {
-        let (mut attributes, mut ends) = (Vec::new(), Vec::new());
-        let (mut repeated, mut names) = (Vec::new(), Vec::new());
-        let name = |attribute: &cdf::Attribute<'a>| attribute.name();
-        let of_file = |attribute: &cdf::Attribute<'_>| {
-            let name = attribute.name();
-            name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(&name)
+        let (mut attributes, mut ends, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+        let named = |attribute: cdf::Attribute<'a>| (attribute.name(), attribute);
+        let of_file =
+            |(name, _): &Named<'_>| *name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(name);
+        let of_variable = |(name, _): &Named<'_>| !VARIABLE_ATTRIBUTES.contains(name);
+        let mut check = |list, first: Option<u64>| {
+            repeated.extend(first.map(|number| (list, number)));
         };
-        let of_variable =
-            |attribute: &cdf::Attribute<'_>| !VARIABLE_ATTRIBUTES.contains(&attribute.name());
-        let mut check = |list, names: &mut Vec<_>| {
-            repeated.extend(first_repeated(names).map(|number| (list, number)));
-        };
-        names.extend(canonical.dims.iter().map(|dim| &*dim.name).zip(0..));
-        check(ListOf::Dims, &mut names);
-        attributes.extend(header.attributes().filter(of_file));
-        names.extend(attributes.iter().map(name).zip(0..));
-        check(ListOf::Gatts, &mut names);
-        names.extend(canonical.variables.iter().map(|variable| &*variable.name).zip(0..));
-        check(ListOf::Vars, &mut names);
+        let names_of = |named: &[Named<'a>]| first_repeated(named.iter().map(|(name, _)| *name));
+
+        check(ListOf::Dims, first_repeated(canonical.dims.iter().map(|dim| &*dim.name)));
+        attributes.extend(header.attributes().map(named).filter(of_file));
+        check(ListOf::Gatts, names_of(&attributes));
+        check(ListOf::Vars, first_repeated(canonical.variables.iter().map(|one| &*one.name)));
         ends.push(attributes.len());
         let mut found = header.variables();
         for ((varid, variable), place) in (0..).zip(&canonical.variables).zip(places) {
             let own = found.find(|found| found.varid() == place.varid);
-            let own = own.into_iter().flat_map(cdf::Variable::attributes);
+            let own = own.into_iter().flat_map(cdf::Variable::attributes).map(named);
             let first = attributes.len();
             match variable.decomposition {
                 Some(_) => attributes.extend(own.filter(of_variable)),
                 None => attributes.extend(own),
             }
             let own = attributes.get(first..).unwrap_or_default();
-            names.extend(own.iter().map(name).zip(0..));
-            check(ListOf::Vatts(varid), &mut names);
+            check(ListOf::Vatts(varid), names_of(own));
             ends.push(attributes.len());
         }
         Self { canonical, attributes, ends, repeated }
     }
 
     /// The attributes of a canonical variable, or of the file.
-    fn attributes(&self, of: Option<u64>) -> &[cdf::Attribute<'a>] {
+    fn attributes(&self, of: Option<u64>) -> &[Named<'a>] {
         let list = match of {
             None => Some(0),
             Some(varid) => usize::try_from(varid).ok().and_then(|varid| varid.checked_add(1)),
@@ -117,7 +121,7 @@ impl<'a> Definition<'a> {
     }
 
     /// The attributes of the file, then those of each canonical variable.
-    pub(super) fn lists(&self) -> impl Iterator<Item = &[cdf::Attribute<'a>]> {
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[Named<'a>]> {
         let variables = usize_to_u64(self.canonical.variables.len());
         let all = [None].into_iter().chain((0..variables).map(Some));
         all.map(|of| self.attributes(of))
@@ -150,9 +154,9 @@ impl Define for Definition<'_> {
     }
 
     fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
-        let attribute = item(self.attributes(of), number)?;
+        let &(name, attribute) = item(self.attributes(of), number)?;
         let values = Values::new(attribute.nc_type(), attribute.order(), attribute.bytes());
-        Some(AttrDef { name: attribute.name(), values })
+        Some(AttrDef { name, values })
     }
 
     fn var(&self, varid: u64) -> Option<VarDef<'_>> {
@@ -169,5 +173,24 @@ impl Define for Definition<'_> {
             (ListKind::Gatts | ListKind::Vatts, Some(varid)) => ListOf::Vatts(varid),
         };
         self.repeated.binary_search(&(list, number)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{first_repeated, usize_to_u64};
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn the_first_repeated_name_is_found_in_short_and_long_lists() {
+        for len in [0, 1, 2, 5, 8, 9, 30] {
+            for cycle in 1..=len + 1 {
+                let names: Vec<_> = (0..len).map(|n| format!("name{}", n * 7 % cycle)).collect();
+                let expected = (0..len).find(|&n| names.iter().take(n).any(|one| *one == names[n]));
+                let found = first_repeated(names.iter().map(|name| &**name));
+                assert_eq!(found, expected.map(usize_to_u64), "{names:?}");
+            }
+        }
     }
 }

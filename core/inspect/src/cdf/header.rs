@@ -26,7 +26,7 @@ const SPARE: usize = 1 << 20;
 
 /// Bytes of the first read, and of the first two.
 const FIRST: u64 = 1 << 16;
-const SECOND: u64 = 1 << 18;
+const SECOND: u64 = 3 << 16;
 
 /// A header in memory: its dimensions, attributes with values, and variables with shapes and
 /// places.
@@ -195,6 +195,10 @@ impl Header {
             let item = match held.next(&mut cursor) {
                 Ok(item) => {
                     at = cursor.offset();
+                    if let Item::Name(_) | Item::Attr(_) = item {
+                        lists.take(item, &survey, at);
+                        continue; // most items: they say nothing about places
+                    }
                     item
                 }
                 Err(DriveError::Format(error)) => {
@@ -294,7 +298,7 @@ impl Header {
     /// The attribute of the file with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<Attribute<'_>> {
-        self.attributes().find(|attribute| attribute.name() == name)
+        self.attributes().find(|attribute| attribute.has_name(name))
     }
 
     pub(super) fn attributes_of(

@@ -39,6 +39,11 @@ impl<'a> Attribute<'a> {
         self.header.text(self.attr.name)
     }
 
+    /// Whether this is the name.
+    pub(super) fn has_name(self, name: &str) -> bool {
+        self.header.part(self.attr.name) == name.as_bytes()
+    }
+
     /// The type of the values.
     #[must_use]
     pub const fn nc_type(self) -> Type {
@@ -178,6 +183,6 @@ impl<'a> Variable<'a> {
     /// The attribute with this name.
     #[must_use]
     pub fn attribute(self, name: &str) -> Option<Attribute<'a>> {
-        self.attributes().find(|attribute| attribute.name() == name)
+        self.attributes().find(|attribute| attribute.has_name(name))
     }
 }

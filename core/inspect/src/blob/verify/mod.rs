@@ -378,8 +378,8 @@ fn compare(set: &Known, (own, definition): (&Grammar, &Definition<'_>), report: 
 
 /// The attributes of the canonical file, then those of each variable.
 fn attributes_of(definition: &Definition<'_>) -> Vec<Vec<Attribute>> {
-    let own = |list: &[cdf::Attribute<'_>]| list.iter().copied().map(Attribute::from).collect();
-    definition.lists().map(own).collect()
+    let lists = definition.lists().map(|list| list.iter().map(|(_, own)| Attribute::from(*own)));
+    lists.map(Iterator::collect).collect()
 }
 
 fn compare_attributes<'a>(
