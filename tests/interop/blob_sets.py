@@ -226,9 +226,9 @@ class Striae:
 
 
 def ncvalidator(path):
-    """What ncvalidator finds, if it is installed."""
+    """What ncvalidator finds."""
     if not shutil.which("ncvalidator"):
-        return []
+        return ["ncvalidator of pnetcdf-bin is not installed"]
     return differ("status", subprocess.run(["ncvalidator", "-q", path], capture_output=True).returncode, 0)
 
 
@@ -299,7 +299,7 @@ def compare_packed(tally, striae, folder, command):
     words = dict(word.split("=") for word in command.split(" opts=")[0].split())
     map_path = os.path.join(folder, "..", "..", "map", words["map"])
     if not os.path.exists(map_path):
-        return
+        return tally.check(f"{os.path.basename(folder)} packed", [f"no map {map_path}"])
     flags = ["--grouping", "round-robin" if words["mode"] == "rr" else "block"]
     flags += ["--unsorted"] if "-q" in command.split() else []
     canonical = glob.glob(os.path.join(folder, "can*.nc"))[0]
@@ -357,7 +357,7 @@ def main():
     for path in sorted(glob.glob(os.path.join(folder, "*", "expected.json"))):
         compare_set(tally, striae, os.path.dirname(path))
     print(f"{tally.passed} passed, {tally.failed} failed")
-    return 1 if tally.failed else 0
+    return 1 if tally.failed or not tally.passed else 0
 
 
 if __name__ == "__main__":

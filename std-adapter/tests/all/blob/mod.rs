@@ -6,6 +6,7 @@
 mod bounded;
 mod golden;
 mod hostile;
+mod kinds;
 mod lost;
 mod made;
 mod program;
