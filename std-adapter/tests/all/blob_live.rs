@@ -236,8 +236,8 @@ fn records_of_another_program_after_a_cut_are_not_said_to_be_wrong() {
     }
 }
 
-/// The subfiles of a set that was left half counted: what some have is saved, and what the first one
-/// does not count is listed.
+/// The subfiles of a set that was left half counted: what some have is saved, and what the first
+/// one does not count is listed.
 #[test]
 fn recover_lists_the_records_that_not_all_subfiles_count() {
     let folder = TempDir::new().unwrap();

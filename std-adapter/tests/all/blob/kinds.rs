@@ -86,8 +86,8 @@ const HEADERS: [Case; 17] = [
     ("h5", |path| cut(path, 9000), "cut", None),
 ];
 
-/// The place of a variable in the header of a CDF-5 file: the offset of its `begin`, less 8 bytes of
-/// its size.
+/// The place of a variable in the header of a CDF-5 file: the offset of its `begin`, less 8 bytes
+/// of its size.
 fn begin_of(path: &Path, name: &str) -> usize {
     let begin = striae::cdf::File::open(path).unwrap().variable(name).unwrap().begin();
     find(&std::fs::read(path).unwrap(), &begin.to_be_bytes())

@@ -316,8 +316,8 @@ impl<F: Files + ?Sized> Check<'_, F> {
     }
 }
 
-/// What is sound, or is read twice in the same way: another process may append meanwhile. After some
-/// tries, what was read last.
+/// What is sound, or is read twice in the same way: another process may append meanwhile. After
+/// some tries, what was read last.
 fn steady<T: PartialEq, E>(
     is_sound: impl Fn(&T) -> bool,
     mut read: impl FnMut() -> Result<T, E>,
