@@ -113,48 +113,44 @@ it. If the type or the shape of the chunk differs between frames, each frame get
 own, such as particles.position@00012.npy for frame 12. In names of files, / becomes a dot; a dot \
 becomes %2E, and other characters that a file name should not have are encoded likewise.\n\n\
 ffrecord: the files are sample_00000 and so on.\n\n\
+netCDF and blob sets: the files are arrays in NumPy's format, VARIABLE.npy; of a blob set they have \
+the shapes of the canonical file.\n\n\
 If the run fails, or if SIGINT, SIGTERM or SIGHUP ends it, no files are left.")]
     Extract(ExtractArgs),
     /// Rewrite a file: packed, with or without checksums, in a new layout, or in part.
     #[command(after_help = "Examples:\n  striae convert run.sion compact.sion\n  \
 striae convert --nfiles 4 --seal run.sion archive.sion\n  \
 striae convert --checksums --align 4096 run.gsd archive.gsd\n  \
-striae convert --frames 100..:10 run.gsd thin.gsd\n\n\
+striae convert --frames 100..:10 run.gsd thin.gsd\n  \
+striae convert set.nc whole.nc\n\n\
 Without options, readers see the same contents as before. A SIONlib set becomes one file with one \
 chunk for each task. A GSD file keeps its layer and its alignment; old index blocks are left out. \
 Data with checksums is checked, and gets new checksums. The new file or set appears when all of it \
 is written.\n\n\
 If you select frames of a trajectory (schema hoomd), the new file also stores the values that they \
 took from frame 0, so that they read as before.\n\n\
+A blob set becomes its canonical netCDF file. Values of sealed subfiles are compared with the seal; \
+what a missing or damaged subfile had is filled and named, and the exit status is 1. Of netCDF \
+files, only maps are converted, to texts of PIO and back.\n\n\
 With --force, OUT may be the input. Files of an old set that the new set does not replace stay \
 where they are.")]
     Convert(ConvertArgs),
     /// Save what is left of an unclosed, cut or damaged file in a new file.
-    #[command(after_help = "Examples:\n  striae recover crashed.sion closed.sion\n  \
-striae recover damaged.gsd whole.gsd\n\n\
-SIONlib: recover makes a closed copy of a set that was never closed, or whose META2 is damaged. It \
-reports for each task whether its stream is exact or a guess, and why. Chunks keep their \
-offsets.\n\n\
-GSD: recover saves the complete frames; it also uses what a commit record and old index blocks \
-still say. It reports which frames are certain, as found, a guess, or lost, and why. An incomplete \
-frame is left out, because readers would take other values for the missing ones.\n\n\
-A frame is as found if the header, the index and all its chunks are intact, but no checksums cover \
-it, as in all files of gsd. Every reader sees this frame, but nobody can tell whether a bit of it \
-has changed.\n\n\
-Exit status: 0: everything is saved, and is certain or as found; 1: something is a guess or lost; \
-2: nothing was written.")]
+    #[command(after_help = recover::HELP)]
     Recover(RecoverArgs),
     /// Draw what is where in a file: header, tables, data of each task, holes.
     #[command(after_help = "Examples:\n  striae map run.sion\n  \
 striae map --svg run.svg --width 120 run.sion\n\n\
 A letter stands for a number of bytes. It shows what most of these bytes are; a table is shown \
-however short it is. For a SIONlib set, all files are drawn. The time depends on the size of the \
+however short it is. For a SIONlib set, and for a blob set in CDF-5, all files are drawn. The time depends on the size of the \
 picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
 ~ are estimates.")]
     Map(MapArgs),
     /// Check everything that can be checked, and list the findings.
     #[command(after_help = "Examples:\n  striae verify run.sion && echo sound\n  \
 striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
+Blob sets: give the name of the set, or a subfile to check it alone. Subfiles are compared with each \
+other, and values with their seals.\n\n\
 The last line has the verdict, and how much data was compared with checksums.\n\n\
 Sound: no damage was found, and all data, if any, agrees with its checksums.\n\n\
 Structure sound: no damage was found in headers and tables, but some data was not checked. It has \
@@ -190,7 +186,7 @@ the order of their numbers.\n\n\
 A blob set is made of one netCDF file, OUT.0000, OUT.0001 and so on. A variable without a \
 decomposition in --decomposition or --like gets the one with its dimensions.\n\n\
 With --append, nothing that the set has is moved or changed: it has the new records when all of \
-them are on the disk.\n\n\
+them are on the disk. Variables without records stay as they are.\n\n\
 Global ranks count from 0. The new file or set appears when it is complete.")]
     Pack(PackArgs),
     /// Measure the performance of this machine.
@@ -438,7 +434,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) file: Set,
     /// The new file; for a set, its first file.
     pub(crate) out: PathBuf,
-    /// Add checksums of everything.
+    /// Add checksums of everything (SIONlib and GSD only).
     #[arg(long, visible_alias = "checksums")]
     pub(crate) seal: bool,
     /// Write no checksums, and do not check the existing ones.
