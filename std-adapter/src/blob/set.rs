@@ -353,7 +353,7 @@ impl Set {
             false => Err(error),
         };
         let how = (self.container, self.options.is_checked(), mends);
-        let subfile = Subfile::open(file, &self.canonical, how, judge)?;
+        let subfile = Subfile::open(file, (&self.canonical, &self.source.header), how, judge)?;
         if let Some(error) = mended {
             self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
         }

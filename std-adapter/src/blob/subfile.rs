@@ -12,6 +12,7 @@ use striae_core::step::DriveError;
 use striae_inspect::blob::Flaw;
 use striae_inspect::blob::sealed::{Sealable, Sealed};
 use striae_inspect::blob::subfile::{self, Judge};
+use striae_inspect::cdf::Header;
 
 /// A subfile. What it has is compared with its seal before it is used, if that was asked for.
 #[derive(Debug)]
@@ -31,16 +32,16 @@ impl Deref for Subfile {
 }
 
 impl Subfile {
-    /// Opens a subfile, which must have what `set` has. If it is to be `checked`, its header is
+    /// Opens a subfile, which must have what `set` has, and is likely to have a header like `like`. If it is to be `checked`, its header is
     /// compared with its seal. Errors of tables and of the seal go to `judge`; if it `mends`, blobs
     /// that are cut are not compared.
     pub(crate) fn open(
         file: &PosixFile,
-        set: &Canonical,
+        (set, like): (&Canonical, &Header),
         (container, checked, mends): (Container, bool, bool),
         judge: Judge<'_>,
     ) -> Result<Self, AnyError> {
-        let head = Head::read(file)?;
+        let head = Head::read_like(file, like)?;
         head.must_belong(set, container)?;
         Ok(Self { mends, ..Self::examine(file, &head, checked, judge)? })
     }

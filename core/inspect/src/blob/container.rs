@@ -2,8 +2,10 @@
 
 use super::flaw::Flaw;
 use super::grammar::{has_attributes, order_of, read_header};
+use crate::cdf::Header;
 use crate::subject::{Failed, read};
 use alloc::vec::Vec;
+use striae_core::blob::names::WORLD_RANKS;
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
 use striae_core::source::Fault;
@@ -69,19 +71,33 @@ pub(super) fn room<E, T>(memory: &mut Vec<T>, more: usize) -> Result<(), DriveEr
 }
 
 /// The header of a file, its end, its byte order, and the blobs of an HDF5 file.
-pub(super) type Parts = (crate::cdf::Header, u64, ByteOrder, Option<Span>);
+pub(super) type Parts = (Header, u64, ByteOrder, Option<Span>);
 
-pub(super) fn parts<S: ReadAt>(store: &S) -> Result<Parts, Failed<S, Flaw>> {
+/// The parts of a file. `like` is a header that is likely to have the same items: then its items are
+/// not parsed again.
+pub(super) fn parts<S: ReadAt>(store: &S, like: Option<&Header>) -> Result<Parts, Failed<S, Flaw>> {
     if container(store)? == Container::Cdf {
-        let header = read_header(store, ByteOrder::Big)?;
+        let twin = || {
+            let like = like.filter(|like| like.order() == ByteOrder::Big)?;
+            let mut start = bytes_of(store, Span::new(0, like.head().header_len)?).ok()?;
+            like.twin(&mut start, store.size().ok()?, WORLD_RANKS)
+        };
+        let header = match twin() {
+            Some(header) => header,
+            None => read_header(store, ByteOrder::Big)?,
+        };
         let end = header.head().header_len;
         return Ok((header, end, ByteOrder::Big, None));
     }
     let (header, data) = datasets(store)?;
     let end = header.end();
-    let header = bytes_of(store, header)?;
-    let order = order_of(&header);
-    let header = read_header(&header[..], order).map_err(Flaw::of_memory)?;
+    let mut header = bytes_of(store, header)?;
+    let (order, len) = (order_of(&header), usize_to_u64(header.len()));
+    let like = like.filter(|like| like.order() == order);
+    let header = match like.and_then(|like| like.twin(&mut header, len, WORLD_RANKS)) {
+        Some(header) => header,
+        None => read_header(&header[..], order).map_err(Flaw::of_memory)?,
+    };
     Ok((header, end, order, Some(data)))
 }
 
@@ -125,5 +141,5 @@ pub fn container<S: ReadAt>(store: &S) -> Result<Container, Failed<S, Flaw>> {
 
 /// Whether a file has the header of a subfile.
 pub fn is_blob<S: ReadAt>(store: &S) -> bool {
-    parts(store).is_ok_and(|(header, ..)| has_attributes(&header))
+    parts(store, None).is_ok_and(|(header, ..)| has_attributes(&header))
 }

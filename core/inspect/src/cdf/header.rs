@@ -35,21 +35,21 @@ const SECOND: u64 = 3 << 16;
 /// the header's length. Headers of more than 1 GiB are refused.
 #[derive(Clone)]
 pub struct Header {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     pub(super) order: ByteOrder,
     pub(super) head: Head,
-    dims: Vec<Dim>,
-    lengths: Vec<u64>,
+    pub(super) dims: Vec<Dim>,
+    pub(super) lengths: Vec<u64>,
     /// The attributes of the file, then those of the variables.
-    attrs: Vec<Attr>,
-    variables: Vec<Known>,
+    pub(super) attrs: Vec<Attr>,
+    pub(super) variables: Vec<Known>,
     /// The dimids of all variables, and the lengths of these dimensions.
     pub(super) dimids: Vec<u64>,
     pub(super) shapes: Vec<u64>,
 }
 
 /// A variable, and the parts of the lists that belong to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     pub(super) var: Var,
     /// The span of its values, or of the values of the first record.

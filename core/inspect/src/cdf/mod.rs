@@ -15,6 +15,8 @@ mod items;
 mod map;
 mod records;
 pub mod recover;
+#[cfg(feature = "blob")]
+mod twin;
 pub mod values;
 mod verify;
 
