@@ -32,9 +32,9 @@ impl Deref for Subfile {
 }
 
 impl Subfile {
-    /// Opens a subfile, which must have what `set` has, and is likely to have a header like `like`. If it is to be `checked`, its header is
-    /// compared with its seal. Errors of tables and of the seal go to `judge`; if it `mends`, blobs
-    /// that are cut are not compared.
+    /// Opens a subfile, which must have what `set` has, and is likely to have a header like `like`.
+    /// If it is to be `checked`, its header is compared with its seal. Errors of tables and of the
+    /// seal go to `judge`; if it `mends`, blobs that are cut are not compared.
     pub(crate) fn open(
         file: &PosixFile,
         (set, like): (&Canonical, &Header),

@@ -73,8 +73,8 @@ pub(super) fn room<E, T>(memory: &mut Vec<T>, more: usize) -> Result<(), DriveEr
 /// The header of a file, its end, its byte order, and the blobs of an HDF5 file.
 pub(super) type Parts = (Header, u64, ByteOrder, Option<Span>);
 
-/// The parts of a file. `like` is a header that is likely to have the same items: then its items are
-/// not parsed again.
+/// The parts of a file. `like` is a header that is likely to have the same items: then its items
+/// are not parsed again.
 pub(super) fn parts<S: ReadAt>(store: &S, like: Option<&Header>) -> Result<Parts, Failed<S, Flaw>> {
     if container(store)? == Container::Cdf {
         let twin = || {
