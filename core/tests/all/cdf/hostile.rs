@@ -1,7 +1,8 @@
 //! Any bytes: an error, or a reading that ends.
 
+use super::made::Made;
 use super::{File, golden_file, golden_names, open};
-use striae_core::cdf::{Cursor, Error, Item, Region};
+use striae_core::cdf::{Cursor, Error, Item, Region, Version};
 use striae_core::endian::ByteOrder;
 use striae_kit::cdf_opening::cdf_open;
 
@@ -111,4 +112,19 @@ fn every_byte_at_its_extremes_is_an_error_or_a_reading() {
             }
         }
     }
+}
+
+/// However many items there are, and however many a list claims.
+#[test]
+fn a_header_takes_a_few_steps_for_each_item() {
+    const MANY: u64 = 100_000;
+    let mut made = Made::new(Version::Cdf5, ByteOrder::Big, 0);
+    made.dims(&vec![2; MANY as usize]);
+    made.list(0, 0);
+    let mut claims = made.bytes.clone();
+    made.list(0, 0);
+    assert!((MANY..3 * MANY).contains(&steps(&made.bytes).unwrap()));
+    claims.extend(11_u32.to_be_bytes());
+    claims.extend((1_u64 << 40).to_be_bytes()); // variables, of which there is not one
+    assert!(steps(&claims).unwrap_err().contains("nelems"));
 }
