@@ -303,7 +303,49 @@ impl Facts {
 /// crate, or findings of another table: they name a function that returns their facts, their own
 /// `Display`, and the list of their kinds; `kinds` is the list for errors in rows without a kind.
 /// and the list of their kinds; `kinds` is that of errors in rows without one.
+///
+/// With `reading` before `also`, there are the rows of a store that fails; fields in braces come
+/// before the message.
 macro_rules! findings {
+    (
+        $(#[$meta:meta])*
+        pub enum $enum:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $severity:ident $($kind:literal)? $variant:ident { $($fields:tt)* }
+            |$facts:ident| $says:expr,
+            |$f:ident| $text:expr;
+        )*
+        reading $({ $($more:tt)* })?
+        also $($rest:tt)*
+    ) => {
+        $crate::finding::findings! {
+            $(#[$meta])*
+            pub enum $enum;
+            $(
+                $(#[doc = $meaning])+
+                $severity $($kind)? $variant { $($fields)* }
+                |$facts| $says,
+                |$f| $text;
+            )*
+            /// The store could not be read.
+            Damage "unreadable" Unreadable {
+                $($($more)*,)?
+                /// The store's message.
+                message: alloc::string::String,
+            }
+            |facts| facts,
+            |f| f.write_str(message);
+            /// The file became shorter while it was read.
+            Damage "ended" Ended {
+                /// Offset at which a byte was expected.
+                offset: u64,
+            }
+            |facts| $crate::finding::Facts { offset: Some(*offset), ..facts },
+            |f| write!(f, "ended at offset {offset} while it was read");
+            also $($rest)*
+        }
+    };
     (
         $(#[$meta:meta])*
         pub enum $enum:ident;

@@ -379,22 +379,7 @@ findings! {
     |facts| facts.text(what),
     |f| write!(f, "the map is not that of the set: {what}");
 
-    /// The store could not be read.
-    Damage "unreadable" Unreadable {
-        /// The store's message.
-        message: String,
-    }
-    |facts| facts,
-    |f| f.write_str(message);
-
-    /// The file became shorter while it was read.
-    Damage "ended" Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    }
-    |facts| Facts { offset: Some(*offset), ..facts },
-    |f| write!(f, "the file ended at offset {offset} while it was read");
-
+    reading
     also
     /// The header or the container is damaged.
     Damage Wrong(Flaw) flaw_facts, FLAWS;

@@ -1,7 +1,6 @@
 //! The findings of verifying an ffrecord file.
 
 use crate::finding::{Facts, error_facts, findings};
-use alloc::string::String;
 use striae_core::ffrecord::{Error, raw};
 use striae_core::span::Span;
 
@@ -54,22 +53,7 @@ findings! {
          on were not compared with their checksums"
     );
 
-    /// The store could not be read.
-    Damage "unreadable" Unreadable {
-        /// The store's message.
-        message: String,
-    }
-    |facts| facts,
-    |f| f.write_str(message);
-
-    /// The file became shorter while it was read.
-    Damage "ended" Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    }
-    |facts| Facts { offset: Some(*offset), ..facts },
-    |f| write!(f, "the file ended at offset {offset} while it was read");
-
+    reading
     also
     /// The header or the tables are damaged.
     Damage Wrong(Error) error_facts, ERRORS;

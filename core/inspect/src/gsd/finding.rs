@@ -489,24 +489,10 @@ findings! {
         write!(f, "{bytes} at offset {offset} are behind all that is read, usually 0")
     };
 
-    /// The store could not be read.
-    Damage "unreadable" Unreadable {
+    reading {
         /// Its kind of error.
-        kind: ErrorKind,
-        /// The store's message.
-        message: String,
+        kind: ErrorKind
     }
-    |facts| facts,
-    |f| f.write_str(message);
-
-    /// The file became shorter while it was read.
-    Damage "ended" Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    }
-    |facts| Facts { offset: Some(*offset), ..facts },
-    |f| write!(f, "ended at offset {offset} while it was read");
-
     also
     /// A field has a value that the format does not allow, or other fields contradict.
     Damage Wrong(Error) error_facts, ERRORS;

@@ -198,24 +198,6 @@ findings! {
         _ => write!(f, "files {first} to {last} of the set are missing"),
     };
 
-    /// The store could not be read.
-    Damage "unreadable" Unreadable {
-        /// Its kind of error.
-        kind: ErrorKind,
-        /// The store's message.
-        message: String,
-    }
-    |facts| facts,
-    |f| f.write_str(message);
-
-    /// The file became shorter while it was read.
-    Damage "ended" Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    }
-    |facts| Facts { offset: Some(*offset), ..facts },
-    |f| write!(f, "ended at offset {offset} while it was read");
-
     /// The set has too many tasks to compare global ranks: they were not checked.
     Note "too_many_tasks" TooManyTasks {
         /// The number of tasks.
@@ -229,6 +211,10 @@ findings! {
         write!(f, "{field} of {ntasks} tasks was not compared, at most that of {limit} is")
     };
 
+    reading {
+        /// Its kind of error.
+        kind: ErrorKind
+    }
     also
     /// A field has a value that the format does not allow, or that other fields or a seal
     /// contradict; or the file was never closed.

@@ -1,7 +1,6 @@
 //! The findings of verifying a map.
 
 use crate::finding::{Count, Facts, error_facts, findings};
-use alloc::string::String;
 use core::num::NonZeroU32;
 use striae_core::blob::find::Run;
 use striae_core::blob::map::Error;
@@ -142,22 +141,7 @@ findings! {
     |facts| Facts { decomposition: Some(id.get()), ..facts.count(*count) },
     |f| write!(f, "D{id}: {count} requests belong to no rank");
 
-    /// The store could not be read.
-    Damage "unreadable" Unreadable {
-        /// The store's message.
-        message: String,
-    }
-    |facts| facts,
-    |f| f.write_str(message);
-
-    /// The file became shorter while it was read.
-    Damage "ended" Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    }
-    |facts| Facts { offset: Some(*offset), ..facts },
-    |f| write!(f, "the file ended at offset {offset} while it was read");
-
+    reading
     also
     /// The map is damaged.
     Damage Wrong(Error) error_facts, ERRORS;
