@@ -6,12 +6,17 @@ use super::set::is_of_machine;
 use crate::error::Error;
 use crate::finding;
 use crate::posix::PosixFile;
+use crate::store::Inspected;
+use crate::store::bulk::Bulk;
 use crate::verify::Verify;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use striae_core::store::ReadAt;
+use striae_inspect::blob::sealed::Sealed;
+use striae_inspect::blob::subfile::Head;
 use striae_inspect::blob::verify::{self as inspect, Options};
 use striae_inspect::subject::Files;
 
@@ -27,7 +32,8 @@ impl Verify<'_> {
     /// subfile is sealed.
     ///
     /// With a [map](Self::against), the elements of the blobs are compared with it; the summary
-    /// says by which rule the set was written.
+    /// says by which rule the set was written. The reported progress is at most [`sealed_bytes`] in
+    /// total.
     ///
     /// # Errors
     /// An error of the operating system if no subfile can be read, or if one is not a file or may
@@ -56,25 +62,41 @@ impl Verify<'_> {
             }
             each(Finding::new(&file, what));
         };
-        let files = Subfiles { names: &names, refused: RefCell::default() };
+        let files = Subfiles { names: &names, how: self, refused: RefCell::default() };
         let summary = inspect::verify(&files, Options { only, map }, &mut tell).map_err(at)?;
         files.refused.into_inner().map_or(Ok(summary), Err)
     }
 }
 
+/// The most bytes that verifying the set with this name, or one subfile alone, compares with seals.
+#[must_use]
+pub fn sealed_bytes(path: &Path) -> u64 {
+    let Ok(names) = Names::of_set(path) else { return 0 };
+    let only = Names::number_of(path);
+    let numbers = names.numbers().iter().filter(|&&number| only.is_none_or(|only| only == number));
+    let bytes = numbers.filter_map(|&number| {
+        let file = PosixFile::open(&names.path(number)).ok()?;
+        let head = Head::read(&file).ok()?;
+        let sealed = Sealed::read_live(&file, &head, head.grammar.numrecs?).ok()??;
+        Some(file.size().ok()?.saturating_sub(sealed.seal().facts().values_begin))
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
 /// The subfiles of a set in the file system.
 struct Subfiles<'a> {
     names: &'a Names,
+    how: &'a Verify<'a>,
     /// The first one that could not be opened for a reason that is not in it.
     refused: RefCell<Option<Error>>,
 }
 
-impl Files for Subfiles<'_> {
-    type Subject = PosixFile;
+impl<'a> Files for Subfiles<'a> {
+    type Subject = Inspected<'a, Bulk>;
 
-    fn open(&self, number: u32) -> io::Result<PosixFile> {
+    fn open(&self, number: u32) -> io::Result<Self::Subject> {
         let path = self.names.path(number);
-        PosixFile::open(&path).inspect_err(|error| {
+        let file = PosixFile::open(&path).inspect_err(|error| {
             if is_of_machine(error) {
                 let again = match error.raw_os_error() {
                     Some(code) => io::Error::from_raw_os_error(code),
@@ -82,7 +104,8 @@ impl Files for Subfiles<'_> {
                 };
                 self.refused.borrow_mut().get_or_insert_with(|| Error::new(&path, again));
             }
-        })
+        })?;
+        Ok(Inspected::new(Bulk::new(path, file, self.how.direct), self.how.progress))
     }
 
     fn there(&self) -> io::Result<BTreeSet<u32>> {

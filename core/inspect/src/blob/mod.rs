@@ -21,6 +21,7 @@ pub mod map;
 mod regions;
 pub mod sealed;
 pub mod subfile;
+mod sums;
 mod tables;
 pub mod verify;
 

@@ -4,13 +4,14 @@ use super::container::{memory, room};
 use super::flaw::Flaw;
 use super::grammar::Canonical;
 use super::subfile::{Head, Subfile};
+use super::sums::{Known, Piece, Sums};
 use crate::subject::{Failed, Subject, Sum, read};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use striae_core::blob::names::WORLD_RANKS;
 use striae_core::blob::raw::SealHead;
 use striae_core::blob::seal::{Duplicate, Facts, FindSeal, Found, SealPlace, Shape, header_crc};
@@ -37,25 +38,6 @@ pub struct Sealed {
     /// Whether a blob is as the older copy says, and not as the other one does.
     is_doubtful: AtomicBool,
     damaged: Option<Error>,
-}
-
-/// What is known of a row of the table.
-#[derive(Debug, Default)]
-struct Known {
-    is_known: AtomicBool,
-    /// The checksum of the bytes, if it is known.
-    crc: AtomicU32,
-}
-
-impl Known {
-    fn get(&self) -> Option<u32> {
-        self.is_known.load(Ordering::Acquire).then(|| self.crc.load(Ordering::Relaxed))
-    }
-
-    fn set(&self, crc: u32) {
-        self.crc.store(crc, Ordering::Relaxed);
-        self.is_known.store(true, Ordering::Release);
-    }
 }
 
 /// A variable of the header of a subfile.
@@ -279,6 +261,41 @@ impl Sealed {
         self.table.as_slice()
     }
 
+    /// The numbers of a variable and of a row of the table.
+    fn row(&self, set: &Canonical, (variable, blob): (Sealable, u32)) -> Option<(u32, usize)> {
+        let number = variable.number(set)?;
+        let row = self.seal.facts().shape.row(number, blob)?;
+        Some((number, usize::try_from(row).ok()?))
+    }
+
+    /// How many records of a variable are sealed; 1 if it has none.
+    fn records(&self, set: &Canonical, variable: Sealable) -> u64 {
+        if variable.is_record(set) { self.seal.facts().numrecs } else { 1 }
+    }
+
+    /// Computes the checksums of all blobs with the threads that the store has for it, so that
+    /// [`check`](Self::check) reads nothing more. A blob that cannot be read is left to it.
+    pub fn read_all<S: Subject>(&self, store: &S, (subfile, set): (&Subfile, &Canonical)) {
+        if self.older.is_some() {
+            return; // the checksums of two numbers of records are needed
+        }
+        let mut sums = Sums::new(&self.known);
+        for variable in Sealable::all(set.decompositions.len(), set.variables.len()) {
+            let records = self.records(set, variable);
+            for (blob, _) in (0..).zip(0..subfile.found) {
+                let span = |record| span(subfile, set, (variable, blob), record);
+                let last = records.checked_sub(1).and_then(span);
+                let last = last.filter(|last| !last.is_empty() && last.fits(self.file_len));
+                let row = self.row(set, (variable, blob)).filter(|_| last.is_some());
+                let Some((_, row)) = row else { continue };
+                for (record, span) in (1..=records).zip((0..records).map_while(span)) {
+                    sums.add(store, Piece { row, span, is_last: record == records });
+                }
+            }
+        }
+        sums.run(store);
+    }
+
     /// Compares the bytes of a blob of a variable with the seal, in all records that the seal has.
     /// This reads them once. Returns how many bytes they are, of records that the subfile was read
     /// with.
@@ -295,14 +312,9 @@ impl Sealed {
         (subfile, set): (&Subfile, &Canonical),
         (variable, blob): (Sealable, u32),
     ) -> Result<u64, Failed<S, Flaw>> {
-        let row = variable.number(set).and_then(|number| {
-            let row = self.seal.facts().shape.row(number, blob)?;
-            Some((number, usize::try_from(row).ok()?))
-        });
         // Always: the shape is that of the file.
-        let Some((number, row)) = row else { return Ok(0) };
-        let is_record = variable.is_record(set);
-        let records = if is_record { self.seal.facts().numrecs } else { 1 };
+        let Some((number, row)) = self.row(set, (variable, blob)) else { return Ok(0) };
+        let (is_record, records) = (variable.is_record(set), self.records(set, variable));
         let span = |record| {
             let span = span(subfile, set, (variable, blob), record);
             span.ok_or(DriveError::Format(Flaw::Cut))

@@ -325,7 +325,7 @@ pub(crate) const CDF: Verifier = Verifier { verify: verify_cdf, total: |_| 0 };
 
 pub(crate) const BLOB: Verifier = Verifier {
     verify: |how, path, each| Ok(how.blob(path, &mut |finding| each(finding.into()))?.into()),
-    total: |_| 0,
+    total: blob::verify::sealed_bytes,
 };
 
 pub(crate) const MAP: Verifier = Verifier {

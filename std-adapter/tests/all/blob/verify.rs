@@ -438,6 +438,14 @@ fn a_changed_value_of_a_sealed_set_is_found_with_its_blob() {
         assert_eq!((summary.damage, summary.sealed), (0, 1), "{:?}", texts(&findings));
         assert_eq!(summary.data.checked, summary.data.bytes);
         assert_eq!(summary.data.verdict(0), "sound");
+        // The progress is of all that the seal covers: values, and maps.
+        let sum = std::sync::atomic::AtomicU64::new(0);
+        let add = |bytes| {
+            sum.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        };
+        Verify::new().progress(&add).blob(&set, &mut |_| {}).unwrap();
+        let (sum, most) = (sum.into_inner(), striae::blob::verify::sealed_bytes(&set));
+        assert!(summary.data.bytes < sum && sum <= most, "{sum}, {most}");
         let path = set.with_extension(format!("{ending}.0000"));
         let whole = std::fs::read(&path).unwrap();
         // The last byte is of the last record, and in HDF5 of the last blob.

@@ -28,6 +28,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::SealCopy { error }.into());
         }
         let canonical = &set.grammar.canonical;
+        sealed.read_all(store, (subfile, canonical));
         let (maps, values) = (canonical.decompositions.len(), canonical.variables.len());
         for variable in Sealable::all(maps, values) {
             for (blob, _) in (0..).zip(0..subfile.found) {
