@@ -6,7 +6,7 @@
 //! | [`subfile`] | where the blobs and variables of a subfile are |
 //! | [`sealed`] | the seal of a subfile, with which blobs are compared |
 //! | [`mod@verify`] | checks a set, and reports everything that it finds |
-//! | [`map`] | decomposition maps |
+//! | [`mod@map`] | decomposition maps |
 
 mod before;
 mod canonical;
