@@ -27,7 +27,7 @@ import netCDF4
 import numpy as np
 
 from blob_sets import TYPES, Striae, Subfile
-from sion_ksy import Tally, differ
+from ksy import Tally, differ
 
 TABLE = []
 for byte in range(256):

@@ -30,7 +30,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from sion_ksy import Tally, differ, sha256
+from ksy import Tally, differ, sha256
 
 TYPES = {1: "i1", 2: "S1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 NAMES = {1: "byte", 2: "char", 3: "short", 4: "int", 5: "float", 6: "double",

@@ -25,7 +25,7 @@ import netCDF4
 import numpy as np
 import scipy.io
 
-from sion_ksy import Tally, differ
+from ksy import Tally, differ
 
 KINDS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]

@@ -16,21 +16,17 @@ For --parser, the output and the exit status see sion_ksy.py.
 
 import argparse
 import glob
-import importlib.util
 import io
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from sion_ksy import Tally, differ, sha256
+from ksy import Program, Tally, differ, load, sha256
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-KSY = os.path.join(HERE, "..", "..", "spec", "ksy", "cdf.ksy")
 TYPES = "byte char short int float double ubyte ushort uint int64 uint64".split()
 
 
@@ -127,14 +123,8 @@ def compare_expected(found, expected):
     return problems
 
 
-class Striae:
+class Striae(Program):
     """The program under test."""
-
-    def __init__(self, program):
-        self.program = os.path.abspath(program)
-
-    def run(self, *args):
-        return subprocess.run([self.program, *args], capture_output=True, check=False)
 
     def compare_listing(self, found):
         """`striae ls --json`."""
@@ -225,30 +215,6 @@ def check_file(kaitai, tally, striae, path):
             check_damaged(kaitai, tally, striae, found, folder)
 
 
-class Kaitai:
-    """The generated parser and its library."""
-
-    def __init__(self, folder):
-        import kaitaistruct
-
-        spec = importlib.util.spec_from_file_location("cdf", os.path.join(folder, "cdf.py"))
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        self.Cdf = module.Cdf
-        self.KaitaiStream = kaitaistruct.KaitaiStream
-        self.KaitaiStructError = kaitaistruct.KaitaiStructError
-
-
-def load(folder):
-    """The parser in a folder, or one that is compiled now."""
-    if folder:
-        return Kaitai(folder)
-    with tempfile.TemporaryDirectory() as made:
-        compiler = os.path.join(HERE, "compile_ksy.js")
-        subprocess.run(["node", compiler, KSY, made], check=True, stdout=subprocess.DEVNULL)
-        return Kaitai(made)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parser", metavar="DIR")
@@ -256,7 +222,7 @@ def main():
     parser.add_argument("folders", metavar="FOLDER", nargs="+")
     args = parser.parse_args()
 
-    kaitai, striae, tally = load(args.parser), Striae(args.striae), Tally()
+    kaitai, striae, tally = load("cdf", args.parser), Striae(args.striae), Tally()
     for folder in args.folders:
         paths = sorted(glob.glob(os.path.join(folder, "*.nc")))
         tally.check(folder, [] if paths else ["has no *.nc"])

@@ -16,19 +16,14 @@ For --parser, the output and the exit status see sion_ksy.py.
 """
 
 import argparse
-import importlib.util
 import io
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import zlib
 
-from sion_ksy import Tally, differ, sha256
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-KSY = os.path.join(HERE, "..", "..", "spec", "ksy", "ffrecord.ksy")
+from ksy import Program, Tally, differ, load, sha256
 
 # Damaged golden files whose tables are in order: only checksums tell.
 IN_ORDER = {
@@ -82,14 +77,8 @@ def compare_expected(found, expected):
     return problems + differ("what is wrong", found.wrong(), [])
 
 
-class Striae:
+class Striae(Program):
     """The program under test."""
-
-    def __init__(self, program):
-        self.program = os.path.abspath(program)
-
-    def run(self, *args):
-        return subprocess.run([self.program, *args], capture_output=True, check=False)
 
     def compare_listing(self, found):
         """`striae ls --json`."""
@@ -177,30 +166,6 @@ def refusal(kaitai, path):
     return ["is read, expected to be refused"]
 
 
-class Kaitai:
-    """The generated parser and its library."""
-
-    def __init__(self, folder):
-        import kaitaistruct
-
-        spec = importlib.util.spec_from_file_location("ffrecord", os.path.join(folder, "ffrecord.py"))
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        self.Ffrecord = module.Ffrecord
-        self.KaitaiStream = kaitaistruct.KaitaiStream
-        self.KaitaiStructError = kaitaistruct.KaitaiStructError
-
-
-def load(folder):
-    """The parser in a folder, or one that is compiled now."""
-    if folder:
-        return Kaitai(folder)
-    with tempfile.TemporaryDirectory() as made:
-        compiler = os.path.join(HERE, "compile_ksy.js")
-        subprocess.run(["node", compiler, KSY, made], check=True, stdout=subprocess.DEVNULL)
-        return Kaitai(made)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parser", metavar="DIR")
@@ -208,7 +173,7 @@ def main():
     parser.add_argument("folder", metavar="FOLDER")
     args = parser.parse_args()
 
-    kaitai, striae, tally = load(args.parser), Striae(args.striae), Tally()
+    kaitai, striae, tally = load("ffrecord", args.parser), Striae(args.striae), Tally()
     with open(os.path.join(args.folder, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
     for name, wanted in sorted(expected.items()):

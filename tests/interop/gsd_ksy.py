@@ -18,20 +18,16 @@ For --parser, the output and the exit status see sion_ksy.py.
 """
 
 import argparse
-import importlib.util
 import io
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 from sion_kinds import crc32c
-from sion_ksy import Tally, differ, sha256
+from ksy import Program, Tally, differ, load, sha256
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-KSY = os.path.join(HERE, "..", "..", "spec", "ksy", "gsd.ksy")
 CHECKSUMS = b"striae/crc32c"
 TYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64 character".split()
 
@@ -268,14 +264,8 @@ def without_location(found, entry):
 # ---- (b): what striae says ----
 
 
-class Striae:
+class Striae(Program):
     """The program under test."""
-
-    def __init__(self, program):
-        self.program = os.path.abspath(program)
-
-    def run(self, *args):
-        return subprocess.run([self.program, *args], capture_output=True, check=False)
 
     def compare_listing(self, found):
         """`striae ls --json`."""
@@ -428,20 +418,6 @@ def unreadable(kaitai):
     return (kaitai.KaitaiStructError, EOFError, OSError, OverflowError, ValueError, KeyError)
 
 
-def load_parser(folder):
-    """The generated module, with what it needs of the runtime."""
-    spec = importlib.util.spec_from_file_location("gsd_parser", os.path.join(folder, "gsd.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.KaitaiStructError = module.kaitaistruct.KaitaiStructError
-    return module
-
-
-def compile_parser(folder):
-    command = ["node", os.path.join(HERE, "compile_ksy.js"), KSY, folder]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-striae", action="store_true", help="do not run the program")
@@ -455,22 +431,19 @@ def main():
     with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
     tally = Tally()
-    with tempfile.TemporaryDirectory() as compiled:
-        if not args.parser:
-            compile_parser(compiled)
-        kaitai = load_parser(args.parser or compiled)
-        for name, entry in sorted(expected.items()):
-            path = os.path.join(folder, name)
-            try:
-                if entry["kind"] == "bad":
-                    check_damaged(kaitai, tally, striae, path)
-                else:
-                    check_valid(kaitai, tally, striae, path, entry)
-            except unreadable(kaitai) as error:
-                tally.check(name, [f"cannot be read: {error!r}"])
-        golden = os.path.join(folder, "v21_sparse_chunks.gsd")
-        if os.path.exists(golden):
-            check_made(kaitai, tally, striae, golden)
+    kaitai = load("gsd", args.parser)
+    for name, entry in sorted(expected.items()):
+        path = os.path.join(folder, name)
+        try:
+            if entry["kind"] == "bad":
+                check_damaged(kaitai, tally, striae, path)
+            else:
+                check_valid(kaitai, tally, striae, path, entry)
+        except unreadable(kaitai) as error:
+            tally.check(name, [f"cannot be read: {error!r}"])
+    golden = os.path.join(folder, "v21_sparse_chunks.gsd")
+    if os.path.exists(golden):
+        check_made(kaitai, tally, striae, golden)
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 

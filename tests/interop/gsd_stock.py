@@ -53,7 +53,7 @@ class Check:
             import gsd_ksy
 
             self.ksy = gsd_ksy
-            self.kaitai = gsd_ksy.load_parser(args.parser)
+            self.kaitai = gsd_ksy.load("gsd", args.parser)
 
     def count(self, what, problems):
         for problem in problems[:3]:

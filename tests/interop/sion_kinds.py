@@ -16,10 +16,10 @@ import json
 import os
 import struct
 import sys
-import tempfile
 
 import sion_ksy
-from sion_ksy import Set, Striae, Tally, differ, sha256
+from ksy import Tally, differ, load, sha256
+from sion_ksy import Set, Striae
 
 
 def crc_table():
@@ -158,15 +158,12 @@ def main():
         print(f"{args.paths[-1]}: no description of a set", file=sys.stderr)
         return 2
     tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        if not args.parser:
-            sion_ksy.compile_parser(folder)
-        kaitai = sion_ksy.load_parser(args.parser or folder)
-        for path in paths:
-            try:
-                check(kaitai, tally, striae, path)
-            except (struct.error, *sion_ksy.unreadable(kaitai)) as error:
-                tally.check(os.path.basename(path), [f"cannot be read: {error!r}"])
+    kaitai = load("sion", args.parser)
+    for path in paths:
+        try:
+            check(kaitai, tally, striae, path)
+        except (struct.error, *sion_ksy.unreadable(kaitai)) as error:
+            tally.check(os.path.basename(path), [f"cannot be read: {error!r}"])
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 

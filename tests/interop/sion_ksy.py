@@ -23,46 +23,17 @@ did, 2 if nothing could be tested.
 
 import argparse
 import glob
-import hashlib
-import importlib.util
 import io
 import json
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-KSY = os.path.join(HERE, "..", "..", "spec", "ksy", "sion.ksy")
+from ksy import Program, Tally, differ, load, sha256
+
 KEYVAL_INLINE = 51
-
-
-class Tally:
-    """Counts checks and prints each that fails."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-
-    def check(self, what, problems):
-        """One check, passed if there are no problems."""
-        for problem in problems:
-            print(f"{what}: {problem}")
-        if problems:
-            self.failed += 1
-        else:
-            self.passed += 1
-
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def differ(what, found, expected):
-    """A list with one problem, or none."""
-    return [] if found == expected else [f"{what} is {found!r}, expected {expected!r}"]
 
 
 def order(is_big):
@@ -290,14 +261,8 @@ def compare_buddy(found, index, expected):
 # ---- (b): what striae says ----
 
 
-class Striae:
+class Striae(Program):
     """The program under test."""
-
-    def __init__(self, program):
-        self.program = os.path.abspath(program)
-
-    def run(self, *args):
-        return subprocess.run([self.program, *args], capture_output=True, check=False)
 
     def compare_listing(self, found):
         """`striae ls --json --keys`."""
@@ -532,20 +497,6 @@ def unreadable(kaitai):
     return (kaitai.KaitaiStructError, EOFError, OSError, ValueError, KeyError)
 
 
-def load_parser(folder):
-    """The generated module, with what it needs of the runtime."""
-    spec = importlib.util.spec_from_file_location("sion", os.path.join(folder, "sion.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.KaitaiStructError = module.kaitaistruct.KaitaiStructError
-    return module
-
-
-def compile_parser(folder):
-    command = ["node", os.path.join(HERE, "compile_ksy.js"), KSY, folder]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
 def arguments(description, folder):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--no-striae", action="store_true", help="do not run the program")
@@ -566,19 +517,16 @@ def main():
         print(f"{golden_dir}: no golden set", file=sys.stderr)
         return 2
     tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        if not args.parser:
-            compile_parser(folder)
-        kaitai = load_parser(args.parser or folder)
-        for path in paths:
-            try:
-                check_golden(kaitai, tally, striae, path)
-            except unreadable(kaitai) as error:
-                tally.check(os.path.basename(path), [f"cannot be read: {error!r}"])
+    kaitai = load("sion", args.parser)
+    for path in paths:
         try:
-            check_made(kaitai, tally, striae, golden_dir)
-        except (struct.error, *unreadable(kaitai)) as error:
-            tally.check("files made from golden ones", [f"cannot be made: {error!r}"])
+            check_golden(kaitai, tally, striae, path)
+        except unreadable(kaitai) as error:
+            tally.check(os.path.basename(path), [f"cannot be read: {error!r}"])
+    try:
+        check_made(kaitai, tally, striae, golden_dir)
+    except (struct.error, *unreadable(kaitai)) as error:
+        tally.check("files made from golden ones", [f"cannot be made: {error!r}"])
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 
