@@ -3,7 +3,7 @@
 use super::kind::Type;
 use crate::endian::ByteOrder;
 use crate::store::{copy_front, usize_to_u64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Values of one type in memory.
 ///
@@ -88,13 +88,16 @@ impl<'a> Values<'a> {
 /// Copies as many values of `N` bytes as fit, each in the other byte order. Returns the number of
 /// bytes.
 fn swap_front<const N: usize>(from: &[u8], to: &mut [u8]) -> usize {
-    let mut len = 0_usize;
-    for (from, to) in from.chunks_exact(N).zip(to.chunks_exact_mut(N)) {
-        to.copy_from_slice(from);
+    let (Ok((from, _)), Ok((to, _))) =
+        (<[[u8; N]]>::ref_from_prefix(from), <[[u8; N]]>::mut_from_prefix(to))
+    else {
+        return 0;
+    };
+    for (from, to) in from.iter().zip(to.iter_mut()) {
+        *to = *from;
         to.reverse();
-        len = len.saturating_add(N);
     }
-    len
+    from.len().min(to.len()).saturating_mul(N)
 }
 
 impl<'a> From<&'a str> for Values<'a> {
