@@ -156,7 +156,6 @@ fn a_wrong_table_costs_nothing_if_the_others_prove_it() {
     assert_eq!(check(&set, &whole).1, 3 * 5);
 }
 
-/// In HDF5 all blobs before the cut are saved.
 /// Elements that two blobs have, or that are outside of the array: verify calls it damage, so the
 /// file is not called complete, although each element has a value.
 #[test]
