@@ -7,6 +7,7 @@
 //! | [`comm`] | the rules of all communicators, whatever carries the messages |
 //! | [`threads`] | ranks that are threads of one process |
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
+//! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | a SIONlib set that all ranks write |
 //!
 //! ```
@@ -47,6 +48,7 @@
 //! - Nothing communicates in `Drop`.
 #![deny(unsafe_code)]
 
+pub mod collect;
 pub mod collective;
 pub mod comm;
 pub mod error;
@@ -55,6 +57,7 @@ pub mod mpi;
 pub mod sion;
 pub mod threads;
 
+pub use collect::Collect;
 pub use collective::{Collective, Fold};
 pub use error::{Code, Error, Failure};
 #[cfg(feature = "mpi")]

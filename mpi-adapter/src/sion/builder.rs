@@ -2,6 +2,7 @@
 
 use super::FileWriter;
 use super::part::{Part, Plan, io_failure, refused};
+use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use std::io;
@@ -54,6 +55,7 @@ struct Options {
     prefix: Option<Vec<u8>>,
     overwrite: bool,
     sealed: bool,
+    collect: Option<Collect>,
 }
 
 impl Default for Builder {
@@ -74,6 +76,7 @@ impl Builder {
             prefix: None,
             overwrite: false,
             sealed: false,
+            collect: None,
         };
         Self { chunksize: 1 << 20, options }
     }
@@ -138,8 +141,18 @@ impl Builder {
         self
     }
 
+    /// Lets few ranks write for all, and short records wait in memory. Otherwise every rank opens its
+    /// file and writes each record at once.
+    #[must_use]
+    pub const fn collect(mut self, collect: Collect) -> Self {
+        self.options.collect = Some(collect);
+        self
+    }
+
     /// Makes the set; its first file is `path`. All ranks call this. Besides splitting the
     /// communicator it takes three calls of the message layer, and one more for several files.
+    /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
+    /// calls more.
     ///
     /// # Errors
     /// The failure of a rank, at all ranks: an option that no file can hold, or an error of the
@@ -150,8 +163,9 @@ impl Builder {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        self.create_in(comm, path, |name, anew| match anew {
-            true => PosixFile::create(name, self.options.overwrite),
+        let overwrite = self.options.overwrite;
+        self.create_in(comm, path, move |name, anew| match anew {
+            true => PosixFile::create(name, overwrite),
             false => PosixFile::open_rw(name),
         })
     }
@@ -165,7 +179,7 @@ impl Builder {
         &self,
         comm: C,
         path: impl AsRef<Path>,
-        open: impl Fn(&Path, bool) -> io::Result<F>,
+        open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
@@ -184,9 +198,31 @@ impl Builder {
         };
         let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
         let plan = file.and_then(|file| self.plan(path, groups?, file, globalrank));
-        let part = Part::create(comm, plan, |anew| open(&name, anew));
+        let part = self.collected(comm, plan, move |anew| open(&name, anew));
         let part = super::agree(whole.as_ref(), part)?;
         Ok(FileWriter { whole, part })
+    }
+
+    /// Makes a physical file.
+    fn collected<C: Collective, F>(
+        &self,
+        comm: C,
+        plan: Result<Plan<'_>, Failure>,
+        open: impl Fn(bool) -> io::Result<F> + 'static,
+    ) -> Result<Part<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let Some(collect) = self.options.collect else {
+            return Part::create(comm, plan, Handle::new(open, None, 0));
+        };
+        let mine = plan.as_ref().map(drop).map_err(Clone::clone);
+        let (group, failure) = match collect.group(&comm, mine)? {
+            Ok(group) => (group, None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let plan = failure.map_or(plan, Err);
+        Part::create(comm, plan, Handle::new(open, group, collect.limit()))
     }
 
     fn plan<'a>(

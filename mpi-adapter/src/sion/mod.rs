@@ -45,7 +45,9 @@ where
     }
 
     /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
-    /// the next commit. They go to the file at once: collect short records in a buffer first.
+    /// the next commit. They go to the file at once, so that short records are slow; with
+    /// [`Builder::collect`] they wait in a buffer, and this rank opens the file if the buffer is
+    /// full.
     ///
     /// # Errors
     /// An error of the operating system; the next collective reports it to all ranks, and the
@@ -54,6 +56,22 @@ where
     /// tried again.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.part.write(bytes)
+    }
+
+    /// Writes a record of each rank; all ranks call this, each with a record of any length, also 0.
+    /// A record that fits into a chunk is in one chunk, as with `sion_coll_fwrite`; a longer one
+    /// goes on in the next.
+    ///
+    /// Most calls take no message. With [`Builder::collect`] the ranks meet when a buffer may be
+    /// full: what waits goes to the writers, which takes one call of the message layer, and three
+    /// if the ranks must [`advance`](Self::advance). All ranks know from the lengths of the records
+    /// up to then when they will meet again.
+    ///
+    /// # Errors
+    /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
+    /// of it at the next commit.
+    pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
+        self.part.coll_write(record)
     }
 
     /// Goes to the next chunk if fewer than `len` bytes fit into this one, as

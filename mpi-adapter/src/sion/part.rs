@@ -4,8 +4,12 @@
 //! equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
 //! and a [`Collective`]: each writes its own bytes of the tables, and rank 0 makes them visible.
 
+mod rounds;
+
+use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use rounds::Rounds;
 use std::io;
 use std::ops::Range;
 use striae::posix::PosixFile;
@@ -38,11 +42,12 @@ pub(super) fn refused(error: SionError) -> Failure {
 #[derive(Debug)]
 pub(super) struct Part<C, F = PosixFile> {
     comm: C,
-    file: F,
+    file: Handle<C, F>,
     book: Book,
     mine: Mine,
     /// The reason why this rank failed, until the other ranks get it.
     untold: Option<Failure>,
+    rounds: Rounds,
 }
 
 /// What a physical file is to be; equal at all of its ranks but for their own task.
@@ -122,8 +127,7 @@ impl TaskTable for OneTask {
 }
 
 /// A rank's part of a file that is being made.
-struct Begun<'a, F> {
-    file: F,
+struct Begun<'a> {
     plan: Plan<'a>,
     meta1: Meta1,
     front: Front,
@@ -132,7 +136,7 @@ struct Begun<'a, F> {
     before: u64,
 }
 
-impl<F> Begun<'_, F> {
+impl Begun<'_> {
     fn book(&self, globalskip: u64) -> Result<(Blocks, Book), Failure> {
         let blocks = Blocks { first: self.meta1.layout().first_chunk(), globalskip };
         let Plan { entries, sealed, .. } = self.plan;
@@ -145,41 +149,37 @@ impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// Makes a file with a task for each rank. Rank 0 makes it by `open(true)` before any other
-    /// rank opens it. This takes three calls of the message layer.
+    /// Makes a file with a task for each rank. Rank 0 makes it before any other rank opens it. This
+    /// takes three calls of the message layer.
     pub(super) fn create(
         comm: C,
         plan: Result<Plan<'_>, Failure>,
-        open: impl Fn(bool) -> io::Result<F>,
+        file: Handle<C, F>,
     ) -> Result<Self, Error> {
         let (rank, ntasks) = (comm.rank(), u64::from(comm.size()));
         // Rank 0 makes the file before it takes part in the scan, the others open it after that.
         let begun = plan.and_then(|plan| {
             let meta1 = Meta1::new(&plan.attributes, ntasks).map_err(refused)?;
             let front = Front::new(&meta1, plan.prefix).map_err(refused)?;
-            let made = if rank == 0 { open(true).map(Some) } else { Ok(None) };
-            Ok((made.map_err(io_failure("making the file"))?, plan, meta1, front))
+            if rank == 0 {
+                file.make()?;
+            }
+            Ok((plan, meta1, front))
         });
-        let mine = begun.as_ref().map(|(_, plan, ..)| [plan.chunksize, plan.fingerprint.into()]);
+        let mine = begun.as_ref().map(|(plan, ..)| [plan.chunksize, plan.fingerprint.into()]);
         // Rank 0 has made the file when a higher rank is past the scan.
         let before = comm.exscan(mine.map_err(Clone::clone));
         let written = before.and_then(|[before, fingerprints]| {
-            let (made, plan, meta1, front) = begun?;
+            let (plan, meta1, front) = begun?;
             if fingerprints != u64::from(plan.fingerprint).saturating_mul(rank.into()) {
                 return Err(differ());
             }
-            let file = match made {
-                Some(file) => file,
-                None => open(false).map_err(io_failure("opening the file"))?,
-            };
-            let Plan { globalrank, chunksize, .. } = plan;
-            let (task, mut window) = (OneTask { ntasks, globalrank, chunksize }, [0; 8]);
-            let range = rank..rank.saturating_add(1);
-            let tables = TaskTables::new(&meta1, range, task, Some(CHECKSUM), &mut window);
-            let sums = run("writing META1", &mut tables.map_err(refused)?, &file, &mut [])?;
-            sync(&file)?;
-            Ok(Begun { file, plan, meta1, front, sums, before })
+            file.open_as_writer()?;
+            let sums = write_meta1(&file, &plan, &meta1, rank)?;
+            Ok(Begun { plan, meta1, front, sums, before })
         });
+        let delivered = file.deliver(written.as_ref().map(drop).map_err(Clone::clone));
+        let written = delivered.and(written);
         let mine = written.as_ref().map_err(Clone::clone);
         let mine = mine.map(|begun| [begun.sums.word().into(), begun.plan.chunksize]);
         let (written, [crc, globalskip]) = {
@@ -188,7 +188,7 @@ where
                 let begun = written.as_mut().map_err(|failure| failure.clone())?;
                 begun.book(globalskip)?; // before anything can be seen
                 let crc = begun.front.meta1_crc(parts_of(sums), Some(CHECKSUM));
-                run("writing META1", &mut begun.front, &begun.file, &mut [])?;
+                run("writing META1", &mut begun.front, &file, &mut [])?;
                 Ok([crc.into(), globalskip])
             })?;
             (written, agreed)
@@ -200,10 +200,10 @@ where
             let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
             let pen = Pen::new(rank, chunks, sealed);
             let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
-            Ok((begun.file, book, Mine { pen, finished: Left::default(), groups }))
+            Ok((book, Mine { pen, finished: Left::default(), groups }))
         });
-        let (file, book, mine) = begun.map_err(Error::agreed)?; // rank 0 found it right
-        Ok(Self { comm, file, book, mine, untold: None })
+        let (book, mine) = begun.map_err(Error::agreed)?; // rank 0 found it right
+        Ok(Self { comm, file, book, mine, untold: None, rounds: Rounds::new() })
     }
 
     /// The communicator of the file.
@@ -260,8 +260,7 @@ where
         let span = pen.cursor().place(len).map_err(io::Error::other)?;
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..len).unwrap_or(bytes);
-        let mut file = &self.file;
-        file.write_all_at(span.offset(), bytes)?;
+        self.file.io().write_all_at(span.offset(), bytes)?;
         pen.wrote(span.len(), pen.crc_after(bytes, CHECKSUM));
         Ok(bytes.len())
     }
@@ -312,6 +311,7 @@ where
         self.publish(self.publication(new), false)?;
         self.mine.pen.committed(&seen);
         self.mine.finished.retain(|done| !done.is_told_by(&seen));
+        self.rounds.meet();
         Ok(())
     }
 
@@ -327,15 +327,30 @@ where
             self.publish(self.publication(aside), false)?;
         }
         self.publish(self.publication(plan.last), true)?;
+        if let Some(group) = self.file.into_group() {
+            let freed = group.free(Ok(()));
+            self.comm.agree(freed.map_err(Failure::from))?;
+        }
         Ok(self.comm)
     }
 
     /// Number of chunks of the longest stream.
     fn maxchunks(&mut self) -> Result<u32, Error> {
-        let chunks = u64::from(self.mine.pen.chunk()).saturating_add(1);
-        let mine = self.untold.take().map_or(Ok([chunks]), Err);
-        let [chunks] = self.comm.max(mine)?;
+        let mine = self.reached();
+        let [mut chunks, pending] = self.comm.max(mine)?;
+        if pending > 0 {
+            self.write_pending()?;
+            let mine = self.reached();
+            [chunks, _] = self.comm.max(mine)?;
+        }
         u32::try_from(chunks).map_err(|_| Error::agreed(full()))
+    }
+
+    /// Number of chunks of this rank's stream, and of bytes that have no place yet.
+    fn reached(&mut self) -> Result<[u64; 2], Failure> {
+        let chunks = u64::from(self.mine.pen.chunk()).saturating_add(1);
+        let pending = usize_to_u64(self.rounds.pending());
+        self.untold.take().map_or(Ok([chunks, pending]), Err)
     }
 
     /// Writes the table entries of this rank; rank 0 then makes the entries of all ranks visible.
@@ -346,11 +361,12 @@ where
             let range = rank..rank.saturating_add(1);
             let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
             let sums = run("writing META2", &mut tables.map_err(refused)?, file, &mut buf)?;
-            sync(file)?;
             Ok([sums.meta2.word().into(), sums.chunks.word().into()])
         };
+        let sums = write();
+        let delivered = file.deliver(sums.as_ref().map(drop).map_err(Clone::clone));
         let cut = cut.then(|| publication.new.span().end());
-        self.comm.decide(write(), [Fold::Xor; 2], |words| {
+        self.comm.decide(delivered.and(sums), [Fold::Xor; 2], |words| {
             let [meta2, chunks] = words.map(parts_of);
             make_visible(publication, &TableSums { meta2, chunks }, file, cut).map(|()| [])
         })?;
@@ -379,6 +395,23 @@ fn agreed(error: SionError) -> Error {
     Error::agreed(refused(error))
 }
 
+/// Writes the entries of a rank, which must open the file before if it is a writer.
+fn write_meta1<C: Collective, F>(
+    file: &Handle<C, F>,
+    plan: &Plan<'_>,
+    meta1: &Meta1,
+    rank: u32,
+) -> Result<Crc32cParts, Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let Plan { globalrank, chunksize, .. } = *plan;
+    let task = OneTask { ntasks: meta1.ntasks().into(), globalrank, chunksize };
+    let (range, mut window) = (rank..rank.saturating_add(1), [0; 8]);
+    let tables = TaskTables::new(meta1, range, task, Some(CHECKSUM), &mut window);
+    run("writing META1", &mut tables.map_err(refused)?, file, &mut [])
+}
+
 /// Opens `block` for writing; returns the publication if META2 must be moved for it.
 fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Failure> {
     let block = u32::try_from(block).map_err(|_| full())?;
@@ -389,45 +422,38 @@ fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Failure>
 }
 
 /// The work of rank 0 after the tables of all ranks are written.
-fn make_visible<F>(
+fn make_visible<C: Collective, F>(
     mut publication: Publication,
     sums: &TableSums,
-    mut file: &F,
+    file: &Handle<C, F>,
     cut: Option<u64>,
 ) -> Result<(), Failure>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    publication.file_len = file.size().map_err(io_failure("asking for the size"))?;
+    publication.file_len = file.io().size().map_err(io_failure("asking for the size"))?;
     run("writing the commit fields", &mut Visible::new(&publication, sums), file, &mut [])?;
     if let Some(len) = cut {
-        file.set_size(len).map_err(io_failure("cutting the file at its end"))?;
-        sync(file)?;
+        file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
+        file.io().sync().map_err(io_failure("syncing the file"))?;
     }
     Ok(())
 }
 
-fn run<M, F>(
+fn run<M, C: Collective, F>(
     what: &'static str,
     machine: &mut M,
-    mut file: &F,
+    file: &Handle<C, F>,
     buf: &mut [u8],
 ) -> Result<M::Output, Failure>
 where
     M: Machine<Error = std::convert::Infallible>,
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    drive(machine, &mut file, buf).map_err(|error| match error {
+    drive(machine, &mut file.io(), buf).map_err(|error| match error {
         DriveError::Store(error) => Failure::io(what, &error),
         _ => full(),
     })
-}
-
-fn sync<F>(mut file: &F) -> Result<(), Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    file.sync().map_err(io_failure("syncing the file"))
 }
 
 fn parts_of(word: u64) -> Crc32cParts {

@@ -1,0 +1,101 @@
+//! Few ranks write for all: what the others write waits in memory and is handed over.
+//!
+//! A rank's short writes are collected in a buffer of its own. When all ranks meet, each hands its
+//! buffer over to the writer of its group, which joins what is adjacent and writes it. So a file
+//! is opened only by the writers, and a commit of many ranks is a few large writes.
+//!
+//! A rank whose buffer is full, or that writes more at once than the buffer holds, does not wait
+//! for the others: it opens the file and writes by itself. What it writes is in the file at the
+//! latest when the ranks agree on a commit.
+
+mod handle;
+mod runs;
+
+pub(crate) use handle::Handle;
+
+use crate::collective::Collective;
+use crate::error::{Error, Failure};
+
+/// Who writes for whom, and how much waits in memory.
+///
+/// ```
+/// use striae_mpi::sion::Builder;
+/// use striae_mpi::{Collect, Collective, Threads};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.sion");
+/// let done = Threads::new(6).run(|rank| {
+///     let collect = Collect::new().ranks_per_writer(3); // ranks 0 and 3 open the file
+///     let mut file = Builder::new().collect(collect).create(rank, &path)?;
+///     for step in 0..1000_u64 {
+///         file.coll_write(&step.to_le_bytes())?; // all ranks; messages only when buffers are full
+///     }
+///     file.close().map(drop)
+/// });
+/// done.into_iter().try_for_each(|done| done.expect("no rank panicked"))?;
+/// assert_eq!(striae::sion::File::open(&path)?.task(5)?.bytes, 8000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collect {
+    ranks_per_writer: u32,
+    buffer: usize,
+}
+
+impl Default for Collect {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Collect {
+    /// One writer for all ranks of a node, a buffer of 1 MiB for each rank.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20 }
+    }
+
+    /// Sets how many consecutive ranks of a node have a writer in common; the last writer of a node
+    /// has the rest. With 1 every rank writes its own buffer, and nothing is handed over. 0 counts
+    /// as 1.
+    #[must_use]
+    pub const fn ranks_per_writer(self, ranks: u32) -> Self {
+        Self { ranks_per_writer: if ranks == 0 { 1 } else { ranks }, ..self }
+    }
+
+    /// Sets how many bytes of a rank wait at most. Longer writes are made at once. A writer needs
+    /// up to 6 MiB besides, whatever the number of its ranks.
+    #[must_use]
+    pub const fn buffer(self, bytes: usize) -> Self {
+        Self { buffer: bytes, ..self }
+    }
+
+    /// How many bytes wait at most.
+    pub(crate) const fn limit(self) -> usize {
+        self.buffer
+    }
+
+    /// The ranks that have their writer in common; the lowest is the writer. `None` if every rank
+    /// writes for itself. All ranks call this, and pass the failure to their next collective.
+    ///
+    /// # Errors
+    /// The failure of the lowest rank that has one, at all ranks.
+    pub(crate) fn group<C: Collective>(
+        self,
+        comm: &C,
+        mine: Result<(), Failure>,
+    ) -> Result<Result<Option<C>, Failure>, Error> {
+        if self.ranks_per_writer == 1 {
+            return Ok(mine.map(|()| None));
+        }
+        let node = comm.node(mine)?;
+        if self.ranks_per_writer >= node.size() {
+            return Ok(Ok(Some(node)));
+        }
+        let color = node.rank().checked_div(self.ranks_per_writer).unwrap_or(0);
+        let group = node.split(Ok(color));
+        // From here on only the ranks of a node know of an error.
+        let freed = node.free(group.as_ref().map(drop).map_err(|error| error.clone().into()));
+        Ok(freed.and(group).map(Some).map_err(Failure::from))
+    }
+}

@@ -1,0 +1,273 @@
+//! A rank's handle of a file that few ranks write.
+
+use super::runs::Runs;
+use crate::collective::Collective;
+use crate::error::{Code, Failure};
+use std::cell::{OnceCell, RefCell};
+use std::fmt;
+use std::io;
+use striae_core::store::{ReadAt, WriteAt};
+
+/// The longest message, and the longest write that is joined from pieces.
+const WINDOW: usize = 1 << 20;
+
+/// How many bytes of its ranks a writer collects before it writes them.
+const POOL: usize = 4 << 20;
+
+/// Opens the file; it makes the file if the argument is true.
+type Open<F> = Box<dyn Fn(bool) -> io::Result<F>>;
+
+/// A file as one rank sees it: what it writes may wait until it is handed over to the writer of
+/// its group. Reading, and asking for the size, open the file.
+pub(crate) struct Handle<C, F> {
+    open: Open<F>,
+    file: OnceCell<F>,
+    /// The ranks with the same writer, which is the lowest; `None` if this rank writes for itself.
+    group: Option<C>,
+    limit: usize,
+    waiting: RefCell<Runs>,
+}
+
+impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, limit, waiting, .. } = self;
+        let waiting = waiting.borrow().len();
+        let mut fields = f.debug_struct("Handle");
+        fields.field("file", &file.get()).field("limit", limit).field("waiting", &waiting).finish()
+    }
+}
+
+/// What a message is besides its pieces.
+const MORE: u8 = 0;
+const LAST: u8 = 1;
+const FAILED: u8 = 2;
+
+/// The length of the offset and of the length in front of a piece.
+const PIECE_HEAD: usize = 16;
+
+impl<C: Collective, F> Handle<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// A file that is not open. At most `limit` bytes wait.
+    pub(crate) fn new(
+        open: impl Fn(bool) -> io::Result<F> + 'static,
+        group: Option<C>,
+        limit: usize,
+    ) -> Self {
+        let (file, waiting) = (OnceCell::new(), RefCell::default());
+        Self { open: Box::new(open), file, group, limit, waiting }
+    }
+
+    /// The bytes of the file.
+    pub(crate) const fn io(&self) -> Io<'_, C, F> {
+        Io(self)
+    }
+
+    /// How many bytes wait at most.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The communicator of the ranks with the same writer.
+    pub(crate) fn into_group(self) -> Option<C> {
+        self.group
+    }
+
+    /// Makes the file.
+    pub(crate) fn make(&self) -> Result<(), Failure> {
+        let file = (self.open)(true).map_err(|error| Failure::io("making the file", &error))?;
+        self.file.set(file).map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+    }
+
+    /// Opens the file if this rank is a writer.
+    pub(crate) fn open_as_writer(&self) -> Result<(), Failure> {
+        if self.writer().is_some() {
+            return Ok(());
+        }
+        self.file().map(drop).map_err(|error| Failure::io("opening the file", &error))
+    }
+
+    /// The group, if another rank of it writes.
+    fn writer(&self) -> Option<&C> {
+        self.group.as_ref().filter(|group| group.rank() > 0)
+    }
+
+    fn file(&self) -> io::Result<&F> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = (self.open)(false)?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// Writes what waits, by this rank's own handle.
+    fn spill(&self) -> io::Result<()> {
+        if self.waiting.borrow().is_empty() {
+            return Ok(());
+        }
+        let mut file = self.file()?;
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.write_joined(WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
+        waiting.clear();
+        Ok(())
+    }
+
+    /// Hands what waits over to the writer. All ranks of the group call this, each with its own
+    /// result so far, and pass what is returned to their next collective: only after that is it
+    /// known that all of it was written.
+    pub(crate) fn hand_over(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
+        match (&self.group, self.writer()) {
+            (None, _) => mine.and_then(|()| self.spill().map_err(|e| writing(&e))),
+            (Some(_), Some(group)) => {
+                let sent = self.send_all(group, &mine);
+                mine.and(sent)
+            }
+            (Some(group), None) => {
+                let mut done = mine;
+                for from in 1..group.size() {
+                    self.receive_all(group, from, &mut done)?;
+                }
+                done.and_then(|()| self.spill().map_err(|error| writing(&error)))
+            }
+        }
+    }
+
+    /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable.
+    pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
+        let sync = |mut file: &F| file.sync().map_err(|e| Failure::io("syncing the file", &e));
+        if self.writer().is_some() {
+            let mine = mine.and_then(|()| self.file.get().map_or(Ok(()), sync));
+            return self.hand_over(mine);
+        }
+        self.hand_over(mine)?;
+        self.file().map_err(|error| Failure::io("opening the file", &error)).and_then(sync)
+    }
+
+    fn send_all(&self, group: &C, mine: &Result<(), Failure>) -> Result<(), Failure> {
+        let mut waiting = self.waiting.borrow_mut();
+        if mine.is_err() {
+            return group.send(0, &[FAILED]);
+        }
+        let mut message = vec![MORE];
+        for (mut offset, bytes) in waiting.iter() {
+            for piece in bytes.chunks(WINDOW >> 1) {
+                let len = striae_core::store::usize_to_u64(piece.len());
+                let end = message.len().saturating_add(PIECE_HEAD).saturating_add(piece.len());
+                if end > WINDOW {
+                    group.send(0, &message)?;
+                    message.truncate(1);
+                }
+                message.extend(offset.to_le_bytes());
+                message.extend(len.to_le_bytes());
+                message.extend_from_slice(piece);
+                offset = offset.saturating_add(len);
+            }
+        }
+        if let Some(kind) = message.first_mut() {
+            *kind = LAST;
+        }
+        waiting.clear();
+        group.send(0, &message)
+    }
+
+    /// Receives the messages of a rank to the last, also after a failure, which becomes `done`.
+    ///
+    /// # Errors
+    /// The group has no more messages.
+    fn receive_all(
+        &self,
+        group: &C,
+        from: u32,
+        done: &mut Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut buf = vec![0; WINDOW];
+        loop {
+            let len = group.recv(from, &mut buf)?;
+            let (kind, mut rest) =
+                buf.get(..len).and_then(<[u8]>::split_first).unwrap_or((&FAILED, &[]));
+            while let (Ok(()), Some((offset, bytes, tail))) = (&*done, next_piece(rest)) {
+                *done = self.take(offset, bytes).map_err(|error| writing(&error));
+                rest = tail;
+            }
+            match *kind {
+                MORE => {}
+                _ => return Ok(()), // a rank that failed tells its failure in the next collective
+            }
+        }
+    }
+
+    /// A writer's turn with a piece of another rank.
+    fn take(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.waiting.borrow().len().saturating_add(bytes.len()) > POOL {
+            self.spill()?;
+        }
+        self.waiting.borrow_mut().push(offset, bytes);
+        Ok(())
+    }
+}
+
+fn writing(error: &io::Error) -> Failure {
+    Failure::io("writing what waited in a buffer", error)
+}
+
+/// The next piece of a message, and what follows it.
+fn next_piece(message: &[u8]) -> Option<(u64, &[u8], &[u8])> {
+    let (offset, rest) = message.split_first_chunk()?;
+    let (len, rest) = rest.split_first_chunk()?;
+    let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
+    let (bytes, rest) = rest.split_at_checked(len)?;
+    Some((u64::from_le_bytes(*offset), bytes, rest))
+}
+
+/// The bytes of a file; what is written may wait.
+#[derive(Debug)]
+pub(crate) struct Io<'a, C, F>(&'a Handle<C, F>);
+
+impl<C: Collective, F> ReadAt for Io<'_, C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.spill()?;
+        self.0.file()?.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.0.spill()?;
+        self.0.file()?.size()
+    }
+}
+
+impl<C: Collective, F> WriteAt for Io<'_, C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.0.waiting.borrow().len().saturating_add(bytes.len()) > self.0.limit {
+            self.0.spill()?;
+        }
+        if bytes.len() > self.0.limit {
+            return self.0.file()?.write_all_at(offset, bytes);
+        }
+        self.0.waiting.borrow_mut().push(offset, bytes);
+        Ok(())
+    }
+
+    fn set_size(&mut self, len: u64) -> io::Result<()> {
+        self.0.spill()?;
+        self.0.file()?.set_size(len)
+    }
+
+    fn order(&mut self) -> io::Result<()> {
+        self.0.spill()?;
+        self.0.file()?.order()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.spill()?;
+        self.0.file()?.sync()
+    }
+}

@@ -1,0 +1,106 @@
+//! Collective writes, of which most need no message.
+
+use super::Part;
+use crate::collective::{Collective, Fold};
+use crate::error::{Error, Failure};
+use std::io;
+use striae_core::store::{WriteAt, usize_to_u64};
+
+/// When the ranks meet to hand their records over: equal at all ranks.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    /// Collective writes up to the next round, that one included.
+    left: u64,
+    /// The length of this rank's longest record.
+    longest: u64,
+    /// Records for which there was no place before the META2 of the last commit.
+    pending: Vec<u8>,
+}
+
+/// The most collective writes between two rounds, so that records that grow cannot wait for long.
+const MOST: u64 = 1 << 13;
+
+impl Rounds {
+    pub(super) const fn new() -> Self {
+        Self { left: 1, longest: 0, pending: Vec::new() }
+    }
+
+    /// The ranks meet in the next collective write: there is less room than they thought.
+    pub(super) const fn meet(&mut self) {
+        self.left = 1;
+    }
+
+    /// Number of bytes that have no place yet.
+    pub(super) const fn pending(&self) -> usize {
+        self.pending.len()
+    }
+}
+
+impl<C: Collective, F> Part<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// Writes a record of each rank. The ranks meet when the buffer of one of them may be full; all
+    /// of them know when from the records up to the last time.
+    pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
+        let len = usize_to_u64(record.len());
+        self.rounds.longest = self.rounds.longest.max(len);
+        self.put(record);
+        self.rounds.left = self.rounds.left.saturating_sub(1);
+        if self.rounds.left == 0 { self.round() } else { Ok(()) }
+    }
+
+    /// A record goes to one chunk if it fits into any, as SIONlib's do.
+    fn put(&mut self, record: &[u8]) {
+        if self.untold.is_some() {
+            return;
+        }
+        let fits = usize_to_u64(record.len()) <= self.mine.pen.cursor().chunksize();
+        let placed = match fits && self.rounds.pending.is_empty() {
+            true => self.ensure_free_space(usize_to_u64(record.len())),
+            false => Ok(()),
+        };
+        if let Err(error) = placed {
+            self.untold = Some(Failure::io("writing a record", &error));
+        } else if !self.rounds.pending.is_empty() {
+            self.rounds.pending.extend_from_slice(record);
+        } else if let Err(error) = self.write(record) {
+            match error.kind() {
+                io::ErrorKind::WouldBlock => self.rounds.pending.extend_from_slice(record),
+                _ => self.untold = Some(Failure::io("writing a record", &error)),
+            }
+        }
+    }
+
+    fn round(&mut self) -> Result<(), Error> {
+        let mine = self.file.hand_over(self.untold.take().map_or(Ok(()), Err));
+        let mine = mine.map(|()| [self.next_round(), usize_to_u64(self.rounds.pending())]);
+        let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;
+        self.rounds.left = next;
+        if pending > 0 { self.write_pending() } else { Ok(()) }
+    }
+
+    /// Writes what had no place. All ranks call this if one of them has something.
+    pub(super) fn write_pending(&mut self) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.rounds.pending);
+        self.advance(usize_to_u64(pending.len()))?;
+        if let Err(error) = self.write(&pending) {
+            self.untold = Some(Failure::io("writing a record", &error));
+        }
+        Ok(())
+    }
+
+    /// Collective writes until the buffer is full, or the room before META2, if all records are as
+    /// long as the longest.
+    fn next_round(&self) -> u64 {
+        let cursor = self.mine.pen.cursor();
+        let buffer = match usize_to_u64(self.file.limit()) {
+            0 => u64::MAX, // nothing waits
+            buffer => buffer,
+        };
+        let blocks = self.book.reach().saturating_sub(u64::from(cursor.chunk()));
+        let room = blocks.saturating_sub(1).saturating_mul(cursor.chunksize());
+        let room = room.saturating_add(cursor.room());
+        buffer.min(room).checked_div(self.rounds.longest).unwrap_or(MOST).clamp(1, MOST)
+    }
+}

@@ -1,0 +1,360 @@
+//! Few ranks write for all: the set has the bytes that all ranks would have written by themselves,
+//! and what happens to a rank is the error of all.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+#[path = "common/faulty.rs"]
+mod faulty;
+
+use faulty::{Fault, Faulty, INJECTED};
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use striae::posix::PosixFile;
+use striae::sion::File;
+use striae_core::store::{ReadAt, WriteAt};
+use striae_mpi::sion::{Builder, FileWriter};
+use striae_mpi::threads::Rank;
+use striae_mpi::{Code, Collect, Collective, Error, Threads};
+
+/// In virtual time, which a test does not have to wait for.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn world(ranks: u32, per_node: u32) -> Threads {
+    Threads::new(ranks).ranks_per_node(per_node).deadline(DEADLINE).virtual_time()
+}
+
+/// Runs `work` as all ranks, of which none panics.
+fn run<R: Send>(world: Threads, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
+    world.run(work).into_iter().map(Result::unwrap).collect()
+}
+
+/// What rank `rank` writes as its record `number`.
+fn record(rank: u32, number: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + rank as usize * 31 + number * 13) as u8).collect()
+}
+
+/// A rank's turns: the length of a record, and whether a commit follows.
+type Turns = Vec<(Vec<usize>, bool)>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Alone,
+    Together,
+}
+
+fn write_set(builder: &Builder, world: Threads, path: &Path, turns: &Turns, how: How) {
+    run(world, |comm| {
+        let rank = comm.rank();
+        let mut file = builder.create(comm, path).unwrap();
+        for (number, (lens, commit)) in turns.iter().enumerate() {
+            let record = record(rank, number, lens[rank as usize % lens.len()]);
+            match how {
+                How::Together => file.coll_write(&record).unwrap(),
+                How::Alone => {
+                    let chunksize = 512;
+                    file.advance(record.len() as u64 + chunksize).unwrap();
+                    if record.len() as u64 <= chunksize {
+                        file.ensure_free_space(record.len() as u64).unwrap();
+                    }
+                    file.write(&record).unwrap();
+                }
+            }
+            if *commit {
+                file.commit().unwrap();
+            }
+        }
+        file.close().unwrap();
+    });
+}
+
+fn bytes_of_set(path: &Path, nfiles: u32) -> Vec<Vec<u8>> {
+    let name = |number: u32| match number {
+        0 => path.to_owned(),
+        _ => format!("{}.{number:06}", path.display()).into(),
+    };
+    (0..nfiles).map(|number| std::fs::read(name(number)).unwrap()).collect()
+}
+
+fn check_streams(path: &Path, ranks: u32, turns: &Turns) {
+    let file = File::open(path).unwrap();
+    for rank in 0..ranks {
+        let mut found = Vec::new();
+        file.stream(rank.into()).unwrap().read_to_end(&mut found).unwrap();
+        let expected: Vec<u8> = turns
+            .iter()
+            .enumerate()
+            .flat_map(|(number, (lens, _))| record(rank, number, lens[rank as usize % lens.len()]))
+            .collect();
+        assert!(found == expected, "rank {rank}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// The same records without commits give the same bytes, whoever writes them, and with commits
+    /// the same streams.
+    #[test]
+    fn a_set_does_not_depend_on_who_writes_it(
+        ranks in 1_u32..7,
+        per_node in 1_u32..5,
+        per_writer in 1_u32..5,
+        nfiles in 1_u32..3,
+        buffer in prop::sample::select(vec![0_usize, 1, 40, 700, 5000, 1 << 20]),
+        sealed: bool,
+        commits: bool,
+        turns in prop::collection::vec(
+            (prop::collection::vec(0_usize..900, 1..4), prop::bool::weighted(0.3)),
+            0..9,
+        ),
+    ) {
+        let nfiles = nfiles.min(ranks);
+        let turns: Turns = turns.into_iter().map(|(lens, commit)| (lens, commit && commits)).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        let builder = Builder::new().fsblksize(512).chunksize(512).nfiles(nfiles).sealed(sealed);
+        let builder = builder.prefix(b"set".to_vec());
+        write_set(&builder, world(ranks, per_node), &one, &turns, How::Alone);
+        let collect = Collect::new().ranks_per_writer(per_writer).buffer(buffer);
+        let builder = builder.collect(collect);
+        for how in [How::Together, How::Alone] {
+            write_set(&builder.clone().overwrite(true), world(ranks, per_node), &other, &turns, how);
+            check_streams(&other, ranks, &turns);
+            if !turns.iter().any(|(_, commit)| *commit) || how == How::Alone {
+                let same = bytes_of_set(&one, nfiles) == bytes_of_set(&other, nfiles);
+                prop_assert!(same, "{how:?}");
+            }
+        }
+    }
+}
+
+/// A file that counts what is done to it, and has room for a number of bytes.
+struct Counted {
+    file: PosixFile,
+    rank: u32,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    openers: Mutex<BTreeSet<u32>>,
+    writes: AtomicU32,
+    /// No write behind this offset succeeds.
+    room: Option<u64>,
+}
+
+impl ReadAt for &Counted {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+}
+
+impl WriteAt for &Counted {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.counts.openers.lock().unwrap().insert(self.rank);
+        self.counts.writes.fetch_add(1, Ordering::Relaxed);
+        if self.counts.room.is_some_and(|room| offset + bytes.len() as u64 > room) {
+            return Err(io::Error::from_raw_os_error(28)); // ENOSPC
+        }
+        self.file.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_size(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+fn create(
+    builder: &Builder,
+    comm: Rank,
+    path: &Path,
+    counts: &Arc<Counts>,
+) -> Result<FileWriter<Rank, Counted>, Error> {
+    let (rank, counts) = (comm.rank(), Arc::clone(counts));
+    builder.create_in(comm, path, move |path, anew| {
+        counts.openers.lock().unwrap().insert(rank);
+        let file = if anew { PosixFile::create(path, true) } else { PosixFile::open_rw(path) };
+        Ok(Counted { file: file?, rank, counts: Arc::clone(&counts) })
+    })
+}
+
+fn collecting(per_writer: u32) -> Builder {
+    let collect = Collect::new().ranks_per_writer(per_writer).buffer(4096);
+    Builder::new().fsblksize(512).chunksize(8192).overwrite(true).collect(collect)
+}
+
+#[test]
+fn only_writers_open_the_file_and_short_records_are_few_writes_and_few_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let counts = Arc::new(Counts::default());
+    run(world(8, 6), |comm| {
+        let mut file = create(&collecting(3), comm, &path, &counts).unwrap();
+        let before = file.comm().calls();
+        for step in 0..1000_u64 {
+            file.coll_write(&step.to_le_bytes()).unwrap();
+        }
+        // The first record tells the length; the others wait until 512 of them are in a buffer.
+        assert_eq!(file.comm().calls() - before, 2);
+        file.close().unwrap();
+    });
+    // Nodes of 6 and 2 ranks.
+    assert_eq!(*counts.openers.lock().unwrap(), BTreeSet::from([0, 3, 6]));
+    // Data: 3 times for each rank, tables and front: far fewer than 8000 records.
+    assert!(counts.writes.load(Ordering::Relaxed) < 60, "{:?}", counts.writes);
+    let expected: Vec<u8> = (0..1000_u64).flat_map(u64::to_le_bytes).collect();
+    let file = File::open(&path).unwrap();
+    for rank in 0..8 {
+        let mut found = Vec::new();
+        file.stream(rank).unwrap().read_to_end(&mut found).unwrap();
+        assert!(found == expected);
+    }
+}
+
+#[test]
+fn a_full_disk_at_a_writer_is_the_error_of_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let whole = 16384 + 8 * 8192;
+    for room in [600, 4096, 20_000, whole] {
+        let counts = Arc::new(Counts { room: Some(room), ..Counts::default() });
+        let errors = run(world(8, 8), |comm| {
+            let work = || {
+                let mut file = create(&collecting(4), comm, &path, &counts)?;
+                for step in 0..2000_u64 {
+                    file.coll_write(&step.to_le_bytes())?;
+                }
+                file.commit()?;
+                file.close().map(drop)
+            };
+            work().unwrap_err()
+        });
+        assert!(errors.iter().all(|error| *error == errors[0]), "{room}: {errors:?}");
+        assert_eq!(errors[0].code(), Code::Io(28), "{room}");
+    }
+}
+
+/// Rounds of records, commits and the close. `committed` is how many rounds are in the file.
+fn program<C: Collective>(
+    comm: C,
+    path: &Path,
+    builder: &Builder,
+    committed: &Cell<u32>,
+) -> Result<(), Error> {
+    let rank = comm.rank();
+    let mut file = builder.create(comm, path)?;
+    for round in 0..2 {
+        for number in 0..3 {
+            file.coll_write(&record(rank, number, 60 * (1 + rank as usize)))?;
+        }
+        if round == 0 {
+            file.commit()?;
+            committed.set(1);
+        }
+    }
+    file.close()?;
+    committed.set(2);
+    Ok(())
+}
+
+/// What became of a rank: committed rounds, its result unless it panicked, and its operations.
+type Outcome = (u32, Option<Result<(), Error>>, u32);
+
+/// A message that a rank fails to send is a fault of the message layer, and loses that rank; so
+/// only collectives are made to fail.
+fn run_with(
+    path: &Path,
+    builder: &Builder,
+    kind: Fault,
+    fault: Option<(u32, u32)>,
+) -> Vec<Outcome> {
+    run(world(4, 3), |rank| {
+        let fault = fault.filter(|fault| fault.0 == rank.rank()).map(|(_, at)| (at, kind));
+        let sleep = |rank: &Rank, fault| {
+            let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
+            rank.transport().sleep(time);
+        };
+        let rank = Faulty::new(rank, fault, sleep);
+        let rank = if kind == Fault::Fail { rank.only_collectives() } else { rank };
+        let (count, committed) = (rank.count(), Cell::new(0));
+        let program = || program(rank, path, builder, &committed);
+        let result = match std::panic::catch_unwind(AssertUnwindSafe(program)) {
+            Ok(result) => Some(result),
+            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
+            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
+        };
+        (committed.get(), result, count())
+    })
+}
+
+fn check_rounds(path: &Path, allowed: [u32; 2]) {
+    let file = File::open(path).unwrap();
+    let is = |rounds: u32| {
+        (0..4_u32).all(|rank| {
+            let mut found = Vec::new();
+            file.stream(rank.into()).unwrap().read_to_end(&mut found).unwrap();
+            let numbers = (0..rounds).flat_map(|_| 0..3);
+            let expected: Vec<u8> =
+                numbers.flat_map(|at| record(rank, at, 60 * (1 + rank as usize))).collect();
+            found == expected
+        })
+    };
+    assert!(allowed.into_iter().any(is), "not {allowed:?} rounds");
+}
+
+#[test]
+fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let collect = Collect::new().ranks_per_writer(2).buffer(200);
+    let builder = Builder::new().fsblksize(512).chunksize(512).overwrite(true).collect(collect);
+    for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+        let whole = run_with(&path, &builder, fault, None);
+        assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (2, &Some(Ok(())))));
+        for rank in 0..4 {
+            for at in 0..whole[rank as usize].2 {
+                let case = (rank, at, fault);
+                let done = run_with(&path, &builder, fault, Some((rank, at)));
+                check_case(case, &done, &path);
+            }
+        }
+    }
+}
+
+fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path) {
+    let (rank, _, fault) = case;
+    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
+    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
+    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
+    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
+    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
+    assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case:?}");
+    let rounds = done[0].0;
+    assert!(done.iter().all(|(other, ..)| *other == rounds), "{case:?}: {done:?}");
+    if rounds > 0 {
+        check_rounds(path, [rounds, rounds + 1]);
+    }
+}
