@@ -18,6 +18,17 @@ pub enum Fold {
 /// The largest number of values of a collective.
 pub const MAX_VALUES: usize = 6;
 
+/// What a rank did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Collective calls of the message layer, as [`Collective::calls`] counts them.
+    pub calls: u64,
+    /// Messages that it sent to one rank.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 /// The ranks of a parallel program, as seen by one of them. All ranks call the same methods in the
 /// same order.
 ///
@@ -52,6 +63,10 @@ pub trait Collective: Sized {
     /// Number of collective calls of the message layer so far at this rank; for MPI, of
     /// `MPI_Iallreduce`, `MPI_Ireduce`, `MPI_Iexscan` and `MPI_Ibcast`.
     fn calls(&self) -> u64;
+
+    /// What this rank did so far, with this communicator and all that were split from the same first
+    /// one.
+    fn traffic(&self) -> Traffic;
 
     /// The values of all ranks, combined value by value. One call of the message layer.
     ///

@@ -1,8 +1,11 @@
 //! The rules of [`Collective`], once for every message layer, and what such a layer must have.
 
-use crate::collective::{Collective, Fold, MAX_VALUES};
+use crate::collective::{Collective, Fold, MAX_VALUES, Traffic};
 use crate::error::{Code, Error, Failure, RECORD};
 use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use striae_core::store::usize_to_u64;
 
 /// A message layer: it carries words and bytes between ranks and has no rule of its own.
 ///
@@ -141,12 +144,31 @@ pub struct Comm<T> {
     transport: T,
     poison: OnceCell<Error>,
     calls: Cell<u64>,
+    counters: Arc<Counters>,
+}
+
+/// What this rank did with this communicator and those that were split from it.
+#[derive(Debug, Default)]
+struct Counters {
+    calls: AtomicU64,
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counters {
+    fn add(counter: &AtomicU64, number: u64) {
+        counter.fetch_add(number, Ordering::Relaxed);
+    }
 }
 
 impl<T: Transport> Comm<T> {
     /// Makes the communicator of this rank.
-    pub const fn new(transport: T) -> Self {
-        Self { transport, poison: OnceCell::new(), calls: Cell::new(0) }
+    pub fn new(transport: T) -> Self {
+        Self::counting(transport, Arc::default())
+    }
+
+    const fn counting(transport: T, counters: Arc<Counters>) -> Self {
+        Self { transport, poison: OnceCell::new(), calls: Cell::new(0), counters }
     }
 
     /// The message layer.
@@ -165,6 +187,7 @@ impl<T: Transport> Comm<T> {
     fn call<R>(&self, operation: impl FnOnce(&T) -> Result<R, Error>) -> Result<R, Error> {
         self.run(|transport| {
             self.calls.set(self.calls.get().saturating_add(1));
+            Counters::add(&self.counters.calls, 1);
             operation(transport)
         })
     }
@@ -225,6 +248,12 @@ impl<T: Transport> Collective for Comm<T> {
 
     fn calls(&self) -> u64 {
         self.calls.get()
+    }
+
+    fn traffic(&self) -> Traffic {
+        let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let Counters { calls, messages, bytes } = &*self.counters;
+        Traffic { calls: number(calls), messages: number(messages), bytes: number(bytes) }
     }
 
     fn combine<const N: usize>(
@@ -311,7 +340,10 @@ impl<T: Transport> Collective for Comm<T> {
     }
 
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Failure> {
-        Ok(self.run(|transport| transport.send(to, bytes))?)
+        self.run(|transport| transport.send(to, bytes))?;
+        Counters::add(&self.counters.messages, 1);
+        Counters::add(&self.counters.bytes, usize_to_u64(bytes.len()));
+        Ok(())
     }
 
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Failure> {
@@ -333,12 +365,14 @@ impl<T: Transport> Collective for Comm<T> {
             }
         });
         self.agree(color)?;
-        Ok(Self::new(self.run(|transport| transport.split(own))?))
+        let child = self.run(|transport| transport.split(own))?;
+        Ok(Self::counting(child, Arc::clone(&self.counters)))
     }
 
     fn node(&self, mine: Result<(), Failure>) -> Result<Self, Error> {
         self.agree(mine)?;
-        Ok(Self::new(self.run(Transport::node)?))
+        let child = self.run(Transport::node)?;
+        Ok(Self::counting(child, Arc::clone(&self.counters)))
     }
 
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {

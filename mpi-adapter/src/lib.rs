@@ -58,7 +58,7 @@ pub mod sion;
 pub mod threads;
 
 pub use collect::Collect;
-pub use collective::{Collective, Fold};
+pub use collective::{Collective, Fold, Traffic};
 pub use error::{Code, Error, Failure};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;

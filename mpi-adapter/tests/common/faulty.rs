@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use striae_mpi::{Code, Collective, Error, Failure, Fold};
+use striae_mpi::{Code, Collective, Error, Failure, Fold, Traffic};
 
 /// What happens to a rank instead of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,10 @@ impl<C: Collective> Collective for Faulty<C> {
 
     fn calls(&self) -> u64 {
         self.inner.calls()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.inner.traffic()
     }
 
     fn combine<const N: usize>(

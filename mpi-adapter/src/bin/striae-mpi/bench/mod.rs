@@ -1,0 +1,108 @@
+//! `striae-mpi bench`: measures how fast the ranks write together, and how often they meet.
+
+mod file;
+mod report;
+mod way;
+
+use clap::{Args, Subcommand, ValueEnum};
+use report::Report;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use striae_mpi::{Collective, Error, Failure, Traffic};
+use way::Way;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchVerb {
+    /// Write records of all ranks in several ways, and print speed and messages.
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench write /scratch\n  \
+mpiexec -n 8 striae-mpi bench write --size 64 --bytes 4194304 --way stdio --way coll /dev/shm\n  \
+striae-mpi --threads 8 bench write --files 2 --commits 4 --json .\n\n\
+Every way opens, writes and closes its files in each turn; the ways take turns. Times are those of \
+the slowest rank, from the moment when all ranks have come.")]
+    Write(WriteArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteArgs {
+    /// The folder for the files, which are removed afterwards.
+    pub(crate) folder: PathBuf,
+    /// Length of a record in bytes.
+    #[arg(long, value_name = "BYTES", default_value = "4096")]
+    pub(crate) size: NonZeroU64,
+    /// Bytes that each rank writes; the last record is cut. 0: open and close only.
+    #[arg(long, value_name = "BYTES", default_value = "16777216")]
+    pub(crate) bytes: u64,
+    /// Size of a chunk; default: all bytes of a rank.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) chunksize: Option<NonZeroU64>,
+    /// Number of physical files of a set.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) files: NonZeroU32,
+    /// Number of commits of a set before the close, after equal parts of the records.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) commits: u32,
+    /// Ranks that have their writer in common, in the way `coll`; default: those of a node.
+    #[arg(long, value_name = "N")]
+    pub(crate) ranks_per_writer: Option<NonZeroU32>,
+    /// Buffer of a rank in the ways `buffer` and `coll`.
+    #[arg(long, value_name = "BYTES", default_value = "1048576")]
+    pub(crate) buffer: usize,
+    /// Make the data durable, in all ways. Otherwise no way does, and sets are not safe either.
+    #[arg(long)]
+    pub(crate) sync: bool,
+    /// Number of turns; in each, every way writes once.
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) turns: NonZeroU32,
+    /// Measure only this way; may be given several times. Ratios are to the first.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) way: Vec<Way>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The times of a way, and what it took in the last turn at the rank that had most messages.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) way: Way,
+    pub(crate) times: Vec<Duration>,
+    pub(crate) traffic: Traffic,
+}
+
+pub(crate) fn run<C: Collective>(comm: C, verb: &BenchVerb) -> Result<(), Error> {
+    match verb {
+        BenchVerb::Write(args) => write(comm, args),
+    }
+}
+
+fn write<C: Collective>(mut comm: C, args: &WriteArgs) -> Result<(), Error> {
+    let ways = if args.way.is_empty() { Way::value_variants() } else { &args.way };
+    let mut rows: Vec<_> = ways
+        .iter()
+        .map(|way| Row { way: *way, times: Vec::new(), traffic: Traffic::default() })
+        .collect();
+    for _ in 0..args.turns.get() {
+        for row in &mut rows {
+            let before = comm.traffic();
+            comm.agree(Ok(()))?;
+            let start = Instant::now();
+            comm = row.way.write(comm, args)?;
+            let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let now = comm.traffic();
+            let part = |now: u64, before: u64| now.saturating_sub(before);
+            let calls = part(now.calls, before.calls).saturating_sub(1); // the one of this bench
+            let messages = part(now.messages, before.messages);
+            let bytes = part(now.bytes, before.bytes);
+            let [took, calls, messages, bytes] = comm.max(Ok([took, calls, messages, bytes]))?;
+            row.times.push(Duration::from_nanos(took));
+            row.traffic = Traffic { calls, messages, bytes };
+            let removed = if comm.rank() == 0 { row.way.remove(args, comm.size()) } else { Ok(()) };
+            comm.agree(removed.map_err(|error| Failure::io("removing the files", &error)))?;
+        }
+    }
+    if comm.rank() == 0 {
+        Report::new(args, comm.size(), &rows).print();
+    }
+    Ok(())
+}

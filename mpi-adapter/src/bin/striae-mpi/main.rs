@@ -1,0 +1,78 @@
+//! `striae-mpi`: what striae does with the ranks of a parallel program, from the command line.
+
+mod args;
+mod bench;
+
+use args::{Args, Verb};
+use clap::Parser;
+use std::process::ExitCode;
+use striae_mpi::{Collective, Error, Mpi, Threads};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refuse(&error),
+    };
+    match args.threads {
+        Some(ranks) => run_as_threads(&args, ranks.get()),
+        None => run_as_process(&args),
+    }
+}
+
+/// Every rank gets the same wrong arguments; the first says so.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let rank =
+        ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].map(|name| std::env::var(name).ok());
+    if rank.into_iter().flatten().next().is_none_or(|rank| rank == "0") {
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn run_as_threads(args: &Args, ranks: u32) -> ExitCode {
+    let mut world = Threads::new(ranks);
+    if let Some(deadline) = args.deadline() {
+        world = world.deadline(deadline);
+    }
+    let done = world.run(|rank| run(rank, args));
+    let failed = done.into_iter().find_map(|done| match done {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("a rank panicked".to_owned()),
+    });
+    failed.map_or(ExitCode::SUCCESS, |failed| report(&failed))
+}
+
+fn run_as_process(args: &Args) -> ExitCode {
+    let Some(universe) = mpi::initialize() else { return report(&"MPI is initialized already") };
+    let mut settings = Mpi::new();
+    if let Some(deadline) = args.deadline() {
+        settings = settings.deadline(deadline);
+    }
+    match settings.duplicate(&universe.world()) {
+        Ok(comm) => {
+            let is_first = comm.rank() == 0;
+            match run(comm, args) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    // Without MPI_Finalize, which would wait for a lost rank.
+                    let status = if is_first { report(&error) } else { ExitCode::from(2) };
+                    std::mem::forget(universe);
+                    status
+                }
+            }
+        }
+        Err(error) => report(&error),
+    }
+}
+
+fn report(error: &impl std::fmt::Display) -> ExitCode {
+    eprintln!("striae-mpi: {error}");
+    ExitCode::from(2)
+}
+
+fn run<C: Collective>(comm: C, args: &Args) -> Result<(), Error> {
+    match &args.verb {
+        Verb::Bench(verb) => bench::run(comm, verb),
+    }
+}
