@@ -10,11 +10,13 @@
 
 mod handle;
 mod runs;
+mod shared;
 
-pub(crate) use handle::Handle;
+pub(crate) use handle::{Group, Handle};
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use shared::Segment;
 
 /// Who writes for whom, and how much waits in memory.
 ///
@@ -40,6 +42,7 @@ use crate::error::{Error, Failure};
 pub struct Collect {
     ranks_per_writer: u32,
     buffer: usize,
+    shares: bool,
 }
 
 impl Default for Collect {
@@ -52,7 +55,7 @@ impl Collect {
     /// One writer for all ranks of a node, a buffer of 1 MiB for each rank.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20 }
+        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20, shares: true }
     }
 
     /// Sets how many consecutive ranks of a node have a writer in common; the last writer of a node
@@ -70,6 +73,15 @@ impl Collect {
         Self { buffer: bytes, ..self }
     }
 
+    /// Sets whether the buffers are in memory that the ranks of a node share, if all of them can
+    /// have it, so that a writer needs no copy of them. All of it exists from the start: it takes
+    /// the buffers of all ranks from `/dev/shm`, and at most half of what is free there. Otherwise
+    /// what waits is sent by messages. Without a call it is shared.
+    #[must_use]
+    pub const fn shared_memory(self, shares: bool) -> Self {
+        Self { shares, ..self }
+    }
+
     /// How many bytes wait at most.
     pub(crate) const fn limit(self) -> usize {
         self.buffer
@@ -84,18 +96,26 @@ impl Collect {
         self,
         comm: &C,
         mine: Result<(), Failure>,
-    ) -> Result<Result<Option<C>, Failure>, Error> {
+    ) -> Result<Result<Option<Group<C>>, Failure>, Error> {
         if self.ranks_per_writer == 1 {
             return Ok(mine.map(|()| None));
         }
         let node = comm.node(mine)?;
-        if self.ranks_per_writer >= node.size() {
-            return Ok(Ok(Some(node)));
-        }
-        let color = node.rank().checked_div(self.ranks_per_writer).unwrap_or(0);
-        let group = node.split(Ok(color));
         // From here on only the ranks of a node know of an error.
-        let freed = node.free(group.as_ref().map(drop).map_err(|error| error.clone().into()));
-        Ok(freed.and(group).map(Some).map_err(Failure::from))
+        Ok(self.group_of(node).map(Some).map_err(Failure::from))
+    }
+
+    fn group_of<C: Collective>(self, node: C) -> Result<Group<C>, Error> {
+        let comm = if self.ranks_per_writer >= node.size() {
+            node
+        } else {
+            let color = node.rank().checked_div(self.ranks_per_writer).unwrap_or(0);
+            let group = node.split(Ok(color));
+            node.free(group.as_ref().map(drop).map_err(|error| error.clone().into()))?;
+            group?
+        };
+        let shares = self.shares && self.buffer > 0 && comm.size() > 1;
+        let segment = if shares { Segment::new(&comm, self.buffer)? } else { None };
+        Ok(Group { comm, segment })
     }
 }

@@ -115,6 +115,7 @@ proptest! {
         nfiles in 1_u32..3,
         buffer in prop::sample::select(vec![0_usize, 1, 40, 700, 5000, 1 << 20]),
         sealed: bool,
+        shares: bool,
         commits: bool,
         turns in prop::collection::vec(
             (prop::collection::vec(0_usize..900, 1..4), prop::bool::weighted(0.3)),
@@ -129,6 +130,7 @@ proptest! {
         let builder = builder.prefix(b"set".to_vec());
         write_set(&builder, world(ranks, per_node), &one, &turns, How::Alone);
         let collect = Collect::new().ranks_per_writer(per_writer).buffer(buffer);
+        let collect = collect.shared_memory(shares);
         let builder = builder.collect(collect);
         for how in [How::Together, How::Alone] {
             write_set(&builder.clone().overwrite(true), world(ranks, per_node), &other, &turns, how);
@@ -329,16 +331,22 @@ fn check_rounds(path: &Path, allowed: [u32; 2]) {
 fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
-    let collect = Collect::new().ranks_per_writer(2).buffer(200);
+    for shares in [false, true] {
+        check_all_faults(&path, shares);
+    }
+}
+
+fn check_all_faults(path: &Path, shares: bool) {
+    let collect = Collect::new().ranks_per_writer(2).buffer(200).shared_memory(shares);
     let builder = Builder::new().fsblksize(512).chunksize(512).overwrite(true).collect(collect);
     for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
-        let whole = run_with(&path, &builder, fault, None);
+        let whole = run_with(path, &builder, fault, None);
         assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (2, &Some(Ok(())))));
         for rank in 0..4 {
             for at in 0..whole[rank as usize].2 {
                 let case = (rank, at, fault);
-                let done = run_with(&path, &builder, fault, Some((rank, at)));
-                check_case(case, &done, &path);
+                let done = run_with(path, &builder, fault, Some((rank, at)));
+                check_case(case, &done, path);
             }
         }
     }

@@ -19,6 +19,7 @@ under() {
 under mpich 23
 under openmpi 26
 # What no MPI makes a difference to.
-cargo clippy -p striae-mpi --features mpi --all-targets -- -D warnings
-cargo test -p striae-mpi --features mpi --doc
-RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi --features mpi
+cargo test -p striae-mpi --features cli,mpi --test program
+cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings
+cargo test -p striae-mpi --features cli,mpi --doc
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi --features cli,mpi --lib

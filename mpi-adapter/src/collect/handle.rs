@@ -1,12 +1,13 @@
 //! A rank's handle of a file that few ranks write.
 
-use super::runs::Runs;
+use super::runs::{Runs, write_joined};
+use super::shared::Segment;
 use crate::collective::Collective;
 use crate::error::{Code, Failure};
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::io;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// The longest message, and the longest write that is joined from pieces.
 const WINDOW: usize = 1 << 20;
@@ -24,6 +25,8 @@ pub(crate) struct Handle<C, F> {
     file: OnceCell<F>,
     /// The ranks with the same writer, which is the lowest; `None` if this rank writes for itself.
     group: Option<C>,
+    /// At the writer: the memory of the other ranks.
+    segment: Option<Segment>,
     limit: usize,
     waiting: RefCell<Runs>,
 }
@@ -37,13 +40,25 @@ impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
     }
 }
 
-/// What a message is besides its pieces.
+/// What a message is, besides its pieces: each an offset, a length, and its bytes. The bytes of
+/// `PLACES` are in the slot of the sender.
 const MORE: u8 = 0;
 const LAST: u8 = 1;
 const FAILED: u8 = 2;
+const PLACES: u8 = 3;
 
-/// The length of the offset and of the length in front of a piece.
+/// The length of the offset and of the length of a piece.
 const PIECE_HEAD: usize = 16;
+
+/// The most pieces of a slot; with more, a rank writes by itself.
+const MOST_PLACES: usize = (WINDOW >> 4) - 1;
+
+/// The ranks that have their writer in common, which is the lowest.
+#[derive(Debug)]
+pub(crate) struct Group<C> {
+    pub(super) comm: C,
+    pub(super) segment: Option<Segment>,
+}
 
 impl<C: Collective, F> Handle<C, F>
 where
@@ -52,11 +67,18 @@ where
     /// A file that is not open. At most `limit` bytes wait.
     pub(crate) fn new(
         open: impl Fn(bool) -> io::Result<F> + 'static,
-        group: Option<C>,
+        group: Option<Group<C>>,
         limit: usize,
     ) -> Self {
-        let (file, waiting) = (OnceCell::new(), RefCell::default());
-        Self { open: Box::new(open), file, group, limit, waiting }
+        let (group, segment) = group.map_or((None, None), |Group { comm, segment }| {
+            (Some(comm), segment) // of the slots, that of the writer is not used
+        });
+        let (segment, waiting) = match (segment, &group) {
+            (Some(segment), Some(group)) if group.rank() > 0 => (None, Runs::shared(segment)),
+            (segment, _) => (segment, Runs::own()),
+        };
+        let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
+        Self { open: Box::new(open), file, group, segment, limit, waiting }
     }
 
     /// The bytes of the file.
@@ -108,7 +130,8 @@ where
         }
         let mut file = self.file()?;
         let mut waiting = self.waiting.borrow_mut();
-        waiting.write_joined(WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
+        let pieces: Vec<_> = waiting.iter().collect();
+        write_joined(&pieces, WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
         waiting.clear();
         Ok(())
     }
@@ -124,13 +147,36 @@ where
                 mine.and(sent)
             }
             (Some(group), None) => {
-                let mut done = mine;
+                let (mut done, mut places) = (mine, Vec::new());
                 for from in 1..group.size() {
-                    self.receive_all(group, from, &mut done)?;
+                    self.receive_all(group, from, &mut done, &mut places)?;
                 }
-                done.and_then(|()| self.spill().map_err(|error| writing(&error)))
+                done.and_then(|()| self.write_all(&places).map_err(|error| writing(&error)))
             }
         }
+    }
+
+    /// Writes what waits here and in the slots of the other ranks.
+    fn write_all(&self, places: &[(u32, u64, usize)]) -> io::Result<()> {
+        let Some(segment) = self.segment.as_ref().filter(|_| !places.is_empty()) else {
+            return self.spill();
+        };
+        let mut waiting = self.waiting.borrow_mut();
+        let mut pieces: Vec<_> = waiting.iter().collect();
+        let (mut slot, mut at) = (0, 0);
+        for &(rank, offset, len) in places {
+            if rank != slot {
+                (slot, at) = (rank, 0);
+            }
+            let bytes = segment.bytes(rank, at, len).ok_or(io::ErrorKind::InvalidData)?;
+            pieces.push((offset, bytes));
+            at = at.saturating_add(len);
+        }
+        let mut file = self.file()?;
+        write_joined(&pieces, WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
+        drop(pieces);
+        waiting.clear();
+        Ok(())
     }
 
     /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable.
@@ -149,10 +195,18 @@ where
         if mine.is_err() {
             return group.send(0, &[FAILED]);
         }
+        if waiting.segment().is_some() {
+            let places = waiting.places().iter().flat_map(|(offset, len)| {
+                [offset.to_le_bytes(), usize_to_u64(*len).to_le_bytes()].into_iter().flatten()
+            });
+            let message: Vec<u8> = std::iter::once(PLACES).chain(places).collect();
+            waiting.clear(); // nothing is put there before the next collective of all ranks
+            return group.send(0, &message);
+        }
         let mut message = vec![MORE];
         for (mut offset, bytes) in waiting.iter() {
             for piece in bytes.chunks(WINDOW >> 1) {
-                let len = striae_core::store::usize_to_u64(piece.len());
+                let len = usize_to_u64(piece.len());
                 let end = message.len().saturating_add(PIECE_HEAD).saturating_add(piece.len());
                 if end > WINDOW {
                     group.send(0, &message)?;
@@ -180,12 +234,19 @@ where
         group: &C,
         from: u32,
         done: &mut Result<(), Failure>,
+        places: &mut Vec<(u32, u64, usize)>,
     ) -> Result<(), Failure> {
         let mut buf = vec![0; WINDOW];
         loop {
             let len = group.recv(from, &mut buf)?;
             let (kind, mut rest) =
                 buf.get(..len).and_then(<[u8]>::split_first).unwrap_or((&FAILED, &[]));
+            if *kind == PLACES {
+                while let Some((offset, len, tail)) = next_place(rest) {
+                    places.push((from, offset, len));
+                    rest = tail;
+                }
+            }
             while let (Ok(()), Some((offset, bytes, tail))) = (&*done, next_piece(rest)) {
                 *done = self.take(offset, bytes).map_err(|error| writing(&error));
                 rest = tail;
@@ -202,8 +263,15 @@ where
         if self.waiting.borrow().len().saturating_add(bytes.len()) > POOL {
             self.spill()?;
         }
-        self.waiting.borrow_mut().push(offset, bytes);
-        Ok(())
+        self.put(offset, bytes)
+    }
+
+    /// Lets bytes wait, for which there must be room.
+    fn put(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        match self.waiting.borrow_mut().push(offset, bytes) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
     }
 }
 
@@ -213,11 +281,17 @@ fn writing(error: &io::Error) -> Failure {
 
 /// The next piece of a message, and what follows it.
 fn next_piece(message: &[u8]) -> Option<(u64, &[u8], &[u8])> {
+    let (offset, len, rest) = next_place(message)?;
+    let (bytes, rest) = rest.split_at_checked(len)?;
+    Some((offset, bytes, rest))
+}
+
+/// The next offset and length of a message, and what follows them.
+fn next_place(message: &[u8]) -> Option<(u64, usize, &[u8])> {
     let (offset, rest) = message.split_first_chunk()?;
     let (len, rest) = rest.split_first_chunk()?;
     let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
-    let (bytes, rest) = rest.split_at_checked(len)?;
-    Some((u64::from_le_bytes(*offset), bytes, rest))
+    Some((u64::from_le_bytes(*offset), len, rest))
 }
 
 /// The bytes of a file; what is written may wait.
@@ -246,14 +320,17 @@ where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.0.waiting.borrow().len().saturating_add(bytes.len()) > self.0.limit {
+        let (len, pieces) = {
+            let waiting = self.0.waiting.borrow();
+            (waiting.len(), waiting.places().len())
+        };
+        if len.saturating_add(bytes.len()) > self.0.limit || pieces >= MOST_PLACES {
             self.0.spill()?;
         }
         if bytes.len() > self.0.limit {
             return self.0.file()?.write_all_at(offset, bytes);
         }
-        self.0.waiting.borrow_mut().push(offset, bytes);
-        Ok(())
+        self.0.put(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {

@@ -1,81 +1,135 @@
 //! Bytes that wait for a writer.
 
+use super::shared::Segment;
 use striae_core::store::usize_to_u64;
 
 /// Pieces of a file in the order in which they were written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Runs {
-    bytes: Vec<u8>,
+    memory: Memory,
+    /// Number of bytes in the memory.
+    len: usize,
     /// Offset in the file and length. Their bytes follow one another.
     runs: Vec<(u64, usize)>,
 }
 
+#[derive(Debug)]
+enum Memory {
+    Own(Vec<u8>),
+    /// The slot of this rank.
+    Shared(Segment),
+}
+
 impl Runs {
+    /// In memory of this rank.
+    pub(super) const fn own() -> Self {
+        Self { memory: Memory::Own(Vec::new()), len: 0, runs: Vec::new() }
+    }
+
+    /// In the slot of this rank.
+    pub(super) const fn shared(segment: Segment) -> Self {
+        Self { memory: Memory::Shared(segment), len: 0, runs: Vec::new() }
+    }
+
+    /// The memory that all ranks of the group can read.
+    pub(super) const fn segment(&self) -> Option<&Segment> {
+        match &self.memory {
+            Memory::Own(_) => None,
+            Memory::Shared(segment) => Some(segment),
+        }
+    }
+
     /// Number of bytes.
     pub(super) const fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
     pub(super) const fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    pub(super) fn push(&mut self, offset: u64, bytes: &[u8]) {
+    /// Offsets in the file and lengths. Their bytes follow one another in memory.
+    pub(super) fn places(&self) -> &[(u64, usize)] {
+        &self.runs
+    }
+
+    /// Adds a piece. Returns whether it has room, which own memory always has.
+    pub(super) fn push(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        let has_room = match &mut self.memory {
+            Memory::Own(memory) => {
+                memory.extend_from_slice(bytes);
+                true
+            }
+            Memory::Shared(segment) => segment.put(self.len, bytes),
+        };
+        if !has_room {
+            return false;
+        }
+        self.len = self.len.saturating_add(bytes.len());
         match self.runs.last_mut() {
             Some((at, len)) if end(*at, *len) == offset => *len = len.saturating_add(bytes.len()),
             _ => self.runs.push((offset, bytes.len())),
         }
-        self.bytes.extend_from_slice(bytes);
+        true
     }
 
     pub(super) fn clear(&mut self) {
         self.runs.clear();
-        self.bytes.clear();
+        self.len = 0;
+        if let Memory::Own(memory) = &mut self.memory {
+            memory.clear();
+        }
     }
 
     /// The pieces with their bytes, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let mut rest = self.bytes.as_slice();
+        let mut rest = match &self.memory {
+            Memory::Own(memory) => memory.as_slice(),
+            Memory::Shared(segment) => segment.own(self.len),
+        };
         self.runs.iter().map(move |&(offset, len)| {
             let (bytes, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             rest = tail;
             (offset, bytes)
         })
     }
-
-    /// Passes the pieces to `write`, adjacent ones as one of at most `window` bytes. They come in
-    /// the order of their offsets, or in that of writing if one overlaps another.
-    pub(super) fn write_joined<E>(
-        &self,
-        window: usize,
-        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut pieces: Vec<_> = self.iter().collect();
-        pieces.sort_by_key(|(offset, _)| *offset);
-        let overlap = pieces
-            .windows(2)
-            .any(|pair| matches!(pair, [(at, bytes), (next, _)] if end(*at, bytes.len()) > *next));
-        if overlap {
-            return self.iter().try_for_each(|(offset, bytes)| write(offset, bytes));
-        }
-        let (mut joined, mut first) = (Vec::new(), 0);
-        for (offset, bytes) in pieces {
-            let is_next = end(first, joined.len()) == offset;
-            if !is_next || joined.len().saturating_add(bytes.len()) > window {
-                if !joined.is_empty() {
-                    write(first, &joined)?;
-                    joined.clear();
-                }
-                first = offset;
-            }
-            match bytes.len() >= window {
-                true => write(offset, bytes)?,
-                false => joined.extend_from_slice(bytes),
-            }
-        }
-        if joined.is_empty() { Ok(()) } else { write(first, &joined) }
-    }
 }
+
+/// Passes pieces to `write`, adjacent ones as one of at most `window` bytes. They come in the order
+/// of their offsets, or as they are if one overlaps another.
+pub(super) fn write_joined<E>(
+    pieces: &[(u64, &[u8])],
+    window: usize,
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut sorted = pieces.to_vec();
+    sorted.sort_by_key(|(offset, _)| *offset);
+    let overlap = sorted
+        .windows(2)
+        .any(|pair| matches!(pair, [(at, bytes), (next, _)] if end(*at, bytes.len()) > *next));
+    if overlap {
+        return pieces.iter().try_for_each(|(offset, bytes)| write(*offset, bytes));
+    }
+    let (mut joined, mut first) = (Vec::new(), 0);
+    for (offset, bytes) in sorted {
+        let is_next = end(first, joined.len()) == offset;
+        if !is_next || joined.len().saturating_add(bytes.len()) > window {
+            if !joined.is_empty() {
+                write(first, &joined)?;
+                joined.clear();
+            }
+            first = offset;
+        }
+        match bytes.len() >= LARGE {
+            true if joined.is_empty() => write(offset, bytes)?,
+            _ => joined.extend_from_slice(bytes),
+        }
+    }
+    if joined.is_empty() { Ok(()) } else { write(first, &joined) }
+}
+
+/// A piece that is written without a copy.
+const LARGE: usize = 64 << 10;
 
 fn end(offset: u64, len: usize) -> u64 {
     offset.saturating_add(usize_to_u64(len))
@@ -84,16 +138,16 @@ fn end(offset: u64, len: usize) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: a panic fails it")]
 mod tests {
-    use super::Runs;
+    use super::{Runs, write_joined};
 
     fn joined(pieces: &[(u64, &[u8])], window: usize) -> Vec<(u64, Vec<u8>)> {
-        let (mut runs, mut written) = (Runs::default(), Vec::new());
-        pieces.iter().for_each(|(offset, bytes)| runs.push(*offset, bytes));
+        let (mut runs, mut written) = (Runs::own(), Vec::new());
+        assert!(pieces.iter().all(|(offset, bytes)| runs.push(*offset, bytes)));
         let write = |offset, bytes: &[u8]| -> Result<(), ()> {
             written.push((offset, bytes.to_vec()));
             Ok(())
         };
-        runs.write_joined(window, write).unwrap();
+        write_joined(&runs.iter().collect::<Vec<_>>(), window, write).unwrap();
         written
     }
 
@@ -104,7 +158,7 @@ mod tests {
         assert_eq!(joined(&pieces, 8), one);
         let two = vec![(4, b"abxy".to_vec()), (8, b"cd".to_vec()), (20, b"z".to_vec())];
         assert_eq!(joined(&pieces, 5), two);
-        let long: [(u64, &[u8]); 3] = [(2, b"longer"), (8, b"b"), (0, b"aa")];
+        let long: [(u64, &[u8]); 3] = [(8, b"b"), (2, b"longer"), (0, b"aa")];
         let three = vec![(0, b"aa".to_vec()), (2, b"longer".to_vec()), (8, b"b".to_vec())];
         assert_eq!(joined(&long, 4), three);
     }

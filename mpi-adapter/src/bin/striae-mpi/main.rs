@@ -5,6 +5,7 @@ mod bench;
 
 use args::{Args, Verb};
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 use striae_mpi::{Collective, Error, Mpi, Threads};
 
@@ -67,7 +68,7 @@ fn run_as_process(args: &Args) -> ExitCode {
 }
 
 fn report(error: &impl std::fmt::Display) -> ExitCode {
-    eprintln!("striae-mpi: {error}");
+    let _ = writeln!(std::io::stderr(), "striae-mpi: {error}"); // nobody may be there to read it
     ExitCode::from(2)
 }
 

@@ -24,14 +24,14 @@ impl ReadAt for &Maybe {
 
 impl WriteAt for &Maybe {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        (&self.file).write_all_at(offset, bytes)
+        self.file.write_all_at(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {
-        (&self.file).set_size(len)
+        self.file.set_size(len)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.syncs { (&self.file).sync() } else { Ok(()) }
+        if self.syncs { self.file.sync() } else { Ok(()) }
     }
 }

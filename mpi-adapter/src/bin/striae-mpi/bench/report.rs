@@ -120,6 +120,6 @@ impl Report {
 
 /// Exact up to 2^53.
 fn as_f64(value: u64) -> f64 {
-    let [high, low] = [value >> 32, value & u64::from(u32::MAX)].map(|half| u32::try_from(half));
+    let [high, low] = [value >> 32, value & u64::from(u32::MAX)].map(u32::try_from);
     f64::from(high.unwrap_or(0)) * 4_294_967_296.0 + f64::from(low.unwrap_or(0))
 }

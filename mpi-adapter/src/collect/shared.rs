@@ -1,0 +1,98 @@
+//! Memory that the ranks of a node share, with a slot for each of them.
+#![allow(unsafe_code, reason = "memory that several processes have mapped")]
+
+use crate::collective::{Collective, Fold};
+use crate::error::Error;
+use memmap2::MmapRaw;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// Where files are memory.
+const FOLDER: &str = "/dev/shm";
+
+/// The longest path of a segment.
+const LONGEST: usize = 4096;
+
+/// A segment, as one rank has mapped it. Only the owner of a slot writes to it, and only while no
+/// other rank reads it: the ranks tell each other by messages.
+#[derive(Debug)]
+pub(super) struct Segment {
+    map: MmapRaw,
+    slot_len: usize,
+    rank: u32,
+}
+
+impl Segment {
+    /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
+    /// them cannot have it. All its pages exist, so that no access can fail. This takes three calls
+    /// of the message layer.
+    ///
+    /// # Errors
+    /// The failure of the lowest rank that has one, at all ranks of `group`.
+    pub(super) fn new<C: Collective>(group: &C, slot_len: usize) -> Result<Option<Self>, Error> {
+        let len = usize::try_from(group.size()).ok().and_then(|ranks| ranks.checked_mul(slot_len));
+        let made = match (group.rank(), len) {
+            (0, Some(len)) => make(len).ok(),
+            _ => None,
+        };
+        let path = made.as_ref().map_or(&[][..], |file| file.path().as_os_str().as_bytes());
+        let path = group.bcast(0, Ok(path), LONGEST)?;
+        let (path, len) = (std::ffi::OsString::from_vec(path), len.unwrap_or(0));
+        let map = if path.is_empty() { None } else { map(path.as_ref(), len).ok() };
+        let [all] = group.combine(Ok([u64::from(map.is_some())]), [Fold::Min])?;
+        let segment = map.map(|map| Self { map, slot_len, rank: group.rank() });
+        Ok(segment.filter(|_| all == 1)) // the name goes with `made`
+    }
+
+    /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room.
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
+        let Some(start) = self.place(self.rank, at, bytes.len()) else { return false };
+        let slot = self.map.as_mut_ptr();
+        // SAFETY: `place` has checked that the bytes are in the mapping, which lives as long as
+        // `self`. Nobody else reads or writes this slot now (see `Segment`).
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.add(start), bytes.len()) };
+        true
+    }
+
+    /// Bytes of the slot of a rank, which has said that they are there and waits.
+    pub(super) fn bytes(&self, rank: u32, at: usize, len: usize) -> Option<&[u8]> {
+        let start = self.place(rank, at, len)?;
+        // SAFETY: as above; the rank does not write before the next collective, which needs this
+        // one too.
+        Some(unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(start), len) })
+    }
+
+    /// The first bytes of the slot of this rank.
+    pub(super) fn own(&self, len: usize) -> &[u8] {
+        self.bytes(self.rank, 0, len).unwrap_or_default()
+    }
+
+    /// Where bytes of a slot are in the mapping, if they are in the slot.
+    fn place(&self, rank: u32, at: usize, len: usize) -> Option<usize> {
+        at.checked_add(len).filter(|end| *end <= self.slot_len)?;
+        let start = usize::try_from(rank).ok()?.checked_mul(self.slot_len)?.checked_add(at)?;
+        start.checked_add(len).filter(|end| *end <= self.map.len())?;
+        Some(start)
+    }
+}
+
+/// Makes a file of which all pages exist, and at most half of what is free.
+fn make(len: usize) -> io::Result<NamedTempFile> {
+    let file = tempfile::Builder::new().prefix("striae-").tempfile_in(FOLDER)?;
+    let len = u64::try_from(len).map_err(io::Error::other)?;
+    let free = rustix::fs::fstatvfs(&file)?;
+    if len > free.f_bavail.saturating_mul(free.f_frsize) >> 1 {
+        return Err(io::ErrorKind::StorageFull.into());
+    }
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, len)?;
+    Ok(file)
+}
+
+fn map(path: &Path, len: usize) -> io::Result<MmapRaw> {
+    let file: File = OpenOptions::new().read(true).write(true).open(path)?;
+    let map = MmapRaw::map_raw(&file)?;
+    if map.len() == len { Ok(map) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
