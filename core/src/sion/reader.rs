@@ -51,7 +51,10 @@ pub struct Unclosed<S> {
 }
 
 impl<S> Opened<S> {
-    const fn new(store: S, head: Head) -> Self {
+    /// The file in `store`, whose metadata was read before: by another rank of a parallel program,
+    /// for example. This reads nothing.
+    #[must_use]
+    pub const fn new(store: S, head: Head) -> Self {
         match head.meta2 {
             Some(meta2) => Self::Closed(Physical { store, head, meta2 }),
             None => Self::Unclosed(Unclosed { store, head }),

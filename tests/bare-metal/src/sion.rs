@@ -57,6 +57,14 @@ entries! {
         Ok(Physical::open(Host { file: 0 }, window)?.head().file_len)
     }
 
+    fn gate_sion_opened_with_a_known_head(window, local: u32) {
+        let head = *closed(0, window)?.head();
+        match Opened::new(Host { file: 1 }, head) {
+            Opened::Closed(file) => Ok(file.task(local, window)?.blockcount),
+            Opened::Unclosed(_) => Err(Fail),
+        }
+    }
+
     fn gate_sion_open_in_memory(bytes) {
         let mut window = [0; Meta1::MAX_LEN];
         Ok(Physical::open(&*bytes, &mut window)?.head().file_len)
