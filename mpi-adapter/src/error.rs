@@ -18,6 +18,8 @@ pub enum Code {
     Full,
     /// The file is damaged, or of another format.
     Damaged,
+    /// The file was never closed nor committed.
+    Unclosed,
     /// A sum is not below 2^64.
     Overflow,
     /// A message is longer than its receiver allows.
@@ -46,6 +48,7 @@ impl Code {
             Self::Carrier(class) => (9, class),
             Self::Aborted(code) => (10, code),
             Self::Other(number) => (11, number),
+            Self::Unclosed => (12, 0),
         }
     }
 
@@ -61,6 +64,7 @@ impl Code {
             8 => Self::Lost,
             9 => Self::Carrier(number),
             10 => Self::Aborted(number),
+            12 => Self::Unclosed,
             _ => Self::Other(number),
         }
     }
@@ -202,6 +206,28 @@ impl From<Error> for Failure {
     }
 }
 
+/// An error about a file: with the number of the operating system if it is one of it.
+impl From<striae::Error> for Failure {
+    fn from(error: striae::Error) -> Self {
+        use striae::error::ErrorKind;
+        use striae::sion::{Error as SionError, ErrorKind as Sion};
+        let of_system = |error: &io::Error| error.raw_os_error().map_or(Code::Io(5), Code::Io);
+        let text = error.to_string();
+        let code = match error.kind() {
+            ErrorKind::Io(error) | ErrorKind::Sion(Sion::Sibling { error, .. }) => of_system(error),
+            ErrorKind::Sion(Sion::Format(SionError::NotClosed { .. })) => Code::Unclosed,
+            _ => match io::Error::from(error).kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Code::Damaged,
+                io::ErrorKind::AlreadyExists => Code::Io(17), // EEXIST
+                io::ErrorKind::ResourceBusy => Code::Io(16),  // EBUSY
+                io::ErrorKind::Other => Code::Io(5),          // EIO
+                _ => Code::Refused,
+            },
+        };
+        Self::new(code, text)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -228,7 +254,7 @@ impl From<Error> for io::Error {
         let kind = match error.code() {
             Code::Io(number) => Self::from_raw_os_error(number).kind(),
             Code::Refused | Code::Differ => io::ErrorKind::InvalidInput,
-            Code::Damaged => io::ErrorKind::InvalidData,
+            Code::Damaged | Code::Unclosed => io::ErrorKind::InvalidData,
             Code::Full => io::ErrorKind::FileTooLarge,
             Code::Lost => io::ErrorKind::TimedOut,
             Code::Aborted(_) => io::ErrorKind::ConnectionAborted,

@@ -1,14 +1,19 @@
-//! A SIONlib set that the ranks of a parallel program write, one task for each rank.
+//! SIONlib sets that the ranks of a parallel program write and read.
 //!
 //! | type | is |
 //! |---|---|
 //! | [`Builder`] | the options of a new set |
 //! | [`FileWriter`] | a set that all ranks write |
+//! | [`OpenOptions`] | the options of a set that is read |
+//! | [`FileReader`] | a set that all ranks read, by any number of ranks |
+//! | [`TaskStream`] | the stream of one task of it, `Read` and `Seek` |
 
 mod builder;
 mod part;
+mod read;
 
 pub use builder::Builder;
+pub use read::{FileReader, KeyReader, OpenOptions, TaskEntry, TaskStream};
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
