@@ -12,7 +12,7 @@ mod handle;
 mod runs;
 mod shared;
 
-pub(crate) use handle::{Group, Handle};
+pub(crate) use handle::{Group, Handle, Io};
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};

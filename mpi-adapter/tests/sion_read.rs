@@ -314,7 +314,7 @@ fn a_lost_file_is_read_from_its_buddy() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..Default::default() })]
 
     #[test]
     fn what_a_serial_writer_wrote_is_read_by_any_number_of_ranks(

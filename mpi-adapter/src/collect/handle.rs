@@ -115,6 +115,11 @@ where
         self.group.as_ref().filter(|group| group.rank() > 0)
     }
 
+    /// The file, which is opened if it is not open. What waits still waits.
+    pub(crate) fn opened(&self) -> io::Result<&F> {
+        self.file()
+    }
+
     fn file(&self) -> io::Result<&F> {
         if let Some(file) = self.file.get() {
             return Ok(file);

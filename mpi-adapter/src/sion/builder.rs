@@ -1,7 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::FileWriter;
-use super::part::{Part, Plan, io_failure, refused};
+use super::part::{Part, Plan, Request, io_failure, refused};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -10,6 +10,7 @@ use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
@@ -18,9 +19,9 @@ use striae_core::sion::filename::Sibling;
 use striae_core::sion::{Attributes, ChunkRule};
 use striae_core::store::WriteAt;
 
-/// Options for a new set with a task for each rank.
+/// Options for a new set, by default with a task for each rank.
 ///
-/// All options but [`chunksize`](Self::chunksize) must be equal at all ranks; a rank that differs
+/// All options but the tasks and the sizes of their chunks must be equal at all ranks; a rank that differs
 /// is an error at all of them ([`Code::Differ`](crate::Code::Differ)). The number of files is used
 /// before that can be checked: ranks that pass different numbers fail at the deadline.
 ///
@@ -42,16 +43,28 @@ use striae_core::store::WriteAt;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Builder {
-    chunksize: u64,
-    options: Options,
+    pub(super) tasks: Tasks,
+    pub(super) options: Options,
+}
+
+/// The tasks of this rank.
+#[derive(Debug, Clone)]
+pub(super) enum Tasks {
+    /// One, with chunks of this size.
+    One(u64),
+    /// One for each of these sizes, after those of all lower ranks.
+    Consecutive(Vec<u64>),
+    /// These numbers, with chunks of these sizes.
+    Mapped(Vec<(u64, u64)>),
 }
 
 #[derive(Debug, Clone)]
-struct Options {
-    nfiles: u32,
+pub(super) struct Options {
+    pub(super) nfiles: u32,
     fsblksize: Option<u32>,
     order: ByteOrder,
     data_order: ByteOrder,
+    keyval: bool,
     prefix: Option<Vec<u8>>,
     overwrite: bool,
     sealed: bool,
@@ -73,23 +86,45 @@ impl Builder {
             fsblksize: None,
             order: ByteOrder::HOST,
             data_order: ByteOrder::HOST,
+            keyval: false,
             prefix: None,
             overwrite: false,
             sealed: false,
             collect: None,
         };
-        Self { chunksize: 1 << 20, options }
+        Self { tasks: Tasks::One(1 << 20), options }
     }
 
-    /// Sets the size of each chunk of this rank in bytes. It is rounded up to the block size of the
-    /// file system. A rank with size 0 has no room.
+    /// Gives this rank one task, with chunks of so many bytes. This is rounded up to the block size
+    /// of the file system. A task with size 0 has no room.
     #[must_use]
-    pub const fn chunksize(mut self, bytes: u64) -> Self {
-        self.chunksize = bytes;
+    pub fn chunksize(mut self, bytes: u64) -> Self {
+        self.tasks = Tasks::One(bytes);
         self
     }
 
-    /// Sets the number of physical files. All files get the same number of consecutive ranks; the
+    /// Gives this rank any number of tasks: one for each size of a chunk, for its threads for
+    /// example. They follow those of all lower ranks, as with `sion_paropen_ompi`.
+    ///
+    /// Either all ranks call this, or none. See [`FileWriter::writers`].
+    #[must_use]
+    pub fn chunksizes(mut self, bytes: Vec<u64>) -> Self {
+        self.tasks = Tasks::Consecutive(bytes);
+        self
+    }
+
+    /// Gives this rank any tasks: their numbers in the set, in any order, and the sizes of their
+    /// chunks, as with `sion_paropen_mapped_mpi`. The tasks of all ranks must be numbered from 0
+    /// without a gap, and each must be that of one rank. A rank may have none.
+    ///
+    /// Either all ranks call this, or none. See [`FileWriter::writers`].
+    #[must_use]
+    pub fn tasks(mut self, tasks: Vec<(u64, u64)>) -> Self {
+        self.tasks = Tasks::Mapped(tasks);
+        self
+    }
+
+    /// Sets the number of physical files. All files get the same number of consecutive tasks; the
     /// last one also gets the rest.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: u32) -> Self {
@@ -116,6 +151,13 @@ impl Builder {
     #[must_use]
     pub const fn data_order(mut self, order: ByteOrder) -> Self {
         self.options.data_order = order;
+        self
+    }
+
+    /// Sets whether streams are key-value records.
+    #[must_use]
+    pub const fn keyval(mut self, keyval: bool) -> Self {
+        self.options.keyval = keyval;
         self
     }
 
@@ -151,6 +193,9 @@ impl Builder {
 
     /// Makes the set; its first file is `path`. All ranks call this. Besides splitting the
     /// communicator it takes three calls of the message layer, and one more for several files.
+    /// If ranks have several [tasks](Self::tasks) or none, it takes six calls for a file and two
+    /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
+    /// more and one for each file for several files.
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
     /// calls more.
     ///
@@ -185,6 +230,10 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let path = path.as_ref();
+        let chunksize = match &self.tasks {
+            Tasks::One(chunksize) => *chunksize,
+            _ => return self.create_mapped(comm, path, Rc::new(open)),
+        };
         let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
         let (groups, globalrank) = (groups.map_err(refused), comm.rank());
         let number = |groups: EvenFiles| groups.address(globalrank).map_or(0, |(file, _)| file);
@@ -197,24 +246,29 @@ impl Builder {
             }
         };
         let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
-        let plan = file.and_then(|file| self.plan(path, groups?, file, globalrank));
-        let part = self.collected(comm, plan, move |anew| open(&name, anew));
+        let plan = file.and_then(|file| {
+            let local = comm.rank();
+            let request = Request { local, globalrank, chunksize };
+            self.plan(path, groups?, file, vec![request])
+        });
+        let part = self.collected(comm, plan, move |anew| open(&name, anew), Part::create);
         let part = super::agree(whole.as_ref(), part)?;
-        Ok(FileWriter { whole, part })
+        Ok(FileWriter { whole, part, others: Vec::new() })
     }
 
-    /// Makes a physical file.
-    fn collected<C: Collective, F>(
+    /// Makes a physical file by `create`, after the ranks of its writers have met.
+    pub(super) fn collected<C: Collective, F>(
         &self,
         comm: C,
         plan: Result<Plan<'_>, Failure>,
         open: impl Fn(bool) -> io::Result<F> + 'static,
+        create: impl FnOnce(C, Result<Plan<'_>, Failure>, Handle<C, F>) -> Result<Part<C, F>, Error>,
     ) -> Result<Part<C, F>, Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let Some(collect) = self.options.collect else {
-            return Part::create(comm, plan, Handle::new(open, None, 0));
+            return create(comm, plan, Handle::new(open, None, 0));
         };
         let mine = plan.as_ref().map(drop).map_err(Clone::clone);
         let (group, failure) = match collect.group(&comm, mine)? {
@@ -222,38 +276,50 @@ impl Builder {
             Err(failure) => (None, Some(failure)),
         };
         let plan = failure.map_or(plan, Err);
-        Part::create(comm, plan, Handle::new(open, group, collect.limit()))
+        create(comm, plan, Handle::new(open, group, collect.limit()))
     }
 
-    fn plan<'a>(
+    /// What a file is to be in which this rank has `tasks`, with sizes of chunks as requested.
+    pub(super) fn plan<'a>(
         &'a self,
         path: &'a Path,
         groups: EvenFiles,
         filenumber: u32,
-        globalrank: u32,
+        mut tasks: Vec<Request>,
     ) -> Result<Plan<'a>, Failure> {
-        let Options { nfiles, order, data_order, sealed, .. } = self.options;
+        let Options { nfiles, order, data_order, keyval, sealed, .. } = self.options;
         let fsblksize = self.block_size(path)?;
-        let attributes =
-            Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval: false };
+        let attributes = Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval };
         let unit = NonZeroU32::new(fsblksize).unwrap_or(NonZeroU32::MIN); // Meta1 refuses 0
-        let mut stored =
-            ChunkRule::Aligned.stored(unit, std::iter::once(self.chunksize)).map_err(refused)?;
+        for task in &mut tasks {
+            let stored = ChunkRule::Aligned.stored(unit, std::iter::once(task.chunksize));
+            task.chunksize = stored.map_err(refused)?.next().unwrap_or(0);
+        }
         let name = path.as_os_str().as_bytes();
-        let fingerprint = crc32c(0, name);
-        let options = format!("{fsblksize} {:?}", self.options);
         let is_first_of_several = nfiles > 1 && filenumber == 0;
         let ntasks = (0..nfiles).map(|file| u64::from(groups.ntasks(file))).sum();
         Ok(Plan {
             attributes,
+            ntasks: groups.ntasks(filenumber).into(),
+            first: groups.globalrank(filenumber, 0).unwrap_or(0),
             prefix: self.options.prefix.as_deref().unwrap_or(name),
             sealed,
             groups,
             entries: if is_first_of_several { ntasks } else { 0 },
-            fingerprint: crc32c(fingerprint, options.as_bytes()),
-            globalrank,
-            chunksize: stored.next().unwrap_or(0),
+            fingerprint: self.fingerprint(path, fsblksize),
+            tasks,
         })
+    }
+
+    /// A number that all ranks must have.
+    fn fingerprint(&self, path: &Path, fsblksize: u32) -> u32 {
+        let options = format!("{fsblksize} {:?}", self.options);
+        crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes())
+    }
+
+    /// As [`fingerprint`](Self::fingerprint), before a file is planned.
+    pub(super) fn agreed_options(&self, path: &Path) -> Result<u32, Failure> {
+        Ok(self.fingerprint(path, self.block_size(path)?))
     }
 
     /// SIONlib takes 2 MiB for a block size above 32 MiB (`spec/sion.md#meta1`).
@@ -269,7 +335,7 @@ impl Builder {
     }
 }
 
-fn sibling_path(path: &Path, number: u32) -> PathBuf {
+pub(super) fn sibling_path(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(Sibling(number).to_string());
     name.into()

@@ -4,42 +4,53 @@
 //! |---|---|
 //! | [`Builder`] | the options of a new set |
 //! | [`FileWriter`] | a set that all ranks write |
+//! | [`TaskWriter`] | the stream of one task of it, `Write` |
 //! | [`OpenOptions`] | the options of a set that is read |
 //! | [`FileReader`] | a set that all ranks read, by any number of ranks |
 //! | [`TaskStream`] | the stream of one task of it, `Read` and `Seek` |
 
 mod builder;
+mod mapped;
 mod part;
 mod read;
+mod writer;
 
 pub use builder::Builder;
 pub use read::{FileReader, KeyReader, OpenOptions, TaskEntry, TaskStream};
+pub use writer::TaskWriter;
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use part::Part;
 use std::io;
 use striae::posix::PosixFile;
+use striae_core::endian::ByteOrder;
 use striae_core::store::WriteAt;
+use writer::{check_mode, header};
+use zerocopy::IntoBytes;
 
-/// A set that all ranks write, one physical file for each group of ranks. Each rank has its own
-/// handle of its file, `F`.
+/// A set that all ranks write. Each rank has its own handle, `F`, of each physical file in which it
+/// has tasks.
 ///
-/// [`write`](Self::write) and [`ensure_free_space`](Self::ensure_free_space) are calls of this rank
-/// alone. Their errors reach the other ranks at the next [`advance`](Self::advance),
+/// [`write`](Self::write), [`write_key`](Self::write_key),
+/// [`ensure_free_space`](Self::ensure_free_space), and writing by a [`TaskWriter`] are calls of this
+/// rank alone. Their errors reach the other ranks at the next [`advance`](Self::advance),
 /// [`commit`](Self::commit) or [`close`](Self::close).
 #[derive(Debug)]
 pub struct FileWriter<C, F = PosixFile> {
     /// The ranks of all files, if there are several.
     whole: Option<C>,
+    /// The first file with tasks of this rank.
     part: Part<C, F>,
+    /// Further files with tasks of this rank, in order.
+    others: Vec<Part<C, F>>,
 }
 
 impl<C: Collective, F> FileWriter<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// The communicator of this rank's physical file.
+    /// The communicator of this rank's physical file; of the first, if it has tasks in several.
     pub fn comm(&self) -> &C {
         self.part.comm()
     }
@@ -60,7 +71,77 @@ where
     /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
     /// tried again.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        check_mode(self.part.keyval(), false)?;
         self.part.write(bytes)
+    }
+
+    /// Writes a key-value record to the stream of this rank, which may span several chunks: all of
+    /// it or nothing.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if streams are plain; those of [`write`](Self::write).
+    pub fn write_key(&mut self, key: u64, value: &[u8]) -> io::Result<()> {
+        let keyval = self.part.keyval();
+        check_mode(keyval, true)?;
+        let header = header(keyval.unwrap_or(ByteOrder::HOST), key, value);
+        self.part.write_pieces(&[header.as_bytes(), value])
+    }
+
+    /// The numbers in the set of the tasks of this rank: their global ranks.
+    pub fn tasks(&self) -> impl Iterator<Item = u32> {
+        let others = self.others.iter().flat_map(Part::globalranks);
+        self.part.globalranks().chain(others)
+    }
+
+    /// The writer of a task of this rank; `None` if it is not one of this rank.
+    pub fn writer(&mut self, task: u32) -> Option<TaskWriter<'_, impl WriteAt<Error = io::Error>>> {
+        let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
+        let part = parts.find(|part| part.globalranks().any(|mine| mine == task))?;
+        let keyval = part.keyval();
+        let (task, reach, to) = part.task(task)?;
+        Some(TaskWriter::new(task, reach, keyval, to))
+    }
+
+    /// The writers of all tasks of this rank, in the order of their numbers, for its threads. This
+    /// rank opens its files. What they write does not wait in a buffer.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use striae_mpi::sion::Builder;
+    /// use striae_mpi::{Collective, Failure, Threads};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("run.sion");
+    /// let done = Threads::new(3).run(|rank| {
+    ///     let builder = Builder::new().chunksizes(vec![1 << 20; 4]); // for 4 threads
+    ///     let mut file = builder.create(rank, &path)?;
+    ///     let writers = file.writers().map_err(|error| Failure::io("opening", &error));
+    ///     let mine = writers.map(|writers| {
+    ///         std::thread::scope(|scope| {
+    ///             for mut writer in writers {
+    ///                 scope.spawn(move || write!(writer, "task {}", writer.task()));
+    ///             }
+    ///         });
+    ///     });
+    ///     file.comm().agree(mine)?;
+    ///     file.close().map(drop) // an error of a thread is that of all ranks
+    /// });
+    /// done.into_iter().try_for_each(|done| done.expect("no rank panicked"))?;
+    /// assert_eq!(striae::sion::File::open(&path)?.task(11)?.bytes, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An error of the operating system; the next collective call does not report it.
+    pub fn writers(&mut self) -> io::Result<Vec<TaskWriter<'_, &F>>> {
+        let mut writers = Vec::new();
+        for part in std::iter::once(&mut self.part).chain(&mut self.others) {
+            let keyval = part.keyval();
+            let (tasks, reach, file) = part.tasks()?;
+            let writer = |task| TaskWriter::new(task, reach, keyval, file);
+            writers.extend(tasks.iter_mut().map(writer));
+        }
+        Ok(writers)
     }
 
     /// Writes a record of each rank; all ranks call this, each with a record of any length, also 0.
@@ -76,6 +157,9 @@ where
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
     /// of it at the next commit.
     pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
+        if let Err(error) = check_mode(self.part.keyval(), false) {
+            return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
+        }
         self.part.coll_write(record)
     }
 
@@ -85,18 +169,18 @@ where
     /// # Errors
     /// [`io::ErrorKind::Other`] if `len` is more than a chunk has; the stream is unchanged.
     pub fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
+        check_mode(self.part.keyval(), false)?;
         self.part.ensure_free_space(len)
     }
 
-    /// Makes room for `len` more bytes of this rank. All ranks call this, each with its own `len`.
+    /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with its own `len`.
     /// It is needed only after a commit. This takes two calls of the message layer, and one more
     /// for several files.
     ///
     /// # Errors
     /// [`Error`]. The set stays as the last commit left it.
     pub fn advance(&mut self, len: u64) -> Result<(), Error> {
-        let done = self.part.advance(len);
-        self.all(done)
+        self.each(|part| part.advance(len))
     }
 
     /// Makes all data that all ranks wrote part of the set, or none of those of a file. This takes
@@ -107,8 +191,7 @@ where
     /// [`Error`]. A file is that of the last commit; or that of this one, if it was visible before
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
-        let done = self.part.commit();
-        self.all(done)
+        self.each(Part::commit)
     }
 
     /// Commits for the last time, with META2 where SIONlib puts it. Returns the communicator that
@@ -118,13 +201,24 @@ where
     /// # Errors
     /// The errors of [`commit`](Self::commit).
     pub fn close(self) -> Result<C, Error> {
-        let done = self.part.close();
-        let Some(whole) = self.whole else { return done };
-        agree(Some(&whole), done.and_then(|part| part.free(Ok(()))))?;
+        let Some(whole) = self.whole else { return self.part.close() };
+        let mut done = Ok(());
+        for part in std::iter::once(self.part).chain(self.others) {
+            done = done.and(part.close().and_then(|comm| comm.free(Ok(()))));
+        }
+        agree(Some(&whole), done)?;
         Ok(whole)
     }
 
-    fn all(&self, done: Result<(), Error>) -> Result<(), Error> {
+    /// Does `work` to each file of this rank, also after an error: other ranks wait for this one.
+    fn each(
+        &mut self,
+        mut work: impl FnMut(&mut Part<C, F>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut done = work(&mut self.part);
+        for part in &mut self.others {
+            done = done.and(work(part));
+        }
         agree(self.whole.as_ref(), done)
     }
 }

@@ -1,29 +1,32 @@
 //! One physical file, which the ranks of a communicator write.
 //!
-//! Every rank holds a copy of the file's [`Book`] and the [`Pen`] of its own task. The copies stay
-//! equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
+//! Every rank holds a copy of the file's [`Book`] and the [`Pen`](striae_core::sion::Pen)s of its
+//! own tasks. The copies stay equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
 //! and a [`Collective`]: each writes its own bytes of the tables, and rank 0 makes them visible.
 
+mod create;
 mod rounds;
+mod tasks;
 
-use crate::collect::Handle;
+use crate::collect::{Handle, Io};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+pub(super) use create::Plan;
 use rounds::Rounds;
 use std::io;
-use std::ops::Range;
 use striae::posix::PosixFile;
+use striae_core::endian::ByteOrder;
 use striae_core::integrity::{Checksum, Crc32cParts, crc32c};
 use striae_core::sion::book::{Ahead, Book, Enter};
-use striae_core::sion::create::{Front, TaskTable, TaskTables};
 use striae_core::sion::error::Error as SionError;
-use striae_core::sion::filegroups::{EvenFiles, FileGroups};
-use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
+use striae_core::sion::pen::Since;
 use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
-use striae_core::sion::{Attributes, Blocks, Chunks, Meta1, Varheader};
+use striae_core::sion::{KeyvalMode, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+use tasks::Mine;
+pub(super) use tasks::{Request, Task};
 
 /// Length in bytes of the windows in which tables are read and written.
 const WINDOW: usize = 1 << 16;
@@ -45,224 +48,62 @@ pub(super) struct Part<C, F = PosixFile> {
     file: Handle<C, F>,
     book: Book,
     mine: Mine,
-    /// The reason why this rank failed, until the other ranks get it.
-    untold: Option<Failure>,
     rounds: Rounds,
-}
-
-/// What a physical file is to be; equal at all of its ranks but for their own task.
-pub(super) struct Plan<'a> {
-    pub(super) attributes: Attributes,
-    /// The name of the set that is stored for SIONlib.
-    pub(super) prefix: &'a [u8],
-    pub(super) sealed: bool,
-    /// The files of all tasks of the set.
-    pub(super) groups: EvenFiles,
-    /// The entries of the mapping, which only the first of several files has.
-    pub(super) entries: u64,
-    /// A number that all ranks must have: of what they passed.
-    pub(super) fingerprint: u32,
-    /// The rank of this task in the set.
-    pub(super) globalrank: u32,
-    /// The stored size of its chunks.
-    pub(super) chunksize: u64,
-}
-
-/// The task of this rank.
-#[derive(Debug)]
-struct Mine {
-    pen: Pen,
-    finished: Left,
-    groups: EvenFiles,
-}
-
-/// A ledger that grows.
-#[derive(Debug, Default)]
-struct Left(Vec<Finished>);
-
-impl Ledger for Left {
-    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
-        self.0.push(chunk);
-        Ok(())
-    }
-
-    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
-        self.0.retain(keep);
-    }
-}
-
-impl Pens for &Mine {
-    fn pens(&self, _: Range<u32>) -> impl Iterator<Item = &Pen> {
-        std::iter::once(&self.pen)
-    }
-
-    fn finished(&self, chunk: u32, _: Range<u32>) -> impl Iterator<Item = &Finished> {
-        self.finished.0.iter().filter(move |done| done.chunk == chunk)
-    }
-
-    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
-        self.groups.address(globalrank)
-    }
-}
-
-/// The task table of a rank, which knows only the size of its own task.
-struct OneTask {
-    ntasks: u64,
-    globalrank: u32,
-    chunksize: u64,
-}
-
-impl TaskTable for OneTask {
-    fn ntasks(&self) -> u64 {
-        self.ntasks
-    }
-
-    fn globalrank(&self, _: u32) -> i64 {
-        self.globalrank.into()
-    }
-
-    fn chunksize(&self, _: u32) -> u64 {
-        self.chunksize
-    }
-}
-
-/// A rank's part of a file that is being made.
-struct Begun<'a> {
-    plan: Plan<'a>,
-    meta1: Meta1,
-    front: Front,
-    sums: Crc32cParts,
-    /// The chunk sizes of all lower ranks.
-    before: u64,
-}
-
-impl Begun<'_> {
-    fn book(&self, globalskip: u64) -> Result<(Blocks, Book), Failure> {
-        let blocks = Blocks { first: self.meta1.layout().first_chunk(), globalskip };
-        let Plan { entries, sealed, .. } = self.plan;
-        let book = Book::create(&self.meta1, &blocks, entries, sealed);
-        Ok((blocks, book.map_err(refused)?))
-    }
 }
 
 impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// Makes a file with a task for each rank. Rank 0 makes it before any other rank opens it. This
-    /// takes three calls of the message layer.
-    pub(super) fn create(
-        comm: C,
-        plan: Result<Plan<'_>, Failure>,
-        file: Handle<C, F>,
-    ) -> Result<Self, Error> {
-        let (rank, ntasks) = (comm.rank(), u64::from(comm.size()));
-        // Rank 0 makes the file before it takes part in the scan, the others open it after that.
-        let begun = plan.and_then(|plan| {
-            let meta1 = Meta1::new(&plan.attributes, ntasks).map_err(refused)?;
-            let front = Front::new(&meta1, plan.prefix).map_err(refused)?;
-            if rank == 0 {
-                file.make()?;
-            }
-            Ok((plan, meta1, front))
-        });
-        let mine = begun.as_ref().map(|(plan, ..)| [plan.chunksize, plan.fingerprint.into()]);
-        // Rank 0 has made the file when a higher rank is past the scan.
-        let before = comm.exscan(mine.map_err(Clone::clone));
-        let written = before.and_then(|[before, fingerprints]| {
-            let (plan, meta1, front) = begun?;
-            if fingerprints != u64::from(plan.fingerprint).saturating_mul(rank.into()) {
-                return Err(differ());
-            }
-            file.open_as_writer()?;
-            let sums = write_meta1(&file, &plan, &meta1, rank)?;
-            Ok(Begun { plan, meta1, front, sums, before })
-        });
-        let delivered = file.deliver(written.as_ref().map(drop).map_err(Clone::clone));
-        let written = delivered.and(written);
-        let mine = written.as_ref().map_err(Clone::clone);
-        let mine = mine.map(|begun| [begun.sums.word().into(), begun.plan.chunksize]);
-        let (written, [crc, globalskip]) = {
-            let mut written = written;
-            let agreed = comm.decide(mine, [Fold::Xor, Fold::Sum], |[sums, globalskip]| {
-                let begun = written.as_mut().map_err(|failure| failure.clone())?;
-                begun.book(globalskip)?; // before anything can be seen
-                let crc = begun.front.meta1_crc(parts_of(sums), Some(CHECKSUM));
-                run("writing META1", &mut begun.front, &file, &mut [])?;
-                Ok([crc.into(), globalskip])
-            })?;
-            (written, agreed)
-        };
-        let begun = written.and_then(|begun| {
-            let (blocks, book) = begun.book(globalskip)?;
-            let start = blocks.first.saturating_add(begun.before);
-            let Plan { chunksize, sealed, groups, .. } = begun.plan;
-            let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
-            let pen = Pen::new(rank, chunks, sealed);
-            let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
-            Ok((book, Mine { pen, finished: Left::default(), groups }))
-        });
-        let (book, mine) = begun.map_err(Error::agreed)?; // rank 0 found it right
-        Ok(Self { comm, file, book, mine, untold: None, rounds: Rounds::new() })
-    }
-
     /// The communicator of the file.
     pub(super) const fn comm(&self) -> &C {
         &self.comm
     }
 
-    /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
-    /// the next commit.
+    /// The byte order of key-value records; none if streams are plain.
+    pub(super) fn keyval(&self) -> Option<ByteOrder> {
+        let meta1 = self.book.meta1();
+        (meta1.keyval() == KeyvalMode::Inline).then(|| meta1.order())
+    }
+
+    /// The global ranks of the tasks of this rank.
+    pub(super) fn globalranks(&self) -> impl Iterator<Item = u32> {
+        self.mine.tasks().iter().map(Task::globalrank)
+    }
+
+    /// Writes `pieces` to the stream of this rank's first task, without the other ranks: all of
+    /// them or nothing. The bytes are part of the next commit.
     ///
     /// # Errors
     /// An error of the operating system; the next collective reports it to all ranks, and the
-    /// stream of this rank is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
+    /// stream is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
     /// [`advance`](Self::advance) first; then the write can be tried again.
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let mark = self.mine.pen;
-        while !bytes.is_empty() {
-            match self.write_some(bytes) {
-                Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
-                Err(error) => {
-                    self.mine.pen.take_back(&mark, &mut self.mine.finished);
-                    if error.kind() != io::ErrorKind::WouldBlock {
-                        self.untold = Some(Failure::io("writing a stream", &error));
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
+        let reach = self.book.reach();
+        self.mine.first()?.write_all(pieces, reach, &mut self.file.io())
     }
 
-    /// Leaves the current chunk if fewer than `len` bytes fit into it.
+    /// As [`write_pieces`](Self::write_pieces), of one piece.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_pieces(&[bytes])
+    }
+
+    /// Leaves the current chunk of the first task if fewer than `len` bytes fit into it.
     pub(super) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
-        let Mine { pen, finished, .. } = &mut self.mine;
-        if !pen.cursor().fits(len).map_err(io::Error::other)? {
-            pen.leave(finished).map_err(io::Error::other)?;
-        }
-        Ok(())
+        self.mine.first()?.ensure_free_space(len)
     }
 
-    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Mine { pen, finished, .. } = &mut self.mine;
-        if pen.cursor().chunksize() == 0 {
-            let text = "a task with chunks of 0 bytes has no room";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        if pen.cursor().room() == 0 {
-            pen.leave(finished).map_err(io::Error::other)?;
-        }
-        if u64::from(pen.chunk()) >= self.book.reach() {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let len = usize_to_u64(bytes.len());
-        let span = pen.cursor().place(len).map_err(io::Error::other)?;
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-        let bytes = bytes.get(..len).unwrap_or(bytes);
-        self.file.io().write_all_at(span.offset(), bytes)?;
-        pen.wrote(span.len(), pen.crc_after(bytes, CHECKSUM));
-        Ok(bytes.len())
+    /// The task of this rank with a global rank, the blocks that it may write to, and the file.
+    pub(super) fn task(&mut self, globalrank: u32) -> Option<(&mut Task, u64, Io<'_, C, F>)> {
+        let reach = self.book.reach();
+        Some((self.mine.get_mut(globalrank)?, reach, self.file.io()))
+    }
+
+    /// All tasks of this rank, the blocks that they may write to, and the file, which this rank
+    /// opens if it has not.
+    pub(super) fn tasks(&mut self) -> io::Result<(&mut [Task], u64, &F)> {
+        let reach = self.book.reach();
+        Ok((self.mine.tasks_mut(), reach, self.file.opened()?))
     }
 
     /// Makes room for `len` more bytes of this rank: moves META2 to an offset after the blocks that
@@ -272,11 +113,8 @@ where
     /// # Errors
     /// [`Error`]. The file stays as the last commit left it.
     pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
-        let cursor = self.mine.pen.cursor();
-        let more = len.saturating_sub(cursor.room()).div_ceil(cursor.chunksize().max(1));
-        let block = u64::from(cursor.chunk()).saturating_add(more);
-        let (book, file) = (self.book, &self.file);
-        let mine = self.untold.take().map_or(Ok([block]), Err);
+        let (block, book, file) = (self.mine.block_after(len), self.book, &self.file);
+        let mine = self.mine.take_untold().map_or(Ok([block]), Err);
         let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
             if let Some(publication) = entering(&mut book.clone(), block)? {
                 let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
@@ -306,11 +144,9 @@ where
     /// visible, that of this one.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         let maxchunks = self.maxchunks()?;
-        let seen = self.mine.pen;
         let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
         self.publish(self.publication(new), false)?;
-        self.mine.pen.committed(&seen);
-        self.mine.finished.retain(|done| !done.is_told_by(&seen));
+        self.mine.committed();
         self.rounds.meet();
         Ok(())
     }
@@ -346,22 +182,26 @@ where
         u32::try_from(chunks).map_err(|_| Error::agreed(full()))
     }
 
-    /// Number of chunks of this rank's stream, and of bytes that have no place yet.
+    /// Number of chunks of this rank's longest stream, and of bytes that have no place yet.
     fn reached(&mut self) -> Result<[u64; 2], Failure> {
-        let chunks = u64::from(self.mine.pen.chunk()).saturating_add(1);
-        let pending = usize_to_u64(self.rounds.pending());
-        self.untold.take().map_or(Ok([chunks, pending]), Err)
+        let reached = [self.mine.chunks(), usize_to_u64(self.rounds.pending())];
+        self.mine.take_untold().map_or(Ok(reached), Err)
     }
 
     /// Writes the table entries of this rank; rank 0 then makes the entries of all ranks visible.
     fn publish(&mut self, publication: Publication, cut: bool) -> Result<(), Error> {
-        let (rank, file) = (self.comm.rank(), &self.file);
-        let (mut window, mut buf) = ([0; 8], [0; 8]);
-        let mut write = || {
-            let range = rank..rank.saturating_add(1);
-            let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
-            let sums = run("writing META2", &mut tables.map_err(refused)?, file, &mut buf)?;
-            Ok([sums.meta2.word().into(), sums.chunks.word().into()])
+        let file = &self.file;
+        let write = || {
+            let mut all = TableSums::NONE;
+            for range in self.mine.runs() {
+                let len = range.end.saturating_sub(range.start);
+                let len = usize::try_from(len).unwrap_or(usize::MAX).saturating_mul(8);
+                let (mut window, mut buf) = (vec![0; len.min(WINDOW)], vec![0; len.min(WINDOW)]);
+                let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
+                let sums = run("writing META2", &mut tables.map_err(refused)?, file, &mut buf)?;
+                all = all.join(sums);
+            }
+            Ok([all.meta2.word().into(), all.chunks.word().into()])
         };
         let sums = write();
         let delivered = file.deliver(sums.as_ref().map(drop).map_err(Clone::clone));
@@ -381,7 +221,7 @@ where
 
 const CHECKSUM: Checksum = crc32c;
 
-fn differ() -> Failure {
+pub(super) fn differ() -> Failure {
     let text = "the ranks passed different names or options, must pass equal ones";
     Failure::new(Code::Differ, text)
 }
@@ -393,23 +233,6 @@ fn full() -> Failure {
 /// An error that every Book finds equally, without a message.
 fn agreed(error: SionError) -> Error {
     Error::agreed(refused(error))
-}
-
-/// Writes the entries of a rank, which must open the file before if it is a writer.
-fn write_meta1<C: Collective, F>(
-    file: &Handle<C, F>,
-    plan: &Plan<'_>,
-    meta1: &Meta1,
-    rank: u32,
-) -> Result<Crc32cParts, Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    let Plan { globalrank, chunksize, .. } = *plan;
-    let task = OneTask { ntasks: meta1.ntasks().into(), globalrank, chunksize };
-    let (range, mut window) = (rank..rank.saturating_add(1), [0; 8]);
-    let tables = TaskTables::new(meta1, range, task, Some(CHECKSUM), &mut window);
-    run("writing META1", &mut tables.map_err(refused)?, file, &mut [])
 }
 
 /// Opens `block` for writing; returns the publication if META2 must be moved for it.

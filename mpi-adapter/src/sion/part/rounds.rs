@@ -2,7 +2,7 @@
 
 use super::Part;
 use crate::collective::{Collective, Fold};
-use crate::error::{Error, Failure};
+use crate::error::Error;
 use std::io;
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -52,28 +52,29 @@ where
 
     /// A record goes to one chunk if it fits into any, as SIONlib's do.
     fn put(&mut self, record: &[u8]) {
-        if self.untold.is_some() {
+        if record.is_empty() || self.mine.is_failed() {
             return;
         }
-        let fits = usize_to_u64(record.len()) <= self.mine.pen.cursor().chunksize();
+        let chunksize = self.mine.tasks().first().map(|task| task.pen().cursor().chunksize());
+        let fits = chunksize.is_some_and(|chunksize| usize_to_u64(record.len()) <= chunksize);
         let placed = match fits && self.rounds.pending.is_empty() {
             true => self.ensure_free_space(usize_to_u64(record.len())),
             false => Ok(()),
         };
         if let Err(error) = placed {
-            self.untold = Some(Failure::io("writing a record", &error));
+            self.mine.fail("writing a record", &error);
         } else if !self.rounds.pending.is_empty() {
             self.rounds.pending.extend_from_slice(record);
         } else if let Err(error) = self.write(record) {
             match error.kind() {
                 io::ErrorKind::WouldBlock => self.rounds.pending.extend_from_slice(record),
-                _ => self.untold = Some(Failure::io("writing a record", &error)),
+                _ => self.mine.fail("writing a record", &error),
             }
         }
     }
 
     fn round(&mut self) -> Result<(), Error> {
-        let mine = self.file.hand_over(self.untold.take().map_or(Ok(()), Err));
+        let mine = self.file.hand_over(self.mine.take_untold().map_or(Ok(()), Err));
         let mine = mine.map(|()| [self.next_round(), usize_to_u64(self.rounds.pending())]);
         let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;
         self.rounds.left = next;
@@ -84,8 +85,11 @@ where
     pub(super) fn write_pending(&mut self) -> Result<(), Error> {
         let pending = std::mem::take(&mut self.rounds.pending);
         self.advance(usize_to_u64(pending.len()))?;
+        if pending.is_empty() {
+            return Ok(());
+        }
         if let Err(error) = self.write(&pending) {
-            self.untold = Some(Failure::io("writing a record", &error));
+            self.mine.fail("writing a record", &error);
         }
         Ok(())
     }
@@ -93,7 +97,9 @@ where
     /// Collective writes until the buffer is full, or the room before META2, if all records are as
     /// long as the longest.
     fn next_round(&self) -> u64 {
-        let cursor = self.mine.pen.cursor();
+        let Some(cursor) = self.mine.tasks().first().map(|task| task.pen().cursor()) else {
+            return MOST;
+        };
         let buffer = match usize_to_u64(self.file.limit()) {
             0 => u64::MAX, // nothing waits
             buffer => buffer,

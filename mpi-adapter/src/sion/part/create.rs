@@ -1,0 +1,270 @@
+//! How a physical file is made by the ranks that have tasks in it.
+
+use super::rounds::Rounds;
+use super::tasks::{Mine, Request, Requests, Task, sum_of};
+use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
+use crate::collect::Handle;
+use crate::collective::{Collective, Fold};
+use crate::error::{Code, Error, Failure};
+use embedded_io::ReadExactError;
+use std::io;
+use striae_core::endian::I64;
+use striae_core::integrity::Crc32cParts;
+use striae_core::sion::create::{Front, TaskTables};
+use striae_core::sion::filegroups::EvenFiles;
+use striae_core::sion::locate::ChunkSum;
+use striae_core::sion::{Attributes, Blocks, Book, Chunks, Meta1, Pen};
+use striae_core::span::Span;
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+use zerocopy::FromBytes;
+
+/// What a physical file is to be; equal at all of its ranks but for their own tasks.
+pub(in crate::sion) struct Plan<'a> {
+    pub(in crate::sion) attributes: Attributes,
+    /// The number of tasks of the file, and the global rank of its first.
+    pub(in crate::sion) ntasks: u64,
+    pub(in crate::sion) first: u32,
+    /// The name of the set that is stored for SIONlib.
+    pub(in crate::sion) prefix: &'a [u8],
+    pub(in crate::sion) sealed: bool,
+    /// The files of all tasks of the set.
+    pub(in crate::sion) groups: EvenFiles,
+    /// The entries of the mapping, which only the first of several files has.
+    pub(in crate::sion) entries: u64,
+    /// A number that all ranks must have: of what they passed.
+    pub(in crate::sion) fingerprint: u32,
+    /// The tasks of this rank, in the order of their local ranks.
+    pub(in crate::sion) tasks: Vec<Request>,
+}
+
+/// A rank's part of a file that is being made.
+struct Begun<'a> {
+    plan: Plan<'a>,
+    meta1: Meta1,
+    front: Front,
+    sums: Crc32cParts,
+}
+
+impl<'a> Begun<'a> {
+    fn new(plan: Plan<'a>) -> Result<Self, Failure> {
+        let meta1 = Meta1::new(&plan.attributes, plan.ntasks).map_err(refused)?;
+        let front = Front::new(&meta1, plan.prefix).map_err(refused)?;
+        Ok(Self { plan, meta1, front, sums: Crc32cParts::NONE })
+    }
+
+    fn book(&self, globalskip: u64) -> Result<(Blocks, Book), Failure> {
+        let blocks = Blocks { first: self.meta1.layout().first_chunk(), globalskip };
+        let Plan { entries, sealed, .. } = self.plan;
+        let book = Book::create(&self.meta1, &blocks, entries, sealed);
+        Ok((blocks, book.map_err(refused)?))
+    }
+
+    /// Writes the entries of this rank in META1's tables.
+    fn write_tables<C: Collective, F>(mut self, file: &Handle<C, F>) -> Result<Self, Failure>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        file.open_as_writer()?;
+        let requests = Requests { ntasks: self.plan.ntasks, tasks: &self.plan.tasks };
+        for range in requests.runs() {
+            let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+            let mut window = vec![0; len.saturating_mul(8).clamp(8, WINDOW)];
+            let tables =
+                TaskTables::new(&self.meta1, range, &requests, Some(CHECKSUM), &mut window);
+            let sums = run("writing META1", &mut tables.map_err(refused)?, file, &mut [])?;
+            self.sums = self.sums.join(sums);
+        }
+        Ok(self)
+    }
+
+    /// The state of a file of which this is the rank's part; its tasks start at these offsets.
+    fn end(self, (crc, globalskip): (u64, u64), starts: &[u64]) -> Result<(Book, Mine), Failure> {
+        let (_, book) = self.book(globalskip)?;
+        let Plan { tasks, sealed, groups, .. } = self.plan;
+        let task = |(request, start): (&Request, &u64)| {
+            let Request { local, globalrank, chunksize } = *request;
+            let chunks = Chunks { start: *start, chunksize, globalskip: Some(globalskip) };
+            Task::new(globalrank, Pen::new(local, chunks, sealed))
+        };
+        let tasks = tasks.iter().zip(starts).map(task).collect();
+        let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
+        Ok((book, Mine::new(tasks, groups)))
+    }
+}
+
+impl<C: Collective, F> Part<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// Makes a file with a task for each rank, in the order of the ranks. Rank 0 makes it before
+    /// any other rank opens it. This takes three calls of the message layer.
+    pub(in crate::sion) fn create(
+        comm: C,
+        plan: Result<Plan<'_>, Failure>,
+        file: Handle<C, F>,
+    ) -> Result<Self, Error> {
+        let rank = comm.rank();
+        // Rank 0 makes the file before it takes part in the scan, the others open it after that.
+        let begun = plan.and_then(|plan| {
+            let begun = Begun::new(plan)?;
+            if rank == 0 {
+                file.make()?;
+            }
+            Ok((sum_of(&begun.plan.tasks)?, begun))
+        });
+        let mine = begun.as_ref().map(|(sum, begun)| [*sum, begun.plan.fingerprint.into()]);
+        // Rank 0 has made the file when a higher rank is past the scan.
+        let before = comm.exscan(mine.map_err(Clone::clone));
+        let written = before.and_then(|[before, fingerprints]| {
+            let (_, begun) = begun?;
+            if fingerprints != u64::from(begun.plan.fingerprint).saturating_mul(rank.into()) {
+                return Err(differ());
+            }
+            Ok((before, begun.write_tables(&file)?))
+        });
+        let (before, written) = match written {
+            Ok((before, begun)) => (before, Ok(begun)),
+            Err(failure) => (0, Err(failure)),
+        };
+        let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
+        let start = begun.meta1.layout().first_chunk().saturating_add(before);
+        let (book, mine) = begun.end(seen, &[start]).map_err(Error::agreed)?; // rank 0 found it right
+        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+    }
+
+    /// Makes a file of which each rank owns any tasks. This takes five calls of the message layer,
+    /// and two more for each further 64 Ki tasks of the file.
+    pub(in crate::sion) fn create_mapped(
+        comm: C,
+        plan: Result<Plan<'_>, Failure>,
+        file: Handle<C, F>,
+    ) -> Result<Self, Error> {
+        let begun = plan.and_then(|plan| {
+            let begun = Begun::new(plan)?;
+            if comm.rank() == 0 {
+                file.make()?;
+            }
+            Ok(begun)
+        });
+        comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
+        let written = begun.and_then(|begun| begun.write_tables(&file));
+        let (begun, seen) = front(&comm, &file, written, check_tables)?;
+        let starts = starts(&comm, &file, &begun)?;
+        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?; // rank 0 found it right
+        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+    }
+}
+
+/// Rank 0 completes META1 when the tables of all ranks are written, unless `check` refuses them.
+/// Returns the checksum of META1 and globalskip.
+fn front<'a, C: Collective, F>(
+    comm: &C,
+    file: &Handle<C, F>,
+    written: Result<Begun<'a>, Failure>,
+    check: impl Fn(&Handle<C, F>, &Begun<'a>) -> Result<(), Failure>,
+) -> Result<(Begun<'a>, (u64, u64)), Error>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let delivered = file.deliver(written.as_ref().map(drop).map_err(Clone::clone));
+    let mut written = delivered.and(written);
+    let mine = written.as_ref().map_err(Clone::clone);
+    let mine = mine.and_then(|begun| {
+        let count = usize_to_u64(begun.plan.tasks.len());
+        Ok([begun.sums.word().into(), sum_of(&begun.plan.tasks)?, count])
+    });
+    let folds = [Fold::Xor, Fold::Sum, Fold::Sum];
+    let [crc, globalskip] = comm.decide(mine, folds, |[sums, globalskip, count]| {
+        let begun = written.as_mut().map_err(|failure| failure.clone())?;
+        begun.book(globalskip)?; // before anything can be seen
+        if count != begun.plan.ntasks {
+            let ntasks = begun.plan.ntasks;
+            let text = format_args!("the ranks have {count} tasks of a file of {ntasks} tasks");
+            return Err(Failure::new(Code::Refused, text));
+        }
+        check(file, begun)?;
+        let crc = begun.front.meta1_crc(parts_of(sums), Some(CHECKSUM));
+        run("writing META1", &mut begun.front, file, &mut [])?;
+        Ok([crc.into(), globalskip])
+    })?;
+    Ok((written.map_err(Error::agreed)?, (crc, globalskip)))
+}
+
+/// Checks that each task was written by a rank. There are as many as the ranks have, so that none
+/// has two ranks if none is missing.
+fn check_tables<C: Collective, F>(file: &Handle<C, F>, begun: &Begun<'_>) -> Result<(), Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let (order, table) = (begun.meta1.order(), begun.meta1.layout().globalranks());
+    let mut expected = i64::from(begun.plan.first);
+    for piece in pieces(table) {
+        for entry in entries(&read(file, piece)?) {
+            if entry.get(order) != expected {
+                let text = format_args!("no rank has task {expected}, or two have another one");
+                return Err(Failure::new(Code::Refused, text));
+            }
+            expected = expected.saturating_add(1);
+        }
+    }
+    Ok(())
+}
+
+/// The offsets of the first chunks of this rank's tasks. Rank 0 reads the sizes of all chunks, and
+/// sends them to all ranks in windows.
+fn starts<C: Collective, F>(
+    comm: &C,
+    file: &Handle<C, F>,
+    begun: &Begun<'_>,
+) -> Result<Vec<u64>, Error>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let (layout, order) = (*begun.meta1.layout(), begun.meta1.order());
+    let mut wanted = begun.plan.tasks.iter().map(|task| task.local).peekable();
+    let (mut sum, mut local, mut starts) = (ChunkSum::new(layout), 0u32, Vec::new());
+    for piece in pieces(layout.chunksizes()) {
+        let mine = if comm.rank() == 0 { read(file, piece) } else { Ok(Vec::new()) };
+        let mine = mine.as_deref().map_err(Clone::clone);
+        let bytes = comm.bcast(0, mine, START_WINDOW)?;
+        for entry in entries(&bytes) {
+            if wanted.next_if_eq(&local).is_some() {
+                starts.push(layout.first_chunk().saturating_add(sum.sum()));
+            }
+            local = local.saturating_add(1);
+            sum.add(entry.get(order)).map_err(|error| Error::agreed(refused(error)))?;
+        }
+    }
+    Ok(starts)
+}
+
+/// Length in bytes of a window of chunk sizes.
+const START_WINDOW: usize = 1 << 19;
+
+/// A table in pieces of at most a window.
+fn pieces(table: Span) -> impl Iterator<Item = Span> {
+    let window = usize_to_u64(START_WINDOW);
+    let mut done = 0u64;
+    std::iter::from_fn(move || {
+        let left = table.len().saturating_sub(done);
+        let piece = table.part(done, left.min(window)).filter(|_| left > 0)?;
+        done = done.saturating_add(piece.len());
+        Some(piece)
+    })
+}
+
+fn read<C: Collective, F>(file: &Handle<C, F>, piece: Span) -> Result<Vec<u8>, Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let mut bytes = vec![0; usize::try_from(piece.len()).unwrap_or(0)];
+    file.io().read_exact_at(piece.offset(), &mut bytes).map_err(|error| match error {
+        ReadExactError::Other(error) => Failure::io("reading META1", &error),
+        ReadExactError::UnexpectedEof => Failure::new(Code::Damaged, "META1 is not in the file"),
+    })?;
+    Ok(bytes)
+}
+
+fn entries(bytes: &[u8]) -> &[I64] {
+    <[I64]>::ref_from_bytes(bytes).unwrap_or_default()
+}

@@ -1,0 +1,300 @@
+//! The tasks of a rank in a physical file.
+
+use super::{CHECKSUM, refused};
+use crate::error::Failure;
+use std::io;
+use std::ops::Range;
+use striae_core::sion::create::TaskTable;
+use striae_core::sion::error::Error as SionError;
+use striae_core::sion::filegroups::{EvenFiles, FileGroups};
+use striae_core::sion::pen::{Finished, Ledger, Pen, Pens};
+use striae_core::store::{WriteAt, usize_to_u64};
+
+/// A task of this rank that is written.
+#[derive(Debug)]
+pub(in crate::sion) struct Task {
+    /// The rank of the task in the set.
+    globalrank: u32,
+    pen: Pen,
+    finished: Left,
+    /// The reason why a write failed, until the other ranks get it.
+    untold: Option<Failure>,
+}
+
+/// A ledger that grows.
+#[derive(Debug, Default)]
+struct Left(Vec<Finished>);
+
+impl Ledger for Left {
+    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
+        self.0.push(chunk);
+        Ok(())
+    }
+
+    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
+        self.0.retain(keep);
+    }
+}
+
+impl Task {
+    pub(super) fn new(globalrank: u32, pen: Pen) -> Self {
+        Self { globalrank, pen, finished: Left::default(), untold: None }
+    }
+
+    pub(in crate::sion) const fn globalrank(&self) -> u32 {
+        self.globalrank
+    }
+
+    pub(in crate::sion) const fn pen(&self) -> &Pen {
+        &self.pen
+    }
+
+    /// Writes all of `pieces`, or nothing of them. Nothing is written from block `reach` on.
+    ///
+    /// # Errors
+    /// An error of the operating system, which the other ranks get later;
+    /// [`io::ErrorKind::WouldBlock`] if there is no room before block `reach`.
+    pub(in crate::sion) fn write_all<W>(
+        &mut self,
+        pieces: &[&[u8]],
+        reach: u64,
+        to: &mut W,
+    ) -> io::Result<()>
+    where
+        W: WriteAt<Error = io::Error>,
+    {
+        let mark = self.pen;
+        for piece in pieces {
+            let mut bytes = *piece;
+            while !bytes.is_empty() {
+                match self.write_some(bytes, reach, to) {
+                    Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
+                    Err(error) => {
+                        self.pen.take_back(&mark, &mut self.finished);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes up to the end of a chunk, and returns how many.
+    ///
+    /// # Errors
+    /// As [`write_all`](Self::write_all).
+    pub(in crate::sion) fn write_some<W>(
+        &mut self,
+        bytes: &[u8],
+        reach: u64,
+        to: &mut W,
+    ) -> io::Result<usize>
+    where
+        W: WriteAt<Error = io::Error>,
+    {
+        let written = self.try_write(bytes, reach, to);
+        if let Err(error) = &written {
+            if error.kind() != io::ErrorKind::WouldBlock {
+                self.untold.get_or_insert_with(|| Failure::io("writing a stream", error));
+            }
+        }
+        written
+    }
+
+    fn try_write<W>(&mut self, bytes: &[u8], reach: u64, to: &mut W) -> io::Result<usize>
+    where
+        W: WriteAt<Error = io::Error>,
+    {
+        let Self { pen, finished, .. } = self;
+        if pen.cursor().chunksize() == 0 {
+            let text = "a task with chunks of 0 bytes has no room";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        if pen.cursor().room() == 0 {
+            pen.leave(finished).map_err(io::Error::other)?;
+        }
+        if u64::from(pen.chunk()) >= reach {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let len = usize_to_u64(bytes.len());
+        let span = pen.cursor().place(len).map_err(io::Error::other)?;
+        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..len).unwrap_or(bytes);
+        to.write_all_at(span.offset(), bytes)?;
+        pen.wrote(span.len(), pen.crc_after(bytes, CHECKSUM));
+        Ok(bytes.len())
+    }
+
+    /// Leaves the current chunk if fewer than `len` bytes fit into it.
+    pub(in crate::sion) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
+        if !self.pen.cursor().fits(len).map_err(io::Error::other)? {
+            self.pen.leave(&mut self.finished).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    /// The last block that `len` more bytes need.
+    pub(super) fn block_after(&self, len: u64) -> u64 {
+        let cursor = self.pen.cursor();
+        let more = len.saturating_sub(cursor.room()).div_ceil(cursor.chunksize().max(1));
+        u64::from(cursor.chunk()).saturating_add(more)
+    }
+}
+
+/// The tasks of this rank in a file, in the order of their local ranks.
+#[derive(Debug)]
+pub(in crate::sion) struct Mine {
+    tasks: Vec<Task>,
+    groups: EvenFiles,
+    /// A reason why this rank failed that is not of a task, until the other ranks get it.
+    untold: Option<Failure>,
+}
+
+impl Mine {
+    /// `tasks` are in the order of their local ranks.
+    pub(super) const fn new(tasks: Vec<Task>, groups: EvenFiles) -> Self {
+        Self { tasks, groups, untold: None }
+    }
+
+    pub(in crate::sion) fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    pub(in crate::sion) fn tasks_mut(&mut self) -> &mut [Task] {
+        &mut self.tasks
+    }
+
+    /// The task that [`FileWriter::write`](crate::sion::FileWriter::write) writes.
+    pub(super) fn first(&mut self) -> io::Result<&mut Task> {
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "this rank has no task to write");
+        self.tasks.first_mut().ok_or_else(none)
+    }
+
+    /// The task with this global rank; in a file they are in the order of the local ranks.
+    pub(super) fn get_mut(&mut self, globalrank: u32) -> Option<&mut Task> {
+        let index = self.tasks.binary_search_by_key(&globalrank, Task::globalrank).ok()?;
+        self.tasks.get_mut(index)
+    }
+
+    /// Remembers why this rank failed, for the other ranks.
+    pub(super) fn fail(&mut self, what: &'static str, error: &io::Error) {
+        self.untold.get_or_insert_with(|| Failure::io(what, error));
+    }
+
+    /// The first failure that the other ranks do not know.
+    pub(super) fn take_untold(&mut self) -> Option<Failure> {
+        let of_task = self.tasks.iter_mut().find_map(|task| task.untold.take());
+        self.untold.take().or(of_task)
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.untold.is_some() || self.tasks.iter().any(|task| task.untold.is_some())
+    }
+
+    /// Number of chunks of the longest stream.
+    pub(super) fn chunks(&self) -> u64 {
+        let chunks = self.tasks.iter().map(|task| u64::from(task.pen.chunk()).saturating_add(1));
+        chunks.max().unwrap_or(1)
+    }
+
+    /// The last block that `len` more bytes of each stream need.
+    pub(super) fn block_after(&self, len: u64) -> u64 {
+        self.tasks.iter().map(|task| task.block_after(len)).max().unwrap_or(0)
+    }
+
+    /// All that was written so far is committed.
+    pub(super) fn committed(&mut self) {
+        for Task { pen, finished, .. } in &mut self.tasks {
+            let seen = *pen;
+            pen.committed(&seen);
+            finished.retain(|done| !done.is_told_by(&seen));
+        }
+    }
+
+    /// The local ranks, as ranges without gaps.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u32>> {
+        runs(self.tasks.iter().map(|task| task.pen.local()))
+    }
+
+    fn in_range(&self, range: &Range<u32>) -> &[Task] {
+        let place = |local: u32| self.tasks.partition_point(|task| task.pen.local() < local);
+        self.tasks.get(place(range.start)..place(range.end)).unwrap_or_default()
+    }
+}
+
+impl Pens for &Mine {
+    fn pens(&self, range: Range<u32>) -> impl Iterator<Item = &Pen> {
+        self.in_range(&range).iter().map(|task| &task.pen)
+    }
+
+    fn finished(&self, chunk: u32, range: Range<u32>) -> impl Iterator<Item = &Finished> {
+        let all = self.in_range(&range).iter().flat_map(|task| &task.finished.0);
+        all.filter(move |done| done.chunk == chunk)
+    }
+
+    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
+        self.groups.address(globalrank)
+    }
+}
+
+/// A task of this rank that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sion) struct Request {
+    /// The rank of the task in its file.
+    pub(in crate::sion) local: u32,
+    /// The rank of the task in the set.
+    pub(in crate::sion) globalrank: u32,
+    /// The stored size of its chunks.
+    pub(in crate::sion) chunksize: u64,
+}
+
+/// The entries of a rank's tasks in META1, in the order of their local ranks.
+pub(super) struct Requests<'a> {
+    pub(super) ntasks: u64,
+    pub(super) tasks: &'a [Request],
+}
+
+impl Requests<'_> {
+    /// The local ranks, as ranges without gaps.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u32>> {
+        runs(self.tasks.iter().map(|task| task.local))
+    }
+
+    fn get(&self, local: u32) -> Option<&Request> {
+        let index = self.tasks.binary_search_by_key(&local, |task| task.local).ok()?;
+        self.tasks.get(index)
+    }
+}
+
+impl TaskTable for Requests<'_> {
+    fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    fn globalrank(&self, local: u32) -> i64 {
+        self.get(local).map_or(0, |task| task.globalrank.into())
+    }
+
+    fn chunksize(&self, local: u32) -> u64 {
+        self.get(local).map_or(0, |task| task.chunksize)
+    }
+}
+
+/// Ranges without gaps of numbers in order.
+fn runs(numbers: impl Iterator<Item = u32>) -> impl Iterator<Item = Range<u32>> {
+    let mut numbers = numbers.peekable();
+    std::iter::from_fn(move || {
+        let start = numbers.next()?;
+        let mut end = start.saturating_add(1);
+        while numbers.next_if(|next| *next == end).is_some() {
+            end = end.saturating_add(1);
+        }
+        Some(start..end)
+    })
+}
+
+/// The sum of the sizes of the chunks of a rank's tasks.
+pub(super) fn sum_of(tasks: &[Request]) -> Result<u64, Failure> {
+    let sum = tasks.iter().try_fold(0u64, |sum, task| sum.checked_add(task.chunksize));
+    sum.ok_or_else(|| refused(SionError::FileFull { chunk: 0 }))
+}
