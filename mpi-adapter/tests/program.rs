@@ -1,5 +1,10 @@
 //! The program `striae-mpi`, as threads of a process and under MPI.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: a panic fails it")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -69,4 +74,91 @@ fn bench_measures_threads() {
 fn bench_measures_processes() {
     let folder = tempfile::tempdir().unwrap();
     check_bench(|args| as_processes(3, args), folder.path());
+}
+
+/// The program by threads and by processes.
+fn worlds() -> [fn(u32, &[&str]) -> Output; 2] {
+    [as_threads, as_processes]
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn stream(task: u64) -> Vec<u8> {
+    let len = usize::try_from(task * 700 % 3000).unwrap();
+    (0..len)
+        .map(|i| u8::try_from((i * 7 + usize::try_from(task).unwrap()) % 251).unwrap())
+        .collect()
+}
+
+#[test]
+fn sets_go_to_files_and_back_by_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("files")).unwrap();
+    for task in 0..11 {
+        std::fs::write(path(&format!("files/task_{task:05}")), stream(task)).unwrap();
+    }
+    let mut packed = Vec::new();
+    for (run, ranks) in worlds().into_iter().flat_map(|run| [1, 2, 4].map(|ranks| (run, ranks))) {
+        let (set, again, out) = (path("a.sion"), path("b.sion"), path("out"));
+        let options = ["--fsblksize", "512", "--force"];
+        let done =
+            run(ranks, &[&["pack", &set, &path("files"), "--files", "2"][..], &options].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        packed.push(std::fs::read(&set).unwrap());
+        let done = run(ranks, &[&["convert", &set, &again, "--seal"][..], &options].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let done = run(ranks, &["extract", &again, &out]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 11, "a hidden folder is left");
+        for task in 0..11 {
+            let file = std::fs::read(path(&format!("out/task_{task:05}"))).unwrap();
+            assert!(file == stream(task), "task {task}");
+        }
+        // Nothing is replaced unless that is asked for, and nothing is left of the attempt.
+        let done = run(ranks, &["extract", &again, &out]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(text(&done.stderr).contains("exists already"), "{}", text(&done.stderr));
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 11);
+        let before = std::fs::read(&again).unwrap();
+        let done = run(ranks, &["convert", &set, &again]);
+        assert!(!done.status.success());
+        assert!(std::fs::read(&again).unwrap() == before, "what was there is gone");
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+    assert!(packed.iter().all(|set| *set == packed[0]), "the set depends on the ranks");
+
+    std::fs::remove_file(path("files/task_00003")).unwrap();
+    let done = as_threads(2, &["pack", &path("c.sion"), &path("files")]);
+    assert!(text(&done.stderr).contains("No such file"), "{}", text(&done.stderr));
+    assert!(!Path::new(&path("c.sion")).exists());
+}
+
+#[test]
+fn verify_checks_every_file_once_and_names_the_damaged_one() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.sion");
+    let bytes = std::fs::read(golden.join("sion/m02_np2.sion")).unwrap();
+    std::fs::write(&damaged, &bytes[..bytes.len() - 20]).unwrap();
+    let sound = ["sion/m01_np1.sion", "sion/m02_np2.sion", "sion/m19_np8_posix.sion"];
+    let sound: Vec<String> =
+        sound.map(|name| golden.join(name).to_str().unwrap().to_owned()).to_vec();
+    let sound: Vec<&str> = sound.iter().map(String::as_str).collect();
+    let damaged = damaged.to_str().unwrap();
+    for (run, ranks) in worlds().into_iter().flat_map(|run| [1, 3].map(|ranks| (run, ranks))) {
+        let done = run(ranks, &[&["verify", "--quiet"][..], &sound].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains("3 files: 3 sound, 0 damaged, 0 not checked"));
+        assert_eq!(text(&done.stdout), "");
+        let done = run(ranks, &[&["verify", "--quiet", damaged][..], &sound].concat());
+        assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains("4 files: 3 sound, 1 damaged, 0 not checked"));
+        assert!(text(&done.stdout).lines().all(|line| line.contains("damaged.sion")));
+        let done = run(ranks, &["verify", damaged, "/nowhere"]);
+        assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
+        assert!(text(&done.stdout).contains("/nowhere"), "{}", text(&done.stdout));
+    }
 }

@@ -125,7 +125,9 @@ impl Extract {
     }
 }
 
-fn task_name(task: u64) -> String {
+/// The name of the file of a task: `task_00000` and so on.
+#[must_use]
+pub fn task_name(task: u64) -> String {
     format!("task_{task:05}")
 }
 

@@ -85,7 +85,7 @@ mod write;
 pub use crate::extract::Extracted;
 pub use convert::Convert;
 pub use error::ErrorKind;
-pub use extract::Extract;
+pub use extract::{Extract, task_name};
 pub use file::{File, OpenOptions, Opened, TaskEntry, UnclosedSet};
 pub use new_set::Written;
 pub use pack::{Pack, Sources};

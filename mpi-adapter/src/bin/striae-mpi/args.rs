@@ -1,6 +1,8 @@
 //! The command line.
 
 use crate::bench::BenchVerb;
+use crate::set::{ConvertArgs, ExtractArgs, PackArgs};
+use crate::verify::VerifyArgs;
 use clap::{Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,4 +32,12 @@ pub(crate) enum Verb {
     /// Measure how fast the ranks write.
     #[command(subcommand)]
     Bench(BenchVerb),
+    /// Check many files, each by one rank.
+    Verify(VerifyArgs),
+    /// Write the stream of each task of a SIONlib set to a file.
+    Extract(ExtractArgs),
+    /// Make a SIONlib set, one task from each file.
+    Pack(PackArgs),
+    /// Rewrite a SIONlib set: other files, chunks, a seal.
+    Convert(ConvertArgs),
 }

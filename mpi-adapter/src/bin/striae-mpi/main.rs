@@ -2,12 +2,14 @@
 
 mod args;
 mod bench;
+mod set;
+mod text;
+mod verify;
 
 use args::{Args, Verb};
 use clap::Parser;
-use std::io::Write;
 use std::process::ExitCode;
-use striae_mpi::{Collective, Error, Mpi, Threads};
+use striae_mpi::{Code, Collective, Error, Mpi, Threads};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -36,12 +38,19 @@ fn run_as_threads(args: &Args, ranks: u32) -> ExitCode {
         world = world.deadline(deadline);
     }
     let done = world.run(|rank| run(rank, args));
+    let mut sound = true;
     let failed = done.into_iter().find_map(|done| match done {
-        Ok(Ok(())) => None,
+        Ok(Ok(is_sound)) => {
+            sound &= is_sound;
+            None
+        }
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("a rank panicked".to_owned()),
     });
-    failed.map_or(ExitCode::SUCCESS, |failed| report(&failed))
+    match failed {
+        None => status(sound),
+        Some(failed) => report(&failed),
+    }
 }
 
 fn run_as_process(args: &Args) -> ExitCode {
@@ -54,12 +63,13 @@ fn run_as_process(args: &Args) -> ExitCode {
         Ok(comm) => {
             let is_first = comm.rank() == 0;
             match run(comm, args) {
-                Ok(()) => ExitCode::SUCCESS,
+                Ok(sound) => status(sound),
                 Err(error) => {
-                    // Without MPI_Finalize, which would wait for a lost rank.
                     let status = if is_first { report(&error) } else { ExitCode::from(2) };
-                    std::mem::forget(universe);
-                    status
+                    if matches!(error.code(), Code::Lost | Code::Carrier(_) | Code::Aborted(_)) {
+                        std::mem::forget(universe); // MPI_Finalize would wait for a lost rank
+                    }
+                    status // else all ranks are in MPI_Finalize before one of them exits
                 }
             }
         }
@@ -67,13 +77,22 @@ fn run_as_process(args: &Args) -> ExitCode {
     }
 }
 
+fn status(sound: bool) -> ExitCode {
+    ExitCode::from(u8::from(!sound))
+}
+
 fn report(error: &impl std::fmt::Display) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "striae-mpi: {error}"); // nobody may be there to read it
+    text::warn(error);
     ExitCode::from(2)
 }
 
-fn run<C: Collective>(comm: C, args: &Args) -> Result<(), Error> {
+/// Runs a verb; returns whether all that it looked at is sound.
+fn run<C: Collective>(comm: C, args: &Args) -> Result<bool, Error> {
     match &args.verb {
-        Verb::Bench(verb) => bench::run(comm, verb),
+        Verb::Bench(verb) => bench::run(comm, verb).map(|()| true),
+        Verb::Verify(args) => verify::run(comm, args),
+        Verb::Extract(args) => set::extract(comm, args).map(|()| true),
+        Verb::Pack(args) => set::pack(comm, args).map(|()| true),
+        Verb::Convert(args) => set::convert(comm, args).map(|()| true),
     }
 }

@@ -1,0 +1,313 @@
+//! `striae-mpi extract`, `pack` and `convert`: SIONlib sets whose tasks are dealt to the ranks.
+
+use crate::text::warn;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::{Path, PathBuf};
+use striae::sion::task_name;
+use striae_core::sion::KeyvalMode;
+use striae_core::sion::filename::Sibling;
+use striae_mpi::sion::{Builder, FileReader, FileWriter, OpenOptions};
+use striae_mpi::{Code, Collective, Error, Failure};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The files have the names that `striae extract` gives them. They get their \
+final names when all ranks are done; if a rank fails, none of them stays. A kill leaves a hidden \
+folder."
+)]
+pub(crate) struct ExtractArgs {
+    /// The first file of the set.
+    set: PathBuf,
+    /// The folder for the files; it is made if it does not exist.
+    folder: PathBuf,
+    /// Replace existing files.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A folder is one that `extract` made: task_00000 and so on, without a gap. \
+Every rank writes an even part of the tasks."
+)]
+pub(crate) struct PackArgs {
+    /// The first file of the new set.
+    out: PathBuf,
+    /// A folder, or the files in order: one task each.
+    #[arg(required = true, value_name = "FILE")]
+    sources: Vec<PathBuf>,
+    /// Size of every chunk; default: the length of each task.
+    #[arg(long, value_name = "BYTES")]
+    chunksize: Option<NonZeroU64>,
+    #[command(flatten)]
+    options: SetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Seals of the old set are compared before; every task gets one chunk of its \
+length. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
+`striae convert`."
+)]
+pub(crate) struct ConvertArgs {
+    /// The first file of the set.
+    set: PathBuf,
+    /// The first file of the new set.
+    out: PathBuf,
+    #[command(flatten)]
+    options: SetArgs,
+}
+
+/// The options of a new set.
+#[derive(Debug, clap::Args)]
+struct SetArgs {
+    /// Number of physical files.
+    #[arg(long, value_name = "N", default_value = "1")]
+    files: NonZeroU32,
+    /// Size that chunks are rounded up to; default: the block size of the folder.
+    #[arg(long, value_name = "BYTES")]
+    fsblksize: Option<NonZeroU32>,
+    /// Add checksums of everything.
+    #[arg(long)]
+    seal: bool,
+    /// Replace existing files.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Length of the pieces that are copied.
+const WINDOW: usize = 1 << 20;
+
+/// The longest path that the ranks tell each other.
+const LONGEST_PATH: usize = 1 << 16;
+
+fn io(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::io(what, &error)
+}
+
+// ---- extract ----
+
+pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), Error> {
+    let rank = comm.rank();
+    let set = OpenOptions::new().open(comm, &args.set)?;
+    let hidden = if rank == 0 { prepare(&set, args).map(Some) } else { Ok(None) };
+    let path = hidden.as_ref().map(|hidden| match hidden {
+        Some(hidden) => std::os::unix::ffi::OsStrExt::as_bytes(hidden.path().as_os_str()),
+        None => &[],
+    });
+    let path = set.comm().bcast(0, path.map_err(Clone::clone), LONGEST_PATH)?;
+    let folder =
+        PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(path));
+    let done = extract_mine(&set, &folder);
+    let (ntasks, comm) = (set.ntasks(), set.close(done)?);
+    // All files are there.
+    let renamed = if rank == 0 { publish(&folder, args) } else { Ok(()) };
+    comm.agree(renamed)?;
+    if rank == 0 {
+        warn(format_args!("{ntasks} tasks extracted"));
+    }
+    Ok(())
+}
+
+/// Checks the names of the new files, and makes a hidden folder for them.
+fn prepare<C: Collective>(
+    set: &FileReader<C>,
+    args: &ExtractArgs,
+) -> Result<tempfile::TempDir, Failure> {
+    check_plain(set.keyval(), "extract")?;
+    fs::create_dir_all(&args.folder).map_err(io("making the folder"))?;
+    if !args.force {
+        for entry in fs::read_dir(&args.folder).map_err(io("reading the folder"))? {
+            let name = entry.map_err(io("reading the folder"))?.file_name();
+            if task_of(&name).is_some_and(|task| task < set.ntasks()) {
+                let path = args.folder.join(name);
+                let text = format_args!("{} exists already", path.display());
+                return Err(Failure::new(Code::Refused, text));
+            }
+        }
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".striae-").tempdir_in(&args.folder).map_err(io("making a hidden folder"))
+}
+
+/// The task whose file has this name.
+fn task_of(name: &std::ffi::OsStr) -> Option<u64> {
+    let task = name.to_str()?.strip_prefix("task_")?.parse().ok()?;
+    (*name == *task_name(task)).then_some(task)
+}
+
+fn extract_mine<C: Collective>(set: &FileReader<C>, folder: &Path) -> Result<(), Failure> {
+    let mut window = vec![0; WINDOW];
+    for entry in set.tasks() {
+        let name = task_name(entry.task);
+        let copy = |window: &mut [u8]| {
+            let mut file = fs::File::create_new(folder.join(&name))?;
+            copy(&mut set.stream(entry.task)?, &mut file, window)
+        };
+        copy(&mut window).map_err(io(format_args!("extracting {name}")))?;
+    }
+    Ok(())
+}
+
+fn publish(hidden: &Path, args: &ExtractArgs) -> Result<(), Failure> {
+    let rename = || {
+        for entry in fs::read_dir(hidden)? {
+            let entry = entry?;
+            fs::rename(entry.path(), args.folder.join(entry.file_name()))?;
+        }
+        Ok(())
+    };
+    rename().map_err(io("renaming the files"))
+}
+
+fn copy(from: &mut impl Read, to: &mut impl Write, window: &mut [u8]) -> io::Result<()> {
+    loop {
+        match from.read(window)? {
+            0 => return Ok(()),
+            len => to.write_all(window.get(..len).unwrap_or_default())?,
+        }
+    }
+}
+
+fn check_plain(keyval: KeyvalMode, verb: &str) -> Result<(), Failure> {
+    match keyval {
+        KeyvalMode::Inline => {
+            let text = format_args!("a set of key-value records: use `striae {verb}`");
+            Err(Failure::new(Code::Refused, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+// ---- pack and convert ----
+
+/// The tasks of a rank: an even part of all, in order.
+fn part_of(rank: u32, size: u32, ntasks: u64) -> std::ops::Range<u64> {
+    let begin = |rank: u64| {
+        let product = u128::from(rank).saturating_mul(ntasks.into());
+        u64::try_from(product.checked_div(size.into()).unwrap_or(0)).unwrap_or(u64::MAX)
+    };
+    begin(rank.into())..begin(u64::from(rank).saturating_add(1))
+}
+
+pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error> {
+    let ntasks = if comm.rank() == 0 { count_sources(args) } else { Ok(0) };
+    let [ntasks] = comm.max(ntasks.map(|ntasks| [ntasks]))?;
+    let mine = part_of(comm.rank(), comm.size(), ntasks);
+    let sources = mine.map(|task| Ok((task, source(args, task)?)));
+    let sources: Result<Vec<(u64, PathBuf)>, Failure> = sources.collect();
+    let tasks = sources.as_ref().map_err(Clone::clone).and_then(|sources| {
+        let task = |(task, path): &(u64, PathBuf)| {
+            let len = fs::metadata(path).map_err(io(path.display()))?.len();
+            Ok((*task, args.chunksize.map_or(len, NonZeroU64::get)))
+        };
+        sources.iter().map(task).collect::<Result<Vec<_>, Failure>>()
+    });
+    comm.agree(tasks.as_ref().map(drop).map_err(Clone::clone))?;
+    write_set(comm, &args.out, &args.options, tasks.unwrap_or_default(), |file, window| {
+        for (task, path) in sources.iter().flatten() {
+            let from = fs::File::open(path).map_err(io(path.display()));
+            write_task(file, *task, &mut from?, window)?;
+        }
+        Ok(())
+    })
+}
+
+/// The number of tasks.
+fn count_sources(args: &PackArgs) -> Result<u64, Failure> {
+    let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let [folder] = args.sources.as_slice() else { return Ok(number(args.sources.len())) };
+    if !folder.is_dir() {
+        return Ok(1);
+    }
+    let mut ntasks = 0_u64;
+    for entry in fs::read_dir(folder).map_err(io(folder.display()))? {
+        let name = entry.map_err(io(folder.display()))?.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("task_") && name.contains(".key_")) {
+            check_plain(KeyvalMode::Inline, "pack")?;
+        }
+        ntasks = ntasks.saturating_add(u64::from(task_of(&name).is_some()));
+    }
+    match ntasks {
+        0 => {
+            Err(Failure::new(Code::Refused, format_args!("no task_00000 in {}", folder.display())))
+        }
+        ntasks => Ok(ntasks), // one that is missing is not found later
+    }
+}
+
+fn source(args: &PackArgs, task: u64) -> Result<PathBuf, Failure> {
+    match args.sources.as_slice() {
+        [folder] if folder.is_dir() => Ok(folder.join(task_name(task))),
+        files => {
+            let file = usize::try_from(task).ok().and_then(|task| files.get(task));
+            file.cloned().ok_or_else(|| Failure::new(Code::Differ, "the ranks see other files"))
+        }
+    }
+}
+
+pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), Error> {
+    let twin = comm.split(Ok(0))?; // the set to be read and the new one are open at once
+    let set = OpenOptions::new().open(twin, &args.set)?;
+    set.check()?;
+    let tasks = set.tasks().iter().map(|entry| {
+        if i128::from(entry.place.globalrank) != i128::from(entry.task) {
+            let text = "other global ranks than 0, 1, 2 and so on: use `striae convert`";
+            return Err(Failure::new(Code::Refused, text));
+        }
+        Ok((entry.task, entry.bytes))
+    });
+    let tasks = check_plain(set.keyval(), "convert").and_then(|()| tasks.collect());
+    comm.agree(tasks.as_ref().map(drop).map_err(Clone::clone))?;
+    let tasks: Vec<_> = tasks.unwrap_or_default();
+    write_set(comm, &args.out, &args.options, tasks, |file, window| {
+        for entry in set.tasks() {
+            let stream = set.stream(entry.task).map_err(io("opening a stream"));
+            write_task(file, entry.task, &mut stream?, window)?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes a set; `fill` writes the tasks of this rank. If a rank fails, the files are removed.
+fn write_set<C: Collective>(
+    comm: C,
+    out: &Path,
+    options: &SetArgs,
+    tasks: Vec<(u64, u64)>,
+    fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
+) -> Result<(), Error> {
+    let rank = comm.rank();
+    let mut builder = Builder::new().tasks(tasks).nfiles(options.files.get());
+    builder = builder.sealed(options.seal).overwrite(options.force);
+    if let Some(bytes) = options.fsblksize {
+        builder = builder.fsblksize(bytes.get());
+    }
+    let mut file = builder.create(comm, out)?;
+    let done = fill(&mut file, &mut vec![0; WINDOW]);
+    let filled = file.whole().unwrap_or(file.comm()).agree(done);
+    let closed = filled.and_then(|()| file.close().map(drop));
+    if closed.is_err() && rank == 0 {
+        for number in 0..options.files.get() {
+            let mut name = out.as_os_str().to_owned();
+            name.push(Sibling(number).to_string());
+            let _ = fs::remove_file(name); // the first error is the one to tell
+        }
+    }
+    closed
+}
+
+fn write_task<C: Collective>(
+    file: &mut FileWriter<C>,
+    task: u64,
+    from: &mut impl Read,
+    window: &mut [u8],
+) -> Result<(), Failure> {
+    let number = u32::try_from(task).ok();
+    let Some(mut to) = number.and_then(|task| file.writer(task)) else {
+        return Err(Failure::new(Code::Refused, format_args!("task {task} is of another rank")));
+    };
+    copy(from, &mut to, window).map_err(io(format_args!("writing task {task}")))
+}
